@@ -1,0 +1,1 @@
+"""Array backends, each a plugin of its own."""

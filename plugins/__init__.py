@@ -1,0 +1,1 @@
+"""The bundled plugins: every op, link, optimizer and extension with a name that people type."""
