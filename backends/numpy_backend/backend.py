@@ -1,0 +1,103 @@
+"""NumPy's arrays as a backend: the standard's namespace is the numpy module itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from backends.numpy_backend import threads
+
+threads.prepare()
+
+import numpy as np  # noqa: E402
+
+from backends.numpy_backend.random import NumpyRandom  # noqa: E402
+from backends.numpy_backend.scatter import scatter_add  # noqa: E402
+from core.backend import Backend, Device  # noqa: E402
+from core.errors import BackendError, nearest  # noqa: E402
+from core.standard import Geometry, per_axis, unfolded  # noqa: E402, F401
+
+Array = np.ndarray[Any, Any]
+
+
+class NumpyBackend(Backend):
+    """Arrays on the host, one device; subclasses of ndarray such as memmap included."""
+
+    name = "numpy"
+    library = "numpy"
+    array_type = np.ndarray
+    xp = np
+
+    def __init__(self) -> None:
+        self.random = NumpyRandom()
+        self._device = Device(self)
+
+    @classmethod
+    def unavailable(cls) -> str | None:
+        """None: NumPy is always here."""
+        return None
+
+    def asarray(self, obj: Any, dtype: Any = None, device: Any = None) -> Array:
+        """A plain ndarray; floats and sequences of them become float32 only if `dtype` says so."""
+        return np.asarray(obj, dtype=dtype)
+
+    def to_host(self, array: Any) -> Array:
+        """The array itself."""
+        return np.asarray(array)
+
+    def dtype(self, name: Any) -> np.dtype[Any]:
+        """The `numpy.dtype` of a name or of any other object that NumPy takes for one."""
+        try:
+            return np.dtype(name)
+        except TypeError:
+            raise BackendError(
+                f"dtype: NumPy has no dtype {name!r}.{nearest(str(name), self.dtypes())}"
+            ) from None
+
+    def dtype_name(self, dtype: Any) -> str:
+        """The plain name of a dtype, `'float32'`."""
+        return np.dtype(dtype).name
+
+    def kind(self, dtype: Any) -> str:
+        """NumPy's own letter: b, i, u, f, c, V, O, ..."""
+        return np.dtype(dtype).kind
+
+    def dtypes(self) -> tuple[str, ...]:
+        """The standard's dtypes, and float16."""
+        return ("float16", *super().dtypes())
+
+    def devices(self) -> list[Device]:
+        """The one device."""
+        return [self._device]
+
+    def device_of(self, array: Any) -> Device:
+        """The one device."""
+        return self._device
+
+    def spec_device(self, array: Any) -> None:
+        """None: arrays of NumPy are all in one place."""
+
+    def native_device(self, device: Any = None) -> str:
+        """What NumPy's functions take as `device`."""
+        self.as_device(device)
+        return "cpu"
+
+    def to_device(self, array: Array, device: Any = None) -> Array:
+        """The array itself."""
+        self.as_device(device)
+        return array
+
+    def copy(self, array: Array) -> Array:
+        """A new array in the memory order of the given one."""
+        return array.copy(order="K")
+
+    def copyto(self, dst: Array, src: Any) -> None:
+        """Write a number or an array into `dst`."""
+        np.copyto(dst, self._beside(dst, src), casting="unsafe")
+
+    def scatter_add(self, a: Array, index: Any, values: Any) -> None:
+        """`a[index] += values` in place, repeated places added to as often as they are named."""
+        scatter_add(a, index, values)
+
+    def einsum(self, subscripts: str, *operands: Array) -> Array:
+        """`numpy.einsum` along its cheapest path."""
+        return np.asarray(np.einsum(subscripts, *operands, optimize=True))

@@ -1,0 +1,99 @@
+"""Random numbers on NumPy: its global generator until a stream is installed, Philox afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from core.errors import CheckpointError
+from core.random_streams import Random, stream
+
+Array = np.ndarray[Any, Any]
+
+
+class NumpyRandom(Random):
+    """Draws as `core.random_streams` describes; the state kept here is that of `numpy.random`."""
+
+    def normal(self, shape: Any = (), dtype: Any = "float32", *, device: Any = None) -> Array:
+        """Standard normal draws."""
+        generator = _keyed()
+        if generator is None:
+            return np.asarray(np.random.standard_normal(shape)).astype(dtype, copy=False)
+        return np.asarray(generator.standard_normal(shape)).astype(dtype, copy=False)
+
+    def uniform(
+        self,
+        shape: Any = (),
+        dtype: Any = "float32",
+        low: float = 0.0,
+        high: float = 1.0,
+        *,
+        device: Any = None,
+    ) -> Array:
+        """Draws from [low, high)."""
+        return _stretched(_unit(shape, np.dtype(dtype)), np.dtype(dtype), low, high)
+
+    def bernoulli(self, p: float, shape: Any = (), *, device: Any = None) -> Array:
+        """Booleans, True with probability `p`."""
+        return np.asarray(_unit(shape, np.dtype("float32")) >= 1.0 - p)
+
+    def permutation(self, n: int, *, device: Any = None) -> Array:
+        """The integers 0 to n-1 in random order."""
+        generator = _keyed()
+        return np.random.permutation(n) if generator is None else generator.permutation(n)
+
+    def integers(self, low: int, high: int, shape: Any = (), *, device: Any = None) -> Array:
+        """Integers from `low` to `high` - 1."""
+        generator = _keyed()
+        if generator is None:
+            return np.asarray(np.random.randint(low, high, shape))
+        return np.asarray(generator.integers(low, high, shape))
+
+    def get_state(self) -> dict[str, Any]:
+        """The state of NumPy's global generator, with lists in place of arrays."""
+        return dict(_plain(np.random.get_state(legacy=False)))
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Put NumPy's global generator where `get_state` found it.
+
+        Raises CheckpointError where the state is of another kind of generator.
+        """
+        try:
+            np.random.set_state(state)
+        except (TypeError, ValueError, KeyError) as error:
+            raise CheckpointError(
+                f"random state: this does not fit NumPy's global generator: {error}."
+            ) from None
+
+
+def _keyed() -> np.random.Generator | None:
+    """A generator for one draw of the installed stream; None while the global one decides."""
+    installed = stream()
+    if installed is None:
+        return None
+    return np.random.Generator(np.random.Philox(key=installed.next_key()))
+
+
+def _unit(shape: Any, dtype: np.dtype[Any]) -> Array:
+    """Draws from [0, 1): float32 ones for the 16-bit dtypes and float32, else float64."""
+    generator = _keyed()
+    if generator is None:
+        return np.asarray(np.random.random_sample(shape))
+    single = dtype.itemsize <= 4
+    return np.asarray(generator.random(shape, dtype=np.float32 if single else np.float64))
+
+
+def _stretched(unit: Array, dtype: np.dtype[Any], low: float, high: float) -> Array:
+    """[0, 1) to [low, high) in `dtype`; what rounding brings up to `high` goes back below it."""
+    drawn = (unit if (low, high) == (0.0, 1.0) else unit * (high - low) + low).astype(dtype)
+    return np.minimum(drawn, np.nextafter(dtype.type(high), dtype.type(low)))
+
+
+def _plain(value: Any) -> Any:
+    """The same value in what JSON can write."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return value

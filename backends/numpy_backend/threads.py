@@ -1,0 +1,5 @@
+"""One thread policy."""
+
+
+def prepare() -> None:
+    """Nothing yet to set."""

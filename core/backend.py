@@ -1,0 +1,362 @@
+"""Which backend an array belongs to, which one makes new arrays, and how arrays move between them.
+
+    BACKENDS[type(array)]        the backend of an array: one dictionary look-up
+    of(a, b)                     the same for several arrays or Variables, which must not be mixed
+    use('cuda'), using('numpy')  choose where new arrays are made; dispatch always follows the data
+
+Backends are plugins. One is loaded when its name is asked for, or when an array of its library
+turns up; a library that nobody has imported is never imported here.
+"""
+
+from __future__ import annotations
+
+import os
+import random as _python_random
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from core import random_streams
+from core.array_backend import Array, Backend, Kernel, KernelTable, on_kernels_changed
+from core.device import Device, default_device, share_default
+from core.errors import BackendError, BackendUnavailable, CheckpointError, nearest
+from core.random_streams import HostRandom, Random, seed
+
+__all__ = [
+    "BACKENDS",
+    "Array",
+    "Backend",
+    "BackendError",
+    "BackendUnavailable",
+    "Device",
+    "HostRandom",
+    "Kernel",
+    "KernelTable",
+    "Random",
+    "available",
+    "current",
+    "get",
+    "get_device",
+    "names",
+    "of",
+    "on_kernels_changed",
+    "random_state",
+    "register",
+    "seed",
+    "set_random_state",
+    "to_backend",
+    "to_host",
+    "unregister",
+    "use",
+    "using",
+    "using_device",
+]
+
+_made: dict[str, Backend] = {}
+_registered: dict[str, Backend] = {}
+_lock = threading.RLock()
+
+
+class _ByType(dict[type, Backend]):
+    """Array type -> backend; a type not met before is looked for among the backends, once."""
+
+    def __missing__(self, kind: type) -> Backend:
+        backend = _backend_of_type(kind)
+        if backend is None:
+            raise BackendError(_not_an_array(kind))
+        self[kind] = backend
+        return backend
+
+
+BACKENDS = _ByType()
+
+
+def _backend_of_type(kind: type) -> Backend | None:
+    for backend in _registered.values():
+        if issubclass(kind, backend.array_type):
+            return backend
+    for name in _catalogue().names():
+        if name not in _registered and _class(name).library in sys.modules:
+            backend = _make(name)
+            if issubclass(kind, backend.array_type):
+                return backend
+    return None
+
+
+def _not_an_array(kind: type) -> str:
+    if kind is type(None):
+        return "Expected an array, got None (a parameter has none until its shape is known)."
+    known = ", ".join(names())
+    return (
+        f"Expected an array of one of the backends {known}; got a "
+        f"{kind.__module__}.{kind.__qualname__}. Make an array of it first, with core.backend.current().asarray(...)."
+    )
+
+
+def _catalogue() -> Any:
+    from core import registry
+
+    return registry.catalogue("backends")
+
+
+def _class(name: str) -> type[Backend]:
+    found: type[Backend] = _catalogue().get(name)
+    return found
+
+
+def _make(name: str) -> Backend:
+    """The one instance of a bundled or installed backend; it imports its library here."""
+    with _lock:
+        if name not in _made:
+            _made[name] = _class(name)()
+        return _made[name]
+
+
+def names() -> list[str]:
+    """The names of all backends that are registered, whether they can run here or not.
+
+    >>> 'numpy' in names()
+    True
+    """
+    return sorted({*_registered, *_catalogue().names()})
+
+
+def available() -> dict[str, str | None]:
+    """Backend name -> None where it can be used here, else the reason why it cannot.
+
+    >>> available()['numpy'] is None
+    True
+    """
+    return {name: _reason(name) for name in names()}
+
+
+def _reason(name: str) -> str | None:
+    return (_registered.get(name) or _class(name)).unavailable()
+
+
+def get(name: str) -> Backend:
+    """The backend called `name`.
+
+    Raises BackendError for an unknown name, BackendUnavailable, with the reason and what can be
+    used instead, for one that cannot run here.
+
+    >>> get('numpy').name
+    'numpy'
+    """
+    found = _registered.get(name) or _made.get(name)
+    if found is not None:
+        return found
+    if name not in names():
+        raise BackendError(
+            f"No backend is called {name!r}; known here: {', '.join(names())}."
+            + nearest(name, names())
+        )
+    reason = _reason(name)
+    if reason is not None:
+        usable = [other for other, why in available().items() if why is None]
+        raise BackendUnavailable(
+            f"Backend {name!r} cannot be used here: {reason} Available: {', '.join(usable)}."
+        )
+    return _make(name)
+
+
+def register(backend: Backend) -> Backend:
+    """Add a backend object at run time, under its name; meant for tests and notebooks.
+
+    A distribution offers its backend by the hook `register_backends` instead.
+    """
+    with _lock:
+        _registered[backend.name] = backend
+        BACKENDS.clear()
+    return backend
+
+
+def unregister(backend: Backend) -> None:
+    """Forget what `register` added."""
+    with _lock:
+        if _registered.get(backend.name) is backend:
+            del _registered[backend.name]
+        BACKENDS.clear()
+
+
+def _unwrap(x: Any) -> Any:
+    """The array of a Variable; anything else as it is."""
+    return getattr(x, "array", x)
+
+
+def of(*arrays: Any) -> Backend:
+    """The backend that all the arrays (or Variables) belong to; the current one for no array.
+
+    Raises BackendError where one is not an array, or where backends or devices are mixed.
+
+    >>> import numpy as np
+    >>> of(np.ones(3), np.zeros(2))
+    <backend 'numpy'>
+    """
+    if not arrays:
+        return current()
+    first = _unwrap(arrays[0])
+    backend = BACKENDS[type(first)]
+    for x in arrays[1:]:
+        _refuse_mixture(backend, first, _unwrap(x))
+    return backend
+
+
+def _refuse_mixture(backend: Backend, first: Any, other: Any) -> None:
+    theirs = BACKENDS[type(other)]
+    if theirs is backend and backend.spec_device(first) == backend.spec_device(other):
+        return
+    here, there = backend.device_of(first), theirs.device_of(other)
+    kinds = "devices" if theirs is backend else "backends"
+    raise BackendError(
+        f"Arrays of two {kinds} meet in one operation: {here} and {there}. "
+        f"Move one of them first: to_device({str(here)!r}) or to_device({str(there)!r})."
+    )
+
+
+# -- where new arrays are made ----------------------------------------------------------------
+
+
+def current() -> Backend:
+    """The backend that makes new arrays: of the innermost `using`, else of `use`, else of the
+    environment variable PLUGRAD_BACKEND, else NumPy.
+    """
+    return current_device().backend
+
+
+def current_device() -> Device:
+    """The device that new arrays are made on."""
+    return default_device() or get_device(os.environ.get("PLUGRAD_BACKEND") or "numpy")
+
+
+def use(spec: Any) -> Backend:
+    """Make `spec` (a name, `'cuda:1'`, a backend or a device) the place where new arrays are made.
+
+    Holds for all threads, and until the next `use`; a `using` that is open wins while it lasts.
+    Data that exists stays where it is, and is computed on there.
+    """
+    device = get_device(spec)
+    share_default(device)
+    return device.backend
+
+
+@contextmanager
+def using(spec: Any) -> Iterator[Backend]:
+    """A block in which new arrays are made by the backend (or on the device) that `spec` names.
+
+    Holds for this thread, or this asynchronous task, alone.
+
+    >>> with using('numpy') as backend:
+    ...     current() is backend
+    True
+    """
+    with get_device(spec) as device:
+        yield device.backend
+
+
+def using_device(spec: Any) -> Device:
+    """The device that `spec` names, for a `with` block in which new arrays are made on it."""
+    return get_device(spec)
+
+
+# -- devices and copies -----------------------------------------------------------------------
+
+
+def get_device(spec: Any) -> Device:
+    """The device that a name means: `'numpy'`, `'cuda'`, `'cuda:1'`, a backend, a device.
+
+    An integer is the number of a GPU, and a negative one the host, as in training scripts.
+
+    >>> get_device('numpy')
+    <device numpy>
+    """
+    if isinstance(spec, Device):
+        return spec
+    if isinstance(spec, Backend):
+        return spec.default_device()
+    if isinstance(spec, str):
+        name, colon, number = spec.partition(":")
+        return _numbered(spec, name, number) if colon else get(name).default_device()
+    if hasattr(spec, "__index__") and not isinstance(spec, bool):
+        number = spec.__index__()
+        return get("cuda").as_device(number) if number >= 0 else get("numpy").default_device()
+    raise BackendError(
+        f"get_device: expected a name such as 'numpy' or 'cuda:1', a backend or a device; "
+        f"got {spec!r}."
+    )
+
+
+def _numbered(spec: str, name: str, number: str) -> Device:
+    if not number.isdecimal():
+        raise BackendError(
+            f"get_device: expected a name such as 'numpy' or 'cuda:1'; got {spec!r}."
+        )
+    return get(name).as_device(int(number))
+
+
+def to_host(x: Any) -> Any:
+    """The values of an array or a Variable as a `numpy.ndarray`.
+
+    >>> import numpy as np
+    >>> to_host(np.arange(3))
+    array([0, 1, 2])
+    """
+    array = _unwrap(x)
+    return BACKENDS[type(array)].to_host(array)
+
+
+def to_backend(x: Any, target: Any) -> Array:
+    """The array (of any backend; a Variable gives its array) where `target` says.
+
+    `target` is what `get_device` takes. An array that is there already is returned itself; where
+    only a backend is named, any of its devices will do.
+    """
+    array = _unwrap(x)
+    source = BACKENDS[type(array)]
+    if target is source or target == source.name:
+        return array
+    device = get_device(target)
+    if device.backend is source:
+        return source.to_device(array, device)
+    return device.backend.asarray(source.to_host(array), device=device)
+
+
+# -- the state of all random numbers ----------------------------------------------------------
+
+
+def random_state() -> dict[str, Any]:
+    """All state that random numbers depend on, as plain values that JSON can write.
+
+    The stream of `core.seed`, the generators of the backends in use (NumPy's global one included)
+    and Python's own.
+    """
+    stream = random_streams.stream()
+    version, words, gauss = _python_random.getstate()
+    return {
+        "stream": None if stream is None else stream.get_state(),
+        "python": [version, list(words), gauss],
+        "backends": {b.name: s for b in _backends_in_use() if (s := b.random.get_state())},
+    }
+
+
+def set_random_state(state: dict[str, Any]) -> None:
+    """Put back what `random_state` gave, so that the same numbers follow.
+
+    Raises CheckpointError where it is not such a state.
+    """
+    if not isinstance(state, dict) or not {"stream", "python", "backends"} <= state.keys():
+        raise CheckpointError(
+            "set_random_state: expected what core.backend.random_state() gives, "
+            "a dict with 'stream', 'python' and 'backends'."
+        )
+    version, words, gauss = state["python"]
+    for name, own in state["backends"].items():
+        get(name).random.set_state(own)
+    _python_random.setstate((version, tuple(words), gauss))
+    random_streams.set_stream_state(state["stream"])
+
+
+def _backends_in_use() -> list[Backend]:
+    return [get("numpy"), *(b for b in (_made | _registered).values() if b.name != "numpy")]
