@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from core.errors import DeclarationError, nearest
-from core.shapes import Misfit, Shape, Signature, broadcast_shapes
+from core.errors import DeclarationError, InvalidType, nearest
+from core.shapes import Shape, Signature, broadcast_shapes
 
 __all__ = [
     "CHECKS",
@@ -263,7 +263,7 @@ class Domain:
         return list(self.values.values())[min(index, len(self.values) - 1)]
 
     def check(self, label: str, names: Sequence[str], specs: Sequence[SpecLike]) -> None:
-        """Raise core.type_check.InvalidType unless inputs with these specs fit.
+        """Raise InvalidType unless inputs with these specs fit.
 
         `label` names the op, `names` its inputs in order; the last name stands for all inputs of a
         repeated one.
@@ -274,8 +274,9 @@ class Domain:
             self._check_dtypes(names, specs)
             shapes = [spec.shape for spec in specs]
             self.signature.match(names, shapes, same_group=self.differ is None)
-        except Misfit as misfit:
-            raise _invalid_type(label, misfit) from None
+        except InvalidType as error:
+            error.operation = label
+            raise
 
     def _check_count(self, given: int) -> None:
         least, most = self.signature.counts
@@ -285,19 +286,19 @@ class Domain:
             expect = f"at least {least} inputs"
         else:
             expect = f"{least} inputs" if least == most else f"{least} to {most} inputs"
-        raise Misfit(expect.replace("1 inputs", "1 input"), f"{given}")
+        raise InvalidType(expect.replace("1 inputs", "1 input"), f"{given}")
 
     def _check_dtypes(self, names: Sequence[str], specs: Sequence[SpecLike]) -> None:
         first: tuple[str, str] | None = None
         for index, (name, spec) in enumerate(zip(names, specs, strict=True)):
             value = self.value(index)
             if spec.kind not in value.kinds:
-                raise Misfit(f"{name}.dtype is {_KIND_NAMES[value.what]}", spec.name)
+                raise InvalidType(f"{name}.dtype is {_KIND_NAMES[value.what]}", spec.name)
             if not value.real:
                 continue
             first = first or (name, spec.name)
             if spec.name != first[1]:
-                raise Misfit(f"{first[0]}.dtype == {name}.dtype", f"{first[1]} != {spec.name}")
+                raise InvalidType(f"{first[0]}.dtype == {name}.dtype", f"{first[1]} != {spec.name}")
 
     def __str__(self) -> str:
         parts = [str(self.signature)]
@@ -323,17 +324,10 @@ def _with_kinks(name: str, value: Input, kinks: tuple[float | str, ...]) -> Inpu
 
 
 def _names_for(names: Sequence[str], count: int, variadic: bool) -> list[str]:
-    if not variadic:
+    if not variadic or len(names) == count:
         return list(names[:count])
     alone = list(names[:-1])
     return alone + [f"{names[-1]}[{i}]" for i in range(count - len(alone))]
-
-
-def _invalid_type(label: str, misfit: Misfit) -> Exception:
-    from core.type_check import InvalidType  # an error path: kept out of the imports of the core
-
-    text = f"\nInvalid operation is performed in: {label} (Forward)\n\n{misfit}"
-    return InvalidType(misfit.expect, misfit.actual, text)
 
 
 def _check_declaration(domain: Domain) -> None:

@@ -14,20 +14,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.errors import DeclarationError
+from core.errors import DeclarationError, InvalidType
 
 Shape = tuple[int, ...]
 _ARGUMENT = re.compile(r"\(([^()]*)\)([?*]?)")
 _DIMENSION = re.compile(r"\.\.\.\w*|\d+|[A-Za-z_]\w*")
-
-
-class Misfit(Exception):
-    """Shapes that a signature does not allow: what it expects, and what came."""
-
-    def __init__(self, expect: str, actual: str) -> None:
-        super().__init__(f"Expect: {expect}\nActual: {actual}")
-        self.expect = expect
-        self.actual = actual
 
 
 def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
@@ -131,7 +122,7 @@ class Signature:
     def match(
         self, names: Sequence[str], shapes: Sequence[Shape], *, same_group: bool = True
     ) -> None:
-        """Raise Misfit unless the ranks fit and the dimensions of one name are equal.
+        """Raise InvalidType unless the ranks fit and the dimensions of one name are equal.
 
         `same_group=False` leaves the sizes (not the number) of dotted dimensions unchecked.
         """
@@ -168,7 +159,7 @@ class _Binding:
             (str(dim), dim) if isinstance(dim, int) else self.sizes.setdefault(dim, (place, size))
         )
         if size != expected:
-            raise Misfit(f"{other} == {place}", f"{expected} != {size}")
+            raise InvalidType(f"{other} == {place}", f"{expected} != {size}")
 
     def _check_group(self, place: str, group: str, dims: Shape, argument: Argument) -> None:
         other, expected, loops = self.groups.setdefault(group, (place, dims, argument.loops))
@@ -176,15 +167,17 @@ class _Binding:
             self._broadcast(other, expected, place, group, dims)
         elif not self.same_group:
             if len(dims) != len(expected):
-                raise Misfit(f"len({other}) == len({place})", f"{len(expected)} != {len(dims)}")
+                raise InvalidType(
+                    f"len({other}) == len({place})", f"{len(expected)} != {len(dims)}"
+                )
         elif dims != expected:
-            raise Misfit(f"{other} == {place}", f"{expected} != {dims}")
+            raise InvalidType(f"{other} == {place}", f"{expected} != {dims}")
 
     def _broadcast(self, other: str, expected: Shape, place: str, group: str, dims: Shape) -> None:
         try:
             self.groups[group] = (other, broadcast_shapes([expected, dims]), True)
         except ValueError:
-            raise Misfit(f"{other} and {place} broadcast", f"{expected} and {dims}") from None
+            raise InvalidType(f"{other} and {place} broadcast", f"{expected} and {dims}") from None
 
 
 def _is_dots(dim: str | int) -> bool:
@@ -232,9 +225,9 @@ def _check_marks(signature: Signature, text: str) -> None:
 def _check_rank(name: str, argument: Argument, shape: Shape) -> None:
     least = len(argument.dims) - (argument.dots is not None)
     if argument.dots is None and len(shape) != least:
-        raise Misfit(f"{name}.ndim == {least}", f"{len(shape)} != {least}")
+        raise InvalidType(f"{name}.ndim == {least}", f"{len(shape)} != {least}")
     if len(shape) < least:
-        raise Misfit(f"{name}.ndim >= {least}", f"{len(shape)} < {least}")
+        raise InvalidType(f"{name}.ndim >= {least}", f"{len(shape)} < {least}")
 
 
 def _covered_text(name: str, shape: Shape, covered: slice) -> str:
@@ -248,4 +241,4 @@ def _match_broadcast(names: Sequence[str], shapes: Sequence[Shape]) -> None:
         broadcast_shapes(shapes)
     except ValueError:
         places = " and ".join(f"{name}.shape" for name in names)
-        raise Misfit(f"{places} broadcast", " and ".join(map(str, shapes))) from None
+        raise InvalidType(f"{places} broadcast", " and ".join(map(str, shapes))) from None

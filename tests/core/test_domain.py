@@ -18,8 +18,7 @@ from core.domain import (
     number,
     real,
 )
-from core.errors import DeclarationError
-from core.type_check import InvalidType
+from core.errors import DeclarationError, InvalidType
 
 NAMES = ("x", "W", "b")
 
