@@ -1,0 +1,70 @@
+"""plugrad's core: variables, functions, links and optimizers, on any array backend.
+
+    import core
+    import core.functions as F
+    import core.links as L
+    from core import training
+    from core.training import extensions
+
+Everything with a name that people type beyond this module comes from plugins, the bundled ones
+included; see `plugrad plugins`. Importing this module loads neither an array library nor a plugin.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core import backend as backend
+from core import config as configuration
+from core.backend import Backend as Backend
+from core.backend import Device as Device
+from core.backend import get_device as get_device
+from core.backend import seed as seed
+from core.backend import use as use
+from core.backend import using as using
+from core.backend import using_device as using_device
+from core.backprop import backward as backward
+from core.backprop import grad as grad
+from core.config import DebugMode as DebugMode
+from core.config import config as config
+from core.config import force_backprop_mode as force_backprop_mode
+from core.config import global_config as global_config
+from core.config import is_debug as is_debug
+from core.config import no_backprop_mode as no_backprop_mode
+from core.config import set_debug as set_debug
+from core.config import using_config as using_config
+from core.domain import Domain as Domain
+from core.domain import anything as anything
+from core.domain import axes as axes
+from core.domain import boolean as boolean
+from core.domain import choice as choice
+from core.domain import integers as integers
+from core.domain import number as number
+from core.domain import real as real
+from core.function_node import Elementwise as Elementwise
+from core.function_node import FunctionNode as FunctionNode
+from core.variable import Parameter as Parameter
+from core.variable import Variable as Variable
+from core.variable import VariableNode as VariableNode
+from core.variable import as_array as as_array
+from core.variable import as_variable as as_variable
+
+import core.intrinsics  # isort: skip - gives Variable its operators
+
+if TYPE_CHECKING:
+    from core.hookspecs import hookimpl as hookimpl
+
+__version__ = "0.1.0"
+
+_lazy = {
+    "hookimpl": "core.hookspecs",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What costs too much to load before it is needed."""
+    from importlib import import_module
+
+    if name in _lazy:
+        return getattr(import_module(_lazy[name]), name)
+    raise AttributeError(f"module 'core' has no attribute {name!r}")

@@ -1,0 +1,164 @@
+"""Reading a declared operation: what its class says, worked out once, when the class is created.
+
+The names of `compute`'s arguments are the inputs. The names that a gradient rule asks for, beside
+its cotangent `g`, say what is retained for it: an input, `out`, one of several `outputs`, or one of
+the intermediates that `compute` keeps (`saved`). A wrong name is refused here.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from core.errors import DeclarationError, nearest
+
+Rule = Callable[..., Any]
+REQUIRED: Any = inspect.Parameter.empty
+
+
+class Declaration:
+    """What a class with a `compute` declares.
+
+    `names` are the inputs, of which the last `optional` may be missing; with `variadic` there is
+    any number of inputs, all under one name. `fields` maps settings to defaults. `joint` is the rule
+    for all inputs together, `rules` maps an input's name to the rule for it alone.
+    """
+
+    def __init__(self, cls: type, outputs: tuple[str, ...] = ()) -> None:
+        self.cls = cls
+        self.label = cls.__name__
+        parameters = list(inspect.signature(cls.compute).parameters.values())[2:]  # type: ignore[attr-defined]
+        self.names = tuple([p.name for p in parameters])
+        self.variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
+        self.optional = sum(p.default is not REQUIRED for p in parameters)
+        if self.variadic and len(parameters) != 1:
+            raise DeclarationError(f"{self.label}.compute: expected only *{self.names[-1]}")
+        self.outputs = outputs
+        self.saved: tuple[str, ...] = tuple(getattr(cls, "saved", ()))
+        self.fields = _fields(cls)
+        self.joint: Rule | None = getattr(cls, "gradient", None)
+        self.rules = {n: r for n in self.names if (r := getattr(cls, f"gradient_{n}", None))}
+        self._refuse_strays()
+        self.uses = {name: self._asked(rule) for name, rule in self.rules.items()}
+        self.joint_uses = self._asked(self.joint) if self.joint else ()
+        self.rederived = {
+            name: (method, tuple(_names(method)[2:]))
+            for name in self.saved
+            if (method := getattr(cls, f"recompute_{name}", None))
+        }
+
+    @property
+    def differentiable(self) -> bool:
+        return bool(self.joint or self.rules)
+
+    @property
+    def reads_xp(self) -> bool:
+        """Whether some gradient rule looks at the namespace it is given."""
+        return any(_reads(rule, 1) for rule in (self.joint, *self.rules.values()) if rule)
+
+    @property
+    def reads_backend(self) -> bool:
+        return _mentions(self.cls.compute, "backend")  # type: ignore[attr-defined]
+
+    def _refuse_strays(self) -> None:
+        if self.joint and self.rules:
+            raise DeclarationError(
+                f"{self.label}: expected `gradient` or one `gradient_INPUT` an input, found both"
+            )
+        for attribute in dir(self.cls):
+            name = attribute.removeprefix("gradient_")
+            if name != attribute and name not in self.names:
+                raise DeclarationError(
+                    f"{self.label}.{attribute}: compute has no input {name!r}; it has "
+                    f"{', '.join(self.names)}.{nearest(name, self.names)}"
+                )
+
+    def _asked(self, rule: Rule) -> tuple[str, ...]:
+        """The names that `rule` asks for after (self, xp, g)."""
+        asked = tuple(_names(rule)[3:])
+        output = self.outputs or ("out",)
+        known = (*self.names, *output, *self.saved, "wanted")
+        for name in asked:
+            if name not in known:
+                raise DeclarationError(
+                    f"{self.label}.{rule.__name__}: argument {name!r} is none of "
+                    f"{', '.join(known)}.{nearest(name, known)}"
+                )
+        return asked
+
+    def inputs_of(self, count: int) -> tuple[str, ...]:
+        """Names of the inputs of a call with `count` of them."""
+        if self.variadic:
+            return tuple([f"{self.names[0]}{i}" for i in range(count)])
+        return self.names[:count]
+
+    def fits(self, count: int) -> bool:
+        """Whether the operation takes that many inputs."""
+        if self.variadic:
+            return count > 0
+        return len(self.names) - self.optional <= count <= len(self.names)
+
+    def kept(self, name: str, count: int) -> int:
+        """For which wanted inputs, as a bit mask, `name` (an input, output or saved) is retained."""
+        everything = (1 << count) - 1
+        if self.joint:
+            return everything if name in self._with_sources(self.joint_uses) else 0
+        mask = 0
+        for i, key in enumerate(self.names[:count]):
+            if key in self.rules and name in self._with_sources(self.uses[key]):
+                mask |= 1 << i
+        return mask
+
+    def _with_sources(self, asked: tuple[str, ...]) -> set[str]:
+        """What is asked for, and what a saved intermediate is computed from anew."""
+        sources = set(asked)
+        for name in asked:
+            if name in self.rederived:
+                sources.update(self.rederived[name][1])
+        return sources
+
+
+def _names(function: Callable[..., Any]) -> list[str]:
+    return list(inspect.signature(function).parameters)
+
+
+def _fields(cls: type) -> dict[str, Any]:
+    """Annotated settings, the base classes' first, with their defaults."""
+    fields: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__ == "core.function_node":
+            continue
+        for name, kind in inspect.get_annotations(base).items():
+            if not str(kind).startswith(("ClassVar", "typing.ClassVar")):
+                fields[name] = getattr(cls, name, REQUIRED)
+    return fields
+
+
+def _reads(function: Callable[..., Any], position: int) -> bool:
+    """Whether the code of `function` loads its argument at `position`."""
+    name = _names(function)[position]
+    return any(
+        step.opname.startswith("LOAD") and name in _loaded(step)
+        for code in _codes(function)
+        for step in dis.get_instructions(code)
+    )
+
+
+def _loaded(step: dis.Instruction) -> tuple[Any, ...]:
+    return step.argval if isinstance(step.argval, tuple) else (step.argval,)
+
+
+def _mentions(function: Callable[..., Any], attribute: str) -> bool:
+    return any(attribute in code.co_names for code in _codes(function))
+
+
+def _codes(function: Callable[..., Any]) -> list[Any]:
+    """The code of a function and of those defined inside it."""
+    found, pending = [], [inspect.unwrap(function).__code__]
+    while pending:
+        code = pending.pop()
+        found.append(code)
+        pending += [const for const in code.co_consts if inspect.iscode(const)]
+    return found

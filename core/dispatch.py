@@ -1,0 +1,338 @@
+"""From the specs of inputs to the function that computes: checked once, then looked up.
+
+A plan is what an operation does for inputs of given specs: (function, namespace, spec of the result).
+Making one checks types completely, chooses between `compute` and a backend's kernel, and wraps the
+uncommon cases (broadcasting, results without dimensions, 16-bit floats), so that calls test for none
+of them. A plan found is a check passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from core import backend as backends
+from core.array_backend import on_kernels_changed
+from core.backend import BACKENDS, Backend
+from core.config import current
+from core.errors import BackendError, GraphError
+from core.shapes import broadcast_shapes
+from core.spec import Spec, intern, spec_of
+from core.variable import NOBODY, Variable, VariableNode, as_array, is_array
+
+if TYPE_CHECKING:
+    from core.function_node import FunctionNode
+
+Compute = Callable[..., Any]
+Plan = tuple[Compute, Any, Spec | None]
+
+_LIMIT = 4096
+_HALF = ("float16", "bfloat16")
+declared_classes: WeakSet[type[FunctionNode]] = WeakSet()
+
+
+# ---------------------------------------------------------------------- plans
+
+
+def admit(f: FunctionNode, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
+    """Check inputs of these specs and plan the operation on them; remembers what it found."""
+    cls = type(f)
+    known = _initialized(f, specs)
+    _refuse_mixing(f, known)
+    checked = current().check
+    if checked:
+        check_types(f, known)
+    plans = cls._plans if checked else cls._unchecked_plans
+    try:
+        plan = plans.get(key)
+        if plan is None:
+            if len(plans) >= _LIMIT:
+                plans.clear()
+            plan = plans[key] = _plan(cls, known)
+    except TypeError:  # an unhashable setting: nothing to remember it by
+        plan = _plan(cls, known)
+    return plan
+
+
+def _initialized(f: FunctionNode, specs: tuple[Spec | None, ...]) -> list[Spec]:
+    for name, spec in zip(f.declared.inputs_of(len(specs)), specs, strict=True):
+        if spec is None:
+            raise GraphError(
+                f"{f.label}: input {name} is uninitialized. Give its link an input first, or call "
+                "initialize(shape) on the parameter."
+            )
+    return list(specs)  # type: ignore[arg-type]
+
+
+def _refuse_mixing(f: FunctionNode, specs: list[Spec]) -> None:
+    places = {(spec.backend.name, spec.device): spec for spec in specs}
+    if len(places) > 1:
+        named = " and ".join(
+            name if device is None else f"{name} ({device})" for name, device in places
+        )
+        raise BackendError(
+            f"{f.label}: expected inputs of one backend and device, got {named}. "
+            "Move one with to_device()."
+        )
+
+
+def check_types(f: FunctionNode, specs: list[Spec]) -> None:
+    """The complete type check: the domain, then the class's own `check_type_forward`."""
+    from core import type_check
+
+    if f.declared is not None:
+        domain = getattr(f, "domain", None)
+        if domain is not None:
+            domain.check(f.label, f.declared.names, specs)
+    if f._checks_types:
+        type_check.check(f, specs, f.label)
+
+
+def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
+    backend = specs[0].backend
+    compute = _with_kernel(cls, backend)
+    result = None
+    if cls._keeps_spec:
+        lead = _lead(specs)
+        shape = broadcast_shapes([spec.shape for spec in specs])
+        result = intern(backend, shape, lead.dtype, lead.device)
+    if cls.declared.reads_backend:
+        compute = _with_backend(compute, backend)
+    if cls.wide and any(spec.name in _HALF for spec in specs):
+        compute = _widened(compute, backend)
+    if cls._elementwise:
+        compute = _with_shapes(compute, specs)
+    if result is not None and not result.shape:
+        compute = _settled(compute, result)
+    return compute, backend.xp, result
+
+
+def _lead(specs: list[Spec]) -> Spec:
+    """The input whose dtype an elementwise result has: the first that is not a condition."""
+    return next((spec for spec in specs if spec.kind != "b"), specs[0])
+
+
+def _with_kernel(cls: type[FunctionNode], backend: Backend) -> Compute:
+    compute: Compute = cls.compute  # type: ignore[attr-defined]
+    kernel = backend.kernels.get(cls.__name__)
+    gradient = backend.gradient_kernels.get(cls.__name__)
+    if gradient is not None and backend.array_type not in cls._gradient_kernels:
+        cls._gradient_kernels[backend.array_type] = gradient
+        cls._specialize()
+    if kernel is None:
+        return compute
+
+    def overridden(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        result = kernel(f, xp, *arrays)
+        return compute(f, xp, *arrays) if result is NotImplemented else result
+
+    return overridden
+
+
+def _with_backend(compute: Compute, backend: Backend) -> Compute:
+    def knowing(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        f.backend = backend
+        return compute(f, xp, *arrays)
+
+    return knowing
+
+
+def _widened(compute: Compute, backend: Backend) -> Compute:
+    """Sixteen-bit floats are computed in float32, forward and backward, and rounded once."""
+
+    def widened(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        half = next(a.dtype for a in arrays if backend.dtype_name(a.dtype) in _HALF)
+        result = compute(f, xp, *[widen(xp, backend, a) for a in arrays])
+        f._raw = _raw_widened
+        if type(result) is tuple:
+            return tuple([_narrow(xp, backend, y, half) for y in result])
+        return _narrow(xp, backend, result, half)
+
+    return widened
+
+
+def widen(xp: Any, backend: Backend, array: Any) -> Any:
+    """A 16-bit float array in float32; any other array itself."""
+    if array is None or not is_array(array) or backend.dtype_name(array.dtype) not in _HALF:
+        return array
+    return xp.astype(array, xp.float32)
+
+
+def _narrow(xp: Any, backend: Backend, array: Any, half: Any) -> Any:
+    wide = array is not None and backend.dtype_name(array.dtype) == "float32"
+    return xp.astype(array, half) if wide else array
+
+
+def _raw_widened(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
+    spec = f.inputs[0].spec
+    backend, xp = spec.backend, spec.backend.xp
+    wide = tuple([widen(xp, backend, x) for x in g]) if type(g) is tuple else widen(xp, backend, g)
+    gradients = run_rules(f, xp, wide, want, lambda array: widen(xp, backend, array))
+    return tuple(
+        [
+            gx if gx is None else _narrow(xp, backend, gx, node.dtype)
+            for gx, node in zip(gradients, f.inputs, strict=True)
+        ]
+    )
+
+
+def run_rules(f: FunctionNode, xp: Any, g: Any, want: int, seen: Compute) -> tuple[Any, ...]:
+    """The declared rules on retained arrays, each passed through `seen` first."""
+    declared = f.declared
+    wanted = tuple([bool(want >> i & 1) for i in range(len(f.inputs))])
+
+    def value(name: str) -> Any:
+        if name == "wanted":
+            return wanted
+        if name in declared.names:
+            if declared.variadic:
+                return tuple([seen(node.data) for node in f.inputs])
+            i = declared.names.index(name)
+            return seen(f.inputs[i].data) if i < len(f.inputs) else None
+        if name in declared.saved:
+            return seen(getattr(f, name))
+        return seen(f.out[declared.outputs.index(name)] if declared.outputs else f.out)
+
+    if declared.joint:
+        gradients = declared.joint(f, xp, g, *map(value, declared.joint_uses))
+        gradients = gradients if type(gradients) is tuple else (gradients,)
+    else:
+        rules = [declared.rules.get(name) for name in declared.names[: len(f.inputs)]]
+        gradients = tuple(
+            [
+                rule(f, xp, g, *map(value, declared.uses[name])) if rule and wish else None
+                for name, rule, wish in zip(declared.names, rules, wanted, strict=False)
+            ]
+        )
+    return gradients if f.shapes is None else unbroadcast(f, gradients)
+
+
+def _with_shapes(compute: Compute, specs: list[Spec]) -> Compute:
+    """Where inputs broadcast, leave a note of their shapes: gradients are summed back to them."""
+    shapes = tuple([spec.shape for spec in specs])
+    if len(set(shapes)) == 1:
+        return compute
+
+    def broadcasting(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        f.shapes = shapes
+        return compute(f, xp, *arrays)
+
+    return broadcasting
+
+
+def _settled(compute: Compute, result: Spec) -> Compute:
+    """Results without dimensions, of which some libraries make scalars, become arrays."""
+
+    def settled(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        return settle(compute(f, xp, *arrays), result)
+
+    return settled
+
+
+def settle(result: Any, like: Spec) -> Any:
+    """`result` as an array of the backend of `like`."""
+    return result if type(result) is like.type else like.backend.asarray(result)
+
+
+def _forget_plans(backend: Backend) -> None:
+    for cls in declared_classes:
+        cls._plans.clear()
+        cls._unchecked_plans.clear()
+        if cls._gradient_kernels.pop(backend.array_type, None) is not None:
+            cls._specialize()
+
+
+on_kernels_changed.append(_forget_plans)
+
+
+# ---------------------------------------------------------------------- inputs that are no Variables
+
+
+def foreign(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | None:
+    """Array, spec and no node of a raw array; None for a number, which needs its neighbours."""
+    if is_number(x):
+        return None
+    if not is_array(x):
+        raise TypeError(
+            f"{f.label}: expected a Variable or an array of a backend "
+            f"({', '.join(backends.names())}), got {type(x).__name__}"
+        )
+    return x, spec_of(x), None
+
+
+def is_number(x: Any) -> bool:
+    """Whether `x` is a Python number or a NumPy scalar."""
+    if isinstance(x, (bool, int, float, complex)):
+        return True
+    return getattr(x, "shape", None) == () and hasattr(x, "item") and not is_array(x)
+
+
+def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
+    """An elementwise operation some of whose inputs are numbers: arrays without dimensions."""
+    arrays = [as_array(x) for x in inputs if not is_number(x)]
+    lead = next((a for a in arrays if BACKENDS[type(a)].kind(a.dtype) != "b"), None)
+    if not f._elementwise or lead is None:
+        raise TypeError(
+            f"{f.label}: expected Variables or arrays, got "
+            f"{', '.join(type(x).__name__ for x in inputs)}. Make arrays of the numbers first."
+        )
+    scalar = getattr(f, "with_scalar", None)
+    if scalar is not None and is_number(inputs[1]):
+        return scalar.call(inputs[0], plain(inputs[1]))  # type: ignore[no-any-return]
+    return f._run(*[as_operand(x, lead) if is_number(x) else x for x in inputs])  # type: ignore[no-any-return]
+
+
+def as_operand(number: Any, like: Any) -> Any:
+    """A number as an array without dimensions, in the dtype and on the device of `like`."""
+    backend = BACKENDS[type(like)]
+    return backend.asarray(plain(number), like.dtype, backend.device_of(like))
+
+
+def plain(number: Any) -> Any:
+    """A Python number, whatever scalar type it came as."""
+    return number if type(number) in (bool, int, float, complex) else number.item()
+
+
+def constant_node(x: Any, spec: Spec | None) -> VariableNode:
+    """The node of an input that wants no gradient."""
+    if isinstance(x, Variable):
+        return x.node
+    node: VariableNode = object.__new__(VariableNode)
+    node._creator = None
+    node._variable = NOBODY
+    node.data = None
+    node.extra = _CONSTANT
+    node.spec = spec
+    return node
+
+
+_CONSTANT: dict[str, Any] = {"constant": True}
+
+
+# ---------------------------------------------------------------------- gradients of broadcasting
+
+
+def unbroadcast(f: FunctionNode, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Sum each gradient down to the shape of its input."""
+    return tuple(
+        [
+            g if g is None or g.shape == shape else sum_to(g, shape)
+            for g, shape in zip(gradients, f.shapes, strict=True)
+        ]
+    )
+
+
+def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
+    """`g`, an array or a Variable, summed over the axes along which `shape` was repeated."""
+    from core.intrinsics import SumTo
+
+    return SumTo(shape).evaluate(g)
+
+
+def unhurried(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
+    """The complete path, for one output, of a node that a specialised call has begun to make."""
+    f.inputs = f.out = None
+    f._outputs = ()
+    f.sequence = 0
+    return f._apply(inputs)[0]

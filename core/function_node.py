@@ -1,0 +1,626 @@
+"""Function nodes: the operations of a graph.
+
+A class is written in one of two ways. *Declared*: `compute` and gradient rules on arrays, from which
+`core.specialize` makes the fast calls and the backward on Variables. *General*: `forward` on arrays
+and `backward` on Variables, with `retain_inputs` and `retain_outputs`. Both give the same kind of
+node, and `apply` works on both.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import ref
+
+from core import dispatch
+from core.backend import BACKENDS, Backend
+from core.backend import of as backend_of
+from core.config import State, current
+from core.declaration import REQUIRED, Declaration
+from core.errors import GraphError, nearest
+from core.namespace import namespace
+from core.spec import spec_of
+from core.specialize import next_sequence, specialize
+from core.variable import Variable, VariableNode, as_variable, wrap
+
+if TYPE_CHECKING:
+    from core.domain import Domain
+    from core.function_hook import FunctionHook
+
+_new = object.__new__
+
+
+class FunctionNode:
+    """One operation in a graph, from its input nodes to its output nodes.
+
+    See docs/architecture.md for the declared form. In the general form a subclass defines `forward`
+    (or `forward_cpu` and `forward_gpu`) and `backward`:
+
+    >>> import core, numpy as np
+    >>> class Double(core.FunctionNode):
+    ...     def forward(self, inputs):
+    ...         return (inputs[0] * 2,)
+    ...     def backward(self, indexes, grad_outputs):
+    ...         return (grad_outputs[0] * 2,)
+    >>> x = core.Variable(np.ones(2, "f"))
+    >>> (y,) = Double().apply((x,))
+    >>> y
+    variable([2., 2.], dtype=float32)
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_outputs", "inputs", "out", "sequence", "want")
+
+    inputs: Any  # the nodes of the inputs, once the graph is recorded
+    want: int  # bit i: input i wants a gradient
+    out: Any  # what is retained of the outputs: the array, or a tuple for several
+    sequence: int  # creation order, which is a topological order
+    _outputs: Any  # weak references to output nodes; None until asked for a lone output
+
+    # What a class declares; see core.declaration.
+    domain: Domain | None = None
+    saved: ClassVar[tuple[str, ...]] = ()
+    wide: ClassVar[bool] = False  # compute 16-bit floats in float32
+    declared: Any = None
+    call: Any  # declared: call(*inputs, **settings) -> a Variable, or a tuple for several outputs
+
+    # What is derived from it when the class is created.
+    _plans: ClassVar[dict[Any, Any]] = {}
+    _unchecked_plans: ClassVar[dict[Any, Any]] = {}
+    _gradient_kernels: ClassVar[dict[type, Any]] = {}
+    _variants: ClassVar[dict[int, SimpleNamespace]] = {}
+    _elementwise: ClassVar[bool] = False
+    _keeps_spec: ClassVar[bool] = False
+    _plan_by_settings: ClassVar[bool] = False
+    _checks_types: ClassVar[bool] = False
+    _prepares: ClassVar[bool] = False
+    _single: ClassVar[bool] = False  # has one output, always
+    _raw: Any = None
+    _var: Any = None
+    _run: Any = None
+
+    # What an instance may have in its dict.
+    stack: Any = None
+    shapes: Any = None
+    backend: Backend
+    _local_hooks: dict[str, FunctionHook] | None = None
+    _kept_inputs: tuple[int, ...] | None = None
+    _kept_outputs: tuple[int, ...] | None = None
+    _forwarding: bool = False
+    _place: Any = None
+
+    __array_ufunc__ = None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        f = _new(cls)
+        f.inputs = None
+        f.want = 0
+        f.out = None
+        f.sequence = 0
+        f._outputs = ()
+        return f
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._checks_types = cls.check_type_forward is not FunctionNode.check_type_forward
+        if not hasattr(cls, "compute") or _written_generally(cls):
+            cls.declared = cls._raw = cls._var = cls._run = None
+            cls._single = False
+            return
+        _declare(cls)
+
+    # ------------------------------------------------------------------ names and neighbours
+
+    @property
+    def label(self) -> str:
+        """What graphs and messages call the operation."""
+        return type(self).__name__
+
+    @property
+    def creator(self) -> Any:
+        """What users see as the creator of the outputs: this node."""
+        return self
+
+    @property
+    def node(self) -> FunctionNode:
+        return self
+
+    @property
+    def rank(self) -> int:
+        """Length of the longest path from a leaf; worked out when asked, without recursion."""
+        ranks: dict[FunctionNode, int] = {}
+        pending: list[FunctionNode] = [self]
+        while pending:
+            f = pending[-1]
+            before = [n._creator for n in f.inputs or () if n._creator is not None]
+            missing = [g for g in before if g not in ranks]
+            if missing:
+                pending += missing
+            else:
+                ranks[f] = max([ranks[g] + 1 for g in before], default=0)
+                pending.pop()
+        return ranks[self]
+
+    @property
+    def outputs(self) -> tuple[Any, ...]:
+        """Weak references to the nodes of the outputs. (As a class attribute: their names.)"""
+        return self._outputs or ()
+
+    @property
+    def output_data(self) -> tuple[Any, ...]:
+        """The retained output arrays, None for those that are not retained."""
+        if self._single:
+            return (self.out,)
+        return tuple(self.out or ())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(
+            f"{self.label} is a FunctionNode, which is not called. Write "
+            f"{self.label}(settings).apply((x, ...)), which gives a tuple of Variables."
+        )
+
+    def __repr__(self) -> str:
+        if self.declared is None:
+            return f"<{self.label}>"
+        settings = [f"{name}={getattr(self, name)!r}" for name in self.declared.fields]
+        return f"{self.label}({', '.join(settings)})"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.inputs is not None:
+            raise GraphError(
+                f"{self.label} is part of a graph, which can be neither pickled nor copied. Keep the "
+                "arrays, or the links that made it."
+            )
+        return super().__reduce_ex__(protocol)
+
+    # ------------------------------------------------------------------ applying
+
+    def apply(self, inputs: Iterable[Any]) -> tuple[Variable, ...]:
+        """Compute the outputs and, where some input wants a gradient, record this node.
+
+        Args:
+            inputs: Variables or arrays; an instance serves once.
+
+        Raises:
+            InvalidType: The inputs do not fit.
+            BackendError: They live on several backends or devices.
+            GraphError: This instance is part of a graph already.
+        """
+        inputs = tuple(inputs)
+        if self.inputs is not None:
+            raise GraphError(
+                f"{self.label}.apply: this node is part of a graph already. Make another instance."
+            )
+        if self._run is not None and self._local_hooks is None and len(inputs):
+            return (self._run(*inputs),)
+        return self._apply(inputs)
+
+    def evaluate(self, *args: Any) -> Any:
+        """This operation at the speed at hand: arrays to arrays, Variables to recorded Variables.
+
+        Gradient rules use other operations this way, and so stay differentiable. One output is
+        given itself, several as a tuple.
+        """
+        if any([isinstance(x, Variable) for x in args]):
+            outputs = self.apply(args)
+            return outputs[0] if self._single else outputs
+        specs = tuple([spec_of(x) for x in args])
+        compute, xp, _ = dispatch.admit(self, self._plan_key(specs), specs)
+        result = compute(self, xp, *args)
+        if type(result) is tuple:
+            return tuple([y if y is None else dispatch.settle(y, specs[0]) for y in result])
+        return dispatch.settle(result, specs[0])
+
+    def _plan_key(self, specs: tuple[Any, ...]) -> Any:
+        """What a plan is remembered by, as the specialised calls compute it."""
+        if self._plan_by_settings and self.declared.fields:
+            return (*specs, *[getattr(self, name) for name in self.declared.fields])
+        return specs[0] if all([spec is specs[0] for spec in specs]) else specs
+
+    def _apply(self, inputs: Sequence[Any]) -> tuple[Variable, ...]:
+        """The complete, unhurried call: any form, any number of outputs, hooks, debug mode."""
+        state = current()
+        variables = self._as_variables(inputs)
+        arrays = tuple([v.array for v in variables])
+        self.want = sum([1 << i for i, v in enumerate(variables) if v.requires_grad])
+        if state.debug:
+            self._remember_place()
+        if self.declared is None:
+            self._check(state, variables)
+        hooks = self._hooks(state)
+        for hook in hooks:
+            hook.forward_preprocess(self, arrays)
+        results = self._forward(arrays)
+        for hook in hooks:
+            hook.forward_postprocess(self, arrays)
+        if state.debug:
+            self._refuse_nan(results, "forward", zip(variables, arrays, strict=True))
+        records = bool(self.want) and state.backprop and self._may_record()
+        outputs = tuple([wrap(y, records) for y in results])
+        if records:
+            self._record(variables, arrays, outputs)
+        else:
+            self._kept_inputs = self._kept_outputs = None
+        return outputs
+
+    def _as_variables(self, inputs: Sequence[Any]) -> tuple[Variable, ...]:
+        if any([not isinstance(x, Variable) and dispatch.is_number(x) for x in inputs]):
+            if not self._elementwise:
+                raise TypeError(
+                    f"{self.label}: expected Variables or arrays, got a number. Make an array first."
+                )
+            lead = next(x for x in inputs if not dispatch.is_number(x))
+            inputs = [
+                dispatch.as_operand(x, as_variable(lead).array) if dispatch.is_number(x) else x
+                for x in inputs
+            ]
+        if self.declared is not None and not self.declared.fits(len(inputs)):
+            raise TypeError(
+                f"{self.label}: expected the inputs {', '.join(self.declared.names)}, "
+                f"got {len(inputs)} inputs"
+            )
+        return tuple([as_variable(x) for x in inputs])
+
+    def _may_record(self) -> bool:
+        return self.declared is None or self.declared.differentiable
+
+    def _check(self, state: State, variables: Sequence[Variable]) -> None:
+        for v in variables:
+            if v.array is None:
+                raise GraphError(f"{self.label}: an input is uninitialized")
+        backend_of(*[v.array for v in variables])
+        if state.check and self._checks_types:
+            dispatch.check_types(self, [v._spec for v in variables])  # type: ignore[misc]
+
+    def _forward(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        self._kept_inputs = self._kept_outputs = None
+        self._forwarding = True
+        try:
+            results = self.forward(arrays)
+        finally:
+            self._forwarding = False
+        if type(results) is not tuple:
+            raise TypeError(
+                f"{self.label}.forward: expected a tuple of arrays, got {type(results).__name__}. "
+                "A single output is returned as (y,)."
+            )
+        like = spec_of(arrays[0]) if arrays else None
+        if like is None:
+            return results
+        return tuple([y if y is None else _as_array(y, like) for y in results])
+
+    def _record(
+        self, variables: Sequence[Variable], arrays: tuple[Any, ...], outputs: Sequence[Variable]
+    ) -> None:
+        self.inputs = tuple([v.node for v in variables])
+        self.sequence = next_sequence()
+        nodes = [v.node for v in outputs]
+        for node in nodes:
+            node._creator = self
+        self._outputs = tuple([ref(node) for node in nodes])
+        for i in self._input_indexes():
+            self.inputs[i].data = arrays[i]
+        kept = self._output_indexes()
+        for i in kept:
+            nodes[i].data = outputs[i].array
+        retained = [v.array if i in kept else None for i, v in enumerate(outputs)]
+        self.out = retained[0] if self._single else tuple(retained)
+        if self.declared is not None:
+            for name in self.declared.saved:
+                if not self.declared.kept(name, len(variables)) & self.want:
+                    setattr(self, name, None)
+
+    # ------------------------------------------------------------------ the general contract
+
+    def forward(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Outputs from input arrays. Declared classes compute; others choose by backend."""
+        if self.declared is not None:
+            specs = tuple([spec_of(a) for a in inputs])
+            compute, xp, _ = dispatch.admit(self, self._plan_key(specs), specs)
+            result = compute(self, xp, *inputs)
+            return result if type(result) is tuple else (result,)
+        name = backend_of(*inputs).name
+        return self.forward_gpu(inputs) if name == "cuda" else self.forward_cpu(inputs)
+
+    def forward_cpu(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Outputs from input arrays of any backend but CUDA."""
+        raise self._unwritten("forward, or forward_cpu")
+
+    def forward_gpu(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Outputs from input arrays on a GPU."""
+        raise self._unwritten("forward, or forward_gpu")
+
+    def _unwritten(self, what: str) -> GraphError:
+        return GraphError(
+            f"{self.label}: expected the class to define {what}, or compute; it has none of them"
+        )
+
+    def backward(
+        self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
+    ) -> tuple[Variable | None, ...]:
+        """Gradients of the target inputs, as Variables, from those of the outputs.
+
+        None stands for no gradient, on both sides. A class that defines nothing is not
+        differentiable: its gradients are None.
+        """
+        if self._var is None:
+            return (None,) * len(target_input_indexes)
+        want = sum([1 << i for i in target_input_indexes])
+        g = grad_outputs[0] if self._single else grad_outputs
+        gradients = self._var(self, g, want)
+        return tuple([gradients[i] for i in target_input_indexes])
+
+    def backward_accumulate(
+        self,
+        target_input_indexes: tuple[int, ...],
+        grad_outputs: tuple[Variable | None, ...],
+        grad_inputs: tuple[Variable | None, ...],
+    ) -> tuple[Variable | None, ...]:
+        """Gradients as `backward` computes them, added to those that the inputs have already."""
+        gradients = self.backward(target_input_indexes, grad_outputs)
+        wanted = len(target_input_indexes)
+        if type(gradients) is not tuple:
+            gradients = tuple(gradients)
+        if len(gradients) == len(self.inputs) != wanted:
+            gradients = tuple([gradients[i] for i in target_input_indexes])
+        if len(gradients) != wanted:
+            raise ValueError(
+                f"{self.label}.backward: expected {wanted} gradients (of inputs "
+                f"{', '.join(map(str, target_input_indexes))}), got {len(gradients)}"
+            )
+        return tuple(
+            [
+                new if old is None else old if new is None else old + new
+                for new, old in zip(gradients, grad_inputs, strict=True)
+            ]
+        )
+
+    def check_type_forward(self, in_types: Any) -> None:
+        """Refuse ill-fitting inputs, in the language of `core.type_check`."""
+
+    def retain_inputs(self, indexes: Iterable[int]) -> None:
+        """Keep the input arrays of these indexes for backward; called inside `forward`."""
+        if self._inside_forward("retain_inputs"):
+            self._kept_inputs = tuple(indexes)
+
+    def retain_outputs(self, indexes: Iterable[int]) -> None:
+        """Keep the output arrays of these indexes for backward; called inside `forward`."""
+        if self._inside_forward("retain_outputs"):
+            self._kept_outputs = tuple(indexes)
+
+    def _inside_forward(self, what: str) -> bool:
+        """True in a recorded forward, False where `forward` was called by hand, else an error."""
+        if self._forwarding:
+            return True
+        frame = sys._getframe(2)
+        while frame is not None:
+            if frame.f_code.co_name.startswith("forward") and frame.f_locals.get("self") is self:
+                return False
+            frame = frame.f_back  # type: ignore[assignment]
+        raise GraphError(f"{self.label}.{what} was called outside forward; call it inside.")
+
+    def _input_indexes(self) -> tuple[int, ...]:
+        if self.declared is None:
+            return self._kept_inputs or ()
+        count = len(self.inputs)
+        kept = [self._keeps(name) for name in self.declared.names]
+        if self.declared.variadic:
+            return tuple(range(count)) if kept[0] else ()
+        return tuple([i for i in range(count) if kept[i]])
+
+    def _output_indexes(self) -> tuple[int, ...]:
+        if self.declared is None:
+            return self._kept_outputs or ()
+        names = self.declared.outputs or ("out",)
+        return tuple([i for i, name in enumerate(names) if self._keeps(name)])
+
+    def _keeps(self, name: str) -> bool:
+        return bool(self.declared.kept(name, len(self.inputs)) & self.want)
+
+    def get_retained_inputs(self) -> tuple[Variable, ...]:
+        """The retained inputs as Variables, connected to the graph."""
+        return tuple([self.inputs[i].get_variable() for i in self._input_indexes()])
+
+    def get_retained_outputs(self) -> tuple[Variable, ...]:
+        """The retained outputs as Variables, connected to the graph."""
+        return tuple([self._output_variable(i) for i in self._output_indexes()])
+
+    def _output_variable(self, index: int) -> Variable:
+        """Output `index` as a Variable whose creator is this node, revived if it is gone."""
+        references = self._outputs if self._outputs is not None else (lambda: None,)
+        node: VariableNode | None = references[index]()
+        if node is None:
+            array = self.out if self._single else self.out[index]
+            node = VariableNode(None, data=array)
+            node._creator = self
+            revived = list(references)
+            revived[index] = ref(node)
+            self._outputs = tuple(revived)
+        return node.get_variable()
+
+    def unchain(self) -> None:
+        """Cut the node off its inputs and outputs."""
+        for reference in self._outputs or ():
+            node = reference()
+            if node is not None:
+                node._creator = None
+        self.inputs = None
+        self.out = None
+
+    # ------------------------------------------------------------------ hooks and debug mode
+
+    @property
+    def local_function_hooks(self) -> dict[str, FunctionHook]:
+        """The hooks of this node alone, by name."""
+        if self._local_hooks is None:
+            self._local_hooks = {}
+        return self._local_hooks
+
+    def add_hook(self, hook: FunctionHook, name: str | None = None) -> None:
+        """Call `hook` before and after this node's forward and backward."""
+        key = name or hook.name
+        if key in self.local_function_hooks:
+            raise KeyError(f"{self.label}.add_hook: a hook named {key!r} is there; pass name=...")
+        self.local_function_hooks[key] = hook
+        hook.added(self)
+
+    def delete_hook(self, name: str) -> None:
+        """Remove a hook of this node."""
+        if name not in self.local_function_hooks:
+            raise KeyError(
+                f"{self.label}.delete_hook: no hook {name!r}."
+                + nearest(name, self.local_function_hooks)
+            )
+        self.local_function_hooks.pop(name).deleted(self)
+
+    def _hooks(self, state: State) -> list[FunctionHook]:
+        if not state.hooks and not self._local_hooks:
+            return []
+        return list({**state.hooks, **(self._local_hooks or {})}.values())
+
+    def _remember_place(self) -> None:
+        """In debug mode: where the call was made, inside which link, on which parameter versions."""
+        from core.debug import link_path, users_stack
+
+        self.stack = traceback.extract_stack()[:-2]
+        self._place = (link_path(), users_stack(self.stack))
+
+    def _refuse_nan(self, arrays: Iterable[Any], when: str, inputs: Any = ()) -> None:
+        from core.debug import refuse_nan
+
+        refuse_nan(self, arrays, when)
+
+
+def _as_array(y: Any, like: Any) -> Any:
+    try:
+        BACKENDS[type(y)]
+    except TypeError:  # a library's scalar
+        return like.backend.asarray(y)
+    return y
+
+
+def _written_generally(cls: type[FunctionNode]) -> bool:
+    """Whether the class, or a base below the one with `compute`, writes forward and backward."""
+    for base in cls.__mro__:
+        if any(name in base.__dict__ for name in ("forward", "forward_cpu", "backward")):
+            return base is not FunctionNode
+        if "compute" in base.__dict__:
+            return False
+    return False
+
+
+def _declare(cls: type[FunctionNode]) -> None:
+    """Read the declaration, derive what calls look at, and specialise."""
+    inherited = () if cls.declared is None else cls.declared.outputs
+    named = cls.__dict__.get("outputs")
+    cls.declared = Declaration(cls, named if isinstance(named, tuple) else inherited)
+    if isinstance(named, tuple):  # what instances have under this name is the property
+        del cls.outputs
+    cls._plans, cls._unchecked_plans = {}, {}
+    cls._gradient_kernels = {}
+    cls._single = not cls.declared.outputs
+    cls._plan_by_settings = cls._checks_types
+    cls._prepares = hasattr(cls, "prepare")
+    if "__init__" not in cls.__dict__:
+        cls.__init__ = _initializer(cls)  # type: ignore[method-assign]
+    dispatch.declared_classes.add(cls)
+    _specialize(cls)
+
+
+def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
+    """`__init__` that takes the settings, in order or by name."""
+    fields = cls.declared.fields
+    arguments = "".join(
+        f", {name}" if default is REQUIRED else f", {name}=default[{name!r}]"
+        for name, default in fields.items()
+    )
+    lines = [f"def __init__(self{arguments}):", *[f"  self.{n} = {n}" for n in fields]]
+    lines += ["  self.prepare()"] if cls._prepares else ["  pass"]
+    scope: dict[str, Any] = {"default": fields}
+    exec("\n".join(lines), scope)  # noqa: S102 - our own text, made above
+    made: Callable[..., None] = scope["__init__"]
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    return made
+
+
+def _specialize(cls: type[FunctionNode]) -> None:
+    """Write the call and gradients of a declared class, for each number of inputs it can have."""
+    declared = cls.declared
+    cls._variants = {}
+    if declared.variadic or declared.optional:
+        cls.call = partial(_call_by_arity, cls)
+        cls._run = None if declared.outputs else _run_by_arity
+        cls._raw = staticmethod(_raw_by_arity) if declared.differentiable else None
+        cls._var = staticmethod(_var_by_arity) if declared.differentiable else None
+        return
+    made = specialize(declared, len(declared.names), dispatch)
+    if declared.outputs:
+        cls.call = partial(_call_generally, cls)
+    else:
+        cls.call = staticmethod(made.call)
+        cls._run = made.run
+    cls._raw = staticmethod(made.raw) if made.raw else None
+    cls._var = staticmethod(made.var) if made.var else None
+
+
+def _variant(cls: type[FunctionNode], arity: int) -> SimpleNamespace:
+    made = cls._variants.get(arity)
+    if made is None:
+        if not cls.declared.fits(arity):
+            raise TypeError(
+                f"{cls.__name__}: expected the inputs {', '.join(cls.declared.names)}, "
+                f"got {arity} inputs"
+            )
+        made = cls._variants[arity] = specialize(cls.declared, arity, dispatch)
+    return made
+
+
+def _call_by_arity(cls: type[FunctionNode], *inputs: Any, **settings: Any) -> Any:
+    while inputs and inputs[-1] is None:
+        inputs = inputs[:-1]
+    made = _variant(cls, len(inputs))
+    if made.call is None:
+        return _call_generally(cls, *inputs, **settings)
+    return made.call(*inputs, **settings)
+
+
+def _call_generally(cls: type[FunctionNode], *inputs: Any, **settings: Any) -> Any:
+    return cls(**settings)._apply(inputs)
+
+
+def _run_by_arity(f: FunctionNode, *inputs: Any) -> Variable:
+    return _variant(type(f), len(inputs)).run(f, *inputs)  # type: ignore[no-any-return]
+
+
+def _raw_by_arity(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
+    return _variant(type(f), len(f.inputs)).raw(f, g, want)  # type: ignore[no-any-return]
+
+
+def _var_by_arity(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
+    return _variant(type(f), len(f.inputs)).var(f, g, want)  # type: ignore[no-any-return]
+
+
+FunctionNode._specialize = classmethod(lambda cls: _specialize(cls))
+
+
+class Elementwise(FunctionNode):
+    """An operation on corresponding elements: inputs broadcast and have one dtype, the result's.
+
+    A result of another dtype (a comparison) sets `keeps_dtype = False`. With `with_scalar` a number
+    as the second input takes that operation instead.
+    """
+
+    _elementwise = True
+    _keeps_spec = True
+    keeps_dtype: ClassVar[bool] = True
+    with_scalar: ClassVar[Any] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        cls._keeps_spec = cls.keeps_dtype
+        super().__init_subclass__(**kwargs)
+
+
+__all__ = ["Elementwise", "FunctionNode", "namespace"]

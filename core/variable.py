@@ -1,0 +1,841 @@
+"""Variables: arrays that remember how they were computed.
+
+A `Variable` holds an array and, while it wants a gradient, points to its `VariableNode`; the node
+points to the function that made it, the function to the nodes of its inputs. Nothing points back
+strongly, so a graph dies by reference count with the last variable that leads to it.
+"""
+
+from __future__ import annotations
+
+import copy
+import traceback
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from core import backend as backends
+from core.backend import BACKENDS, Backend, Device
+from core.config import current, using_config
+from core.errors import GraphError
+from core.spec import Spec, spec_of
+
+if TYPE_CHECKING:
+    from core.function_node import FunctionNode
+
+
+class _Gone:
+    """What a weak reference without a target was made from."""
+
+
+NOBODY: Any = ref(_Gone())
+
+
+class VariableNode:
+    """A variable's place in the graph; it outlives the variable and keeps its array only on request.
+
+    Functions keep nodes, not variables, so that an array which no gradient rule needs is freed with
+    its variable. `data` is the array if some function retained it.
+    """
+
+    __slots__ = ("__weakref__", "_creator", "_variable", "data", "extra", "spec")
+    # extra: None, or a dict of the rare rest: 'name', 'constant', 'own_grad', 'loss_scale'
+
+    _creator: FunctionNode | None
+    _variable: Any
+    data: Any
+    extra: dict[str, Any] | None
+    spec: Spec | None
+
+    def __init__(
+        self,
+        variable: Variable | None,
+        name: str | None = None,
+        *,
+        data: Any = None,
+        requires_grad: bool = True,
+    ) -> None:
+        self._creator = None
+        self._variable = NOBODY if variable is None else ref(variable)
+        self.data = data
+        self.extra = None if requires_grad else {"constant": True}
+        self.spec = spec_of(data) if variable is None else variable._spec
+        if name is not None:
+            self.name = name
+
+    def _remember(self, key: str, value: Any) -> None:
+        self.extra = {**(self.extra or {}), key: value}
+
+    @property
+    def requires_grad(self) -> bool:
+        return self.extra is None or not self.extra.get("constant", False)
+
+    @property
+    def name(self) -> str | None:
+        return None if self.extra is None else self.extra.get("name")
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        self._remember("name", name)
+
+    @property
+    def own_grad(self) -> bool:
+        """Whether somebody set, or asked to retain, the gradient of the variable itself."""
+        return self.extra is not None and self.extra.get("own_grad", False)
+
+    @own_grad.setter
+    def own_grad(self, own: bool) -> None:
+        if own or self.extra is not None:
+            self._remember("own_grad", own)
+
+    @property
+    def creator_node(self) -> FunctionNode | None:
+        """The function node that made the variable, or None for a leaf."""
+        function = self._creator
+        # A function with one output is only ever met through it: its weak way back is made here.
+        if function is not None and function._outputs is None:
+            function._outputs = (ref(self),)
+        return function
+
+    @creator_node.setter
+    def creator_node(self, function: FunctionNode | None) -> None:
+        self._creator = function
+
+    def set_creator_node(self, creator_node: FunctionNode | None) -> None:
+        """Make `creator_node` the function that made this variable."""
+        self.creator_node = creator_node
+
+    @property
+    def creator(self) -> Any:
+        """What the user calls the creator: the old-style Function where one was used."""
+        function = self.creator_node
+        return function if function is None else function.creator
+
+    @creator.setter
+    def creator(self, creator: Any) -> None:
+        self.set_creator(creator)
+
+    def set_creator(self, creator: Any) -> None:
+        """Make `creator`, a function node or an old-style Function, the one that made this."""
+        self.creator_node = getattr(creator, "node", creator)
+
+    def unchain(self) -> None:
+        """Forget how the variable was made."""
+        self._creator = None
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        return None if self.spec is None else self.spec.shape
+
+    @property
+    def dtype(self) -> Any:
+        return None if self.spec is None else self.spec.dtype
+
+    @property
+    def rank(self) -> int:
+        """Length of the longest path from a leaf."""
+        return 0 if self._creator is None else self._creator.rank + 1
+
+    @property
+    def label(self) -> str:
+        """Shape and dtype in words, as graphs show them."""
+        if self.spec is None:
+            return "(uninitialized)"
+        shape = "" if self.spec.shape == () else f"({', '.join(map(str, self.spec.shape))}), "
+        return shape + self.spec.name
+
+    def get_variable_or_none(self) -> Variable | None:
+        """The variable, if it is still alive."""
+        return self._variable()  # type: ignore[no-any-return]
+
+    def get_variable(self) -> Variable:
+        """The variable; where it is gone, one that takes its place, with the retained array."""
+        variable = self._variable()
+        if variable is None:
+            variable = wrap(self.data)
+            variable._spec = self.spec
+            self._variable = ref(variable)
+            if self.requires_grad:
+                variable._node = self
+            else:
+                variable._constant = self
+        return variable  # type: ignore[no-any-return]
+
+    @property
+    def grad(self) -> Any:
+        variable = self._variable()
+        return None if variable is None else variable.grad
+
+    @property
+    def grad_var(self) -> Variable | None:
+        variable = self._variable()
+        return None if variable is None else variable.grad_var
+
+    def retain_data(self) -> None:
+        """Keep the array with the node, beyond the life of the variable."""
+        variable = self._variable()
+        if variable is None:
+            raise GraphError(
+                "VariableNode.retain_data: the variable is gone, and its array with it. "
+                "Retain while the variable is alive."
+            )
+        self.data = variable.array
+
+
+class Variable:
+    """An array with a history, from which `backward` computes derivatives.
+
+    Args:
+        data: An array of a registered backend, or None.
+        name: What error messages and graphs call it.
+        grad: The initial gradient, an array like `data`.
+        requires_grad: Whether backpropagation computes a gradient for it.
+
+    Operators, indexing, `len` and comparisons work on the elements as NumPy's do, with broadcasting;
+    comparisons give Variables without gradient. Hashing is by identity.
+
+    >>> import core, numpy as np
+    >>> x = core.Variable(np.array([5], "f"))
+    >>> y = x**2 - 2 * x + 1
+    >>> y
+    variable([16.], dtype=float32)
+    >>> y.backward()
+    >>> x.grad
+    array([8.], dtype=float32)
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_node", "_spec")
+    _constant: VariableNode | None = None  # the node of a variable without gradient, made when asked
+
+    _array: Any
+    _grad: Any
+    _node: VariableNode | None
+    _spec: Spec | None
+
+    __array_priority__ = 200
+    __hash__ = object.__hash__
+
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        name: str | None = None,
+        grad: Any = None,
+        requires_grad: bool = True,
+        **former: Any,
+    ) -> None:
+        if former:
+            _refuse(former)
+        if data is not None and not is_array(data):
+            raise TypeError(
+                f"Variable: expected an array of a backend ({', '.join(backends.names())}), "
+                f"got {type(data).__name__}. Make an array of it first, as with numpy.asarray."
+            )
+        self._array = data
+        self._spec = spec_of(data)
+        self._grad = None
+        self._node = VariableNode(self) if requires_grad else None
+        if name is not None:
+            self.name = name
+        if grad is not None:
+            self.grad = grad
+
+    # ------------------------------------------------------------------ the array
+
+    @property
+    def array(self) -> Any:
+        """The array itself; setting it leaves the graph as it was."""
+        return self._array
+
+    @array.setter
+    def array(self, array: Any) -> None:
+        self._array = array
+        self._spec = spec_of(array)
+        node = self._node or self._constant
+        if node is not None:
+            node.spec = self._spec
+
+    data = array
+
+    @property
+    def backend(self) -> Backend:
+        return BACKENDS[type(self.array)]
+
+    @property
+    def device(self) -> Device:
+        return self.backend.device_of(self.array)
+
+    @property
+    def xp(self) -> Any:
+        """The namespace of the array's backend."""
+        return self.backend.xp
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._array.shape  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        return self._array.ndim  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        return self._array.size  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> Any:
+        return self._array.dtype
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a Variable without dimensions")
+        return self.shape[0]
+
+    def item(self) -> Any:
+        """The one element as a Python number; waits for the device."""
+        return self.backend.to_host(self._array).item()
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ValueError(
+                f"the truth of a Variable of {self.size} elements is ambiguous; "
+                "compare its array with .any() or .all()"
+            )
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __repr__(self) -> str:
+        return variable_repr(self)
+
+    def __str__(self) -> str:
+        return variable_str(self)
+
+    def debug_print(self) -> str:
+        """A few lines on the array and its gradient: where, how large, mean and spread."""
+        lines = [self.summary(), f"- backend: {self._spec and self._spec.backend.name}"]
+        for title, array in (("data", self.array), ("grad", self.grad)):
+            if array is None:
+                lines.append(f"- {title}: None")
+                continue
+            host = BACKENDS[type(array)].to_host(array)
+            lines += [f"- {title} shape: {host.shape}, dtype: {host.dtype}"]
+            if host.size:
+                mean, deviation = host.mean(dtype="float64"), host.std(dtype="float64")
+                lines += [f"- {title} statistics: mean={mean:.8f}, std={deviation:.8f}"]
+        return "\n".join(lines)
+
+    def summary(self) -> str:
+        """The name, if any, in one word of text."""
+        return f"<variable {self.name}>" if self.name else "<variable>"
+
+    # ------------------------------------------------------------------ its place in the graph
+
+    @property
+    def node(self) -> VariableNode:
+        node = self._node or self._constant
+        if node is None:
+            node = self._constant = VariableNode(self, requires_grad=False)
+        return node
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._node is not None
+
+    @property
+    def name(self) -> str | None:
+        node = self._node or self._constant
+        return None if node is None else node.name
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        self.node.name = name
+
+    @property
+    def label(self) -> str:
+        return self.node.label
+
+    @property
+    def rank(self) -> int:
+        return self.node.rank
+
+    @property
+    def creator(self) -> Any:
+        node = self._node
+        return None if node is None else node.creator
+
+    @creator.setter
+    def creator(self, creator: Any) -> None:
+        self.node.creator = creator
+
+    @property
+    def creator_node(self) -> FunctionNode | None:
+        node = self._node
+        return None if node is None else node.creator_node
+
+    @creator_node.setter
+    def creator_node(self, function: FunctionNode | None) -> None:
+        self.node.creator_node = function
+
+    def set_creator(self, gen_func: Any) -> None:
+        """Make `gen_func`, a function node or an old-style Function, the creator."""
+        self.node.set_creator(gen_func)
+
+    def set_creator_node(self, fnode: FunctionNode | None) -> None:
+        """Make the function node `fnode` the creator."""
+        self.node.set_creator_node(fnode)
+
+    def retain_data(self) -> None:
+        """Keep the array with the graph, beyond the life of this variable."""
+        self.node.data = self.array
+
+    def unchain(self) -> None:
+        """Forget how this variable was made; the graph before it may die."""
+        self.node.unchain()
+
+    def unchain_backward(self) -> None:
+        """Cut every function that leads here off its inputs and outputs, as truncated BPTT does."""
+        pending = [self.creator_node]
+        while pending:
+            function = pending.pop()
+            if function is None or function.inputs is None:
+                continue
+            pending += [node.creator_node for node in function.inputs]
+            function.unchain()
+
+    # ------------------------------------------------------------------ gradients
+
+    @property
+    def grad(self) -> Any:
+        """The gradient as an array, or None."""
+        gradient = self._grad
+        return gradient.array if isinstance(gradient, Variable) else gradient
+
+    @grad.setter
+    def grad(self, gradient: Any) -> None:
+        if isinstance(gradient, Variable):
+            raise TypeError("Variable.grad: expected an array, got a Variable. Set grad_var.")
+        self.grad_var = gradient
+
+    @property
+    def grad_var(self) -> Variable | None:
+        """The gradient as a Variable, whose own graph `enable_double_backprop` records."""
+        gradient = self._grad
+        if gradient is not None and not isinstance(gradient, Variable):
+            gradient = self._grad = wrap(gradient, requires_grad=True)
+        return gradient
+
+    @grad_var.setter
+    def grad_var(self, gradient: Any) -> None:
+        if gradient is not None:
+            check_grad(self, gradient.array if isinstance(gradient, Variable) else gradient)
+        self._grad = gradient
+        if self._node is not None:
+            self._node.own_grad = gradient is not None
+
+    def cleargrad(self) -> None:
+        """Set the gradient to None."""
+        self.grad_var = None
+
+    def zerograd(self) -> None:
+        """Set the gradient to zeros."""
+        self.grad = self.xp.zeros_like(self.array)
+
+    def addgrad(self, var: Variable) -> None:
+        """Add the gradient of `var`, from whatever device, to this one's."""
+        gradient = var.grad
+        if gradient is None:
+            return
+        gradient = backends.to_backend(gradient, self.device)
+        self.grad = self.backend.copy(gradient) if self.grad is None else self.grad + gradient
+
+    def copydata(self, var: Variable) -> None:
+        """Copy the elements of `var`, from whatever device, into this array."""
+        if var.array is None:
+            if self.array is not None:
+                raise ValueError("Variable.copydata: the source has no array yet; initialize it first")
+            return
+        if self.array is None:
+            raise ValueError("Variable.copydata: the target has no array yet; initialize it first")
+        if self.shape != var.shape:
+            raise ValueError(
+                f"Variable.copydata: expected the shape {self.shape}, got {var.shape}"
+            )
+        self.backend.copyto(self.array, backends.to_backend(var.array, self.device))
+
+    def backward(
+        self,
+        retain_grad: bool = False,
+        enable_double_backprop: bool = False,
+        loss_scale: float | None = None,
+        *,
+        free_graph: bool = False,
+    ) -> None:
+        """Add to the gradient of every leaf that this variable was computed from.
+
+        Args:
+            retain_grad: Keep the gradients of the variables in between as well.
+            enable_double_backprop: Record the graph of the gradients, for derivatives of them.
+            loss_scale: Factor on the initial gradient, which optimizers divide out again.
+            free_graph: Let the graph, as far as nobody else holds it, die as the walk goes.
+
+        A variable of one element starts with the gradient 1; else `grad` must have been set.
+
+        Raises:
+            GraphError: There is no gradient to start with, or the graph was unchained.
+        """
+        from core.backprop import backward_from
+
+        backward_from(
+            [self],
+            retain_grad=retain_grad,
+            enable_double_backprop=enable_double_backprop,
+            loss_scale=loss_scale,
+            free_graph=free_graph,
+        )
+
+    # ------------------------------------------------------------------ moving and shaping
+
+    def to_device(self, device: Any) -> Variable:
+        """Move array and gradient to `device` ('numpy', 'cuda:1', ...), in place; gives itself."""
+        if self.array is not None:
+            self._move(backends.get_device(device))
+        return self
+
+    def _move(self, device: Device) -> None:
+        gradient = self.grad
+        self.array = backends.to_backend(self.array, device)
+        node = self._node or self._constant
+        if node is not None and node.data is not None:
+            node.data = self.array
+        self._grad = None if gradient is None else backends.to_backend(gradient, device)
+
+    def to_cpu(self) -> Variable:
+        """Move to the NumPy backend."""
+        return self.to_device("numpy")
+
+    def to_gpu(self, device: Any = None) -> Variable:
+        """Move to the CUDA backend, `device` being a number or None for the current one."""
+        return self.to_device("cuda" if device is None else f"cuda:{int(device)}")
+
+    def reshape(self, *shape: Any) -> Variable:
+        """The same elements in another shape; one entry may be -1."""
+        from core.intrinsics import reshape
+
+        return reshape(self, shape[0] if len(shape) == 1 and not _is_int(shape[0]) else shape)
+
+    def transpose(self, *axes: Any) -> Variable:
+        """Permute the axes; without arguments reverse them."""
+        from core.intrinsics import transpose
+
+        if len(axes) == 1 and not _is_int(axes[0]):
+            axes = axes[0] if axes[0] is None else tuple(axes[0])
+        return transpose(self, axes or None)
+
+    @property
+    def T(self) -> Variable:
+        return self.transpose()
+
+    # ------------------------------------------------------------------ copies and other worlds
+
+    def __copy__(self) -> Variable:
+        return self._copy_to(type(self).__new__(type(self)))
+
+    def _copy_to(self, twin: Variable) -> Variable:
+        twin.__dict__.update(
+            {key: value for key, value in self.__dict__.items() if key != "_constant"}
+        )
+        twin._array, twin._spec, twin._grad = self._array, self._spec, self._grad
+        twin._node = None if self._node is None else VariableNode(twin)
+        if self.name is not None:
+            twin.name = self.name
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        self._refuse_graph("copy.deepcopy")
+        twin = memo[id(self)] = self.__copy__()
+        twin.__dict__.update(
+            {key: copy.deepcopy(value, memo) for key, value in twin.__dict__.items()}
+        )
+        for name in ("_array", "_grad"):
+            value = getattr(self, name)
+            value = value.array if isinstance(value, Variable) else value
+            setattr(twin, name, None if value is None else BACKENDS[type(value)].copy(value))
+        return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._refuse_graph("pickle")
+        rest = {key: value for key, value in self.__dict__.items() if key != "_constant"}
+        return {
+            "array": self._array,
+            "grad": self.grad,
+            "name": self.name,
+            "requires_grad": self.requires_grad,
+            "rest": rest,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state["rest"])
+        self._array, self._grad = state["array"], state["grad"]
+        self._spec = spec_of(self._array)
+        self._node = VariableNode(self) if state["requires_grad"] else None
+        if state["name"] is not None:
+            self.name = state["name"]
+
+    def _refuse_graph(self, what: str) -> None:
+        if self.creator_node is not None:
+            raise GraphError(
+                f"{what}: a Variable made by {self.creator_node.label} belongs to a graph, which "
+                "cannot be copied. Take its array, or unchain() it first."
+            )
+
+    def _refuse_silent_loss(self, what: str) -> None:
+        if self._node is not None and current().backprop:
+            raise TypeError(
+                f"{what}: this Variable wants a gradient, which a plain array would lose without "
+                "a word. Take its .array, or use it under core.no_backprop_mode()."
+            )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        self._refuse_silent_loss("numpy.asarray(Variable)")
+        host = self.backend.to_host(self.array)
+        return host.__array__() if dtype is None else host.__array__(dtype)
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        self._refuse_silent_loss("Variable.__dlpack__")
+        return self.array.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The differentiable namespace: the array standard's functions, on Variables."""
+        from core.namespace import namespace
+
+        return namespace
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from core.namespace import from_ufunc
+
+        return from_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        from core.namespace import from_array_function
+
+        return from_array_function(function, args, kwargs)
+
+
+def _is_int(value: object) -> bool:
+    return hasattr(value, "__index__")
+
+
+def _refuse(former: dict[str, Any]) -> None:
+    from core.errors import refuse_removed
+
+    refuse_removed(
+        "Variable",
+        former,
+        {"volatile": "Compute under core.no_backprop_mode() instead."},
+    )
+
+
+def variable_repr(var: Variable) -> str:
+    """The array in NumPy's look, as `variable([1., 2.], dtype=float32)`.
+
+    >>> import core, numpy as np
+    >>> core.Variable(np.arange(2, dtype="f"))
+    variable([0., 1.], dtype=float32)
+    """
+    prefix = "variable" if var.name is None else f"variable {var.name}"
+    if var.array is None:
+        return f"{prefix}(uninitialized)"
+    text = repr(var.backend.to_host(var.array))
+    return prefix + text.removeprefix("array").replace("\n     ", "\n" + " " * len(prefix))
+
+
+def variable_str(var: Variable) -> str:
+    """The array in NumPy's short look, as `variable([1. 2.])`."""
+    prefix = "variable" if var.name is None else f"variable {var.name}"
+    if var.array is None:
+        return f"{prefix}(uninitialized)"
+    text = str(var.backend.to_host(var.array))
+    return f"{prefix}({text})".replace("\n", "\n" + " " * (len(prefix) + 1))
+
+
+_new = Variable.__new__
+
+
+def wrap(array: Any, requires_grad: bool = False) -> Variable:
+    """A Variable around an array that is known to be one."""
+    variable = _new(Variable)
+    variable._array = array
+    variable._spec = spec_of(array)
+    variable._grad = None
+    variable._node = VariableNode(variable) if requires_grad else None
+    return variable
+
+
+def is_array(value: object) -> bool:
+    """Whether some backend knows arrays of this type."""
+    try:
+        BACKENDS[type(value)]
+    except backends.BackendError:
+        return False
+    return True
+
+
+def as_variable(obj: Any) -> Variable:
+    """`obj` itself if it is a Variable, else a Variable around the array that wants no gradient.
+
+    >>> import core, numpy as np
+    >>> core.as_variable(np.zeros(2)).requires_grad
+    False
+    """
+    return obj if isinstance(obj, Variable) else Variable(obj, requires_grad=False)
+
+
+def as_array(obj: Any) -> Any:
+    """The array of a Variable; anything else as it is."""
+    return obj.array if isinstance(obj, Variable) else obj
+
+
+def check_grad(variable: Variable, gradient: Any) -> None:
+    """Refuse a gradient that is not an array like the variable's."""
+    spec = variable._spec
+    if spec is None:
+        return
+    if not is_array(gradient):
+        raise TypeError(f"gradient: expected an array, got {type(gradient).__name__}")
+    given = spec_of(gradient)
+    if given is spec or given is None:
+        return
+    who = f"gradient of {variable.name or 'a variable'}"
+    if given.backend is not spec.backend:
+        raise TypeError(
+            f"{who}: expected an array of backend {spec.backend.name}, got one of "
+            f"{given.backend.name}. Move it with to_device()."
+        )
+    if given.name != spec.name:
+        raise TypeError(f"{who}: expected dtype {spec.name}, got {given.name}. Cast it first.")
+    if given.shape != spec.shape:
+        raise ValueError(f"{who}: expected shape {spec.shape}, got {given.shape}")
+
+
+class Parameter(Variable):
+    """A variable that a link owns and an optimizer changes.
+
+    Args:
+        initializer: An initializer, a number to fill with, or an array to copy; None fills with NaN.
+        shape: A shape, or None to decide later: `initialize(shape)` then makes the array.
+        name: Its name in the link.
+
+    Where `shape` is None and `initializer` is an array or number, the array is made of it at once.
+    `version` counts the changes made to the array in place.
+
+    >>> import core
+    >>> core.Parameter(0, (2,)).array
+    array([0., 0.], dtype=float32)
+    >>> core.Parameter().is_initialized
+    False
+    """
+
+    initializer: Any = None
+    update_rule: Any = None
+    version: int = 0
+    loss_scale: float | None = None
+    _home: Device | None = None
+    _wants_grad_array: bool = False
+
+    def __init__(
+        self,
+        initializer: Any = None,
+        shape: Any = None,
+        name: str | None = None,
+        *,
+        requires_grad: bool = True,
+    ) -> None:
+        from core.initializer import as_initializer
+
+        array = None
+        if shape is not None:
+            shape = (int(shape),) if _is_int(shape) else tuple(map(int, shape))
+        if is_array(initializer):
+            if shape is not None and tuple(initializer.shape) != shape:
+                raise ValueError(
+                    f"Parameter: expected an array of shape {shape}, got {initializer.shape}"
+                )
+            array = BACKENDS[type(initializer)].copy(initializer)
+        elif shape is not None:
+            array = _make(as_initializer(initializer), shape, backends.current_device())
+        elif isinstance(initializer, (int, float)):
+            array = _make(as_initializer(initializer), (), backends.current_device())
+        super().__init__(array, name=name, requires_grad=requires_grad)
+        if array is None:
+            self.initializer = as_initializer(initializer)
+
+    @property
+    def is_initialized(self) -> bool:
+        return self._array is not None
+
+    @property
+    def dtype(self) -> Any:
+        return None if self._array is None else self._array.dtype
+
+    def initialize(self, shape: Any) -> None:
+        """Make the array in `shape` with the initializer; a parameter that has one keeps it."""
+        if self._array is not None:
+            return
+        device = self._home or backends.current_device()
+        self.array = _make(self.initializer, tuple(map(int, shape)), device)
+        if self._wants_grad_array:
+            self.zerograd()
+
+    def cleargrad(self) -> None:
+        super().cleargrad()
+        self._wants_grad_array = False
+
+    def zerograd(self) -> None:
+        if self._array is None:
+            self._wants_grad_array = True
+        else:
+            super().zerograd()
+
+    def to_device(self, device: Any) -> Parameter:
+        """Move to `device`, in place; an uninitialized one will be made there."""
+        self._home = backends.get_device(device)
+        super().to_device(self._home)
+        return self
+
+    def update(self) -> None:
+        """Let the update rule, if there is one, change the array by the gradient."""
+        if self.update_rule is not None:
+            self.update_rule.update(self)
+
+
+def _make(initializer: Any, shape: tuple[int, ...], device: Device) -> Any:
+    """A new array on `device`, filled by the initializer."""
+    from core.initializer import generate_array
+
+    with backends.using_device(device):
+        return generate_array(initializer, shape, device.backend.xp)
+
+
+def creation_line(stack: Any) -> str:
+    """Where in the user's code a function was called, from a recorded stack."""
+    return "" if not stack else "".join(traceback.format_list(stack[-1:])).strip()
+
+
+__all__ = [
+    "Parameter",
+    "Variable",
+    "VariableNode",
+    "as_array",
+    "as_variable",
+    "using_config",
+    "variable_repr",
+    "variable_str",
+]
