@@ -1,4 +1,4 @@
-"""What the core raises, and how it words it: the operation, what was expected, what came, the cure."""
+"""What the core raises: errors that tell the operation, what was expected, what came, the cure."""
 
 from __future__ import annotations
 
@@ -48,6 +48,45 @@ class RemovedArgument(CoreError, ValueError, TypeError):
 
 class CheckpointError(CoreError, ValueError):
     """A file of saved state that is damaged, foreign, or does not fit its target."""
+
+
+class InvalidType(CoreError, TypeError, ValueError):
+    """Inputs whose shapes or dtypes an operation does not take.
+
+    `expect` and `actual` are the two halves of the failed condition. `operation` names the
+    operation; whoever knows it sets it, and the text grows its first part. `msg` replaces it all.
+
+    >>> error = InvalidType("x.ndim == 2", "1 != 2")
+    >>> error.operation = "Linear"
+    >>> print(error)
+    <BLANKLINE>
+    Invalid operation is performed in: Linear (Forward)
+    <BLANKLINE>
+    Expect: x.ndim == 2
+    Actual: 1 != 2
+    """
+
+    def __init__(self, expect: str, actual: str, msg: str | None = None) -> None:
+        super().__init__(expect, actual, msg)
+        self.expect = expect
+        self.actual = actual
+        self.msg = msg
+        self.operation = ""
+
+    def __str__(self) -> str:
+        if self.msg is not None:
+            return self.msg
+        text = f"Expect: {self.expect}\nActual: {self.actual}"
+        if not self.operation:
+            return text
+        return f"\nInvalid operation is performed in: {self.operation} (Forward)\n\n{text}"
+
+
+class HookError(CoreError, KeyError):
+    """A hook added under a name that is taken, or removed under one that is not there."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -259,9 +259,12 @@ def prod(xs: Any) -> Any:
     >>> prod((2, 3, 4))
     24
     """
-    if isinstance(xs, Expr) or any([isinstance(x, Expr) for x in xs]):
+    if isinstance(xs, Expr):
         return Call(Variable(_product, "prod"), (xs,))
-    return math.prod(xs)
+    factors = tuple(xs)
+    if any(isinstance(factor, Expr) for factor in factors):
+        return Call(Variable(_product, "prod"), (factors,))
+    return math.prod(factors)
 
 
 def make_variable(value: Any, name: str) -> Any:
