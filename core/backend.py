@@ -88,10 +88,10 @@ def _backend_of_type(kind: type) -> Backend | None:
 def _not_an_array(kind: type) -> str:
     if kind is type(None):
         return "Expected an array, got None (a parameter has none until its shape is known)."
-    known = ", ".join(names())
     return (
-        f"Expected an array of one of the backends {known}; got a "
-        f"{kind.__module__}.{kind.__qualname__}. Make an array of it first, with core.backend.current().asarray(...)."
+        f"Expected an array of one of the backends {', '.join(names())}; "
+        f"got a {kind.__module__}.{kind.__qualname__}. "
+        "Make an array of it first, with core.backend.current().asarray(...)."
     )
 
 

@@ -46,7 +46,7 @@ def window_count(
 
 
 class Geometry:
-    """The sizes that a set of windows over spatial axes is made of, checked once."""
+    """The sizes that a set of windows over spatial axes is made of."""
 
     def __init__(
         self,
@@ -69,11 +69,15 @@ class Geometry:
                 self.size, self.ksize, self.stride, self.pad, self.dilate, strict=True
             )
         )
+
+    def checked(self) -> Geometry:
+        """Itself; ValueError where not one window fits along some axis."""
         if min(self.out, default=1) <= 0:
             raise ValueError(
                 f"Windows of {self.ksize} (dilate {self.dilate}) do not fit into {self.size} "
                 f"padded by {self.pad}. Use a smaller window or more padding."
             )
+        return self
 
     def reach(self) -> tuple[int, ...]:
         """How many elements of each axis the windows span, padding included."""
@@ -112,7 +116,7 @@ def windows(
     pad_value: float,
 ) -> Array:
     """All windows of `x` (n, c, *spatial) as an array (n, c, *ksize, *out)."""
-    g = Geometry(x.shape[2:], ksize, stride, pad_width, dilate, cover_all)
+    g = Geometry(x.shape[2:], ksize, stride, pad_width, dilate, cover_all).checked()
     padded = pad(xp, x, [(0, 0), (0, 0), *g.widths()], pad_value)
     parts = [padded[(slice(None), slice(None), *where)] for _, where in g.offsets()]
     return xp.reshape(xp.stack(parts, axis=2), (*x.shape[:2], *g.ksize, *g.out))
@@ -127,7 +131,8 @@ def fold(
     whole = tuple(before + s + after for s, (before, after) in zip(g.size, widths, strict=True))
     image = xp.zeros((*cols.shape[:2], *whole), dtype=cols.dtype, device=cols.device)
     for place, where in g.offsets():
-        image[(slice(None), slice(None), *where)] += cols[(slice(None), slice(None), *place)]
+        part = cols[(slice(None), slice(None), *place, Ellipsis)]
+        image[(slice(None), slice(None), *where)] += part
     inner = tuple(slice(before, before + s) for s, (before, _) in zip(g.size, widths, strict=True))
     return image[(slice(None), slice(None), *inner)]
 
@@ -138,10 +143,9 @@ def unfolded(
     """The geometry that gives windows of this `shape`, `cover_all` or not."""
     n = len(size)
     if len(shape) == 2 + 2 * n:
-        ksize, out = shape[2 : 2 + n], shape[2 + n :]
         for cover_all in (False, True):
-            g = Geometry(size, ksize, stride, pad_width, dilate, cover_all)
-            if g.out == out:
+            g = Geometry(size, shape[2 : 2 + n], stride, pad_width, dilate, cover_all)
+            if g.out == shape[2 + n :]:
                 return g
     raise ValueError(
         f"fold: windows of shape {shape} do not come from an image of {tuple(size)} with stride "
@@ -171,6 +175,7 @@ def scatter_add(xp: Any, a: Array, index: Any, values: Any) -> None:
 
     Where `index` holds arrays, the additions to one place happen in the order of `values`.
     """
+    index = spelt_out(index, a.ndim)
     if is_basic(index):
         a[index] = a[index] + values
         return
@@ -180,6 +185,14 @@ def scatter_add(xp: Any, a: Array, index: Any, values: Any) -> None:
         values = xp.reshape(xp.broadcast_to(values, places.shape), (-1,))
     flat = xp.reshape(a, (-1,))
     a[...] = xp.reshape(_add_at(xp, flat, xp.reshape(places, (-1,)), values), a.shape)
+
+
+def spelt_out(index: Any, ndim: int) -> tuple[Any, ...]:
+    """The index with a trailing ellipsis where it names fewer axes than there are."""
+    parts = index if isinstance(index, tuple) else (index,)
+    named = sum(part is not None and getattr(part, "ndim", 1) or 0 for part in parts)
+    whole = named >= ndim or any(part is Ellipsis for part in parts)
+    return parts if whole else (*parts, Ellipsis)
 
 
 def is_basic(index: Any) -> bool:

@@ -1,0 +1,273 @@
+"""The defaults in standard code, on NumPy and on the strict referee, against NumPy's own words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import array_api_strict as strict
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import standard
+from core.einsum import einsum
+
+NAMESPACES = [np, strict]
+namespaces = pytest.mark.parametrize("xp", NAMESPACES, ids=["numpy", "strict"])
+
+
+def host(x: Any) -> np.ndarray[Any, Any]:
+    return np.asarray(x)
+
+
+def drawn(seed: int, *shape: int) -> np.ndarray[Any, Any]:
+    return np.random.RandomState(seed).uniform(-2, 2, shape)
+
+
+def direct_windows(
+    x: np.ndarray[Any, Any], g: standard.Geometry, value: float
+) -> np.ndarray[Any, Any]:
+    """Element by element from the definition."""
+    out = np.full((*x.shape[:2], *g.ksize, *g.out), value)
+    for place in np.ndindex(*g.ksize, *g.out):
+        inside, at = place[: len(g.ksize)], place[len(g.ksize) :]
+        where = [
+            o * s + i * d - p
+            for o, s, i, d, p in zip(at, g.stride, inside, g.dilate, g.pad, strict=True)
+        ]
+        if all(0 <= w < n for w, n in zip(where, g.size, strict=True)):
+            out[(slice(None), slice(None), *place)] = x[(slice(None), slice(None), *where)]
+    return out
+
+
+@st.composite
+def geometries(draw: st.DrawFn) -> dict[str, Any]:
+    ndim = draw(st.integers(1, 2))
+    each = st.tuples(*[st.integers(1, 3)] * ndim)
+    found = {
+        "size": draw(st.tuples(*[st.integers(3, 7)] * ndim)),
+        "ksize": draw(each),
+        "stride": draw(each),
+        "pad": draw(st.tuples(*[st.integers(0, 2)] * ndim)),
+        "dilate": draw(st.tuples(*[st.integers(1, 2)] * ndim)),
+        "cover_all": draw(st.booleans()),
+    }
+    return found
+
+
+def fits(g: dict[str, Any]) -> bool:
+    try:
+        standard.Geometry(**g).checked()
+    except ValueError:
+        return False
+    return True
+
+
+fitting = geometries().filter(fits)
+
+
+@namespaces
+@given(fitting)
+def test_windows_are_what_the_definition_says(xp: Any, g: dict[str, Any]) -> None:
+    x = drawn(0, 2, 3, *g["size"])
+    geometry = standard.Geometry(**g)
+    found = standard.windows(
+        xp, xp.asarray(x), g["ksize"], g["stride"], g["pad"], g["dilate"], g["cover_all"], 9.0
+    )
+    np.testing.assert_array_equal(host(found), direct_windows(x, geometry, 9.0))
+
+
+@namespaces
+@given(fitting)
+def test_fold_is_the_adjoint_of_windows(xp: Any, g: dict[str, Any]) -> None:
+    x = drawn(1, 1, 2, *g["size"])
+    args = (g["stride"], g["pad"], g["dilate"])
+    w = host(standard.windows(np, x, g["ksize"], *args, g["cover_all"], 0.0))
+    y = drawn(2, *w.shape)
+    folded = host(standard.fold(xp, xp.asarray(y), g["size"], *args))
+    assert folded.shape == x.shape
+    assert math.isclose(np.vdot(w, y), np.vdot(x, folded), rel_tol=1e-10, abs_tol=1e-10)
+
+
+def test_windows_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="do not fit into"):
+        standard.windows(np, drawn(0, 1, 1, 3), 5, 1, 0, 1, False, 0.0)
+
+
+def test_fold_refuses_windows_of_another_image() -> None:
+    with pytest.raises(ValueError, match="do not come from"):
+        standard.fold(np, drawn(0, 1, 1, 3, 7), (5,), 1, 0, 1)
+
+
+@pytest.mark.parametrize("stride", [(1,), (1, 2, 3)])
+def test_sizes_for_other_ranks_are_refused(stride: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="expected 2 values"):
+        standard.windows(np, drawn(0, 1, 1, 5, 5), 3, stride, 0, 1, False, 0.0)
+
+
+@namespaces
+def test_pad(xp: Any) -> None:
+    x = drawn(0, 2, 3)
+    found = standard.pad(xp, xp.asarray(x), [(1, 0), (0, 2)], 5.0)
+    expected = np.pad(x, [(1, 0), (0, 2)], constant_values=5.0)
+    np.testing.assert_array_equal(host(found), expected)
+
+
+@pytest.mark.parametrize("widths", [[(0, 1)], [(0, -1), (0, 0)]])
+def test_pad_refuses_wrong_widths(widths: list[tuple[int, int]]) -> None:
+    with pytest.raises(ValueError, match="expected 2 pairs"):
+        standard.pad(np, drawn(0, 2, 3), widths, 0.0)
+
+
+@namespaces
+@given(st.data())
+def test_scatter_add_adds_as_often_as_a_place_is_named(xp: Any, data: st.DataObject) -> None:
+    n, k = data.draw(st.integers(1, 5)), data.draw(st.integers(0, 9))
+    index = np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=k, max_size=k)), np.int64)
+    values = drawn(3, k, 2)
+    expected = drawn(4, n, 2)
+    a = xp.asarray(expected, copy=True)
+    np.add.at(expected, index, values)
+    standard.scatter_add(xp, a, xp.asarray(index), xp.asarray(values))
+    np.testing.assert_allclose(host(a), expected, rtol=1e-12, atol=1e-12)
+
+
+@namespaces
+@pytest.mark.parametrize(
+    "index", [1, slice(None, None, 2), (Ellipsis, 1), (None, slice(1, 3)), Ellipsis], ids=repr
+)
+def test_scatter_add_by_slices(xp: Any, index: Any) -> None:
+    expected = drawn(5, 4, 3)
+    a = xp.asarray(expected, copy=True)
+    expected[index] += 2.0
+    standard.scatter_add(xp, a, index, xp.full(host(a)[index].shape, 2.0, dtype=xp.float64))
+    np.testing.assert_array_equal(host(a), expected)
+
+
+@namespaces
+def test_scatter_add_by_mask_and_by_several_arrays(xp: Any) -> None:
+    expected = drawn(6, 4, 3)
+    a = xp.asarray(expected, copy=True)
+    mask = expected > 0
+    expected[mask] += 1.5
+    with strict.ArrayAPIStrictFlags(data_dependent_shapes=True):
+        standard.scatter_add(xp, a, xp.asarray(mask), 1.5)
+    np.testing.assert_array_equal(host(a), expected)
+    rows, columns = np.array([0, 0, 3]), np.array([1, 1, 2])
+    np.add.at(expected, (rows, columns), np.array([1.0, 2.0, 3.0]))
+    values = xp.asarray([1.0, 2.0, 3.0], dtype=xp.float64)
+    standard.scatter_add(xp, a, (xp.asarray(rows), xp.asarray(columns)), values)
+    np.testing.assert_allclose(host(a), expected, rtol=1e-12)
+
+
+@namespaces
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 1), (1, 3), (2, 3), (4, 1, 1), (4, 2, 3)])
+def test_sum_to_is_the_adjoint_of_broadcasting(xp: Any, shape: tuple[int, ...]) -> None:
+    x = drawn(7, 4, 2, 3)
+    small = drawn(8, *shape)
+    found = standard.sum_to(xp, xp.asarray(x), shape)
+    assert found.shape == shape
+    assert math.isclose(np.vdot(host(found), small), np.vdot(x, np.broadcast_to(small, x.shape)))
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 1), (1, 1, 1, 1)])
+def test_sum_to_refuses_other_shapes(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="does not broadcast"):
+        standard.sum_to(np, drawn(0, 4, 3), shape)
+
+
+@namespaces
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_logsumexp_without_overflow(xp: Any, axis: Any, keepdims: bool) -> None:
+    x = drawn(9, 3, 4) * 500
+    top = np.max(x, axis=axis, keepdims=True)
+    expected = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+    if not keepdims:
+        expected = np.squeeze(expected, axis=axis)
+    found = standard.logsumexp(xp, xp.asarray(x), axis, keepdims)
+    np.testing.assert_allclose(host(found), expected, rtol=1e-12)
+
+
+@namespaces
+def test_logsumexp_of_infinities(xp: Any) -> None:
+    x = xp.asarray([[-math.inf, -math.inf], [math.inf, 1.0]], dtype=xp.float32)
+    with np.errstate(divide="ignore", over="ignore"):
+        found = standard.logsumexp(xp, x, 1, False)
+    assert found.dtype == xp.float32
+    np.testing.assert_array_equal(host(found), [-np.inf, np.inf])
+
+
+@namespaces
+@given(st.lists(st.floats(-8, 8), min_size=1, max_size=20))
+def test_erf_to_the_last_places(xp: Any, values: list[float]) -> None:
+    found = standard.erf(xp, xp.asarray(values, dtype=xp.float64))
+    expected = np.array([math.erf(v) for v in values])
+    np.testing.assert_allclose(host(found), expected, rtol=1e-15, atol=0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_erf_keeps_dtype_ends_and_nan(dtype: str) -> None:
+    x = np.array([0.0, 1.0, 100.0, np.inf, -np.inf, np.nan], dtype)
+    found = standard.erf(np, x)
+    assert found.dtype == x.dtype
+    expected = np.array([0, math.erf(1), 1, 1, -1, np.nan], dtype)
+    np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps)
+
+
+SUBSCRIPTS = [
+    "ij,jk->ik",
+    "ij,jk",
+    "ij->ji",
+    "ij",
+    "ii->i",
+    "ii",
+    "iij->ij",
+    "ij,ij->",
+    "i,j->ij",
+    "bij,bjk->bik",
+    "...ij,...jk->...ik",
+    "ij,jk,kl->il",
+    "ij,ij,ij->ij",
+    "i,i,j->j",
+    "...i->...",
+    "i...,i...",
+    " i j , j -> i ",
+]
+
+
+@namespaces
+@pytest.mark.parametrize("subscripts", SUBSCRIPTS)
+def test_einsum_means_what_numpy_means(xp: Any, subscripts: str) -> None:
+    inputs = subscripts.replace(" ", "").partition("->")[0].split(",")
+    size = dict(zip("bijkl", (2, 3, 4, 2, 5), strict=True))
+    if "ii" in subscripts:
+        size["j"] = 2
+    arrays = [
+        drawn(n, *(2,) * (2 * ("..." in term)), *(size[c] for c in term.replace("...", "")))
+        for n, term in enumerate(inputs)
+    ]
+    found = einsum(xp, subscripts, *map(xp.asarray, arrays))
+    np.testing.assert_allclose(host(found), np.einsum(subscripts, *arrays), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "count", "text"),
+    [
+        ("ij,jk->ik", 1, "expected 2 operands, got 1"),
+        ("ijk->ik", 1, "expected 3 dimensions, got 2"),
+        ("ij->iz", 1, "the label 'z'"),
+        ("ij->ii", 1, "the label 'i'"),
+        ("ij,ik->jk", 2, None),
+        ("ij,ki->jk", 2, "has sizes 3 and 4"),
+    ],
+)
+def test_einsum_refuses_what_does_not_fit(subscripts: str, count: int, text: str | None) -> None:
+    arrays = [drawn(0, 3, 4)] * count
+    if text is None:
+        assert einsum(np, subscripts, *arrays).shape == (4, 4)
+        return
+    with pytest.raises(ValueError, match=text):
+        einsum(np, subscripts, *arrays)
