@@ -82,7 +82,7 @@ class Backend(ABC):
     def asarray(self, obj: Any, dtype: Any = None, device: Any = None) -> Array:
         """An array of this backend from a host array, a sequence, a number or one of its own.
 
-        `dtype` may be a name; `device` is a `Device`, an id, or None for the current default. An
+        `dtype` may be a name; `device` is a `Device`, an id, or None for the default one. An
         array that already is as asked is returned itself.
         """
 
@@ -105,7 +105,8 @@ class Backend(ABC):
     def _registered(self, kind: str) -> dict[str, Kernel]:
         from core import registry
 
-        return registry.kernels(self.name).get(kind, {})
+        found: dict[str, Kernel] = registry.kernels(self.name).get(kind, {})
+        return found
 
     # -- data types ----------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ def per_axis(value: Sizes, ndim: int, what: str) -> tuple[int, ...]:
     """
     if hasattr(value, "__index__"):
         return (value.__index__(),) * ndim
-    sizes = tuple(value)  # type: ignore[arg-type]
+    sizes = tuple(value)
     if len(sizes) != ndim:
         raise ValueError(f"{what}: expected {ndim} values, one per spatial axis; got {value!r}.")
     return sizes
@@ -175,24 +175,40 @@ def scatter_add(xp: Any, a: Array, index: Any, values: Any) -> None:
 
     Where `index` holds arrays, the additions to one place happen in the order of `values`.
     """
-    index = spelt_out(index, a.ndim)
     if is_basic(index):
-        a[index] = a[index] + values
+        index = _for_every_axis(index, a.ndim)
+        bare = tuple(part for part in index if part is not None)
+        a[bare] = xp.reshape(a[index] + values, a[bare].shape)
         return
-    size = math.prod(a.shape)
-    places = xp.reshape(xp.arange(size, device=a.device), a.shape)[index]
+    places = _places(xp, a, index if isinstance(index, tuple) else (index,))
     if not isinstance(values, (int, float, complex)):
         values = xp.reshape(xp.broadcast_to(values, places.shape), (-1,))
     flat = xp.reshape(a, (-1,))
     a[...] = xp.reshape(_add_at(xp, flat, xp.reshape(places, (-1,)), values), a.shape)
 
 
-def spelt_out(index: Any, ndim: int) -> tuple[Any, ...]:
-    """The index with a trailing ellipsis where it names fewer axes than there are."""
+def _for_every_axis(index: Any, ndim: int) -> tuple[Any, ...]:
+    """A basic index with a slice for each axis it leaves out, as the standard wants it."""
     parts = index if isinstance(index, tuple) else (index,)
-    named = sum(part is not None and getattr(part, "ndim", 1) or 0 for part in parts)
-    whole = named >= ndim or any(part is Ellipsis for part in parts)
-    return parts if whole else (*parts, Ellipsis)
+    if any(part is Ellipsis for part in parts):
+        return parts
+    return (*parts, *[slice(None)] * (ndim - sum(part is not None for part in parts)))
+
+
+def _places(xp: Any, a: Array, parts: tuple[Any, ...]) -> Array:
+    """For each element that the index names, its position in the flattened array."""
+    if not all(_is_integer_array(xp, part) for part in parts):
+        return xp.reshape(xp.arange(math.prod(a.shape), device=a.device), a.shape)[parts]
+    row: Array = 0
+    for part, n in zip(parts, a.shape, strict=False):
+        row = row * n + xp.where(part < 0, part + n, part)
+    rest = a.shape[len(parts) :]
+    inside = xp.reshape(xp.arange(math.prod(rest), dtype=row.dtype, device=a.device), rest)
+    return xp.reshape(row, (*row.shape, *(1,) * len(rest))) * math.prod(rest) + inside
+
+
+def _is_integer_array(xp: Any, part: Any) -> bool:
+    return hasattr(part, "dtype") and xp.isdtype(part.dtype, "integral")
 
 
 def is_basic(index: Any) -> bool:

@@ -47,19 +47,20 @@ class NumpyBackend(Backend):
     def dtype(self, name: Any) -> np.dtype[Any]:
         """The `numpy.dtype` of a name or of any other object that NumPy takes for one."""
         try:
-            return np.dtype(name)
+            found: np.dtype[Any] = np.dtype(name)
         except TypeError:
             raise BackendError(
                 f"dtype: NumPy has no dtype {name!r}.{nearest(str(name), self.dtypes())}"
             ) from None
+        return found
 
     def dtype_name(self, dtype: Any) -> str:
         """The plain name of a dtype, `'float32'`."""
-        return np.dtype(dtype).name
+        return str(np.dtype(dtype).name)
 
     def kind(self, dtype: Any) -> str:
         """NumPy's own letter: b, i, u, f, c, V, O, ..."""
-        return np.dtype(dtype).kind
+        return str(np.dtype(dtype).kind)
 
     def dtypes(self) -> tuple[str, ...]:
         """The standard's dtypes, and float16."""

@@ -41,7 +41,8 @@ class NumpyRandom(Random):
     def permutation(self, n: int, *, device: Any = None) -> Array:
         """The integers 0 to n-1 in random order."""
         generator = _keyed()
-        return np.random.permutation(n) if generator is None else generator.permutation(n)
+        drawn = np.random.permutation(n) if generator is None else generator.permutation(n)
+        return np.asarray(drawn)
 
     def integers(self, low: int, high: int, shape: Any = (), *, device: Any = None) -> Array:
         """Integers from `low` to `high` - 1."""
@@ -87,7 +88,7 @@ def _unit(shape: Any, dtype: np.dtype[Any]) -> Array:
 def _stretched(unit: Array, dtype: np.dtype[Any], low: float, high: float) -> Array:
     """[0, 1) to [low, high) in `dtype`; what rounding brings up to `high` goes back below it."""
     drawn = (unit if (low, high) == (0.0, 1.0) else unit * (high - low) + low).astype(dtype)
-    return np.minimum(drawn, np.nextafter(dtype.type(high), dtype.type(low)))
+    return np.asarray(np.minimum(drawn, np.nextafter(dtype.type(high), dtype.type(low))))
 
 
 def _plain(value: Any) -> Any:
