@@ -60,7 +60,13 @@ class Declaration:
 
     @property
     def reads_backend(self) -> bool:
-        return _mentions(self.cls.compute, "backend")  # type: ignore[attr-defined]
+        """Whether some method of the class looks at `self.backend`."""
+        return any(
+            _mentions(method, "backend")
+            for base in _own_classes(self.cls)
+            for method in base.__dict__.values()
+            if inspect.isfunction(method)
+        )
 
     def _refuse_strays(self) -> None:
         if self.joint and self.rules:
@@ -127,13 +133,17 @@ def _names(function: Callable[..., Any]) -> list[str]:
 def _fields(cls: type) -> dict[str, Any]:
     """Annotated settings, the base classes' first, with their defaults."""
     fields: dict[str, Any] = {}
-    for base in reversed(cls.__mro__):
-        if base.__module__ == "core.function_node":
-            continue
+    for base in _own_classes(cls):
         for name, kind in inspect.get_annotations(base).items():
             if not str(kind).startswith(("ClassVar", "typing.ClassVar")):
                 fields[name] = getattr(cls, name, REQUIRED)
     return fields
+
+
+def _own_classes(cls: type) -> list[type]:
+    """The class and its bases, the furthest first, without the engine's own."""
+    engine = ("core.function_node", "builtins")
+    return [base for base in reversed(cls.__mro__) if base.__module__ not in engine]
 
 
 def _reads(function: Callable[..., Any], position: int) -> bool:

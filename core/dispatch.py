@@ -257,7 +257,7 @@ def foreign(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | None:
         raise TypeError(
             f"{f.label}: expected a Variable or an array of a backend "
             f"({', '.join(backends.names())}), got {type(x).__name__}"
-        )
+        ) from None
     return x, spec_of(x), None
 
 

@@ -132,9 +132,10 @@ class _Writer:
         comma = "," if self.arity == 1 else ""
         lines = [
             f"  key = {key}",
-            "  try: compute, xp, s = plans[key]",
-            "  except (KeyError, TypeError):",
-            f"    compute, xp, s = admit(f, key, ({specs}{comma}))",
+            "  try: plan = plans[key]",
+            "  except (KeyError, TypeError): plan = None",
+            f"  if plan is None: plan = admit(f, key, ({specs}{comma}))",
+            "  compute, xp, s = plan",
             f"  y = compute(f, xp, {self._each('a#')})",
         ]
         if not self.cls._keeps_spec:

@@ -1,0 +1,285 @@
+"""Convolution over any number of spatial axes, and its two adjoints.
+
+The three operations are each other's derivatives, so together they have derivatives of any order:
+convolution maps (x, W) to y; deconvolution maps (y, W) to x; the filter gradient maps (x, y) to W.
+All three look at x through its windows: (n, channels, *kernel, *out).
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core.standard import per_axis, window_count
+from core.type_check import expect
+
+Sizes = int | tuple[int, ...]
+
+
+def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
+    """Whether every window fits into the padded input, and channels divide into the groups."""
+    x, W = shapes["x"], shapes["W"]
+    groups = settings.get("groups", 1)
+    if len(x) != len(W) or x[1] != W[1] * groups or W[0] % groups:
+        return False
+    return all(
+        window_count(s, k, stride, pad, settings.get("cover_all", False), dilate) > 0
+        for s, k, stride, pad, dilate in zip(
+            x[2:],
+            W[2:],
+            *(per_axis(settings[name], len(x) - 2, name) for name in ("stride", "pad", "dilate")),
+            strict=True,
+        )
+    )
+
+
+class _Windowed(FunctionNode):
+    """What the three have in common: how windows lie on the input, and the groups of channels."""
+
+    stride: Sizes = 1
+    pad: Sizes = 0
+    cover_all: bool = False
+    dilate: Sizes = 1
+    groups: int = 1
+
+    wide = True
+
+    def columns(self, x, ksize):
+        """The windows of x by group, as matrices: (n, groups, channels * kernel, out)."""
+        seen = self.backend.windows(x, ksize, self.stride, self.pad, self.dilate, self.cover_all)
+        rows = x.shape[1] // self.groups * prod(ksize)
+        return seen, (x.shape[0], self.groups, rows, prod(seen.shape[2 + len(ksize) :]))
+
+    def by_group(self, W):
+        """The shape of filters by group: (groups, filters, channels * kernel)."""
+        return (self.groups, W.shape[0] // self.groups, prod(W.shape[1:]))
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return self.stride, self.pad, self.cover_all, self.dilate, self.groups
+
+
+class Convolution(_Windowed):
+    """Each output is the sum of products of a window of x with a filter, plus a bias."""
+
+    domain = Domain(
+        "(n,c,...s),(o,c2,...k),(o)?->(n,o,...p)",
+        x=real(-2, 2),
+        W=real(-1, 1),
+        b=real(-1, 1),
+        settings={
+            "stride": choice(1, 2, (2, 1)),
+            "pad": choice(0, 1, (0, 1)),
+            "cover_all": choice(False, True),
+            "dilate": choice(1, 2),
+            "groups": choice(1, 2),
+        },
+        dims={"n": (1, 2), "c": (1, 2), "c2": (1, 2), "o": (1, 2), "...s": (2, 2), "...k": (2, 2)},
+        valid=_fits,
+    )
+
+    def check_type_forward(self, in_types):
+        x, W = in_types[0], in_types[1]
+        expect(
+            x.ndim == W.ndim,
+            x.shape[1] == W.shape[1] * self.groups,
+            W.shape[0] % self.groups == 0,
+        )
+
+    def compute(self, xp, x, W, b=None):
+        seen, shape = self.columns(x, W.shape[2:])
+        y = xp.matmul(xp.reshape(W, self.by_group(W)), xp.reshape(seen, shape))
+        y = xp.reshape(y, (x.shape[0], W.shape[0], *seen.shape[W.ndim :]))
+        if b is not None:
+            y += xp.reshape(b, (-1, *(1,) * (W.ndim - 2)))
+        return y
+
+    def gradient_x(self, xp, g, W):
+        return Deconvolution(*self.settings, size=self.inputs[0].shape[2:]).evaluate(g, W)
+
+    def gradient_W(self, xp, g, x):
+        ksize = self.inputs[1].shape[2:]
+        return ConvolutionFilterGradient(*self.settings, ksize=ksize).evaluate(x, g)
+
+    def gradient_b(self, xp, g):
+        return xp.sum(g, axis=(0, *range(2, g.ndim)))
+
+
+class Deconvolution(_Windowed):
+    """Each input value spreads a filter over a window of the output: convolution's adjoint in x."""
+
+    size: tuple[int, ...] = ()
+
+    def compute(self, xp, y, W):
+        groups, filters, rows = self.by_group(W)
+        out = prod(y.shape[2:])
+        grouped = xp.reshape(y, (y.shape[0], groups, filters, out))
+        spread = xp.matmul(xp.matrix_transpose(xp.reshape(W, (groups, filters, rows))), grouped)
+        channels = W.shape[1] * groups
+        spread = xp.reshape(spread, (y.shape[0], channels, *W.shape[2:], *y.shape[2:]))
+        return self.backend.fold(spread, self.size, self.stride, self.pad, self.dilate)
+
+    def gradient_y(self, xp, g, W):
+        return Convolution(*self.settings).evaluate(g, W)
+
+    def gradient_W(self, xp, g, y):
+        ksize = self.inputs[1].shape[2:]
+        return ConvolutionFilterGradient(*self.settings, ksize=ksize).evaluate(g, y)
+
+
+class ConvolutionFilterGradient(_Windowed):
+    """Each filter value is the sum of products of inputs and outputs that it connects."""
+
+    ksize: tuple[int, ...] = ()
+
+    def compute(self, xp, x, y):
+        seen, shape = self.columns(x, self.ksize)
+        grouped = xp.reshape(y, (*shape[:2], y.shape[1] // self.groups, shape[3]))
+        W = xp.sum(
+            xp.matmul(grouped, xp.matrix_transpose(xp.reshape(seen, shape))),
+            axis=0,
+            dtype=x.dtype,
+        )
+        return xp.reshape(W, (y.shape[1], x.shape[1] // self.groups, *self.ksize))
+
+    def gradient_x(self, xp, g, y):
+        return Deconvolution(*self.settings, size=self.inputs[0].shape[2:]).evaluate(y, g)
+
+    def gradient_y(self, xp, g, x):
+        return Convolution(*self.settings).evaluate(x, g)
+
+
+def convolution_nd(
+    x: Any,
+    W: Any,
+    b: Any = None,
+    stride: Sizes = 1,
+    pad: Sizes = 0,
+    cover_all: bool = False,
+    dilate: Sizes = 1,
+    groups: int = 1,
+) -> Variable:
+    """Convolution (cross-correlation, as networks use the word) over any number of spatial axes.
+
+    Args:
+        x: Floating, (n, c, d_1, ..., d_N).
+        W: Filters, (o, c / groups, k_1, ..., k_N), of the dtype of `x`.
+        b: Biases, (o,), or None.
+        stride: Distance of neighbouring windows, for each axis or for all.
+        pad: Zeros around the input, for each axis or for all.
+        cover_all: Let the windows reach every element, padding the end further.
+        dilate: Distance of neighbouring elements of a window.
+        groups: Into how many independent parts input and output channels are divided.
+
+    Returns:
+        (n, o, e_1, ..., e_N) with e = floor((d + 2 pad - dilate (k - 1) - 1) / stride) + 1, the
+        division rounded up with `cover_all`.
+
+    Raises:
+        InvalidType: Ranks, channels or dtypes do not fit.
+        ValueError: A window is larger than the padded input.
+
+    >>> import core.functions as F, numpy as np
+    >>> x = np.arange(4, dtype="f").reshape(1, 1, 4)
+    >>> F.convolution_nd(x, np.ones((1, 1, 2), "f"))
+    variable([[[1., 3., 5.]]], dtype=float32)
+    """
+    ndim = as_variable(x).ndim - 2
+    return Convolution.call(
+        x,
+        W,
+        b,
+        stride=per_axis(stride, ndim, "stride"),
+        pad=per_axis(pad, ndim, "pad"),
+        cover_all=bool(cover_all),
+        dilate=per_axis(dilate, ndim, "dilate"),
+        groups=groups,
+    )
+
+
+_FORMER = {
+    "use_cudnn": "Set core.config.use_cudnn.",
+    "deterministic": "Set core.config.cudnn_deterministic.",
+}
+
+
+def _of_rank(name: str, ndim: int, x: Any) -> Any:
+    x = as_variable(x)
+    if x.ndim != ndim + 2:
+        from core.type_check import InvalidType
+
+        raise InvalidType(
+            f"x.ndim == {ndim + 2}",
+            f"{x.ndim} != {ndim + 2}",
+            f"\nInvalid operation is performed in: {name} (Forward)\n\n"
+            f"Expect: x.ndim == {ndim + 2}\nActual: {x.ndim} != {ndim + 2}",
+        )
+    return x
+
+
+def convolution_1d(
+    x: Any,
+    W: Any,
+    b: Any = None,
+    stride: Sizes = 1,
+    pad: Sizes = 0,
+    cover_all: bool = False,
+    dilate: Sizes = 1,
+    groups: int = 1,
+) -> Variable:
+    """Convolution along one spatial axis: x (n, c, l), W (o, c / groups, k); see `convolution_nd`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.convolution_1d(np.ones((1, 2, 5), "f"), np.ones((3, 2, 3), "f")).shape
+    (1, 3, 3)
+    """
+    x = _of_rank("convolution_1d", 1, x)
+    return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
+
+
+def convolution_2d(
+    x: Any,
+    W: Any,
+    b: Any = None,
+    stride: Sizes = 1,
+    pad: Sizes = 0,
+    cover_all: bool = False,
+    *,
+    dilate: Sizes = 1,
+    groups: int = 1,
+    **former: Any,
+) -> Variable:
+    """Convolution over images: x (n, c, h, w), W (o, c / groups, kh, kw); see `convolution_nd`.
+
+    >>> import core.functions as F, numpy as np
+    >>> x = np.ones((1, 3, 8, 8), "f")
+    >>> F.convolution_2d(x, np.ones((4, 3, 3, 3), "f"), pad=1).shape
+    (1, 4, 8, 8)
+    """
+    if former:
+        from core.errors import refuse_removed
+
+        refuse_removed("convolution_2d", former, _FORMER)
+    x = _of_rank("convolution_2d", 2, x)
+    return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
+
+
+def convolution_3d(
+    x: Any,
+    W: Any,
+    b: Any = None,
+    stride: Sizes = 1,
+    pad: Sizes = 0,
+    cover_all: bool = False,
+    dilate: Sizes = 1,
+    groups: int = 1,
+) -> Variable:
+    """Convolution over volumes: x (n, c, d, h, w), W (o, c / groups, kd, kh, kw).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.convolution_3d(np.ones((1, 1, 4, 4, 4), "f"), np.ones((2, 1, 2, 2, 2), "f")).shape
+    (1, 2, 3, 3, 3)
+    """
+    x = _of_rank("convolution_3d", 3, x)
+    return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)

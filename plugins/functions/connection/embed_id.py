@@ -1,0 +1,74 @@
+"""Rows of a table by number: the embedding of words and other identifiers."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, integers, real
+
+
+class EmbedIDFunction(FunctionNode):
+    """Row x of W for each number x; a row of zeros for the ignored one."""
+
+    ignore_label: int | None = None
+    domain = Domain("(...),(v,k)->(...,k)", x=integers(0, "v"), W=real(-2, 2), dims={"v": (1, 5)})
+
+    def compute(self, xp, x, W):
+        flat = xp.reshape(x, (-1,))
+        if self.ignore_label is None:
+            rows = xp.take(W, flat, axis=0)
+        else:
+            ignored = flat == self.ignore_label
+            rows = xp.take(W, xp.where(ignored, xp.zeros_like(flat), flat), axis=0)
+            rows = xp.where(ignored[:, None], xp.zeros_like(rows), rows)
+        return xp.reshape(rows, (*x.shape, W.shape[1]))
+
+    def gradient_W(self, xp, g, x):
+        return EmbedIDGradient(self.inputs[1].shape[0], self.ignore_label).evaluate(x, g)
+
+
+class EmbedIDGradient(FunctionNode):
+    """A table of zeros with row g added at number x: the adjoint of looking rows up."""
+
+    rows: int
+    ignore_label: int | None = None
+    wide = True
+
+    def compute(self, xp, x, g):
+        flat = xp.reshape(x, (-1,))
+        g = xp.reshape(g, (prod(x.shape), g.shape[-1]))
+        if self.ignore_label is not None:
+            ignored = flat == self.ignore_label
+            flat = xp.where(ignored, xp.zeros_like(flat), flat)
+            g = xp.where(ignored[:, None], xp.zeros_like(g), g)
+        table = xp.zeros((self.rows, g.shape[-1]), dtype=g.dtype, device=g.device)
+        self.backend.scatter_add(table, flat, g)
+        return table
+
+    def gradient_g(self, xp, g, x):
+        return EmbedIDFunction(self.ignore_label).evaluate(x, g)
+
+
+def embed_id(x: Any, W: Any, ignore_label: int | None = None) -> Variable:
+    """Look up rows of `W` by number.
+
+    Args:
+        x: Integers of any shape, each in [0, v) or equal to `ignore_label`.
+        W: The table, (v, k), floating.
+        ignore_label: A number whose row is zeros and gets no gradient, or None.
+
+    Returns:
+        The shape of `x` with an axis of length k added, in the dtype of `W`.
+
+    Raises:
+        InvalidType: `x` is not integral or `W` not a floating matrix.
+        IndexError: A number is out of range (on backends that notice).
+
+    >>> import core.functions as F, numpy as np
+    >>> W = np.array([[0, 0], [1, 1], [2, 2]], "f")
+    >>> F.embed_id(np.array([2, -1]), W, ignore_label=-1)
+    variable([[2., 2.],
+              [0., 0.]], dtype=float32)
+    """
+    return EmbedIDFunction.call(x, W, ignore_label)

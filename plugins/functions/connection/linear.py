@@ -1,0 +1,63 @@
+"""The affine map of a fully connected layer."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, as_variable, real
+from core.intrinsics import reshape
+
+
+class LinearFunction(FunctionNode):
+    """y = x W^T + b."""
+
+    wide = True
+    domain = Domain(
+        "(n,k),(m,k),(m)?->(n,m)", x=real(-2, 2), W=real(-2, 2), b=real(-2, 2)
+    )
+
+    def compute(self, xp, x, W, b=None):
+        y = xp.matmul(x, W.T)
+        if b is not None:
+            y += b
+        return y
+
+    def gradient_x(self, xp, g, W):
+        return xp.matmul(g, W)
+
+    def gradient_W(self, xp, g, x):
+        return xp.matmul(g.T, x)
+
+    def gradient_b(self, xp, g):
+        return xp.sum(g, axis=0)
+
+
+def linear(x: Any, W: Any, b: Any = None, n_batch_axes: int = 1) -> Variable:
+    """The affine map y = x Wᵀ + b of a fully connected layer.
+
+    Args:
+        x: Floating, (s_1, ..., s_B, ...); the axes after the first `n_batch_axes` are flattened to
+            in_size elements.
+        W: Weights, (out_size, in_size), of the dtype of `x`.
+        b: Biases, (out_size,), or None.
+        n_batch_axes: How many leading axes of `x` are kept; at least 1.
+
+    Returns:
+        (s_1, ..., s_B, out_size), of the dtype of `x`.
+
+    Raises:
+        InvalidType: Sizes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.linear(np.ones((1, 2), "f"), np.array([[1, 2], [3, 4]], "f"))
+    variable([[3., 7.]], dtype=float32)
+    """
+    if n_batch_axes < 1:
+        raise ValueError(f"linear: expected n_batch_axes of at least 1, got {n_batch_axes}")
+    x = as_variable(x)
+    batch = x.shape[:n_batch_axes]
+    if x.ndim != 2 or n_batch_axes != 1:
+        x = reshape(x, (prod(batch), prod(x.shape[n_batch_axes:])))
+    y = LinearFunction.call(x, W, b)
+    return y if n_batch_axes == 1 else reshape(y, (*batch, y.shape[-1]))

@@ -1,0 +1,3 @@
+"""Randomness in networks."""
+
+provides = {"dropout": "Dropout dropout"}

@@ -1,0 +1,78 @@
+"""Dropout (Srivastava et al. 2014, JMLR 15)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, Elementwise, as_variable, choice, config, real
+
+
+class Dropout(Elementwise):
+    """x times a random mask of 0 and 1 / (1 - ratio); the mask is drawn unless it is given."""
+
+    dropout_ratio: float = 0.5
+    mask: Any = None
+
+    saved = ("mask",)
+    domain = Domain(
+        "()->()",
+        x=real(-3, 3),
+        settings={"dropout_ratio": choice(0.0, 0.3, 0.9)},
+        leave_out={
+            name: "random"
+            for name in ("forward", "gradient", "double_gradient", "backends", "repeat")
+        },
+    )
+
+    def compute(self, xp, x):
+        if self.mask is None:
+            keep = self.backend.random.bernoulli(1 - self.dropout_ratio, x.shape)
+            self.mask = xp.astype(keep, x.dtype) / (1 - self.dropout_ratio)
+        return x * self.mask
+
+    def gradient(self, xp, g, mask):
+        return g * mask
+
+
+def dropout(
+    x: Any, ratio: float = 0.5, *, mask: Any = None, return_mask: bool = False, **former: Any
+) -> Any:
+    """Set a random part of the elements to zero and scale the rest, while training.
+
+    Each element is dropped with probability `ratio`, the others are divided by (1 - `ratio`), so
+    that the expectation stays. With `core.config.train` off the input is given back.
+
+    Args:
+        x: Floating, of any shape.
+        ratio: In [0, 1).
+        mask: An array like `x` to multiply by instead of drawing one.
+        return_mask: Also give the mask, an array; None where nothing was dropped.
+
+    Returns:
+        The shape and dtype of `x`, or a pair with `return_mask`.
+
+    Source: Srivastava et al. 2014, "Dropout: a simple way to prevent neural networks from
+    overfitting", JMLR 15, 1929-1958.
+
+    >>> import core, core.functions as F, numpy as np
+    >>> x = np.ones(2, "f")
+    >>> F.dropout(x, mask=np.array([0, 2], "f"))
+    variable([0., 2.], dtype=float32)
+    >>> with core.using_config("train", False):
+    ...     F.dropout(x)
+    variable([1., 1.], dtype=float32)
+    """
+    if former:
+        from core.errors import refuse_removed
+
+        refuse_removed(
+            "dropout", former, {"train": "Use `with core.using_config('train', False):`."}
+        )
+    if not 0 <= ratio < 1:
+        raise ValueError(f"dropout: expected a ratio in [0, 1), got {ratio}")
+    if not config.train:
+        y = as_variable(x)
+        return (y, None) if return_mask else y
+    node = Dropout(ratio, mask)
+    (y,) = node.apply((x,))
+    return (y, node.mask) if return_mask else y

@@ -1,0 +1,166 @@
+"""Normalization by the statistics of a batch (Ioffe and Szegedy 2015, arXiv:1502.03167)."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import prod
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
+from core.backend import of
+
+Axis = tuple[int, ...]
+
+
+def reduced_axes(axis: Any, ndim: int) -> Axis:
+    """The axes that statistics are taken over: those given, or all but the channels, axis 1."""
+    if axis is None:
+        return (0, *range(2, ndim))
+    return tuple(sorted([a % ndim for a in ((axis,) if isinstance(axis, int) else axis)]))
+
+
+def expanded(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
+    """The shape of statistics that broadcasts against x: 1 along the reduced axes."""
+    return tuple([1 if i in axis else n for i, n in enumerate(shape)])
+
+
+def check_statistics(axis: Any, in_types: Any) -> None:
+    """The parameters have the shape of x without the reduced axes."""
+    from core.type_check import expect
+
+    x, *parameters = in_types
+    ndim = int(x.ndim) if isinstance(x.ndim, int) else int(x.ndim.eval())
+    kept = [i for i in range(ndim) if i not in reduced_axes(axis, ndim)]
+    for parameter in parameters:
+        expect(parameter.ndim == len(kept))
+        for place, i in enumerate(kept):
+            expect(parameter.shape[place] == x.shape[i])
+
+
+def fitting_axes(shapes: dict[str, Any]) -> list[Axis]:
+    """The axes of x without which it has the shape of its parameters; there may be none."""
+    x, gamma = shapes["x"], shapes["gamma"]
+    some = [axis for n in (1, 2) for axis in combinations(range(len(x)), n)]
+    return [a for a in some if tuple([n for i, n in enumerate(x) if i not in a]) == gamma]
+
+
+class BatchNormalization(FunctionNode):
+    """y = gamma (x - mean) / sqrt(var + eps) + beta, with mean and variance of the batch."""
+
+    eps: float = 2e-5
+    axis: Axis | None = None
+
+    outputs = ("y", "mean", "var")
+    wide = True
+    domain = Domain(
+        "(...x),(...p),(...p)->(...x),(...p),(...p)",
+        x=real(-3, 3),
+        gamma=real(0.5, 2),
+        beta=real(-1, 1),
+        settings={"eps": number(1e-2, 1e-1), "axis": choice(fitting_axes)},
+        dims={"...x": (2, 3), "...p": (1, 2)},
+        empty=False,
+    )
+
+    def check_type_forward(self, in_types):
+        check_statistics(self.axis, in_types)
+
+    def compute(self, xp, x, gamma, beta):
+        axis = reduced_axes(self.axis, x.ndim)
+        shape = expanded(x.shape, axis)
+        mean = xp.mean(x, axis=axis, keepdims=True)
+        centred = x - mean
+        var = xp.mean(centred * centred, axis=axis, keepdims=True)
+        scale = xp.reshape(gamma, shape) / xp.sqrt(var + self.eps)
+        y = centred * scale + xp.reshape(beta, shape)
+        return y, xp.reshape(mean, gamma.shape), xp.reshape(var, gamma.shape)
+
+    def gradient(self, xp, g, x, gamma, mean, var, wanted):
+        gy, gmean, gvar = g
+        axis = reduced_axes(self.axis, x.ndim)
+        shape, count = expanded(x.shape, axis), prod([x.shape[i] for i in axis])
+        deviation = xp.sqrt(xp.reshape(var, shape) + self.eps)
+        centred = x - xp.reshape(mean, shape)
+        gx = ggamma = gbeta = None
+        if gy is not None:
+            gbeta = xp.sum(gy, axis=axis)
+            normalized = centred / deviation
+            ggamma = xp.sum(gy * normalized, axis=axis)
+            if wanted[0]:
+                common = xp.reshape(gbeta, shape) + normalized * xp.reshape(ggamma, shape)
+                gx = xp.reshape(gamma, shape) / deviation * (gy - common / float(count))
+        if gmean is not None:
+            gx = _plus(gx, xp.broadcast_to(xp.reshape(gmean / float(count), shape), x.shape))
+        if gvar is not None:
+            gx = _plus(gx, xp.reshape(gvar * (2.0 / count), shape) * centred)
+        return gx, ggamma, gbeta
+
+
+def _plus(a, b):
+    return b if a is None else a + b
+
+
+def batch_normalization(
+    x: Any,
+    gamma: Any,
+    beta: Any,
+    *,
+    eps: float = 2e-5,
+    running_mean: Any = None,
+    running_var: Any = None,
+    decay: float = 0.9,
+    axis: Any = None,
+    **former: Any,
+) -> Variable:
+    """Normalize by the mean and variance of the batch, then scale and shift.
+
+    y = γ (x - μ) / √(σ² + ε) + β, with μ and σ² (divided by the count) over the reduced axes.
+
+    Args:
+        x: Floating, (n, c, ...).
+        gamma: Scales, of the shape of `x` without the reduced axes.
+        beta: Shifts, alike.
+        eps: Added to the variance, greater than 0.
+        running_mean: An array that is moved in place towards the mean: times `decay`, plus
+            (1 - `decay`) times the new one. None keeps none.
+        running_var: Alike for the variance, of which the unbiased estimate is taken.
+        decay: In [0, 1].
+        axis: The reduced axes; None takes all but axis 1.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    Source: Ioffe and Szegedy 2015 (arXiv:1502.03167), algorithm 1.
+
+    >>> import core.functions as F, numpy as np
+    >>> x = np.array([[1], [3]], "f")
+    >>> F.batch_normalization(x, np.ones(1, "f"), np.zeros(1, "f"), eps=1e-8)
+    variable([[-1.],
+              [ 1.]], dtype=float32)
+    """
+    if former:
+        from core.errors import refuse_removed
+
+        refuse_removed(
+            "batch_normalization", former, {"use_cudnn": "Set core.config.use_cudnn."}
+        )
+    if not eps > 0:
+        raise ValueError(f"batch_normalization: expected eps above 0, got {eps}")
+    x = as_variable(x)
+    axis = reduced_axes(axis, x.ndim)
+    y, mean, var = BatchNormalization.call(x, gamma, beta, eps=eps, axis=axis)
+    count = prod([x.shape[i] for i in axis])
+    _move(running_mean, mean.array, decay)
+    _move(running_var, var.array * (count / max(count - 1, 1)), decay)
+    return y
+
+
+def _move(running: Any, new: Any, decay: float) -> None:
+    """Move a running statistic, which keeps its dtype, towards a new value, in place."""
+    if running is not None:
+        backend = of(running)
+        moved = running * decay + backend.xp.astype(new, running.dtype) * (1 - decay)
+        backend.copyto(running, moved)

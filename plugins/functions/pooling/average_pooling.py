@@ -1,0 +1,150 @@
+"""The mean of each window, padding counted as zeros."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core.standard import per_axis
+from plugins.functions.pooling.max_pooling import fits
+
+Sizes = int | tuple[int, ...]
+
+
+class _AveragePooling(FunctionNode):
+    """What average pooling and its adjoint know of their windows."""
+
+    ksize: Sizes
+    stride: Sizes | None = None
+    pad: Sizes = 0
+    cover_all: bool = False
+
+    wide = True
+
+    def prepare(self) -> None:
+        self.stride = self.ksize if self.stride is None else self.stride
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return self.ksize, self.stride, self.pad, self.cover_all
+
+
+class AveragePooling2D(_AveragePooling):
+    """The sum over each window divided by the window's size."""
+
+    domain = Domain(
+        "(n,c,h,w)->(n,c,p,q)",
+        x=real(-3, 3),
+        settings={
+            "ksize": choice(2, 3, (2, 1)),
+            "stride": choice(None, 1, 2),
+            "pad": choice(0, 1),
+            "cover_all": choice(False, True),
+        },
+        dims={"h": (1, 5), "w": (1, 5)},
+        valid=fits,
+    )
+
+    def compute(self, xp, x):
+        ksize = per_axis(self.ksize, x.ndim - 2, "ksize")
+        seen = self.backend.windows(x, ksize, self.stride, self.pad, 1, self.cover_all)
+        return xp.mean(seen, axis=tuple(range(2, 2 + len(ksize))))
+
+    def gradient(self, xp, g):
+        size = self.inputs[0].shape[2:]
+        return AveragePoolingGradient(*self.settings, size=size).evaluate(g)
+
+
+class AveragePoolingND(AveragePooling2D):
+    """The mean over each window, over any number of spatial axes."""
+
+    domain = Domain(
+        "(n,c,...s)->(n,c,...p)",
+        x=real(-3, 3),
+        settings=AveragePooling2D.domain.settings | {"ksize": choice(2, 3)},
+        dims={"...s": (1, 3)},
+        valid=fits,
+    )
+
+
+class AveragePoolingGradient(_AveragePooling):
+    """Each value spread evenly over its window: the adjoint of average pooling."""
+
+    size: tuple[int, ...] = ()
+
+    def compute(self, xp, g):
+        ksize = per_axis(self.ksize, g.ndim - 2, "ksize")
+        lone = xp.reshape(g / float(prod(ksize)), (*g.shape[:2], *(1,) * len(ksize), *g.shape[2:]))
+        cols = xp.broadcast_to(lone, (*g.shape[:2], *ksize, *g.shape[2:]))
+        return self.backend.fold(cols, self.size, self.stride, self.pad)
+
+    def gradient(self, xp, g):
+        pooling = AveragePooling2D if g.ndim == 4 else AveragePoolingND
+        return pooling(*self.settings).evaluate(g)
+
+
+def average_pooling_nd(
+    x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
+) -> Variable:
+    """The mean of each window, over any number of spatial axes.
+
+    Args:
+        x: Floating, (n, c, d_1, ..., d_N).
+        ksize: Size of the windows, for each axis or for all.
+        stride: Distance of neighbouring windows; None takes `ksize`.
+        pad: How far the windows reach over the edges.
+        pad_value: 0 counts the padding as zeros, None leaves it out of the mean.
+
+    Returns:
+        (n, c, e_1, ..., e_N), with e as in `convolution_nd`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.average_pooling_nd(np.array([[[1, 3, 2, 0]]], "f"), 2)
+    variable([[[2., 1.]]], dtype=float32)
+    """
+    if pad_value not in (0, None):
+        raise ValueError(f"average_pooling: expected pad_value 0 or None, got {pad_value!r}")
+    x = as_variable(x)
+    pooling = AveragePooling2D if x.ndim == 4 else AveragePoolingND
+    y = pooling.call(x, ksize, stride, pad)
+    if pad_value is None:
+        ones = x.xp.ones_like(x.array[:1, :1])
+        y = y / pooling.call(ones, ksize, stride, pad)
+    return y
+
+
+def average_pooling_1d(
+    x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
+) -> Variable:
+    """Average pooling of x (n, c, l); see `average_pooling_nd`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.average_pooling_1d(np.ones((1, 1, 4), "f"), 2)
+    variable([[[1., 1.]]], dtype=float32)
+    """
+    return average_pooling_nd(x, per_axis(ksize, 1, "ksize"), stride, pad, pad_value)
+
+
+def average_pooling_2d(
+    x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0
+) -> Variable:
+    """Average pooling of images x (n, c, h, w), padding counted as zeros.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.average_pooling_2d(np.ones((1, 1, 2, 2), "f"), 2)
+    variable([[[[1.]]]], dtype=float32)
+    """
+    return average_pooling_nd(x, per_axis(ksize, 2, "ksize"), stride, pad)
+
+
+def average_pooling_3d(
+    x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
+) -> Variable:
+    """Average pooling of volumes x (n, c, d, h, w); see `average_pooling_nd`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.average_pooling_3d(np.ones((1, 1, 2, 2, 2), "f"), 2).shape
+    (1, 1, 1, 1, 1)
+    """
+    return average_pooling_nd(x, per_axis(ksize, 3, "ksize"), stride, pad, pad_value)

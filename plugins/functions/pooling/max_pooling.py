@@ -1,0 +1,215 @@
+"""The greatest element of each window."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core.standard import per_axis, window_count
+
+Sizes = int | tuple[int, ...]
+
+
+def fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
+    """Whether some window fits along every spatial axis, and none lies in the padding alone."""
+    spatial = shapes["x"][2:]
+    ksize = per_axis(settings["ksize"], len(spatial), "ksize")
+    stride = per_axis(settings["stride"] or settings["ksize"], len(spatial), "stride")
+    pad = per_axis(settings["pad"], len(spatial), "pad")
+    return all(
+        p < k and s > 0 and window_count(s, k, st, p, settings.get("cover_all", False)) > 0
+        and (window_count(s, k, st, p, settings.get("cover_all", False)) - 1) * st - p < s
+        for s, k, st, p in zip(spatial, ksize, stride, pad, strict=True)
+    )
+
+
+class _MaxPooling(FunctionNode):
+    """What max pooling and its adjoints know of their windows."""
+
+    ksize: Sizes
+    stride: Sizes | None = None
+    pad: Sizes = 0
+    cover_all: bool = True
+
+    def prepare(self) -> None:
+        self.stride = self.ksize if self.stride is None else self.stride
+
+    def windows(self, x, value):
+        """The elements of the windows by their place: pairs of a number and (n, c, *out)."""
+        spatial = x.ndim - 2
+        ksize = per_axis(self.ksize, spatial, "ksize")
+        seen = self.backend.windows(
+            x, ksize, self.stride, self.pad, 1, self.cover_all, value
+        )
+        places = product(*map(range, ksize))
+        return [(i, seen[(slice(None), slice(None), *place)]) for i, place in enumerate(places)]
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return self.ksize, self.stride, self.pad, self.cover_all
+
+
+class MaxPooling2D(_MaxPooling):
+    """The maximum over each window; the gradient goes to the first element that attains it."""
+
+    saved = ("indexes",)
+    domain = Domain(
+        "(n,c,h,w)->(n,c,p,q)",
+        x=real(-3, 3, distinct=True),
+        settings={
+            "ksize": choice(2, 3, (2, 1)),
+            "stride": choice(None, 1, 2),
+            "pad": choice(0, 1),
+            "cover_all": choice(True, False),
+        },
+        dims={"h": (1, 5), "w": (1, 5)},
+        valid=fits,
+    )
+
+    def compute(self, xp, x):
+        windows = self.windows(x, float("-inf"))
+        y = windows[0][1] + 0.0
+        indexes = xp.zeros(y.shape, dtype=xp.int32, device=x.device)
+        for i, element in windows[1:]:
+            indexes = xp.where(element > y, xp.asarray(i, dtype=xp.int32, device=x.device), indexes)
+            y = xp.maximum(y, element)
+        self.indexes = indexes
+        return y
+
+    def gradient(self, xp, g, indexes):
+        size = self.inputs[0].shape[2:]
+        return MaxPoolingGradient(*self.settings, indexes=indexes, size=size).evaluate(g)
+
+
+class MaxPoolingND(MaxPooling2D):
+    """The maximum over each window, over any number of spatial axes."""
+
+    domain = Domain(
+        "(n,c,...s)->(n,c,...p)",
+        x=real(-3, 3, distinct=True),
+        settings=MaxPooling2D.domain.settings | {"ksize": choice(2, 3)},
+        dims={"...s": (1, 3)},
+        valid=fits,
+    )
+
+
+class MaxPoolingGradient(_MaxPooling):
+    """Each value goes where its window's maximum was, the values that meet there summed."""
+
+    indexes: Any = None
+    size: tuple[int, ...] = ()
+
+    def compute(self, xp, g):
+        indexes = getattr(self.indexes, "array", self.indexes)
+        ksize = per_axis(self.ksize, g.ndim - 2, "ksize")
+        nothing = xp.zeros_like(g)
+        spread = [xp.where(indexes == i, g, nothing) for i, _ in enumerate(product(*map(range, ksize)))]
+        cols = xp.reshape(xp.stack(spread, axis=2), (*g.shape[:2], *ksize, *g.shape[2:]))
+        return self.backend.fold(cols, self.size, self.stride, self.pad)
+
+    def gradient(self, xp, g):
+        return MaxPoolingPick(*self.settings, indexes=self.indexes).evaluate(g)
+
+
+class MaxPoolingPick(_MaxPooling):
+    """The element of each window at a given place: the adjoint of `MaxPoolingGradient`."""
+
+    indexes: Any = None
+
+    def compute(self, xp, x):
+        indexes = getattr(self.indexes, "array", self.indexes)
+        windows = self.windows(x, 0.0)
+        picked = windows[0][1] + 0.0
+        for i, element in windows[1:]:
+            picked = xp.where(indexes == i, element, picked)
+        return picked
+
+    def gradient(self, xp, g):
+        size = self.inputs[0].shape[2:]
+        return MaxPoolingGradient(*self.settings, indexes=self.indexes, size=size).evaluate(g)
+
+
+def max_pooling_nd(
+    x: Any,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    return_indices: bool = False,
+) -> Any:
+    """The greatest element of each window, over any number of spatial axes.
+
+    Args:
+        x: Floating, (n, c, d_1, ..., d_N).
+        ksize: Size of the windows, for each axis or for all.
+        stride: Distance of neighbouring windows; None takes `ksize`.
+        pad: How far the windows reach over the edges, where they see minus infinity.
+        cover_all: Let the windows reach every element.
+        return_indices: Also give, as an array, the place of each maximum in its window.
+
+    Returns:
+        (n, c, e_1, ..., e_N), with e as in `convolution_nd`. NaN in a window is its maximum. Of
+        equal elements the first one gets the gradient.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.max_pooling_nd(np.array([[[1, 3, 2, 0]]], "f"), 2)
+    variable([[[3., 2.]]], dtype=float32)
+    """
+    x = as_variable(x)
+    node = MaxPoolingND(ksize, stride, pad, cover_all)
+    if x.ndim == 4:
+        node = MaxPooling2D(ksize, stride, pad, cover_all)
+    (y,) = node.apply((x,))
+    return (y, node.indexes) if return_indices else y
+
+
+def max_pooling_1d(
+    x: Any,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    return_indices: bool = False,
+) -> Any:
+    """Max pooling of x (n, c, l); see `max_pooling_nd`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.max_pooling_1d(np.ones((1, 1, 5), "f"), 2).shape
+    (1, 1, 3)
+    """
+    return max_pooling_nd(x, per_axis(ksize, 1, "ksize"), stride, pad, cover_all, return_indices)
+
+
+def max_pooling_2d(
+    x: Any,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    return_indices: bool = False,
+) -> Any:
+    """Max pooling of images x (n, c, h, w); see `max_pooling_nd`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.max_pooling_2d(np.ones((1, 1, 5, 5), "f"), 2).shape
+    (1, 1, 3, 3)
+    """
+    return max_pooling_nd(x, per_axis(ksize, 2, "ksize"), stride, pad, cover_all, return_indices)
+
+
+def max_pooling_3d(
+    x: Any,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    return_indices: bool = False,
+) -> Any:
+    """Max pooling of volumes x (n, c, d, h, w); see `max_pooling_nd`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.max_pooling_3d(np.ones((1, 1, 4, 4, 4), "f"), 2).shape
+    (1, 1, 2, 2, 2)
+    """
+    return max_pooling_nd(x, per_axis(ksize, 3, "ksize"), stride, pad, cover_all, return_indices)

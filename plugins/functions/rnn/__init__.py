@@ -1,0 +1,3 @@
+"""Cells of recurrent networks."""
+
+provides = {"lstm": "LSTM lstm"}

@@ -1,0 +1,112 @@
+"""The long short-term memory cell (Gers, Schmidhuber and Cummins 2000)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, real
+from core.type_check import expect
+
+
+def _gate(x: Any, number: int) -> Any:
+    """Every fourth column, from `number` on: the gates lie interleaved."""
+    return x[:, number::4]
+
+
+def _sigmoid(xp: Any, x: Any) -> Any:
+    return xp.tanh(x * 0.5) * 0.5 + 0.5
+
+
+class LSTM(FunctionNode):
+    """c = a i + f c_prev and h = o tanh(c), the gates a, i, f, o being squashed columns of x.
+
+    The batch may shrink: rows of c_prev beyond those of x are passed on as they are.
+    """
+
+    outputs = ("c", "h")
+    saved = ("a", "i", "f", "o")
+    wide = True
+    domain = Domain(
+        "(m,u),(n,v)->(m,u),(n,u)",
+        c_prev=real(-2, 2),
+        x=real(-3, 3),
+        dims={"v": (0, 12)},
+        valid=lambda shapes, settings: (
+            shapes["x"][0] <= shapes["c_prev"][0] and shapes["x"][1] == 4 * shapes["c_prev"][1]
+        ),
+    )
+
+    def check_type_forward(self, in_types):
+        c, x = in_types
+        expect(c.shape[0] >= x.shape[0], x.shape[1] == 4 * c.shape[1])
+
+    def recompute_a(self, xp, x):
+        return xp.tanh(_gate(x, 0))
+
+    def recompute_i(self, xp, x):
+        return _sigmoid(xp, _gate(x, 1))
+
+    def recompute_f(self, xp, x):
+        return _sigmoid(xp, _gate(x, 2))
+
+    def recompute_o(self, xp, x):
+        return _sigmoid(xp, _gate(x, 3))
+
+    def compute(self, xp, c_prev, x):
+        n = x.shape[0]
+        self.a, self.i = self.recompute_a(xp, x), self.recompute_i(xp, x)
+        self.f, self.o = self.recompute_f(xp, x), self.recompute_o(xp, x)
+        c = self.a * self.i + self.f * c_prev[:n, :]
+        h = self.o * xp.tanh(c)
+        return (c if n == c_prev.shape[0] else xp.concat([c, c_prev[n:, :]], axis=0)), h
+
+    def gradient(self, xp, g, c_prev, c, a, i, f, o):
+        gc, gh = g
+        n = a.shape[0]
+        squashed = xp.tanh(c[:n, :])
+        inner = None if gc is None else gc[:n, :]
+        go = xp.zeros_like(o)
+        if gh is not None:
+            through = gh * o * (1.0 - squashed * squashed)
+            inner = through if inner is None else inner + through
+            go = gh * squashed * o * (1.0 - o)
+        gates = [
+            inner * i * (1.0 - a * a),
+            inner * a * i * (1.0 - i),
+            inner * c_prev[:n, :] * f * (1.0 - f),
+            go,
+        ]
+        gx = xp.reshape(xp.stack(gates, axis=2), (n, 4 * a.shape[1]))
+        gc_prev = inner * f
+        if n < c_prev.shape[0]:
+            rest = xp.zeros_like(c_prev[n:, :]) if gc is None else gc[n:, :]
+            gc_prev = xp.concat([gc_prev, rest], axis=0)
+        return gc_prev, gx
+
+
+def lstm(c_prev: Any, x: Any) -> Any:
+    """One step of long short-term memory units.
+
+    With the columns of x dealt out in turn to a, i, f and o:
+    c = tanh(a) σ(i) + σ(f) c_prev and h = σ(o) tanh(c).
+
+    Args:
+        c_prev: Cell states, (m, u), floating.
+        x: Inputs of the gates, (n, 4 u), n <= m, of the same dtype.
+
+    Returns:
+        A pair: the new cell states (m, u), whose rows from n on are those of `c_prev`, and the
+        outputs (n, u).
+
+    Raises:
+        InvalidType: Sizes or dtypes do not fit.
+
+    Source: Gers, Schmidhuber and Cummins 2000, "Learning to forget: continual prediction with
+    LSTM", Neural Computation 12(10).
+
+    >>> import core.functions as F, numpy as np
+    >>> c, h = F.lstm(np.ones((1, 2), "f"), np.zeros((1, 8), "f"))
+    >>> c
+    variable([[0.5, 0.5]], dtype=float32)
+    """
+    return LSTM.call(c_prev, x)
