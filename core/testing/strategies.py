@@ -1,0 +1,346 @@
+"""From a domain to Hypothesis strategies: inputs and settings that an op must take.
+
+Hypothesis chooses the shapes, the settings and one seed; the values follow from the seed. Values of
+real inputs are such that float16 holds them exactly, so that one case serves every dtype.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from hypothesis import reject
+from hypothesis import strategies as st
+
+from core.domain import Axes, Choice, Domain, Input, Number, Setting
+from core.errors import DeclarationError
+from core.shapes import Argument, Shape
+
+Draw = Any
+
+
+@dataclass
+class Case:
+    """One drawn call: host arrays (floats in float64) by input name, and settings."""
+
+    op: Any
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+    inputs: tuple[Input, ...]
+    settings: dict[str, Any]
+    seed: int
+    kind: str = field(default="plain")
+
+    def arrays(self, dtype: str) -> list[Any]:
+        """Host arrays with the real inputs in `dtype`; new ones on every call."""
+        return [
+            np.array(value, dtype=dtype if declared.real else value.dtype)
+            for value, declared in zip(self.values, self.inputs, strict=True)
+        ]
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{n}{v.shape}" for n, v in zip(self.names, self.values, strict=True))
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
+        return f"<{self.kind} case of {self.op.__name__}({settings}): {shapes}; seed {self.seed}>"
+
+
+KINDS = ("plain", "edges", "empty")
+"""Values inside the ranges; at their ends and on kinks; a dimension of size 0."""
+
+
+@st.composite
+def cases(draw: Draw, op: Any, kind: str = "plain") -> Case:
+    """Calls of an op class, drawn from its domain."""
+    domain = domain_of(op)
+    count = _draw_count(draw, domain)
+    names = input_names(op, domain, count)
+    shapes = _Shapes(draw, domain, empty=kind == "empty").draw(count)
+    settings = _draw_settings(draw, domain, op, names, shapes)
+    _vary(draw, domain, settings, shapes)
+    if domain.valid is not None and not domain.valid(shapes_by_name(op, names, shapes), settings):
+        reject()
+    seed = draw(st.integers(0, 2**16 - 1))
+    inputs = tuple(domain.value(i) for i in range(count))
+    values = _Values(domain, shapes, settings, seed, kind).draw(inputs)
+    return Case(op, names, values, inputs, settings, seed, kind)
+
+
+def domain_of(op: Any) -> Domain:
+    """The domain of an op class; an error that says what to write where it has none."""
+    domain = getattr(op, "domain", None)
+    if not isinstance(domain, Domain):
+        raise DeclarationError(
+            f"{op.__name__}: has no domain to draw inputs from. "
+            "Declare one, such as domain = Domain('()->()', x=real(-3, 3))."
+        )
+    return domain
+
+
+def input_names(op: Any, domain: Domain, count: int) -> tuple[str, ...]:
+    """Names of the inputs of a call with `count` of them."""
+    declared = getattr(op, "declared", None)
+    if declared is not None:
+        return tuple(declared.inputs_of(count))
+    names = domain.inputs or tuple(f"x{i}" for i in range(count))
+    alone = names[:-1] if domain.signature.variadic else names
+    return (*alone[:count], *(f"{names[-1]}{i}" for i in range(count - len(alone))))
+
+
+def shapes_by_name(op: Any, names: tuple[str, ...], shapes: list[Shape]) -> dict[str, Any]:
+    """Input name -> shape, and the name of a repeated input -> the shapes of all of it."""
+    domain = domain_of(op)
+    found: dict[str, Any] = dict(zip(names, shapes, strict=True))
+    if domain.signature.variadic and domain.inputs:
+        alone = len(domain.inputs) - 1
+        found[domain.inputs[-1]] = tuple(shapes[alone:])
+    return found
+
+
+# -- shapes ----------------------------------------------------------------------------------------
+
+
+def _draw_count(draw: Draw, domain: Domain) -> int:
+    least, most = domain.signature.counts
+    if most is None:
+        return draw(st.sampled_from((least + 1, least, least + 2)))  # type: ignore[no-any-return]
+    return draw(st.sampled_from(range(most, least - 1, -1)))  # type: ignore[no-any-return]
+
+
+class _Shapes:
+    """Draws sizes for the names of a signature, then the shapes they make."""
+
+    def __init__(self, draw: Draw, domain: Domain, *, empty: bool) -> None:
+        self._draw = draw
+        self._domain = domain
+        signature = domain.signature
+        self._sizes = {name: self._size(name) for name in signature.names}
+        groups = signature.groups or (("...",) if signature.elementwise else ())
+        self._groups = {group: self._group(group) for group in groups}
+        if empty:
+            self._make_empty()
+
+    def _size(self, name: str) -> int:
+        lo, hi = self._domain.dims.get(name, (1, 4))
+        return self._draw(st.sampled_from(_middle_out(lo, hi)))  # type: ignore[no-any-return]
+
+    def _group(self, group: str) -> Shape:
+        lo, hi = self._domain.dims.get(group, (self._least_rank(), 3))
+        ndim = self._draw(st.sampled_from(_middle_out(lo, hi)))
+        return tuple(
+            self._draw(st.lists(st.sampled_from((3, 2, 1, 4)), min_size=ndim, max_size=ndim))
+        )
+
+    def _least_rank(self) -> int:
+        settings = self._domain.settings.values()
+        return int(any(isinstance(s, Axes) and not (s.none or s.beyond) for s in settings))
+
+    def _make_empty(self) -> None:
+        """Set one dimension to 0; reject where the declaration leaves none to choose."""
+        free: list[tuple[str, int | None]] = [
+            (name, None) for name in self._sizes if name not in self._domain.dims
+        ]
+        free += [(name, axis) for name, dims in self._groups.items() for axis in range(len(dims))]
+        if not free:
+            reject()
+        name, axis = self._draw(st.sampled_from(free))
+        if axis is None:
+            self._sizes[name] = 0
+        else:
+            dims = self._groups[name]
+            self._groups[name] = (*dims[:axis], 0, *dims[axis + 1 :])
+
+    def draw(self, count: int) -> list[Shape]:
+        signature = self._domain.signature
+        arguments = [signature.argument(i) for i in range(count)]
+        looped = [a.loops or signature.elementwise for a in arguments]
+        broadcast = sum(looped) > 1 and self._draw(st.booleans())
+        return [
+            self._shape(argument, loops and broadcast)
+            for argument, loops in zip(arguments, looped, strict=True)
+        ]
+
+    def _shape(self, argument: Argument, broadcast: bool) -> Shape:
+        if self._domain.signature.elementwise:
+            return self._loop(self._groups["..."], broadcast)
+        shape: Shape = ()
+        for dim in argument.dims:
+            if isinstance(dim, int):
+                shape += (dim,)
+            elif dim in self._sizes:
+                shape += (self._sizes[dim],)
+            else:
+                shape += self._loop(self._groups[dim], broadcast)
+        return shape
+
+    def _loop(self, dims: Shape, broadcast: bool) -> Shape:
+        """`dims`, or dimensions that broadcast to them."""
+        if not broadcast:
+            return dims
+        kept = self._draw(st.sampled_from(range(len(dims) + 1)))
+        dims = dims[len(dims) - kept :]
+        return tuple(1 if self._draw(st.booleans()) else n for n in dims)
+
+
+def _middle_out(lo: int, hi: int) -> list[int]:
+    """The sizes from `lo` to `hi`, a telling one first: tests that run few examples take that."""
+    sizes = list(range(lo, hi + 1))
+    return sorted(sizes, key=lambda n: abs(n - (lo + 1 if hi > lo else lo)))
+
+
+def _vary(draw: Draw, domain: Domain, settings: dict[str, Any], shapes: list[Shape]) -> None:
+    """Let repeated inputs differ in size along the axis that the domain says, in place."""
+    if domain.differ is None:
+        return
+    axis = settings[domain.differ]
+    for i in range(len(domain.signature.inputs) - 1, len(shapes)):
+        dims = list(shapes[i])
+        if not isinstance(axis, int) or not -len(dims) <= axis < len(dims):
+            reject()
+        if dims[axis]:
+            dims[axis] = draw(st.integers(1, 4))
+        shapes[i] = tuple(dims)
+
+
+# -- settings --------------------------------------------------------------------------------------
+
+
+def _draw_settings(
+    draw: Draw, domain: Domain, op: Any, names: tuple[str, ...], shapes: list[Shape]
+) -> dict[str, Any]:
+    by_name = shapes_by_name(op, names, shapes)
+    return {
+        name: _draw_setting(draw, setting, by_name) for name, setting in domain.settings.items()
+    }
+
+
+def _draw_setting(draw: Draw, setting: Setting, shapes: dict[str, Any]) -> Any:
+    if isinstance(setting, Choice):
+        options = list(setting.find(shapes)) if setting.find else list(setting.options)
+        return draw(st.sampled_from(options)) if options else reject()
+    if isinstance(setting, Number):
+        return _draw_number(draw, setting)
+    shape = shapes[setting.of]
+    ndim = len(shape[0] if shape and isinstance(shape[0], tuple) else shape) + setting.beyond
+    return _draw_axes(draw, setting, ndim)
+
+
+def _draw_number(draw: Draw, setting: Number) -> Any:
+    lo, hi = setting.lo, setting.hi
+    if isinstance(lo, int) and isinstance(hi, int):
+        return draw(st.integers(lo, hi))
+    return lo + (hi - lo) * draw(st.sampled_from((4, 0, 1, 2, 3, 5, 6, 7, 8))) / 8
+
+
+def _draw_axes(draw: Draw, setting: Axes, ndim: int) -> Any:
+    if setting.none and draw(st.booleans()):
+        return None
+    if setting.permutation:
+        return draw(st.sampled_from(sorted(permutations(range(ndim)), reverse=True)))
+    if ndim == 0:
+        return None if setting.none else reject()
+    if setting.many and draw(st.booleans()):
+        chosen = draw(st.lists(st.integers(0, ndim - 1), unique=True, min_size=1))
+        return tuple(a - ndim if draw(st.booleans()) else a for a in chosen)
+    return draw(st.sampled_from([*range(ndim), *range(-ndim, 0)]))
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+class _Values:
+    """Makes the values of one case."""
+
+    def __init__(
+        self, domain: Domain, shapes: list[Shape], settings: dict[str, Any], seed: int, kind: str
+    ) -> None:
+        self._domain = domain
+        self._shapes = shapes
+        self._settings = settings
+        self._random = np.random.default_rng(seed)
+        self._kind = kind
+
+    def draw(self, inputs: tuple[Input, ...]) -> tuple[Any, ...]:
+        pools = self._distinct(inputs)
+        return tuple(
+            self._made(declared, pools[i] if i in pools else self._one(declared, i))
+            for i, declared in enumerate(inputs)
+        )
+
+    def _made(self, declared: Input, values: Any) -> Any:
+        return values if declared.make is None else np.asarray(declared.make(np, values))
+
+    def _one(self, declared: Input, index: int) -> Any:
+        shape = self._shapes[index]
+        if declared.what == "boolean":
+            return self._random.random(shape) < 0.5
+        if declared.what == "integer":
+            return self._integers(declared, shape)
+        lo, hi = float(declared.lo), float(declared.hi)
+        if self._kind == "edges":
+            return self._random.choice(self._edges(declared), shape)
+        return self._off_kinks(_rounded(self._random.uniform(lo, hi, shape)), declared)
+
+    def _integers(self, declared: Input, shape: Shape) -> Any:
+        hi = self._size(declared.hi) if isinstance(declared.hi, str) else declared.hi
+        if hi <= declared.lo:
+            if 0 in shape:
+                return np.zeros(shape, "int32")
+            reject()
+        dtype = "int64" if self._random.random() < 0.25 else "int32"
+        return self._random.integers(int(declared.lo), int(hi), shape).astype(dtype)
+
+    def _size(self, name: str) -> int:
+        """The size of a named dimension in the drawn shapes."""
+        for i, shape in enumerate(self._shapes):
+            named, _ = self._domain.signature.argument(i).split(shape)
+            for dim, axis in named:
+                if dim == name:
+                    return shape[axis]
+        return reject()
+
+    def _kinks(self, declared: Input) -> list[float]:
+        kinks = []
+        for kink in declared.kinks:
+            if isinstance(kink, str):
+                value = self._settings[kink.lstrip("-")]
+                if value is None:
+                    continue
+                kink = -float(value) if kink.startswith("-") else float(value)
+            kinks.append(kink)
+        return kinks
+
+    def _off_kinks(self, values: Any, declared: Input) -> Any:
+        """Values moved away from kinks, farther than finite differences reach."""
+        margin = min(0.1, (float(declared.hi) - declared.lo) / 20)
+        for kink in self._kinks(declared):
+            side = np.where(values >= kink, margin, -margin)
+            values = np.where(np.abs(values - kink) < margin, _rounded(kink + side), values)
+        return values
+
+    def _edges(self, declared: Input) -> Any:
+        lo, hi = float(declared.lo), float(declared.hi)
+        zero = [0.0] if lo <= 0 <= hi else []
+        kinks = [k for k in self._kinks(declared) if lo <= k <= hi]
+        return _rounded(np.array([lo, hi, (lo + hi) / 2, *zero, *kinks]))
+
+    def _distinct(self, inputs: tuple[Input, ...]) -> dict[int, Any]:
+        """Values that differ from each other, within and between the distinct inputs of a range."""
+        found: dict[int, Any] = {}
+        ranges: dict[tuple[float, float], list[int]] = {}
+        for i, declared in enumerate(inputs):
+            if declared.distinct and self._kind != "edges":
+                ranges.setdefault((declared.lo, float(declared.hi)), []).append(i)
+        for (lo, hi), members in ranges.items():
+            sizes = [int(np.prod(self._shapes[i])) for i in members]
+            pool = self._random.permutation(np.linspace(lo, hi, sum(sizes) + 2)[1:-1])
+            parts = np.split(_rounded(pool), np.cumsum(sizes)[:-1])
+            for i, part in zip(members, parts, strict=True):
+                found[i] = self._off_kinks(part.reshape(self._shapes[i]), inputs[i])
+        return found
+
+
+def _rounded(values: Any) -> Any:
+    """The nearest values that float16 holds, in float64."""
+    return np.asarray(values, "float16").astype("float64")

@@ -1,0 +1,178 @@
+"""One drawn call of an op on one backend: what every check starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from core import backend as backends
+from core.backprop import grad
+from core.domain import Domain
+from core.errors import BackendError
+from core.testing.strategies import Case
+from core.testing.tolerances import Tolerance, tolerance
+from core.variable import Variable
+
+FLOATS = ("float64", "float32", "float16")
+
+
+class Trial:
+    """A case, a backend, and the op's reference; `dtype` arguments are names."""
+
+    def __init__(self, case: Case, backend: Any, reference: Any, kind: str) -> None:
+        self.case = case
+        self.op = case.op
+        self.domain: Domain = case.op.domain
+        self.backend = backend
+        self.reference = reference
+        self.kind = kind
+        self._random_state = backends.random_state() if self.is_random else None
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the op draws random numbers; then every run starts from the same state."""
+        return "random" in self.domain.leave_out.values()
+
+    def dtypes(self) -> list[str]:
+        """Floating dtypes that the backend has, the most precise first; none for integer ops."""
+        if not any(declared.real for declared in self.case.inputs):
+            return ["float32"]
+        return [name for name in FLOATS if self._has(name)]
+
+    def _has(self, name: str) -> bool:
+        try:
+            self.backend.dtype(name)
+        except BackendError:
+            return False
+        return True
+
+    def allowed(self, dtype: str) -> Tolerance:
+        """The tolerance of results in `dtype`."""
+        return tolerance(self.kind, dtype)
+
+    # -- running -----------------------------------------------------------------------------------
+
+    def arrays(self, dtype: str) -> list[Any]:
+        """The inputs as new arrays of the backend."""
+        return [self.backend.asarray(np.array(a)) for a in self.case.arrays(dtype)]
+
+    def variables(self, arrays: Sequence[Any], wanted: Sequence[int] | None = None) -> list[Any]:
+        """Variables of the arrays; those in `wanted` (default: all that can) want a gradient."""
+        wanted = self.differentiable if wanted is None else wanted
+        return [Variable(a, requires_grad=i in wanted) for i, a in enumerate(arrays)]
+
+    @property
+    def differentiable(self) -> tuple[int, ...]:
+        """Indexes of the inputs that the op has a gradient for, by its rules."""
+        real = [i for i, declared in enumerate(self.case.inputs) if declared.real]
+        declared = getattr(self.op, "declared", None)
+        if declared is None or declared.joint:
+            return tuple(real)
+        alone = declared.variadic and bool(declared.rules)
+        return tuple(i for i in real if alone or self.case.names[i] in declared.rules)
+
+    def run(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """The op on Variables or arrays, as users call it; always a tuple of Variables."""
+        self.restore_random_state()
+        if hasattr(self.op, "call"):
+            result = self.op.call(*inputs, **self.case.settings)
+            return result if isinstance(result, tuple) else (result,)
+        return self.apply(inputs)
+
+    def apply(self, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """The op through an instance and `apply`."""
+        self.restore_random_state()
+        outputs: tuple[Any, ...] = self.op(**self.case.settings).apply(tuple(inputs))
+        return outputs
+
+    def restore_random_state(self) -> None:
+        """Let the next run draw what the first one drew."""
+        if self._random_state is not None:
+            backends.set_random_state(self._random_state)
+
+    def outputs(self, dtype: str) -> list[Any]:
+        """Outputs of a run without gradients, as arrays of the backend, checked to be such."""
+        return [self.checked(y.array) for y in self.run(self.arrays(dtype))]
+
+    def checked(self, array: Any) -> Any:
+        """The array, if it is one of the backend (not a scalar, not another library's)."""
+        if array is not None and not isinstance(array, self.backend.array_type):
+            raise AssertionError(
+                f"expected arrays of backend {self.backend.name!r}, got {type(array).__name__}"
+            )
+        return array
+
+    def cotangents(self, outputs: Sequence[Any]) -> list[Any]:
+        """Arrays to start a backward from, one an output; None for those that are not floating."""
+        generator = np.random.default_rng(self.case.seed + 1)
+        return [self._cotangent(generator, y) if self._floating(y.array) else None for y in outputs]
+
+    def _cotangent(self, generator: Any, y: Any) -> Any:
+        # Half precision, so that every dtype starts from the same values.
+        values = generator.uniform(0.5, 1.5, y.shape) * generator.choice((-1.0, 1.0), y.shape)
+        name = self.name(y.array)
+        return self.backend.asarray(np.asarray(np.asarray(values, "float16"), name))
+
+    def gradients(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]
+    ) -> list[Any]:
+        """Arrays, one per input that wants a gradient; None where no output depends on it."""
+        pairs = [
+            (y, Variable(g)) for y, g in zip(outputs, cotangents, strict=True) if g is not None
+        ]
+        pairs = [(y, g) for y, g in pairs if y.requires_grad]
+        targets = [x for x in inputs if x.requires_grad]
+        if not pairs:
+            return [None] * len(targets)
+        found = grad([y for y, _ in pairs], targets, [g for _, g in pairs])
+        return [None if g is None else self.checked(g.array) for g in found]
+
+    def run_with_gradients(self, dtype: str) -> tuple[list[Any], list[Any]]:
+        """Arrays of the outputs and of the gradients of all differentiable inputs."""
+        inputs = self.variables(self.arrays(dtype))
+        outputs = self.run(inputs)
+        cotangents = self.cotangents(outputs)
+        return [y.array for y in outputs], self.gradients(inputs, outputs, cotangents)
+
+    # -- looking -----------------------------------------------------------------------------------
+
+    def host(self, array: Any) -> Any:
+        """An array of the backend as a host array."""
+        return self.backend.to_host(array)
+
+    def name(self, array: Any) -> str:
+        """The name of the dtype of an array."""
+        found: str = self.backend.dtype_name(array.dtype)
+        return found
+
+    def _floating(self, array: Any) -> bool:
+        return self.backend.kind(array.dtype) in "fV"
+
+    def referred(self, dtype: str) -> list[Any] | None:
+        """What the reference says, in float64, for the inputs as `dtype` holds them."""
+        if self.reference is None:
+            return None
+        values = [
+            a.astype("float64") if a.dtype.kind == "f" else a for a in self.case.arrays(dtype)
+        ]
+        with np.errstate(all="ignore"):
+            result = self.reference(*values, **self.case.settings)
+        results = result if isinstance(result, tuple) else (result,)
+        return [np.asarray(y) for y in results]
+
+    def snippet(self) -> str:
+        """Python that makes this call again."""
+        dtype = self.dtypes()[0]
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.case.settings.items())
+        lines = [
+            "import numpy as np, core",
+            f"from {self.op.__module__} import {self.op.__qualname__}",
+            f"backend = core.backend.get({self.backend.name!r})",
+        ]
+        for name, array in zip(self.case.names, self.case.arrays(dtype), strict=True):
+            literal = np.array2string(array, separator=", ", threshold=200, floatmode="unique")
+            lines.append(f"{name} = backend.asarray(np.array({literal}, {str(array.dtype)!r}))")
+        lines.append(f"{self.op.__name__}({settings}).apply(({', '.join(self.case.names)},))")
+        return "\n".join(lines)

@@ -1,0 +1,37 @@
+"""A referee backend over array_api_strict, which refuses what is outside the array API standard.
+
+It has no float16 and no kernels, its arrays are never NumPy's, and its fake devices do not mix. Its
+arrays are NumPy's inside, so that nothing but the rules differs.
+"""
+
+import array_api_strict
+import numpy as np
+
+from core.backend import Backend, HostRandom
+
+
+class StrictBackend(Backend):
+    name = "strict"
+    library = "array_api_strict"
+    xp = array_api_strict
+    array_type = type(array_api_strict.asarray(0.0))
+
+    def __init__(self):
+        # The shape of a result must not depend on values: a device could not know it in time.
+        array_api_strict.set_array_api_strict_flags(data_dependent_shapes=False)
+        self.random = HostRandom(self)
+
+    @classmethod
+    def unavailable(cls):
+        return None
+
+    def asarray(self, obj, dtype=None, device=None):
+        dtype = self.dtype(dtype)
+        if type(obj) is self.array_type:
+            obj = self.to_device(obj, device) if device is not None else obj
+            return obj if dtype in (None, obj.dtype) else self.xp.astype(obj, dtype)
+        # NumPy reads what it is given; the copy keeps memory from being shared unawares.
+        return self.xp.asarray(np.array(obj), dtype=dtype, device=self.native_device(device))
+
+    def to_host(self, array):
+        return np.asarray(array._array)
