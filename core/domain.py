@@ -192,6 +192,7 @@ def number(lo: float, hi: float) -> Number:
 
 
 Setting = Choice | Axes | Number
+Dimension = tuple[int, int] | Callable[[dict[str, Any]], Any]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -200,7 +201,8 @@ class Domain:
 
     - `settings`: name -> choice(...), axes(...) or number(...); others keep their defaults.
     - `dims`: name of a dimension -> range of its size, both ends included (`...`: of the number of
-      dimensions). Without one sizes are 1 to 4, and dots stand for up to three dimensions.
+      dimensions), or a function that takes the other sizes by name and returns this one (`...`: the
+      tuple of them). Without one sizes are 1 to 4, and dots stand for up to three dimensions.
     - `empty`: whether dimensions without a range may be 0.
     - `differ`: the setting that names the axis along which repeated inputs may differ in size.
     - `valid(shapes, settings)`: what else must hold, for shapes by input name.
@@ -213,7 +215,7 @@ class Domain:
     signature: Signature
     values: dict[str, Input]
     settings: dict[str, Setting]
-    dims: dict[str, tuple[int, int]]
+    dims: dict[str, Dimension]
     differ: str | None
     empty: bool
     valid: Callable[[dict[str, Any], dict[str, Any]], bool] | None
@@ -226,7 +228,7 @@ class Domain:
         *,
         kinks: Iterable[float | str] = (),
         settings: Mapping[str, Setting] | None = None,
-        dims: Mapping[str, tuple[int, int]] | None = None,
+        dims: Mapping[str, Dimension] | None = None,
         differ: str | None = None,
         empty: bool = True,
         valid: Callable[[dict[str, Any], dict[str, Any]], bool] | None = None,
@@ -362,9 +364,12 @@ def _check_dims(domain: Domain) -> None:
     known = (*domain.signature.names, *domain.signature.groups)
     for name, sizes in domain.dims.items():
         _known("dims", name, known, "dimension")
+        if callable(sizes):
+            continue
         if not (isinstance(sizes, tuple) and len(sizes) == 2 and 0 <= sizes[0] <= sizes[1]):
             raise DeclarationError(
-                f"Domain: dims[{name!r}] is {sizes!r}. Write a pair (least, greatest)."
+                f"Domain: dims[{name!r}] is {sizes!r}. "
+                "Write a pair (least, greatest), or a function of the other sizes."
             )
 
 

@@ -11,8 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # strict_backend and references
 
 from strict_backend import StrictBackend
 
-import core
-from core import config
+from core import backend, configuration, device, random_streams
 
 PROFILES = {"dev": 5, "ci": 25, "intense": 1000}
 
@@ -30,7 +29,7 @@ settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 )
 
-STRICT = core.backend.register(StrictBackend())
+STRICT = backend.register(StrictBackend())
 
 
 @pytest.fixture(autouse=True)
@@ -44,12 +43,12 @@ def nothing_leaks():
 
 
 def _shared_state():
-    state = config.current()
+    state = configuration.current()
     return {
         "config": dict(state.own),
         "hooks": dict(state.hooks),
-        "shared config": dict(config._shared),
-        "default device": core.device.default_device(),
-        "random stream": core.random_streams.stream() is not None,
-        "backends": core.backend.get("strict") is STRICT,
+        "shared config": dict(configuration._shared),
+        "default device": device.default_device(),
+        "random stream": random_streams.stream() is not None,
+        "backends": backend.get("strict") is STRICT,
     }

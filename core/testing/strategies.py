@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import permutations
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from hypothesis import reject
@@ -50,9 +50,25 @@ KINDS = ("plain", "edges", "empty")
 """Values inside the ranges; at their ends and on kinks; a dimension of size 0."""
 
 
+_ATTEMPTS = 100  # signatures do not say everything: `valid` turns many drawn shapes down
+
+
+class _Unfit(Exception):
+    """Shapes or settings that the domain does not allow: draw others."""
+
+
 @st.composite
 def cases(draw: Draw, op: Any, kind: str = "plain") -> Case:
     """Calls of an op class, drawn from its domain."""
+    for _ in range(_ATTEMPTS):
+        try:
+            return _draw_case(draw, op, kind)
+        except _Unfit:
+            continue
+    reject()
+
+
+def _draw_case(draw: Draw, op: Any, kind: str) -> Case:
     domain = domain_of(op)
     count = _draw_count(draw, domain)
     names = input_names(op, domain, count)
@@ -60,7 +76,7 @@ def cases(draw: Draw, op: Any, kind: str = "plain") -> Case:
     settings = _draw_settings(draw, domain, op, names, shapes)
     _vary(draw, domain, settings, shapes)
     if domain.valid is not None and not domain.valid(shapes_by_name(op, names, shapes), settings):
-        reject()
+        raise _Unfit
     seed = draw(st.integers(0, 2**16 - 1))
     inputs = tuple(domain.value(i) for i in range(count))
     values = _Values(domain, shapes, settings, seed, kind).draw(inputs)
@@ -115,18 +131,31 @@ class _Shapes:
         self._draw = draw
         self._domain = domain
         signature = domain.signature
-        self._sizes = {name: self._size(name) for name in signature.names}
+        drawn = [name for name in signature.names if not callable(domain.dims.get(name))]
+        self._sizes = {name: self._size(name) for name in drawn}
         groups = signature.groups or (("...",) if signature.elementwise else ())
-        self._groups = {group: self._group(group) for group in groups}
+        self._groups = {g: self._group(g) for g in groups if not callable(domain.dims.get(g))}
         if empty:
             self._make_empty()
+        self._follow()
+
+    def _follow(self) -> None:
+        """Work out the dimensions that follow from the drawn ones."""
+        for name, rule in self._domain.dims.items():
+            if callable(rule):
+                found = rule({**self._sizes, **self._groups})
+                if isinstance(found, tuple):
+                    self._groups[name] = found
+                else:
+                    self._sizes[name] = found
 
     def _size(self, name: str) -> int:
-        lo, hi = self._domain.dims.get(name, (1, 4))
+        lo, hi = cast("tuple[int, int]", self._domain.dims.get(name, (1, 4)))
         return self._draw(st.sampled_from(_middle_out(lo, hi)))  # type: ignore[no-any-return]
 
     def _group(self, group: str) -> Shape:
-        lo, hi = self._domain.dims.get(group, (self._least_rank(), 3))
+        least = self._least_rank()
+        lo, hi = cast("tuple[int, int]", self._domain.dims.get(group, (least, 3)))
         ndim = self._draw(st.sampled_from(_middle_out(lo, hi)))
         return tuple(
             self._draw(st.lists(st.sampled_from((3, 2, 1, 4)), min_size=ndim, max_size=ndim))
@@ -143,7 +172,7 @@ class _Shapes:
         ]
         free += [(name, axis) for name, dims in self._groups.items() for axis in range(len(dims))]
         if not free:
-            reject()
+            raise _Unfit
         name, axis = self._draw(st.sampled_from(free))
         if axis is None:
             self._sizes[name] = 0
@@ -197,7 +226,7 @@ def _vary(draw: Draw, domain: Domain, settings: dict[str, Any], shapes: list[Sha
     for i in range(len(domain.signature.inputs) - 1, len(shapes)):
         dims = list(shapes[i])
         if not isinstance(axis, int) or not -len(dims) <= axis < len(dims):
-            reject()
+            raise _Unfit
         if dims[axis]:
             dims[axis] = draw(st.integers(1, 4))
         shapes[i] = tuple(dims)
@@ -218,7 +247,9 @@ def _draw_settings(
 def _draw_setting(draw: Draw, setting: Setting, shapes: dict[str, Any]) -> Any:
     if isinstance(setting, Choice):
         options = list(setting.find(shapes)) if setting.find else list(setting.options)
-        return draw(st.sampled_from(options)) if options else reject()
+        if not options:
+            raise _Unfit
+        return draw(st.sampled_from(options))
     if isinstance(setting, Number):
         return _draw_number(draw, setting)
     shape = shapes[setting.of]
@@ -239,7 +270,9 @@ def _draw_axes(draw: Draw, setting: Axes, ndim: int) -> Any:
     if setting.permutation:
         return draw(st.sampled_from(sorted(permutations(range(ndim)), reverse=True)))
     if ndim == 0:
-        return None if setting.none else reject()
+        if not setting.none:
+            raise _Unfit
+        return None
     if setting.many and draw(st.booleans()):
         chosen = draw(st.lists(st.integers(0, ndim - 1), unique=True, min_size=1))
         return tuple(a - ndim if draw(st.booleans()) else a for a in chosen)
@@ -287,7 +320,7 @@ class _Values:
         if hi <= declared.lo:
             if 0 in shape:
                 return np.zeros(shape, "int32")
-            reject()
+            raise _Unfit
         dtype = "int64" if self._random.random() < 0.25 else "int32"
         return self._random.integers(int(declared.lo), int(hi), shape).astype(dtype)
 
@@ -298,7 +331,7 @@ class _Values:
             for dim, axis in named:
                 if dim == name:
                     return shape[axis]
-        return reject()
+        raise _Unfit
 
     def _kinks(self, declared: Input) -> list[float]:
         kinks = []

@@ -44,6 +44,9 @@ GRADIENT = Tolerance(1e-7, 2e-5)
 DOUBLE_GRADIENT = Tolerance(1e-6, 2e-4)
 """Of a second one, against finite differences of the first."""
 
+NARROW_GRADIENT = Tolerance(2e-3, 3e-3)
+"""Of a derivative of an op whose output is narrower than its input: a cast to float32."""
+
 
 def tolerance(kind: str, dtype: str) -> Tolerance:
     """The tolerance of a kind of op in a dtype; dtypes that are not floating allow nothing."""
