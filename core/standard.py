@@ -162,7 +162,8 @@ def pad(xp: Any, x: Array, widths: Sequence[tuple[int, int]], value: float) -> A
     if not any(map(any, widths)):
         return x
     shape = tuple(b + s + a for s, (b, a) in zip(x.shape, widths, strict=True))
-    padded = xp.full(shape, value, dtype=x.dtype, device=x.device)
+    around = {"dtype": x.dtype, "device": x.device}
+    padded = xp.full(shape, value, **around) if value else xp.zeros(shape, **around)
     padded[tuple(slice(b, b + s) for s, (b, _) in zip(x.shape, widths, strict=True))] = x
     return padded
 

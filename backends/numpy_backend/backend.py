@@ -12,9 +12,10 @@ import numpy as np  # noqa: E402
 
 from backends.numpy_backend.random import NumpyRandom  # noqa: E402
 from backends.numpy_backend.scatter import scatter_add  # noqa: E402
+from backends.numpy_backend.windows import windows  # noqa: E402
 from core.backend import Backend, Device  # noqa: E402
 from core.errors import BackendError, nearest  # noqa: E402
-from core.standard import Geometry, per_axis, unfolded  # noqa: E402, F401
+from core.standard import Sizes  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 
@@ -98,6 +99,19 @@ class NumpyBackend(Backend):
     def scatter_add(self, a: Array, index: Any, values: Any) -> None:
         """`a[index] += values` in place, repeated places added to as often as they are named."""
         scatter_add(a, index, values)
+
+    def windows(
+        self,
+        x: Array,
+        ksize: Sizes,
+        stride: Sizes = 1,
+        pad: Sizes = 0,
+        dilate: Sizes = 1,
+        cover_all: bool = False,
+        pad_value: float = 0.0,
+    ) -> Array:
+        """All windows of `x` (n, c, *spatial): a read-only view (n, c, *ksize, *out)."""
+        return windows(x, ksize, stride, pad, dilate, cover_all, pad_value)
 
     def einsum(self, subscripts: str, *operands: Array) -> Array:
         """`numpy.einsum` along its cheapest path."""

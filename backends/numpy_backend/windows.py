@@ -1,0 +1,35 @@
+"""Windows of a NumPy array as a view: nothing is gathered until somebody computes with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from core.standard import Geometry, Sizes, pad
+
+Array = np.ndarray[Any, Any]
+
+
+def windows(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes,
+    pad_width: Sizes,
+    dilate: Sizes,
+    cover_all: bool,
+    pad_value: float,
+) -> Array:
+    """All windows of `x` (n, c, *spatial): a read-only view (n, c, *ksize, *out) of `x` padded."""
+    g = Geometry(x.shape[2:], ksize, stride, pad_width, dilate, cover_all).checked()
+    padded = pad(np, x, [(0, 0), (0, 0), *g.widths()], pad_value)
+    steps = padded.strides[2:]
+    inside = [step * d for step, d in zip(steps, g.dilate, strict=True)]
+    along = [step * s for step, s in zip(steps, g.stride, strict=True)]
+    return as_strided(
+        padded,
+        shape=(*x.shape[:2], *g.ksize, *g.out),
+        strides=(*padded.strides[:2], *inside, *along),
+        writeable=False,
+    )

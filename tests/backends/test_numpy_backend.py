@@ -1,0 +1,258 @@
+"""What the NumPy backend does in its own way equals what the defaults do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.numpy_backend import scatter
+from backends.numpy_backend.backend import NumpyBackend
+from core import standard
+from core.array_backend import Backend
+from core.errors import BackendError, CheckpointError
+from core.random_streams import seed, stream
+
+B = NumpyBackend()
+
+
+def drawn(key: int, *shape: int) -> np.ndarray[Any, Any]:
+    return np.random.RandomState(key).uniform(-2, 2, shape)
+
+
+@given(
+    st.sampled_from([(7,), (6, 5)]),
+    st.integers(1, 3),
+    st.integers(1, 2),
+    st.integers(0, 2),
+    st.integers(1, 2),
+    st.booleans(),
+)
+def test_windows_equal_the_default(
+    size: tuple[int, ...], k: int, stride: int, pad: int, dilate: int, cover_all: bool
+) -> None:
+    x = drawn(0, 2, 3, *size)
+    args = (x, k, stride, pad, dilate, cover_all, -7.0)
+    found = B.windows(*args)
+    np.testing.assert_array_equal(found, standard.windows(np, *args))
+    assert not found.flags.writeable
+
+
+@given(
+    st.sampled_from([(5,), (5, 3), (6, 70), (5, 4, 30)]),
+    st.sampled_from([(), (1,), (8,), (3, 4), (0,)]),
+    st.booleans(),
+    st.booleans(),
+    st.data(),
+)
+def test_scatter_add_equals_add_at_bit_by_bit(
+    shape: tuple[int, ...], many: tuple[int, ...], negative: bool, ordered: bool, data: Any
+) -> None:
+    lowest = -shape[0] if negative else 0
+    places = st.integers(lowest, shape[0] - 1)
+    count = int(np.prod(many))
+    index = np.array(data.draw(st.lists(places, min_size=count, max_size=count)), np.int32)
+    index = index.reshape(many)
+    a = np.array(drawn(1, *shape), np.float32, order="C" if ordered else "F")
+    values = drawn(2, *many, *shape[1:]).astype(np.float32)
+    expected = a.copy()
+    np.add.at(expected, index, values)
+    B.scatter_add(a, index, values)
+    np.testing.assert_array_equal(a, expected)
+
+
+def test_scatter_add_broadcasts_its_values() -> None:
+    a = np.zeros((4, scatter.SMALL), np.float32)
+    B.scatter_add(a, np.array([1, 1, 3]), 2.0)
+    np.testing.assert_array_equal(a[:, 0], [0, 4, 0, 2])
+
+
+@pytest.mark.parametrize("place", [4, -5])
+def test_scatter_add_refuses_rows_that_are_not_there(place: int) -> None:
+    a = np.zeros((4, scatter.SMALL), np.float32)
+    with pytest.raises(IndexError):
+        B.scatter_add(a, np.array([0, place]), 1.0)
+    assert not a.any()
+
+
+@pytest.mark.parametrize("index", [1, slice(None, None, 2), (Ellipsis, 0), (None, 1)], ids=repr)
+def test_scatter_add_by_slices(index: Any) -> None:
+    a = drawn(3, 4, 3)
+    expected = a.copy()
+    expected[index] += 1
+    B.scatter_add(a, index, 1)
+    np.testing.assert_array_equal(a, expected)
+
+
+def test_scatter_add_by_a_mask() -> None:
+    a = drawn(4, 4, 3)
+    expected = np.where(a > 0, a + 1, a)
+    B.scatter_add(a, a > 0, 1.0)
+    np.testing.assert_array_equal(a, expected)
+
+
+def test_einsum_always_gives_an_array() -> None:
+    assert type(B.einsum("i,i", np.ones(3), np.ones(3))) is np.ndarray
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint16", "bool"])
+def test_names_kinds_and_dtypes_agree(dtype: str) -> None:
+    made = B.dtype(dtype)
+    assert made == np.dtype(dtype)
+    assert B.dtype_name(made) == B.dtype_name(getattr(np, dtype)) == dtype
+    assert B.kind(made) == B.kind(dtype) == np.dtype(dtype).kind
+    if dtype != "float16":
+        assert Backend.kind(B, made) == B.kind(made)
+        assert Backend.dtype_name(B, made) == dtype
+        assert Backend.dtype(B, dtype) == made
+    assert dtype in B.dtypes()
+
+
+def test_an_unknown_dtype_is_refused_with_the_nearest() -> None:
+    for dtype in (B.dtype, lambda name: Backend.dtype(B, name)):
+        with pytest.raises(BackendError, match="Did you mean 'float32'"):
+            dtype("flaot32")
+
+
+def test_a_memmap_is_an_array_like_any_other(tmp_path: Path) -> None:
+    mapped = np.memmap(tmp_path / "a", np.float32, "w+", shape=(3,))
+    assert isinstance(mapped, B.array_type)
+    assert type(B.copy(np.asarray(mapped))) is np.ndarray
+
+
+def test_copy_and_copyto_share_nothing() -> None:
+    a = drawn(5, 3, 4).T
+    b = B.copy(a)
+    assert not np.shares_memory(a, b)
+    assert b.strides == a.strides
+    B.copyto(b, 3)
+    assert (b == 3).all()
+    assert not (a == 3).any()
+
+
+def test_add_in_place_keeps_the_array_even_without_dimensions() -> None:
+    a = np.array(1.0, np.float32)
+    assert B.add_in_place(a, np.float32(2)) is a
+    assert a == 3
+    assert a.dtype == np.float32
+
+
+def test_there_is_one_device() -> None:
+    (device,) = B.devices()
+    assert str(device) == "numpy"
+    assert B.device_of(np.ones(2)) == device
+    assert B.to_device(a := np.ones(2), device) is a
+    with pytest.raises(BackendError, match="has no device 1; it has numpy"):
+        B.as_device(1)
+
+
+# -- random numbers -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def unseeded() -> Iterator[None]:
+    before = np.random.get_state()
+    yield
+    seed(None)
+    np.random.set_state(before)
+
+
+def draw_everything() -> list[Any]:
+    r = B.random
+    return [
+        r.normal((2, 3)),
+        r.uniform((4,), "float64", -1, 2),
+        r.uniform((), "float16"),
+        r.bernoulli(0.3, (5,)),
+        r.permutation(6),
+        r.integers(2, 9, (3,)),
+    ]
+
+
+def assert_same(a: list[Any], b: list[Any]) -> None:
+    for x, y in zip(a, b, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_numpys_own_seed_fixes_what_is_drawn(unseeded: None) -> None:
+    np.random.seed(3)
+    first = draw_everything()
+    np.random.seed(3)
+    assert_same(first, draw_everything())
+    np.random.seed(3)
+    np.testing.assert_array_equal(first[0], np.random.standard_normal((2, 3)).astype("f"))
+
+
+def test_a_seed_makes_numpys_generator_irrelevant(unseeded: None) -> None:
+    seed(7)
+    first = draw_everything()
+    seed(7)
+    np.random.seed(99)
+    before = B.random.get_state()
+    assert_same(first, draw_everything())
+    assert B.random.get_state() == before
+    seed(8)
+    assert any((x != y).any() for x, y in zip(first, draw_everything(), strict=True))
+
+
+def test_draws_of_one_seed_are_a_fixed_sequence(unseeded: None) -> None:
+    seed(0)
+    key = 0
+    expected = np.random.Generator(np.random.Philox(key=key)).random(3, dtype=np.float32)
+    np.testing.assert_array_equal(B.random.uniform((3,)), expected)
+    installed = stream()
+    assert installed is not None
+    assert installed.get_state() == {"seed": 0, "draws": 1}
+
+
+def test_any_integer_is_a_seed(unseeded: None) -> None:
+    for n in (-1, 0, 2**200, np.int64(5)):
+        seed(n)  # type: ignore[arg-type]
+        assert B.random.uniform((2,)).shape == (2,)
+    for wrong in (1.5, "1", True):
+        with pytest.raises(TypeError, match="expected an integer or None"):
+            seed(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seeded", [False, True])
+def test_what_is_drawn_has_its_range_shape_and_dtype(unseeded: None, seeded: bool) -> None:
+    np.random.seed(0)
+    seed(0 if seeded else None)
+    for dtype in ("float16", "float32", "float64"):
+        u = B.random.uniform((50, 40), dtype, -1.0, 0.5)
+        assert (u.dtype, u.shape) == (np.dtype(dtype), (50, 40))
+        assert u.min() >= -1
+        assert u.max() < 0.5
+        assert abs(u.mean() + 0.25) < 0.05
+        z = B.random.normal((2000,), dtype)
+        assert z.dtype == np.dtype(dtype)
+        assert abs(z.mean()) < 0.1
+        assert abs(z.std() - 1) < 0.1
+    coins = B.random.bernoulli(0.3, (2000,))
+    assert coins.dtype == np.bool_
+    assert abs(coins.mean() - 0.3) < 0.05
+    assert not B.random.bernoulli(0.0, (100,)).any()
+    assert B.random.bernoulli(1.0, (100,)).all()
+    assert sorted(B.random.permutation(5).tolist()) == [0, 1, 2, 3, 4]
+    assert set(B.random.integers(2, 4, (100,)).tolist()) == {2, 3}
+    for value in (B.random.normal(), B.random.bernoulli(0.5), B.random.integers(0, 2)):
+        assert type(value) is np.ndarray
+
+
+def test_the_state_goes_through_json(unseeded: None) -> None:
+    np.random.standard_normal(3)  # leaves a second value waiting inside the generator
+    state = json.loads(json.dumps(B.random.get_state()))
+    first = draw_everything()
+    B.random.set_state(state)
+    assert_same(first, draw_everything())
+
+
+def test_a_state_of_something_else_is_refused(unseeded: None) -> None:
+    with pytest.raises(CheckpointError, match="does not fit NumPy's global generator"):
+        B.random.set_state({"bit_generator": "PCG64", "state": {}})
