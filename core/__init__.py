@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core import backend as backend
-from core import config as configuration
+from core import configuration as configuration
 from core.backend import Backend as Backend
 from core.backend import Device as Device
 from core.backend import get_device as get_device
@@ -25,14 +25,14 @@ from core.backend import using as using
 from core.backend import using_device as using_device
 from core.backprop import backward as backward
 from core.backprop import grad as grad
-from core.config import DebugMode as DebugMode
-from core.config import config as config
-from core.config import force_backprop_mode as force_backprop_mode
-from core.config import global_config as global_config
-from core.config import is_debug as is_debug
-from core.config import no_backprop_mode as no_backprop_mode
-from core.config import set_debug as set_debug
-from core.config import using_config as using_config
+from core.configuration import DebugMode as DebugMode
+from core.configuration import config as config
+from core.configuration import force_backprop_mode as force_backprop_mode
+from core.configuration import global_config as global_config
+from core.configuration import is_debug as is_debug
+from core.configuration import no_backprop_mode as no_backprop_mode
+from core.configuration import set_debug as set_debug
+from core.configuration import using_config as using_config
 from core.domain import Domain as Domain
 from core.domain import anything as anything
 from core.domain import axes as axes
@@ -43,13 +43,13 @@ from core.domain import number as number
 from core.domain import real as real
 from core.function_node import Elementwise as Elementwise
 from core.function_node import FunctionNode as FunctionNode
-from core.variable import Parameter as Parameter
+from core.parameter import Parameter as Parameter
 from core.variable import Variable as Variable
-from core.variable import VariableNode as VariableNode
 from core.variable import as_array as as_array
 from core.variable import as_variable as as_variable
+from core.variable_node import VariableNode as VariableNode
 
-import core.intrinsics  # isort: skip - gives Variable its operators
+from core import intrinsics as intrinsics  # isort: skip - gives Variable its operators
 
 if TYPE_CHECKING:
     from core.hookspecs import hookimpl as hookimpl

@@ -2,8 +2,8 @@
 
 Gradients flow in a dict of the walk's own, from node to gradient: arrays in an ordinary backward,
 Variables when the graph of the backward is wanted. So walks do not disturb each other, and an
-exception leaves nothing behind. The next node is the pending one whose creator was made last; a heap
-is needed only where paths branch. Leaves get their gradients when the walk is over.
+exception leaves nothing behind. The next node is the pending one whose creator was made last; a
+heap is needed only where paths branch. Leaves get their gradients when the walk is over.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import Any
 from weakref import ref
 
 from core.backend import BACKENDS
-from core.config import State, current, using_config
+from core.configuration import State, current, using_config
 from core.errors import GraphError
 from core.function_node import FunctionNode
-from core.variable import Variable, VariableNode, as_variable, check_grad, wrap
+from core.variable import Variable, as_variable, check_grad, wrap
+from core.variable_node import VariableNode
 
 Gradients = dict[VariableNode, Any]
 Nodes = set[VariableNode] | frozenset[VariableNode]
@@ -89,7 +90,7 @@ def _initial(y: Variable, graph: bool, loss_scale: float | None) -> Any:
         y._grad = y.xp.ones_like(y.array)
         _settle_type(y)
     if loss_scale is not None:
-        y._grad = (y.grad_var if graph else y.grad) * loss_scale
+        y._grad = y._grad * loss_scale
         _settle_type(y)
     return y.grad_var if graph else y.grad
 
@@ -150,6 +151,8 @@ class _Walk:
         get, pop = gradients.get, gradients.pop
         plain = not (self.state.slow or self.retain_grad or self.required is not None)
         f: Any
+        node: Any
+        next_node: Any
         _, _, f, node = heappop(heap)
         while True:
             inputs = f.inputs
@@ -266,9 +269,7 @@ class _Walk:
         self, f: FunctionNode, cotangents: tuple[Any, ...], wanted: list[int]
     ) -> Sequence[Any]:
         """Through the general `backward`, which takes and gives Variables."""
-        given = tuple(
-            [g if g is None or isinstance(g, Variable) else wrap(g) for g in cotangents]
-        )
+        given = tuple([g if g is None or isinstance(g, Variable) else wrap(g) for g in cotangents])
         part = f.backward_accumulate(tuple(wanted), given, (None,) * len(wanted))
         found: list[Any] = [None] * len(f.inputs)
         for i, g in zip(wanted, part, strict=True):
@@ -410,7 +411,7 @@ def grad(
         for x, g in zip(inputs, found, strict=True):
             x.grad_var = g
             if loss_scale is not None:
-                x.loss_scale = loss_scale  # type: ignore[attr-defined]
+                x.loss_scale = loss_scale
     return found
 
 
@@ -419,12 +420,10 @@ def _as_result(g: Any, x: Variable) -> Variable | None:
 
 
 def _sum(g: Variable | None, g0: Variable | None) -> Variable | None:
-    return g if g0 is None else g0 if g is None else g + g0  # type: ignore[operator, no-any-return]
+    return g if g0 is None else g0 if g is None else g + g0
 
 
-def _check_sequences(
-    outputs: Any, inputs: Any, grad_outputs: Any, grad_inputs: Any
-) -> None:
+def _check_sequences(outputs: Any, inputs: Any, grad_outputs: Any, grad_inputs: Any) -> None:
     for what, given in (
         ("outputs", outputs),
         ("inputs", inputs),
@@ -439,9 +438,7 @@ def _check_sequences(
             )
         for item in given:
             if not isinstance(item, Variable) and not (item is None and "grad_" in what):
-                raise TypeError(
-                    f"grad: expected Variables in {what}, got {type(item).__name__}"
-                )
+                raise TypeError(f"grad: expected Variables in {what}, got {type(item).__name__}")
     for what, given, fits in (
         ("grad_outputs", grad_outputs, outputs),
         ("grad_inputs", grad_inputs, inputs),
@@ -488,4 +485,3 @@ def _between(outputs: Sequence[Variable], targets: Sequence[VariableNode]) -> se
         for f in users.get(node, ()):
             climbing += [n for reference in f.outputs if (n := reference()) is not None]
     return required
-

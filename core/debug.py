@@ -1,4 +1,4 @@
-"""What debug mode adds: the operation, the link and the line that a NaN or a changed array came from."""
+"""What debug mode adds: from which operation, link and line a NaN or a changed array came."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.backend import BACKENDS
 from core.errors import GraphError
-from core.variable import Parameter
+from core.parameter import Parameter
 
 if TYPE_CHECKING:
     from core.function_node import FunctionNode
@@ -71,7 +71,7 @@ def refuse_changed(f: FunctionNode) -> None:
         parameter = node.get_variable_or_none()
         if parameter is not None and parameter.version != version:
             raise GraphError(
-                f"the array of parameter {parameter.name or '(unnamed)'} was changed in place after "
-                f"{describe(f)} used it, so its gradient would be of other values. Run backward "
+                f"the array of parameter {parameter.name or '(unnamed)'} was changed "
+                f"in place after {describe(f)} used it, so its gradient would be of other values. Run backward "
                 "before the update, or compute the forward pass again."
             )

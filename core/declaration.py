@@ -22,14 +22,14 @@ class Declaration:
     """What a class with a `compute` declares.
 
     `names` are the inputs, of which the last `optional` may be missing; with `variadic` there is
-    any number of inputs, all under one name. `fields` maps settings to defaults. `joint` is the rule
-    for all inputs together, `rules` maps an input's name to the rule for it alone.
+    any number of inputs, all under one name. `fields` maps settings to defaults. `joint` is the
+    rule for all inputs together, `rules` maps an input's name to the rule for it alone.
     """
 
-    def __init__(self, cls: type, outputs: tuple[str, ...] = ()) -> None:
+    def __init__(self, cls: Any, outputs: tuple[str, ...] = ()) -> None:
         self.cls = cls
         self.label = cls.__name__
-        parameters = list(inspect.signature(cls.compute).parameters.values())[2:]  # type: ignore[attr-defined]
+        parameters = list(inspect.signature(cls.compute).parameters.values())[2:]
         self.names = tuple([p.name for p in parameters])
         self.variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
         self.optional = sum(p.default is not REQUIRED for p in parameters)
@@ -51,6 +51,7 @@ class Declaration:
 
     @property
     def differentiable(self) -> bool:
+        """Whether any input has a gradient rule."""
         return bool(self.joint or self.rules)
 
     @property
@@ -107,7 +108,7 @@ class Declaration:
         return len(self.names) - self.optional <= count <= len(self.names)
 
     def kept(self, name: str, count: int) -> int:
-        """For which wanted inputs, as a bit mask, `name` (an input, output or saved) is retained."""
+        """For which wanted inputs, as a bit mask, the array called `name` is retained."""
         everything = (1 << count) - 1
         if self.joint:
             return everything if name in self._with_sources(self.joint_uses) else 0

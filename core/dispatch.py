@@ -1,9 +1,9 @@
 """From the specs of inputs to the function that computes: checked once, then looked up.
 
-A plan is what an operation does for inputs of given specs: (function, namespace, spec of the result).
+A plan is what an operation does for inputs of given specs: (function, namespace, result's spec).
 Making one checks types completely, chooses between `compute` and a backend's kernel, and wraps the
-uncommon cases (broadcasting, results without dimensions, 16-bit floats), so that calls test for none
-of them. A plan found is a check passed.
+uncommon cases (broadcasting, results without dimensions, 16-bit floats), so that calls test for
+none of them. A plan found is a check passed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from weakref import WeakSet
 from core import backend as backends
 from core.array_backend import on_kernels_changed
 from core.backend import BACKENDS, Backend
-from core.config import current
+from core.configuration import current
 from core.errors import BackendError, GraphError
 from core.shapes import broadcast_shapes
 from core.spec import Spec, intern, spec_of
-from core.variable import NOBODY, Variable, VariableNode, as_array, is_array
+from core.variable import Variable, as_array, is_array
+from core.variable_node import NOBODY, VariableNode
 
 if TYPE_CHECKING:
     from core.function_node import FunctionNode
@@ -246,7 +247,7 @@ def _forget_plans(backend: Backend) -> None:
 on_kernels_changed.append(_forget_plans)
 
 
-# ---------------------------------------------------------------------- inputs that are no Variables
+# -------------------------------------------------------------------- inputs that are no Variables
 
 
 def foreign(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | None:

@@ -109,6 +109,4 @@ def refuse_removed(where: str, given: dict[str, object], cures: dict[str, str]) 
     for key in given:
         if key in cures:
             raise RemovedArgument(f"{where}: the argument {key!r} no longer exists. {cures[key]}")
-        raise TypeError(
-            f"{where}: unexpected keyword argument {key!r}." + nearest(key, cures)
-        )
+        raise TypeError(f"{where}: unexpected keyword argument {key!r}." + nearest(key, cures))

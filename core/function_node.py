@@ -1,6 +1,6 @@
 """Function nodes: the operations of a graph.
 
-A class is written in one of two ways. *Declared*: `compute` and gradient rules on arrays, from which
+A class is written in one of two ways. *Declared*: `compute` and gradient rules on arrays, of which
 `core.specialize` makes the fast calls and the backward on Variables. *General*: `forward` on arrays
 and `backward` on Variables, with `retain_inputs` and `retain_outputs`. Both give the same kind of
 node, and `apply` works on both.
@@ -19,13 +19,14 @@ from weakref import ref
 from core import dispatch
 from core.backend import BACKENDS, Backend
 from core.backend import of as backend_of
-from core.config import State, current
+from core.configuration import State, current
 from core.declaration import REQUIRED, Declaration
 from core.errors import GraphError, nearest
 from core.namespace import namespace
 from core.spec import spec_of
 from core.specialize import next_sequence, specialize
-from core.variable import Variable, VariableNode, as_variable, wrap
+from core.variable import Variable, as_variable, wrap
+from core.variable_node import VariableNode
 
 if TYPE_CHECKING:
     from core.domain import Domain
@@ -95,6 +96,7 @@ class FunctionNode:
     __array_ufunc__ = None
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """A node outside any graph; subclasses need not call `__init__` of this class."""
         f = _new(cls)
         f.inputs = None
         f.want = 0
@@ -102,6 +104,11 @@ class FunctionNode:
         f.sequence = 0
         f._outputs = ()
         return f
+
+    @classmethod
+    def _specialize(cls) -> None:
+        """Write the calls and gradients anew, as after a change of kernels."""
+        _specialize(cls)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -126,6 +133,7 @@ class FunctionNode:
 
     @property
     def node(self) -> FunctionNode:
+        """Itself; an old-style Function gives its adapter under this name."""
         return self
 
     @property
@@ -146,7 +154,7 @@ class FunctionNode:
 
     @property
     def outputs(self) -> tuple[Any, ...]:
-        """Weak references to the nodes of the outputs. (As a class attribute: their names.)"""
+        """Weak references to the nodes of the outputs; as a class attribute, their names."""
         return self._outputs or ()
 
     @property
@@ -157,6 +165,7 @@ class FunctionNode:
         return tuple(self.out or ())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: nodes are applied, not called."""
         raise TypeError(
             f"{self.label} is a FunctionNode, which is not called. Write "
             f"{self.label}(settings).apply((x, ...)), which gives a tuple of Variables."
@@ -171,8 +180,8 @@ class FunctionNode:
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self.inputs is not None:
             raise GraphError(
-                f"{self.label} is part of a graph, which can be neither pickled nor copied. Keep the "
-                "arrays, or the links that made it."
+                f"{self.label} is part of a graph, which can be neither pickled nor copied. Keep "
+                "the arrays, or the links that made it."
             )
         return super().__reduce_ex__(protocol)
 
@@ -199,7 +208,7 @@ class FunctionNode:
         return self._apply(inputs)
 
     def evaluate(self, *args: Any) -> Any:
-        """This operation at the speed at hand: arrays to arrays, Variables to recorded Variables.
+        """Compute at the speed at hand: arrays to arrays, Variables to recorded Variables.
 
         Gradient rules use other operations this way, and so stay differentiable. One output is
         given itself, several as a tuple.
@@ -207,7 +216,7 @@ class FunctionNode:
         if any([isinstance(x, Variable) for x in args]):
             outputs = self.apply(args)
             return outputs[0] if self._single else outputs
-        specs = tuple([spec_of(x) for x in args])
+        specs: Any = tuple([spec_of(x) for x in args])
         compute, xp, _ = dispatch.admit(self, self._plan_key(specs), specs)
         result = compute(self, xp, *args)
         if type(result) is tuple:
@@ -250,7 +259,7 @@ class FunctionNode:
         if any([not isinstance(x, Variable) and dispatch.is_number(x) for x in inputs]):
             if not self._elementwise:
                 raise TypeError(
-                    f"{self.label}: expected Variables or arrays, got a number. Make an array first."
+                    f"{self.label}: expected Variables or arrays, got a number. Make an array."
                 )
             lead = next(x for x in inputs if not dispatch.is_number(x))
             inputs = [
@@ -482,7 +491,7 @@ class FunctionNode:
         return list({**state.hooks, **(self._local_hooks or {})}.values())
 
     def _remember_place(self) -> None:
-        """In debug mode: where the call was made, inside which link, on which parameter versions."""
+        """In debug mode: where the call was made, and inside which link."""
         from core.debug import link_path, users_stack
 
         self.stack = traceback.extract_stack()[:-2]
@@ -540,7 +549,7 @@ def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
     lines = [f"def __init__(self{arguments}):", *[f"  self.{n} = {n}" for n in fields]]
     lines += ["  self.prepare()"] if cls._prepares else ["  pass"]
     scope: dict[str, Any] = {"default": fields}
-    exec("\n".join(lines), scope)  # noqa: S102 - our own text, made above
+    exec("\n".join(lines), scope)
     made: Callable[..., None] = scope["__init__"]
     made.__qualname__ = f"{cls.__qualname__}.__init__"
     return made
@@ -601,9 +610,6 @@ def _raw_by_arity(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
 
 def _var_by_arity(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
     return _variant(type(f), len(f.inputs)).var(f, g, want)  # type: ignore[no-any-return]
-
-
-FunctionNode._specialize = classmethod(lambda cls: _specialize(cls))
 
 
 class Elementwise(FunctionNode):

@@ -86,7 +86,7 @@ def _counterpart(name: str) -> Any:
     name = _RENAMED.get(name, name)
     if name not in _names():
         raise TypeError(
-            f"numpy.{name} has no differentiable counterpart on Variables.{nearest(name, _names())} "
+            f"numpy.{name} has no differentiable counterpart.{nearest(name, _names())} "
             "Call it on the .array if the gradient is not needed."
         )
     return getattr(namespace, name)

@@ -2,8 +2,8 @@
 
 Reading `array.shape` costs more than a look-up, so an operation asks for the spec of its inputs,
 which Variables carry, and finds by it, in one table, whether they fit, which function computes, and
-the spec of the result. Specs are interned: alike arrays have the same spec object. A spec made twice
-(two threads, or after the table was emptied) costs a second look-up and nothing else.
+the spec of the result. Specs are interned: alike arrays have the same spec object. One made twice
+(by two threads, or after the table was emptied) costs a second look-up and nothing else.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class Spec:
 
     @property
     def ndim(self) -> int:
+        """Number of axes."""
         return len(self.shape)
 
     def __repr__(self) -> str:

@@ -8,8 +8,8 @@ inputs) four functions are written as text and compiled once; tracebacks show th
     raw(f, g, want)          gradients on arrays                   -> one per input, or None
     var(f, g, want)          the same rules on Variables, so that the gradients have a graph
 
-Names in the text: of input i, `x` is what came, `a` its array, `s` its spec, `n` its node if it wants
-a gradient; `f` is the function node, `v` the result, `want` the bit mask of wanted inputs.
+Names in the text: of input i, `x` is what came, `a` its array, `s` its spec, `n` its node if it
+wants a gradient; `f` is the function node, `v` the result, `want` the bit mask of wanted inputs.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from typing import Any
 from weakref import ref
 
 from core.backend import BACKENDS
-from core.config import current
+from core.configuration import current
 from core.declaration import REQUIRED, Declaration
 from core.namespace import namespace
 from core.spec import spec_of
-from core.variable import Variable, VariableNode, is_array, wrap
+from core.variable import Variable, is_array, wrap
+from core.variable_node import VariableNode
 
 next_sequence = count(1).__next__
 
@@ -276,7 +277,7 @@ class _Writer:
         where = f"<{name} of {self.cls.__qualname__} with {self.arity} inputs>"
         linecache.cache[where] = (len(text), None, text.splitlines(True), where)
         scope = dict(self.scope)
-        exec(compile(text, where, "exec"), scope)  # noqa: S102 - our own text, made above
+        exec(compile(text, where, "exec"), scope)
         made: Callable[..., Any] = scope[name]
         made.__qualname__ = f"{self.cls.__qualname__}.{name}"
         return made

@@ -8,176 +8,17 @@ strongly, so a graph dies by reference count with the last variable that leads t
 from __future__ import annotations
 
 import copy
-import traceback
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 from core import backend as backends
 from core.backend import BACKENDS, Backend, Device
-from core.config import current, using_config
+from core.configuration import current
 from core.errors import GraphError
 from core.spec import Spec, spec_of
+from core.variable_node import VariableNode
 
 if TYPE_CHECKING:
     from core.function_node import FunctionNode
-
-
-class _Gone:
-    """What a weak reference without a target was made from."""
-
-
-NOBODY: Any = ref(_Gone())
-
-
-class VariableNode:
-    """A variable's place in the graph; it outlives the variable and keeps its array only on request.
-
-    Functions keep nodes, not variables, so that an array which no gradient rule needs is freed with
-    its variable. `data` is the array if some function retained it.
-    """
-
-    __slots__ = ("__weakref__", "_creator", "_variable", "data", "extra", "spec")
-    # extra: None, or a dict of the rare rest: 'name', 'constant', 'own_grad', 'loss_scale'
-
-    _creator: FunctionNode | None
-    _variable: Any
-    data: Any
-    extra: dict[str, Any] | None
-    spec: Spec | None
-
-    def __init__(
-        self,
-        variable: Variable | None,
-        name: str | None = None,
-        *,
-        data: Any = None,
-        requires_grad: bool = True,
-    ) -> None:
-        self._creator = None
-        self._variable = NOBODY if variable is None else ref(variable)
-        self.data = data
-        self.extra = None if requires_grad else {"constant": True}
-        self.spec = spec_of(data) if variable is None else variable._spec
-        if name is not None:
-            self.name = name
-
-    def _remember(self, key: str, value: Any) -> None:
-        self.extra = {**(self.extra or {}), key: value}
-
-    @property
-    def requires_grad(self) -> bool:
-        return self.extra is None or not self.extra.get("constant", False)
-
-    @property
-    def name(self) -> str | None:
-        return None if self.extra is None else self.extra.get("name")
-
-    @name.setter
-    def name(self, name: str | None) -> None:
-        self._remember("name", name)
-
-    @property
-    def own_grad(self) -> bool:
-        """Whether somebody set, or asked to retain, the gradient of the variable itself."""
-        return self.extra is not None and self.extra.get("own_grad", False)
-
-    @own_grad.setter
-    def own_grad(self, own: bool) -> None:
-        if own or self.extra is not None:
-            self._remember("own_grad", own)
-
-    @property
-    def creator_node(self) -> FunctionNode | None:
-        """The function node that made the variable, or None for a leaf."""
-        function = self._creator
-        # A function with one output is only ever met through it: its weak way back is made here.
-        if function is not None and function._outputs is None:
-            function._outputs = (ref(self),)
-        return function
-
-    @creator_node.setter
-    def creator_node(self, function: FunctionNode | None) -> None:
-        self._creator = function
-
-    def set_creator_node(self, creator_node: FunctionNode | None) -> None:
-        """Make `creator_node` the function that made this variable."""
-        self.creator_node = creator_node
-
-    @property
-    def creator(self) -> Any:
-        """What the user calls the creator: the old-style Function where one was used."""
-        function = self.creator_node
-        return function if function is None else function.creator
-
-    @creator.setter
-    def creator(self, creator: Any) -> None:
-        self.set_creator(creator)
-
-    def set_creator(self, creator: Any) -> None:
-        """Make `creator`, a function node or an old-style Function, the one that made this."""
-        self.creator_node = getattr(creator, "node", creator)
-
-    def unchain(self) -> None:
-        """Forget how the variable was made."""
-        self._creator = None
-
-    @property
-    def shape(self) -> tuple[int, ...] | None:
-        return None if self.spec is None else self.spec.shape
-
-    @property
-    def dtype(self) -> Any:
-        return None if self.spec is None else self.spec.dtype
-
-    @property
-    def rank(self) -> int:
-        """Length of the longest path from a leaf."""
-        return 0 if self._creator is None else self._creator.rank + 1
-
-    @property
-    def label(self) -> str:
-        """Shape and dtype in words, as graphs show them."""
-        if self.spec is None:
-            return "(uninitialized)"
-        shape = "" if self.spec.shape == () else f"({', '.join(map(str, self.spec.shape))}), "
-        return shape + self.spec.name
-
-    def get_variable_or_none(self) -> Variable | None:
-        """The variable, if it is still alive."""
-        return self._variable()  # type: ignore[no-any-return]
-
-    def get_variable(self) -> Variable:
-        """The variable; where it is gone, one that takes its place, with the retained array."""
-        variable = self._variable()
-        if variable is None:
-            variable = wrap(self.data)
-            variable._spec = self.spec
-            self._variable = ref(variable)
-            if self.requires_grad:
-                variable._node = self
-            else:
-                variable._constant = self
-        return variable  # type: ignore[no-any-return]
-
-    @property
-    def grad(self) -> Any:
-        variable = self._variable()
-        return None if variable is None else variable.grad
-
-    @property
-    def grad_var(self) -> Variable | None:
-        variable = self._variable()
-        return None if variable is None else variable.grad_var
-
-    def retain_data(self) -> None:
-        """Keep the array with the node, beyond the life of the variable."""
-        variable = self._variable()
-        if variable is None:
-            raise GraphError(
-                "VariableNode.retain_data: the variable is gone, and its array with it. "
-                "Retain while the variable is alive."
-            )
-        self.data = variable.array
 
 
 class Variable:
@@ -189,7 +30,7 @@ class Variable:
         grad: The initial gradient, an array like `data`.
         requires_grad: Whether backpropagation computes a gradient for it.
 
-    Operators, indexing, `len` and comparisons work on the elements as NumPy's do, with broadcasting;
+    Operators, indexing, `len` and comparisons work on elements as NumPy's do, with broadcasting;
     comparisons give Variables without gradient. Hashing is by identity.
 
     >>> import core, numpy as np
@@ -203,12 +44,43 @@ class Variable:
     """
 
     __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_node", "_spec")
-    _constant: VariableNode | None = None  # the node of a variable without gradient, made when asked
+    _constant: VariableNode | None = (
+        None  # the node of a variable without gradient, made when asked
+    )
 
     _array: Any
     _grad: Any
     _node: VariableNode | None
     _spec: Spec | None
+
+    loss_scale: float | None = None  # the factor that the last backward put on the gradient
+
+    if TYPE_CHECKING:  # core.intrinsics.operators gives them
+
+        def __add__(self, other: Any) -> Variable: ...
+        def __radd__(self, other: Any) -> Variable: ...
+        def __sub__(self, other: Any) -> Variable: ...
+        def __rsub__(self, other: Any) -> Variable: ...
+        def __mul__(self, other: Any) -> Variable: ...
+        def __rmul__(self, other: Any) -> Variable: ...
+        def __truediv__(self, other: Any) -> Variable: ...
+        def __rtruediv__(self, other: Any) -> Variable: ...
+        def __floordiv__(self, other: Any) -> Variable: ...
+        def __rfloordiv__(self, other: Any) -> Variable: ...
+        def __pow__(self, other: Any) -> Variable: ...
+        def __rpow__(self, other: Any) -> Variable: ...
+        def __matmul__(self, other: Any) -> Variable: ...
+        def __rmatmul__(self, other: Any) -> Variable: ...
+        def __neg__(self) -> Variable: ...
+        def __pos__(self) -> Variable: ...
+        def __abs__(self) -> Variable: ...
+        def __getitem__(self, slices: Any) -> Variable: ...
+        def __eq__(self, other: object) -> Any: ...
+        def __ne__(self, other: object) -> Any: ...
+        def __lt__(self, other: Any) -> Variable: ...
+        def __le__(self, other: Any) -> Variable: ...
+        def __gt__(self, other: Any) -> Variable: ...
+        def __ge__(self, other: Any) -> Variable: ...
 
     __array_priority__ = 200
     __hash__ = object.__hash__
@@ -257,10 +129,12 @@ class Variable:
 
     @property
     def backend(self) -> Backend:
+        """The backend that the array belongs to."""
         return BACKENDS[type(self.array)]
 
     @property
     def device(self) -> Device:
+        """Where the array is."""
         return self.backend.device_of(self.array)
 
     @property
@@ -270,18 +144,22 @@ class Variable:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
         return self._array.shape  # type: ignore[no-any-return]
 
     @property
     def ndim(self) -> int:
+        """Number of axes."""
         return self._array.ndim  # type: ignore[no-any-return]
 
     @property
     def size(self) -> int:
+        """Number of elements."""
         return self._array.size  # type: ignore[no-any-return]
 
     @property
     def dtype(self) -> Any:
+        """The dtype of the elements."""
         return self._array.dtype
 
     def __len__(self) -> int:
@@ -335,6 +213,7 @@ class Variable:
 
     @property
     def node(self) -> VariableNode:
+        """Its place in the graph."""
         node = self._node or self._constant
         if node is None:
             node = self._constant = VariableNode(self, requires_grad=False)
@@ -342,10 +221,12 @@ class Variable:
 
     @property
     def requires_grad(self) -> bool:
+        """Whether backpropagation computes a gradient for it."""
         return self._node is not None
 
     @property
     def name(self) -> str | None:
+        """What error messages and graphs call it."""
         node = self._node or self._constant
         return None if node is None else node.name
 
@@ -355,14 +236,17 @@ class Variable:
 
     @property
     def label(self) -> str:
+        """Shape and dtype in words, as graphs show them."""
         return self.node.label
 
     @property
     def rank(self) -> int:
+        """Length of the longest path from a leaf."""
         return self.node.rank
 
     @property
     def creator(self) -> Any:
+        """What made it, an old-style Function as such; None for a leaf."""
         node = self._node
         return None if node is None else node.creator
 
@@ -372,6 +256,7 @@ class Variable:
 
     @property
     def creator_node(self) -> FunctionNode | None:
+        """The function node that made it, None for a leaf."""
         node = self._node
         return None if node is None else node.creator_node
 
@@ -422,10 +307,9 @@ class Variable:
     @property
     def grad_var(self) -> Variable | None:
         """The gradient as a Variable, whose own graph `enable_double_backprop` records."""
-        gradient = self._grad
-        if gradient is not None and not isinstance(gradient, Variable):
-            gradient = self._grad = wrap(gradient, requires_grad=True)
-        return gradient
+        if self._grad is not None and not isinstance(self._grad, Variable):
+            self._grad = wrap(self._grad, requires_grad=True)
+        return self._grad
 
     @grad_var.setter
     def grad_var(self, gradient: Any) -> None:
@@ -455,14 +339,12 @@ class Variable:
         """Copy the elements of `var`, from whatever device, into this array."""
         if var.array is None:
             if self.array is not None:
-                raise ValueError("Variable.copydata: the source has no array yet; initialize it first")
+                raise ValueError("Variable.copydata: the source has no array yet")
             return
         if self.array is None:
             raise ValueError("Variable.copydata: the target has no array yet; initialize it first")
         if self.shape != var.shape:
-            raise ValueError(
-                f"Variable.copydata: expected the shape {self.shape}, got {var.shape}"
-            )
+            raise ValueError(f"Variable.copydata: expected the shape {self.shape}, got {var.shape}")
         self.backend.copyto(self.array, backends.to_backend(var.array, self.device))
 
     def backward(
@@ -524,18 +406,19 @@ class Variable:
         """The same elements in another shape; one entry may be -1."""
         from core.intrinsics import reshape
 
-        return reshape(self, shape[0] if len(shape) == 1 and not _is_int(shape[0]) else shape)
+        return reshape(self, shape[0] if len(shape) == 1 and not is_index(shape[0]) else shape)
 
     def transpose(self, *axes: Any) -> Variable:
         """Permute the axes; without arguments reverse them."""
         from core.intrinsics import transpose
 
-        if len(axes) == 1 and not _is_int(axes[0]):
-            axes = axes[0] if axes[0] is None else tuple(axes[0])
+        if len(axes) == 1 and not is_index(axes[0]):
+            axes = tuple(axes[0] or ())
         return transpose(self, axes or None)
 
     @property
     def T(self) -> Variable:
+        """The axes reversed."""
         return self.transpose()
 
     # ------------------------------------------------------------------ copies and other worlds
@@ -629,7 +512,8 @@ class Variable:
         return from_array_function(function, args, kwargs)
 
 
-def _is_int(value: object) -> bool:
+def is_index(value: object) -> bool:
+    """Whether `value` is a whole number, of whatever type."""
     return hasattr(value, "__index__")
 
 
@@ -679,6 +563,20 @@ def wrap(array: Any, requires_grad: bool = False) -> Variable:
     return variable
 
 
+def _revive(node: VariableNode) -> Variable:
+    """The variable of a node whose own is gone, with the array that was retained."""
+    variable = wrap(node.data)
+    variable._spec = node.spec
+    if node.requires_grad:
+        variable._node = node
+    else:
+        variable._constant = node
+    return variable
+
+
+VariableNode.revive = _revive
+
+
 def is_array(value: object) -> bool:
     """Whether some backend knows arrays of this type."""
     try:
@@ -723,119 +621,3 @@ def check_grad(variable: Variable, gradient: Any) -> None:
         raise TypeError(f"{who}: expected dtype {spec.name}, got {given.name}. Cast it first.")
     if given.shape != spec.shape:
         raise ValueError(f"{who}: expected shape {spec.shape}, got {given.shape}")
-
-
-class Parameter(Variable):
-    """A variable that a link owns and an optimizer changes.
-
-    Args:
-        initializer: An initializer, a number to fill with, or an array to copy; None fills with NaN.
-        shape: A shape, or None to decide later: `initialize(shape)` then makes the array.
-        name: Its name in the link.
-
-    Where `shape` is None and `initializer` is an array or number, the array is made of it at once.
-    `version` counts the changes made to the array in place.
-
-    >>> import core
-    >>> core.Parameter(0, (2,)).array
-    array([0., 0.], dtype=float32)
-    >>> core.Parameter().is_initialized
-    False
-    """
-
-    initializer: Any = None
-    update_rule: Any = None
-    version: int = 0
-    loss_scale: float | None = None
-    _home: Device | None = None
-    _wants_grad_array: bool = False
-
-    def __init__(
-        self,
-        initializer: Any = None,
-        shape: Any = None,
-        name: str | None = None,
-        *,
-        requires_grad: bool = True,
-    ) -> None:
-        from core.initializer import as_initializer
-
-        array = None
-        if shape is not None:
-            shape = (int(shape),) if _is_int(shape) else tuple(map(int, shape))
-        if is_array(initializer):
-            if shape is not None and tuple(initializer.shape) != shape:
-                raise ValueError(
-                    f"Parameter: expected an array of shape {shape}, got {initializer.shape}"
-                )
-            array = BACKENDS[type(initializer)].copy(initializer)
-        elif shape is not None:
-            array = _make(as_initializer(initializer), shape, backends.current_device())
-        elif isinstance(initializer, (int, float)):
-            array = _make(as_initializer(initializer), (), backends.current_device())
-        super().__init__(array, name=name, requires_grad=requires_grad)
-        if array is None:
-            self.initializer = as_initializer(initializer)
-
-    @property
-    def is_initialized(self) -> bool:
-        return self._array is not None
-
-    @property
-    def dtype(self) -> Any:
-        return None if self._array is None else self._array.dtype
-
-    def initialize(self, shape: Any) -> None:
-        """Make the array in `shape` with the initializer; a parameter that has one keeps it."""
-        if self._array is not None:
-            return
-        device = self._home or backends.current_device()
-        self.array = _make(self.initializer, tuple(map(int, shape)), device)
-        if self._wants_grad_array:
-            self.zerograd()
-
-    def cleargrad(self) -> None:
-        super().cleargrad()
-        self._wants_grad_array = False
-
-    def zerograd(self) -> None:
-        if self._array is None:
-            self._wants_grad_array = True
-        else:
-            super().zerograd()
-
-    def to_device(self, device: Any) -> Parameter:
-        """Move to `device`, in place; an uninitialized one will be made there."""
-        self._home = backends.get_device(device)
-        super().to_device(self._home)
-        return self
-
-    def update(self) -> None:
-        """Let the update rule, if there is one, change the array by the gradient."""
-        if self.update_rule is not None:
-            self.update_rule.update(self)
-
-
-def _make(initializer: Any, shape: tuple[int, ...], device: Device) -> Any:
-    """A new array on `device`, filled by the initializer."""
-    from core.initializer import generate_array
-
-    with backends.using_device(device):
-        return generate_array(initializer, shape, device.backend.xp)
-
-
-def creation_line(stack: Any) -> str:
-    """Where in the user's code a function was called, from a recorded stack."""
-    return "" if not stack else "".join(traceback.format_list(stack[-1:])).strip()
-
-
-__all__ = [
-    "Parameter",
-    "Variable",
-    "VariableNode",
-    "as_array",
-    "as_variable",
-    "using_config",
-    "variable_repr",
-    "variable_str",
-]

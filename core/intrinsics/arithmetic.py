@@ -1,0 +1,166 @@
+"""Elementwise arithmetic of one array or several."""
+
+from __future__ import annotations
+
+from core.domain import Domain, anything, boolean, real
+from core.function_node import Elementwise
+from core.intrinsics.constants import (
+    AddConstant,
+    DivideConstant,
+    MultiplyConstant,
+    PowerConstant,
+    SubtractConstant,
+)
+
+
+class Add(Elementwise):
+    """x + y."""
+
+    with_scalar = AddConstant
+    domain = Domain("(),()->()", x=anything(), y=anything())
+
+    def compute(self, xp, x, y):
+        return x + y
+
+    def gradient_x(self, xp, g):
+        return g
+
+    def gradient_y(self, xp, g):
+        return g
+
+
+class Subtract(Elementwise):
+    """x - y."""
+
+    with_scalar = SubtractConstant
+    domain = Domain("(),()->()", x=anything(2, 4), y=anything(0, 2))
+
+    def compute(self, xp, x, y):
+        return x - y
+
+    def gradient_x(self, xp, g):
+        return g
+
+    def gradient_y(self, xp, g):
+        return -g
+
+
+class Multiply(Elementwise):
+    """x y."""
+
+    with_scalar = MultiplyConstant
+    domain = Domain("(),()->()", x=anything(), y=anything())
+
+    def compute(self, xp, x, y):
+        return x * y
+
+    def gradient_x(self, xp, g, y):
+        return g * y
+
+    def gradient_y(self, xp, g, x):
+        return g * x
+
+
+class Divide(Elementwise):
+    """x / y, whose derivatives are 1 / y and -x / y^2."""
+
+    with_scalar = DivideConstant
+    domain = Domain("(),()->()", x=real(-3, 3), y=real(0.5, 3))
+
+    def compute(self, xp, x, y):
+        return x / y
+
+    def gradient_x(self, xp, g, y):
+        return g / y
+
+    def gradient_y(self, xp, g, y, out):
+        return -(g * out) / y
+
+
+class FloorDivide(Elementwise):
+    """The greatest whole number not above x / y; it has no derivative worth the name."""
+
+    domain = Domain("(),()->()", x=anything(0, 9), y=anything(1, 3))
+
+    def compute(self, xp, x, y):
+        return x // y
+
+
+class Power(Elementwise):
+    """x^y, whose derivatives are y x^(y-1) and x^y log(x); at x = 0 the latter is taken as 0."""
+
+    with_scalar = PowerConstant
+    domain = Domain("(),()->()", x=real(0.3, 3), y=real(-2, 2))
+
+    def compute(self, xp, x, y):
+        return x**y
+
+    def gradient_x(self, xp, g, x, y):
+        return g * y * x ** (y - 1.0)
+
+    def gradient_y(self, xp, g, x, out):
+        logarithm = xp.log(xp.where(x == 0, xp.ones_like(x), x))
+        return g * out * logarithm
+
+
+class Negative(Elementwise):
+    """-x."""
+
+    domain = Domain("()->()", x=anything(-3, 3))
+
+    def compute(self, xp, x):
+        return -x
+
+    def gradient(self, xp, g):
+        return -g
+
+
+class Sign(Elementwise):
+    """-1, 0 or 1 by the sign of x; its derivative is 0 wherever it has one."""
+
+    domain = Domain("()->()", x=real(-3, 3), kinks=(0,))
+
+    def compute(self, xp, x):
+        return xp.sign(x)
+
+    def gradient(self, xp, g):
+        return g * 0.0
+
+
+class Absolute(Elementwise):
+    """|x|, whose derivative is the sign of x, taken as 0 at 0."""
+
+    domain = Domain("()->()", x=real(-3, 3), kinks=(0,))
+
+    def compute(self, xp, x):
+        return xp.abs(x)
+
+    def gradient(self, xp, g, x):
+        return g * xp.sign(x)
+
+
+class Log(Elementwise):
+    """The natural logarithm, whose derivative is 1 / x."""
+
+    domain = Domain("()->()", x=real(0.2, 4))
+
+    def compute(self, xp, x):
+        return xp.log(x)
+
+    def gradient(self, xp, g, x):
+        return g / x
+
+
+class Where(Elementwise):
+    """x where the condition holds, else y."""
+
+    domain = Domain("(),(),()->()", condition=boolean(), x=anything(), y=anything())
+
+    def compute(self, xp, condition, x, y):
+        return xp.where(condition, x, y)
+
+    def gradient_x(self, xp, g, condition):
+        return xp.where(condition, g, xp.zeros_like(g))
+
+    def gradient_y(self, xp, g, condition):
+        return xp.where(condition, xp.zeros_like(g), g)

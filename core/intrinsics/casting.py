@@ -1,0 +1,21 @@
+"""Changing dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.domain import Domain, anything, choice
+from core.function_node import FunctionNode
+
+
+class Cast(FunctionNode):
+    """x in another dtype; the gradient is cast back."""
+
+    typ: Any
+    domain = Domain("(...)->(...)", x=anything(), settings={"typ": choice("float32", "float64")})
+
+    def compute(self, xp, x):
+        return xp.astype(x, self.backend.dtype(self.typ))
+
+    def gradient(self, xp, g):
+        return xp.astype(g, self.inputs[0].dtype)

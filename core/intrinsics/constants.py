@@ -1,0 +1,120 @@
+"""Arithmetic of an array with a number: the number is a setting, so it costs no array."""
+
+from __future__ import annotations
+
+from math import log
+
+from core.domain import Domain, anything, choice, number, real
+from core.function_node import Elementwise
+
+
+class AddConstant(Elementwise):
+    """x + c."""
+
+    value: float
+    domain = Domain("()->()", x=anything(), settings={"value": number(-3, 3)})
+
+    def compute(self, xp, x):
+        return x + self.value
+
+    def gradient(self, xp, g):
+        return g
+
+
+class SubtractConstant(Elementwise):
+    """x - c."""
+
+    value: float
+    domain = Domain("()->()", x=anything(0, 3), settings={"value": number(-3, 0)})
+
+    def compute(self, xp, x):
+        return x - self.value
+
+    def gradient(self, xp, g):
+        return g
+
+
+class SubtractFromConstant(Elementwise):
+    """c - x."""
+
+    value: float
+    domain = Domain("()->()", x=anything(0, 2), settings={"value": number(2, 5)})
+
+    def compute(self, xp, x):
+        return self.value - x
+
+    def gradient(self, xp, g):
+        return -g
+
+
+class MultiplyConstant(Elementwise):
+    """c x."""
+
+    value: float
+    domain = Domain("()->()", x=anything(), settings={"value": number(-3, 3)})
+
+    def compute(self, xp, x):
+        return x * self.value
+
+    def gradient(self, xp, g):
+        return g * self.value
+
+
+class DivideConstant(Elementwise):
+    """x / c."""
+
+    value: float
+    domain = Domain("()->()", x=real(-3, 3), settings={"value": number(0.5, 3)})
+
+    def compute(self, xp, x):
+        return x / self.value
+
+    def gradient(self, xp, g):
+        return g / self.value
+
+
+class DivideFromConstant(Elementwise):
+    """c / x, whose derivative is -c / x^2."""
+
+    value: float
+    domain = Domain("()->()", x=real(0.5, 3), settings={"value": number(-3, 3)})
+
+    def compute(self, xp, x):
+        return self.value / x
+
+    def gradient(self, xp, g, x):
+        return -(g * self.value) / (x * x)
+
+
+class PowerConstant(Elementwise):
+    """x^c, whose derivative is c x^(c-1)."""
+
+    value: float
+    domain = Domain("()->()", x=real(0.3, 3), settings={"value": choice(0, 1, 2, 3, 0.5, -1, -1.5)})
+
+    def compute(self, xp, x):
+        return x * x if self.value == 2 else x**self.value
+
+    def gradient(self, xp, g, x):
+        c = self.value
+        if c == 2:
+            return g * x * 2.0
+        return g * 0.0 if c == 0 else g * (x ** (c - 1) * float(c))
+
+
+class ConstantPower(Elementwise):
+    """c^x, whose derivative is c^x log(c)."""
+
+    value: float
+    domain = Domain("()->()", x=real(-2, 2), settings={"value": number(0.5, 3)})
+
+    def compute(self, xp, x):
+        return self.value**x
+
+    def gradient(self, xp, g, out):
+        return g * out * _log(self.value)
+
+
+def _log(value: float) -> float:
+    """The logarithm, -inf of 0 and NaN of a negative number, as arrays have it."""
+    return log(value) if value > 0 else float("-inf" if value == 0 else "nan")

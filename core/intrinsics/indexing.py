@@ -1,0 +1,46 @@
+"""Taking elements by index, and adding to them: each the adjoint of the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.domain import Domain, anything, choice
+from core.function_node import FunctionNode
+
+
+class GetItem(FunctionNode):
+    """x[slices], indexed as in NumPy: numbers, slices, None, ..., arrays of integers or truth."""
+
+    slices: Any
+    domain = Domain(
+        "(...)->(...b)",
+        x=anything(),
+        settings={"slices": choice(lambda shapes: _slicings(shapes["x"]))},
+    )
+
+    def compute(self, xp, x):
+        return x[self.slices]
+
+    def gradient(self, xp, g):
+        return ScatterAdd(self.slices, self.inputs[0].shape).evaluate(g)
+
+
+class ScatterAdd(FunctionNode):
+    """Zeros of a shape with x added where an index says, as often as it says: GetItem's adjoint."""
+
+    slices: Any
+    shape: tuple[int, ...]
+
+    def compute(self, xp, x):
+        full = xp.zeros(self.shape, dtype=x.dtype, device=x.device)
+        self.backend.scatter_add(full, self.slices, x)
+        return full
+
+    def gradient(self, xp, g):
+        return GetItem(self.slices).evaluate(g)
+
+
+def _slicings(shape: tuple[int, ...]) -> list[Any]:
+    if not shape or 0 in shape:
+        return [...]
+    return [..., 0, slice(None, None, 2), (None, ...), (slice(1), ...)]

@@ -1,0 +1,111 @@
+"""Parameters: the variables that links own and optimizers change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import backend as backends
+from core.backend import BACKENDS, Device
+from core.variable import Variable, is_array, is_index
+
+
+class Parameter(Variable):
+    """A variable that a link owns and an optimizer changes.
+
+    Args:
+        initializer: An initializer, a number to fill with or an array to copy; None fills with NaN.
+        shape: A shape, or None to decide later: `initialize(shape)` then makes the array.
+        name: Its name in the link.
+
+    Where `shape` is None and `initializer` is an array or number, the array is made of it at once.
+    `version` counts the changes made to the array in place.
+
+    >>> import core
+    >>> core.Parameter(0, (2,)).array
+    array([0., 0.], dtype=float32)
+    >>> core.Parameter().is_initialized
+    False
+    """
+
+    initializer: Any = None
+    update_rule: Any = None
+    version: int = 0
+    _home: Device | None = None
+    _wants_grad_array: bool = False
+
+    def __init__(
+        self,
+        initializer: Any = None,
+        shape: Any = None,
+        name: str | None = None,
+        *,
+        requires_grad: bool = True,
+    ) -> None:
+        from core.initializer import as_initializer
+
+        array = None
+        if shape is not None:
+            shape = (int(shape),) if is_index(shape) else tuple(map(int, shape))
+        if is_array(initializer):
+            if shape is not None and tuple(initializer.shape) != shape:
+                raise ValueError(
+                    f"Parameter: expected an array of shape {shape}, got {initializer.shape}"
+                )
+            array = BACKENDS[type(initializer)].copy(initializer)
+        elif shape is not None:
+            array = _make(as_initializer(initializer), shape, backends.current_device())
+        elif isinstance(initializer, (int, float)):
+            array = _make(as_initializer(initializer), (), backends.current_device())
+        super().__init__(array, name=name, requires_grad=requires_grad)
+        if array is None:
+            self.initializer = as_initializer(initializer)
+
+    @property
+    def is_initialized(self) -> bool:
+        """Whether it has its array."""
+        return self._array is not None
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the elements, None as long as there is no array."""
+        return None if self._array is None else self._array.dtype
+
+    def initialize(self, shape: Any) -> None:
+        """Make the array in `shape` with the initializer; a parameter that has one keeps it."""
+        if self._array is not None:
+            return
+        device = self._home or backends.current_device()
+        self.array = _make(self.initializer, tuple(map(int, shape)), device)
+        if self._wants_grad_array:
+            self.zerograd()
+
+    def cleargrad(self) -> None:
+        """Set the gradient to None."""
+        super().cleargrad()
+        self._wants_grad_array = False
+
+    def zerograd(self) -> None:
+        """Set the gradient to zeros, as soon as there is an array."""
+        if self._array is None:
+            self._wants_grad_array = True
+        else:
+            super().zerograd()
+
+    def to_device(self, device: Any) -> Parameter:
+        """Move to `device`, in place; an uninitialized one will be made there."""
+        self._home = backends.get_device(device)
+        super().to_device(self._home)
+        return self
+
+    def update(self) -> None:
+        """Let the update rule, if there is one, change the array by the gradient."""
+        if self.update_rule is not None:
+            self.update_rule.update(self)
+
+
+def _make(initializer: Any, shape: tuple[int, ...], device: Device) -> Any:
+    """A new array on `device`, filled by the initializer."""
+    from core.initializer import generate_array
+
+    with backends.using_device(device):
+        return generate_array(initializer, shape, device.backend.xp)
