@@ -71,7 +71,7 @@ def refuse_changed(f: FunctionNode) -> None:
         parameter = node.get_variable_or_none()
         if parameter is not None and parameter.version != version:
             raise GraphError(
-                f"the array of parameter {parameter.name or '(unnamed)'} was changed "
-                f"in place after {describe(f)} used it, so its gradient would be of other values. Run backward "
+                f"the array of parameter {parameter.name or '(unnamed)'} was changed in place "
+                f"after {describe(f)} used it, so its gradient would be of other values. Run backward "
                 "before the update, or compute the forward pass again."
             )
