@@ -87,17 +87,12 @@ def _initial(y: Variable, graph: bool, loss_scale: float | None) -> Any:
                 f"backward: expected a gradient to start from for a Variable of shape {y.shape}, "
                 "which has several elements. Set its grad first, or reduce it, as with F.sum."
             )
-        y._grad = y.xp.ones_like(y.array)
-        _settle_type(y)
+        y.grad = y.backend.asarray(y.xp.ones_like(y.array))
     if loss_scale is not None:
         y._grad = y._grad * loss_scale
-        _settle_type(y)
+        if not isinstance(y._grad, Variable):
+            y._grad = y.backend.asarray(y._grad)
     return y.grad_var if graph else y.grad
-
-
-def _settle_type(y: Variable) -> None:
-    if not isinstance(y._grad, Variable):
-        y._grad = y.backend.asarray(y._grad)
 
 
 class _Walk:
@@ -162,8 +157,10 @@ class _Walk:
                     "backward that freed it. Compute the forward pass again."
                 )
             rules = f._var if graph else f._raw
-            if plain and rules is not None and f._single and node.extra is None:
+            if plain and rules is not None and f._single:
                 found = rules(f, pop(node), f.want)
+                if node.extra is not None and node not in self.roots:
+                    self._clear(node)
             else:
                 found = self._step(f, node, rules)
             queued.discard(f)
@@ -302,8 +299,14 @@ class _Walk:
             if self.retain_grad:
                 variable._grad = g if self.graph else _own(g, variable)
                 node.own_grad = True
-            elif node.own_grad and self.required is None:
-                variable.cleargrad()
+            elif self.required is None:
+                self._clear(node)
+
+    def _clear(self, node: VariableNode) -> None:
+        """A gradient that a variable in between has of its own is of an earlier walk: it goes."""
+        variable = node.get_variable_or_none()
+        if node.own_grad and variable is not None:
+            variable.cleargrad()
 
     # ------------------------------------------------------------------ the end
 

@@ -67,11 +67,11 @@ def versions(f: FunctionNode) -> tuple[tuple[Any, int], ...]:
 
 def refuse_changed(f: FunctionNode) -> None:
     """Raise where a parameter's array was changed in place between forward and backward."""
-    for node, version in f.__dict__.get("_versions", ()):
+    for node, version in f._versions:
         parameter = node.get_variable_or_none()
         if parameter is not None and parameter.version != version:
             raise GraphError(
                 f"the array of parameter {parameter.name or '(unnamed)'} was changed in place "
-                f"after {describe(f)} used it, so its gradient would be of other values. Run backward "
-                "before the update, or compute the forward pass again."
+                f"after {describe(f)} used it, so its gradient would be of other values. "
+                "Run backward before the update, or compute the forward pass again."
             )

@@ -324,6 +324,14 @@ def unbroadcast(f: FunctionNode, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
+def wrong_number(f: FunctionNode, gradients: tuple[Any, ...]) -> None:
+    """Refuse what a rule for all inputs gave, which is not one gradient an input."""
+    raise ValueError(
+        f"{f.label}.gradient: expected {len(f.inputs)} gradients, one for each of "
+        f"{', '.join(f.declared.inputs_of(len(f.inputs)))}, got {len(gradients)}"
+    )
+
+
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     """`g`, an array or a Variable, summed over the axes along which `shape` was repeated."""
     from core.intrinsics import SumTo

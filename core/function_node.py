@@ -92,6 +92,7 @@ class FunctionNode:
     _kept_outputs: tuple[int, ...] | None = None
     _forwarding: bool = False
     _place: Any = None
+    _versions: Any = ()
 
     __array_ufunc__ = None
 
@@ -317,6 +318,10 @@ class FunctionNode:
             nodes[i].data = outputs[i].array
         retained = [v.array if i in kept else None for i, v in enumerate(outputs)]
         self.out = retained[0] if self._single else tuple(retained)
+        if current().debug:
+            from core.debug import versions
+
+            self._versions = versions(self)
         if self.declared is not None:
             for name in self.declared.saved:
                 if not self.declared.kept(name, len(variables)) & self.want:

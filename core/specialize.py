@@ -63,6 +63,7 @@ class _Writer:
             "settle": dispatch.settle,
             "constant_node": dispatch.constant_node,
             "unbroadcast": dispatch.unbroadcast,
+            "wrong_number": dispatch.wrong_number,
             "current": current,
             "new": object.__new__,
             "Variable": Variable,
@@ -219,6 +220,7 @@ class _Writer:
         lines = [f"  gradients = rule(f, xp, g{asked})"]
         if self.arity == 1 and not self.declared.variadic:
             lines += ["  if type(gradients) is not tuple: gradients = (gradients,)"]
+        lines += [f"  if len(gradients) != {self.arity}: wrong_number(f, gradients)"]
         if self.cls._elementwise and self.arity > 1:
             lines += ["  if f.shapes is not None: return unbroadcast(f, gradients)"]
         return [*lines, "  return gradients"]
