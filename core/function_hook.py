@@ -40,7 +40,7 @@ class FunctionHook:
     >>> x = core.Variable(np.ones(2, "f"))
     >>> with Labels():
     ...     y = x * x
-    _ * _
+    Multiply
     """
 
     name: ClassVar[str] = "FunctionHook"

@@ -1,0 +1,17 @@
+"""Small tools that functions and links share: convolutions, scalars as arrays, sampling."""
+
+from __future__ import annotations
+
+from core.utils import argument as argument
+from core.utils import conv as conv
+from core.utils import type_check as type_check
+from core.utils import walker_alias as walker_alias
+from core.utils.arrays import force_array as force_array
+from core.utils.arrays import force_type as force_type
+from core.utils.arrays import size_of_shape as size_of_shape
+from core.utils.arrays import sum_to as sum_to
+from core.utils.conv import get_conv_outsize as get_conv_outsize
+from core.utils.conv import get_deconv_outsize as get_deconv_outsize
+from core.utils.experimental import experimental as experimental
+from core.utils.experimental import nondeterministic as nondeterministic
+from core.utils.walker_alias import WalkerAlias as WalkerAlias
