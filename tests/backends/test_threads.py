@@ -1,0 +1,60 @@
+"""The thread policy: set before OpenMP loads, never over the user's own choice, safe to fork after."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from backends.numpy_backend import threads
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(code: str, **environment: str) -> str:
+    """What a fresh interpreter prints."""
+    bare = {k: v for k, v in os.environ.items() if k not in threads.CHOSEN_BY_USER}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**bare, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return done.stdout.strip()
+
+
+LOAD = "import numpy, os, backends.numpy_backend.backend; print(os.environ.get('OMP_WAIT_POLICY'))"
+
+
+def test_openmp_waits_passively_once_the_backend_is_loaded() -> None:
+    assert run(LOAD) == "PASSIVE"
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [("OMP_WAIT_POLICY", "ACTIVE"), ("GOMP_SPINCOUNT", "None"), ("KMP_BLOCKTIME", "None")],
+)
+def test_what_the_user_set_stays(name: str, seen: str) -> None:
+    assert run(LOAD, **{name: "ACTIVE"}) == seen
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_fork_after_blas_has_started_can_multiply() -> None:
+    code = """
+        import os, sys
+        import backends.numpy_backend.backend
+        import numpy as np
+        a = np.ones((600, 600), np.float32)
+        a @ a
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if (a @ a)[0, 0] == 600 else 1)
+        print(os.waitpid(child, 0)[1])
+    """
+    assert run(code) == "0"
