@@ -163,8 +163,9 @@ class _Writer:
         for i, name in enumerate(self.names):
             lines += self._if_kept(self._source_name(i, name), f"n{i}.data = a{i}")
         lines += ["    n = new(VariableNode); n._creator = f; n.extra = None; n.spec = s"]
-        keeps_out = self.declared.kept("out", self.arity)
-        lines += ["    n.data = y; f.out = y" if keeps_out else "    n.data = None; f.out = None"]
+        mask = self.declared.kept("out", self.arity)
+        out = "None" if not mask else "y" if mask == self.all else f"y if want & {mask} else None"
+        lines += [f"    n.data = f.out = {out}"]
         lines += ["    n._variable = ref(v); v._node = n; f._outputs = None"]
         for name in self.declared.saved:
             mask = self.declared.kept(name, self.arity)

@@ -80,7 +80,12 @@ class Divide(Elementwise):
 class FloorDivide(Elementwise):
     """The greatest whole number not above x / y; it has no derivative worth the name."""
 
-    domain = Domain("(),()->()", x=anything(0, 9), y=anything(1, 3))
+    domain = Domain(
+        "(),()->()",
+        x=anything(0, 9),
+        y=anything(1, 3),
+        leave_out={"gradient": "integer-valued", "double_gradient": "integer-valued"},
+    )
 
     def compute(self, xp, x, y):
         return x // y
@@ -118,7 +123,12 @@ class Negative(Elementwise):
 class Sign(Elementwise):
     """-1, 0 or 1 by the sign of x; its derivative is 0 wherever it has one."""
 
-    domain = Domain("()->()", x=real(-3, 3), kinks=(0,))
+    domain = Domain(
+        "()->()",
+        x=real(-3, 3),
+        kinks=(0,),
+        leave_out={"gradient": "integer-valued", "double_gradient": "integer-valued"},
+    )
 
     def compute(self, xp, x):
         return xp.sign(x)

@@ -43,4 +43,4 @@ class ScatterAdd(FunctionNode):
 def _slicings(shape: tuple[int, ...]) -> list[Any]:
     if not shape or 0 in shape:
         return [...]
-    return [..., 0, slice(None, None, 2), (None, ...), (slice(1), ...)]
+    return [..., (0, ...), (slice(None, None, 2), ...), (None, ...), (slice(1), ...)]
