@@ -20,7 +20,7 @@ _HOMES = {
     "check_link": "core.testing.links",
     "check_op": "core.testing.ops",
     "check_optimizer": "core.testing.optimizers",
-    "mutants": "core.testing.mutants",
+    "mutants": "core.testing.mutation",
     "tolerance": "core.testing.tolerances",
 }
 

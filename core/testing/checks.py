@@ -277,7 +277,11 @@ def empty(trial: Trial) -> None:
 
 def mutation(trial: Trial) -> None:
     """Neither forward nor backward writes into an input, an output or a gradient it was given."""
-    dtype = trial.dtypes()[-1]
+    for dtype in {trial.dtypes()[0], trial.dtypes()[-1]}:  # 16-bit floats may be widened first
+        _check_mutation(trial, dtype)
+
+
+def _check_mutation(trial: Trial, dtype: str) -> None:
     arrays = trial.arrays(dtype)
     watched = [(f"input {n}", a) for n, a in zip(trial.case.names, arrays, strict=True)]
     before = [trial.host(a).copy() for a in arrays]
