@@ -266,6 +266,8 @@ def is_number(x: Any) -> bool:
     """Whether `x` is a Python number or a NumPy scalar."""
     if isinstance(x, (bool, int, float, complex)):
         return True
+    if isinstance(x, Variable):
+        return False
     return getattr(x, "shape", None) == () and hasattr(x, "item") and not is_array(x)
 
 
