@@ -45,6 +45,10 @@ class Case:
         settings = ", ".join(f"{name}={value!r}" for name, value in self.settings.items())
         return f"<{self.kind} case of {self.op.__name__}({settings}): {shapes}; seed {self.seed}>"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Hypothesis's way of asking: one line, the snippet beside it has the values."""
+        printer.text(repr(self))
+
 
 KINDS = ("plain", "edges", "empty")
 """Values inside the ranges; at their ends and on kinks; a dimension of size 0."""
