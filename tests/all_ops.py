@@ -1,0 +1,54 @@
+"""Every bundled op class, its reference, and how near it has to come."""
+
+import importlib
+import pkgutil
+from pathlib import Path
+
+import core.intrinsics
+import plugins.functions
+from core import FunctionNode
+
+
+def _classes(package):
+    for found in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        module = importlib.import_module(found.name)
+        for name, value in vars(module).items():
+            if isinstance(value, type) and issubclass(value, FunctionNode):
+                defined_here = value.__module__ == module.__name__
+                if defined_here and not name.startswith("_"):
+                    yield value
+
+
+def _references():
+    found = {}
+    for path in sorted((Path(__file__).parent / "references").glob("*.py")):
+        module = importlib.import_module(f"references.{path.stem}")
+        found.update(getattr(module, "REFERENCES", {}))
+    return found
+
+
+OPS = {
+    op.__name__: op for package in (core.intrinsics, plugins.functions) for op in _classes(package)
+}
+REFERENCES = _references()
+
+# Ops that only appear inside the gradients of others, with settings that no domain can draw (the
+# places of maxima, the size of an image): the gradient check of the op named here is the check of
+# their forward, and its double gradient that of their gradient.
+PROVEN_BY = {
+    "ConvolutionFilterGradient": "Convolution",
+    "Deconvolution": "Convolution",
+    "EmbedIDGradient": "EmbedIDFunction",
+    "AveragePoolingGradient": "AveragePooling2D",
+    "MaxPoolingGradient": "MaxPooling2D",
+    "MaxPoolingPick": "MaxPooling2D",
+    "ScatterAdd": "GetItem",
+}
+
+# Rows of core.testing.tolerances for ops that are less exact than their signature suggests.
+KINDS = {
+    "BatchNormalization": "solution",
+    "FixedBatchNormalization": "reduction",
+}
+
+CHECKED = {name: op for name, op in OPS.items() if name not in PROVEN_BY}

@@ -1,0 +1,51 @@
+"""References of layers that connect units by weights."""
+
+import math
+from itertools import product
+
+import numpy as np
+from references.tools import pair, windows
+
+
+def linear(x, W, b=None):
+    y = np.empty((len(x), len(W)))
+    for i, j in np.ndindex(*y.shape):
+        y[i, j] = math.fsum(p * q for p, q in zip(x[i], W[j], strict=True))
+    return y if b is None else y + b[None]
+
+
+def convolution(x, W, b=None, stride=1, pad=0, cover_all=False, dilate=1, groups=1):
+    n = x.ndim - 2
+    settings = (pair(value, n) for value in (stride, pad, dilate))
+    places = [
+        windows(s, k, st, p, cover_all, d)
+        for s, k, st, p, d in zip(x.shape[2:], W.shape[2:], *settings, strict=True)
+    ]
+    y = np.zeros((len(x), len(W), *map(len, places)))
+    per_group = len(W) // groups
+    for index in np.ndindex(*y.shape):
+        example, unit, *out = index
+        first = unit // per_group * W.shape[1]
+        terms = [] if b is None else [b[unit]]
+        for at in np.ndindex(*W.shape[1:]):
+            seen = [places[i][o][k] for i, (o, k) in enumerate(zip(out, at[1:], strict=True))]
+            if None not in seen:
+                terms.append(W[(unit, *at)] * x[(example, first + at[0], *seen)])
+        y[index] = math.fsum(terms)
+    return y
+
+
+def embed_id(x, W, ignore_label=None):
+    y = np.zeros((*x.shape, W.shape[1]))
+    for index, column in product(np.ndindex(*x.shape), range(W.shape[1])):
+        if x[index] != ignore_label:
+            y[(*index, column)] = W[x[index], column]
+    return y
+
+
+REFERENCES = {
+    "LinearFunction": linear,
+    "Linear": linear,
+    "Convolution": convolution,
+    "EmbedIDFunction": embed_id,
+}
