@@ -1,0 +1,80 @@
+"""What hooks that measure functions have in common: a reading before, one after, and a table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+from core import FunctionHook, FunctionNode
+
+
+class Measuring(FunctionHook):
+    """Take a reading before and after each forward and backward, and keep the differences.
+
+    `call_history` has a pair (label of the function, difference) for each. A function that another
+    one calls inside counts for both.
+    """
+
+    def __init__(self) -> None:
+        self.call_history: list[tuple[str, Any]] = []
+        self._running: list[tuple[FunctionNode, Any]] = []
+
+    def deleted(self, function: FunctionNode | None = None) -> None:
+        """Forget the functions that were interrupted by an exception."""
+        self._running.clear()
+
+    def forward_preprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
+        """Take a reading."""
+        self._running.append((function, self._read(in_data)))
+
+    def forward_postprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
+        """Take a reading, and keep the difference to the one before."""
+        after = self._read(in_data)
+        while self._running:  # what lies above was interrupted by an exception
+            begun, before = self._running.pop()
+            if begun is function:
+                self.call_history.append((function.label, self._difference(before, after)))
+                return
+
+    def backward_preprocess(
+        self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
+    ) -> None:
+        """Take a reading."""
+        self.forward_preprocess(function, (*in_data, *out_grad))
+
+    def backward_postprocess(
+        self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
+    ) -> None:
+        """Take a reading, and keep the difference to the one before."""
+        self.forward_postprocess(function, (*in_data, *out_grad))
+
+    def _read(self, arrays: tuple[Any, ...]) -> Any:
+        raise NotImplementedError
+
+    def _difference(self, before: Any, after: Any) -> Any:
+        return after - before
+
+
+def in_unit(value: float, units: Sequence[tuple[str, float]], unit: str = "auto") -> str:
+    """`value` in one of `units` (name, size; the largest first), or in the one that suits it.
+
+    >>> in_unit(0.0025, [("sec", 1.0), ("ms", 1e-3), ("us", 1e-6)])
+    '2.50ms'
+    """
+    sizes = dict(units)
+    if unit == "auto":
+        unit = next((name for name, size in units if value >= size), units[-1][0])
+    if unit not in sizes:
+        raise ValueError(f"print_report: expected a unit of auto, {', '.join(sizes)}; got {unit!r}")
+    return f"{value / sizes[unit]:.2f}{unit}"
+
+
+def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], file: TextIO | None) -> None:
+    """Print a table: names to the left, figures to the right."""
+    rows = [head, *rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    for name, *figures in rows:
+        cells = [name.ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(figures, widths[1:], strict=True)]
+        print("  ".join(cells), file=file or sys.stdout)
