@@ -1,0 +1,73 @@
+"""Initializers that draw nothing: one value everywhere, or a scaled identity."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from core.initializer import Constant, Initializer
+
+__all__ = ["Constant", "Identity", "NaN", "One", "Zero"]
+
+
+class Zero(Constant):
+    """Fills with 0.
+
+    >>> import core
+    >>> core.Parameter(core.initializers.Zero(), (2,)).array
+    array([0., 0.], dtype=float32)
+    """
+
+    def __init__(self, dtype: Any = None) -> None:
+        super().__init__(0.0, dtype)
+
+
+class One(Constant):
+    """Fills with 1.
+
+    >>> import core
+    >>> core.Parameter(core.initializers.One("float64"), (2,)).array
+    array([1., 1.])
+    """
+
+    def __init__(self, dtype: Any = None) -> None:
+        super().__init__(1.0, dtype)
+
+
+class NaN(Constant):
+    """Fills with NaN, so that a value which nobody has set shows in all that is computed from it.
+
+    >>> import core
+    >>> core.Parameter(core.initializers.NaN(), (2,)).array
+    array([nan, nan], dtype=float32)
+    """
+
+    def __init__(self, dtype: Any = None) -> None:
+        super().__init__(math.nan, dtype)
+
+
+class Identity(Initializer):
+    """Fills a square matrix with `scale` on its diagonal and 0 elsewhere.
+
+    Args:
+        scale: The diagonal's value.
+        dtype: The dtype that arrays made for it get.
+
+    >>> import core
+    >>> core.Parameter(core.initializers.Identity(2), (2, 2)).array
+    array([[2., 0.],
+           [0., 2.]], dtype=float32)
+    """
+
+    def __init__(self, scale: float = 1.0, dtype: Any = None) -> None:
+        super().__init__(dtype)
+        self.scale = scale
+
+    def __call__(self, array: Any) -> None:
+        """Fill a square matrix; any other shape is a ValueError."""
+        shape = tuple(array.shape)
+        if len(shape) != 2 or shape[0] != shape[1]:
+            raise ValueError(f"Identity: expected a square matrix to fill, got the shape {shape}.")
+        array[...] = 0
+        for i in range(shape[0]):
+            array[i, i] = self.scale
