@@ -1,0 +1,5 @@
+"""Hooks called around every function, from every installed plugin."""
+
+from core.registry import face
+
+__getattr__, __dir__, of = face(__name__, "function_hooks")

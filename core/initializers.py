@@ -1,0 +1,5 @@
+"""Initializers of parameters, from every installed plugin."""
+
+from core.registry import face
+
+__getattr__, __dir__, of = face(__name__, "initializers")

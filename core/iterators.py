@@ -1,0 +1,5 @@
+"""Iterators over datasets, from every installed plugin."""
+
+from core.registry import face
+
+__getattr__, __dir__, of = face(__name__, "iterators")

@@ -1,0 +1,5 @@
+"""Optimizers, from every installed plugin."""
+
+from core.registry import face
+
+__getattr__, __dir__, of = face(__name__, "optimizers")

@@ -1,0 +1,166 @@
+"""From entry points to plugins with claims, one at a time, so that a broken one stays alone.
+
+pluggy validates what a plugin implements; its own entry-point loader is not used because it stops
+at the first failing import and silently drops the second of two plugins of one name.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from core.errors import PluginError, nearest
+from core.registry.lazy import is_target
+from core.registry.records import (
+    KINDS,
+    OLDEST_PLUGIN_API,
+    PLUGIN_API,
+    Claim,
+    Plugin,
+    brief,
+)
+
+GROUP = "plugrad"
+HOOKS = {**{f"register_{kind}": kind for kind in KINDS}, "register_kernels": "kernels"}
+RESERVED = ("of",)
+
+
+class EntryPoint(Protocol):
+    """What is used of an entry point."""
+
+    @property
+    def name(self) -> str:
+        """The plugin's name."""
+
+    @property
+    def value(self) -> str:
+        """'package.module' or 'package.module:attribute'."""
+
+    @property
+    def dist(self) -> Any:
+        """The distribution that declares it, with `name` and `version`."""
+
+    def load(self) -> Any:
+        """Import what it names."""
+
+
+def installed() -> Iterable[EntryPoint]:
+    """The environment's entry points of the group `plugrad`."""
+    import importlib_metadata
+
+    return importlib_metadata.entry_points(group=GROUP)
+
+
+def find(entry_points: Iterable[EntryPoint]) -> list[tuple[Plugin, EntryPoint]]:
+    """A record for each entry point, in an order that installation does not change."""
+    found = []
+    for entry in entry_points:
+        distribution = getattr(entry.dist, "name", None) or "unknown"
+        version = getattr(entry.dist, "version", None) or "unknown"
+        found.append((Plugin(entry.name, entry.value, distribution, version), entry))
+    return sorted(found, key=lambda pair: (pair[0].key, pair[0].name))
+
+
+def load(plugin: Plugin, entry: EntryPoint, loaded: Mapping[int, Plugin]) -> Any:
+    """Import and validate one plugin, filling in its claims; returns the imported object.
+
+    An object among `loaded` (by identity) is named by two entry points, and counts once.
+    """
+    subject = entry.load()
+    if id(subject) in loaded:
+        return subject
+    _check_api(plugin, subject)
+    claims: list[Claim] = []
+    kernels = None
+    for hook, implementation in _implementations(subject, plugin):
+        if hook == "register_kernels":
+            kernels = _with_backend(implementation)
+        else:
+            given = implementation.function()
+            claims += [Claim(HOOKS[hook], *item, plugin) for item in checked(hook, given).items()]
+    plugin.claims, plugin.kernels = claims, kernels
+    return subject
+
+
+def checked(hook: str, given: Any) -> Mapping[str, Any]:
+    """What a hook returned, refused where it is not name -> object or lazy string."""
+    expected = "a mapping of names to objects or 'package.module:attribute' strings"
+    if not isinstance(given, Mapping):
+        raise PluginError(f"{hook}() returned {type(given).__name__}; expected {expected}.")
+    for name, value in given.items():
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+            raise PluginError(f"{hook}() gives the name {name!r}; expected a public identifier.")
+        if name in RESERVED:
+            raise PluginError(f"{hook}() gives the name {name!r}, which is reserved.")
+        if value is None or (isinstance(value, str) and not is_target(value)):
+            raise PluginError(f"{hook}() gives {value!r} for {name!r}; expected {expected}.")
+    return given
+
+
+def explain(plugin: Plugin, error: BaseException) -> str:
+    """Why a plugin failed, in one line, with the file that shadows ours where that is the cause."""
+    return f"{brief(error)}{_shadow(plugin, error)}"
+
+
+def _check_api(plugin: Plugin, subject: Any) -> None:
+    wanted = getattr(subject, "requires_plugin_api", OLDEST_PLUGIN_API)
+    if isinstance(wanted, bool) or not isinstance(wanted, int):
+        raise PluginError(f"requires_plugin_api is {wanted!r}; expected an integer.")
+    if wanted > PLUGIN_API:
+        raise PluginError(
+            f"written for plugin API {wanted}, and this plugrad speaks {PLUGIN_API}: "
+            f"upgrade plugrad, or install an older {plugin.distribution}."
+        )
+    if wanted < OLDEST_PLUGIN_API:
+        raise PluginError(
+            f"written for plugin API {wanted}, and this plugrad speaks {OLDEST_PLUGIN_API} to "
+            f"{PLUGIN_API}: install a newer {plugin.distribution}, or an older plugrad."
+        )
+
+
+def _implementations(subject: Any, plugin: Plugin) -> list[tuple[str, Any]]:
+    import pluggy
+
+    from core import hookspecs
+
+    # A manager for each plugin: what pluggy refuses half-way leaves nothing behind.
+    manager = pluggy.PluginManager("plugrad")
+    manager.add_hookspecs(hookspecs)
+    manager.register(subject, name=plugin.name)
+    found = []
+    for caller in manager.get_hookcallers(subject) or []:
+        if not caller.has_spec():
+            raise PluginError(f"unknown hook {caller.name!r}.{nearest(caller.name, HOOKS)}")
+        for implementation in caller.get_hookimpls():
+            if implementation.wrapper or implementation.hookwrapper:
+                raise PluginError(f"{caller.name} is a hook wrapper; only plain hooks are used.")
+            found.append((caller.name, implementation))
+    if not found:
+        raise PluginError(_nothing_implemented(subject))
+    return found
+
+
+def _nothing_implemented(subject: Any) -> str:
+    bare = [hook for hook in HOOKS if callable(getattr(subject, hook, None))]
+    if bare:
+        return f"{bare[0]}() is not decorated: write @core.hookimpl above it."
+    return "implements no hook; expected one such as register_functions, under @core.hookimpl."
+
+
+def _with_backend(implementation: Any) -> Any:
+    if "backend" in implementation.argnames:
+        return implementation.function
+    return lambda backend: implementation.function()
+
+
+def _shadow(plugin: Plugin, error: BaseException) -> str:
+    if not plugin.bundled or not isinstance(error, ImportError):
+        return ""
+    ours = Path(__file__).resolve().parents[2]
+    package = plugin.value.partition(".")[0]
+    file = getattr(sys.modules.get(package), "__file__", None)
+    if file is None or Path(file).resolve().is_relative_to(ours):
+        return ""
+    return f" ({file} shadows plugrad's own package {package!r} in {ours}: rename or move it)"

@@ -1,0 +1,61 @@
+"""What is said of plugins that are not there: when they fail, and when a name is missed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.registry.loader import explain
+from core.registry.records import Plugin, brief
+
+
+def failure(plugin: Plugin) -> str:
+    """What a failed plugin's warning says."""
+    cause = explain(plugin, plugin.cause) if plugin.cause else "unknown cause"
+    return (
+        f"Plugin {plugin.name!r} ({plugin.value}) of {plugin} is not used: {cause} {_cure(plugin)}"
+    )
+
+
+def _cure(plugin: Plugin) -> str:
+    if plugin.bundled:
+        return "Run `plugrad doctor`."
+    missing = plugin.cause.name if isinstance(plugin.cause, ModuleNotFoundError) else None
+    if missing and missing.partition(".")[0] == plugin.value.partition(":")[0].partition(".")[0]:
+        return (
+            f"Its own package is not there: install {plugin.distribution} again, or "
+            f"`python -m pip uninstall {plugin.distribution}`."
+        )
+    return (
+        f"Repair or upgrade {plugin.distribution}, or set "
+        f"PLUGRAD_DISABLE_PLUGINS={plugin.distribution}."
+    )
+
+
+def recall(plugins: Sequence[Plugin], complete: bool) -> tuple[str, BaseException | None]:
+    """End of a sentence about a miss: plugins that are not there and might have had the name."""
+    notes = []
+    failed = [plugin for plugin in plugins if plugin.state == "failed"]
+    if failed:
+        why = "; ".join(
+            f"{plugin.name!r} of {plugin}: {brief(plugin.cause)}"
+            for plugin in failed
+            if plugin.cause
+        )
+        notes.append(f"It may belong to a plugin that failed to load ({why}).")
+    disabled = dict.fromkeys(str(p) for p in plugins if p.state == "disabled")
+    if disabled:
+        notes.append(f"Disabled: {', '.join(disabled)}.")
+    if not complete:
+        notes.append("Plugins are being loaded; until then only bundled names can be used.")
+    elif not any(plugin.bundled for plugin in plugins):
+        notes.append(_not_installed())
+    return "".join(f" {note}" for note in notes), failed[0].cause if failed else None
+
+
+def _not_installed() -> str:
+    root = Path(__file__).resolve().parents[2]
+    return (
+        "plugrad itself is not installed in this Python, so that none of its plugins are found: "
+        f'run `python -m pip install -e "{root}"`.'
+    )

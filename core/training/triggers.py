@@ -1,0 +1,5 @@
+"""Triggers of the trainer, from every installed plugin."""
+
+from core.registry import face
+
+__getattr__, __dir__, of = face(__name__, "triggers")

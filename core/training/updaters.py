@@ -1,0 +1,5 @@
+"""Updaters of the trainer, from every installed plugin."""
+
+from core.registry import face
+
+__getattr__, __dir__, of = face(__name__, "updaters")
