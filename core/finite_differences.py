@@ -100,20 +100,25 @@ class _Line:
 def refuse_kinks(
     at: Callable[[float], float], eps: float, atol: float, rtol: float, where: str
 ) -> None:
-    """Raise where the second difference does not shrink as a smooth function's does.
+    """Raise where differences do not change with the shift as those of a smooth function do.
 
-    Divided by the shift, it halves with the shift for a smooth function, stays for a kink between
-    the points, and grows for a jump.
+    The bend, the second difference over the shift, halves with the shift for a smooth function and
+    stays for a kink between the points; the slope to both sides stays, but grows over a jump.
     """
 
     def bend(h: float) -> float:
         return (at(h) - 2 * at(0.0) + at(-h)) / h
 
+    def slope(h: float) -> float:
+        return (at(h) - at(-h)) / (2 * h)
+
     steepest = max(abs(at(eps) - at(0.0)), abs(at(-eps) - at(0.0))) / eps
-    if abs(bend(eps / 2) - bend(eps) / 2) > atol + rtol * steepest:
+    suspect = max(abs(bend(eps / 2) - bend(eps) / 2), abs(slope(eps / 2) - slope(eps)))
+    if suspect > atol + rtol * steepest:
         raise NondifferentiableError(
-            f"the function seems to have no derivative at {where}: over a shift of {eps:g} its "
-            f"slope changes by {bend(eps):.3g}, over half of it by {bend(eps / 2):.3g}. "
+            f"the function seems to have no derivative at {where}: its slope over a shift of "
+            f"{eps:g} is {slope(eps):.3g}, over half of it {slope(eps / 2):.3g}, with bends of "
+            f"{bend(eps):.3g} and {bend(eps / 2):.3g}. "
             "Check at inputs away from kinks and jumps."
         )
 
