@@ -1,0 +1,317 @@
+"""Pictures of computational graphs, as text for Graphviz and for Mermaid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from core.errors import nearest
+from core.function_node import FunctionNode
+from core.variable import Variable
+from core.variable_node import VariableNode
+
+Node: TypeAlias = VariableNode | FunctionNode
+Edge: TypeAlias = tuple[Node, Node]
+Style: TypeAlias = Mapping[str, Any] | str
+
+# What a node is in the graph -> how it looks. Leaves that learn, and results, stand out.
+_DOT_STYLES: dict[str, dict[str, str]] = {
+    "function": {
+        "shape": "box",
+        "style": "rounded,filled",
+        "fillcolor": "#DCE7F9",
+        "color": "#5B84C4",
+        "fontcolor": "#1B365D",
+    },
+    "between": {
+        "shape": "plaintext",
+        "height": "0.2",
+        "margin": "0.06,0.02",
+        "fontsize": "9",
+        "fontcolor": "#5F6B7A",
+    },
+    "leaf": {
+        "shape": "box",
+        "style": "rounded,filled",
+        "fillcolor": "#FDEFD3",
+        "color": "#CF9A3C",
+        "fontcolor": "#5C4310",
+    },
+    "constant": {
+        "shape": "box",
+        "style": "rounded,filled,dashed",
+        "fillcolor": "#F3F4F6",
+        "color": "#9AA3AF",
+        "fontcolor": "#4B5563",
+    },
+    "result": {
+        "shape": "box",
+        "style": "rounded,filled",
+        "fillcolor": "#DAF0DF",
+        "color": "#4F9E63",
+        "fontcolor": "#1C4A2A",
+    },
+}
+_DOT_HEAD = [
+    'graph [nodesep="0.3" ranksep="0.28" pad="0.2"];',
+    'node [fontname="Helvetica,Arial,sans-serif" fontsize="11" margin="0.14,0.07" height="0.3"];',
+    'edge [color="#8793A3" arrowsize="0.6" penwidth="0.9"];',
+]
+_MERMAID_SHAPES = {"function": "[{}]", "between": "({})"}
+_MERMAID_OTHERS = "([{}])"
+_DIRECTIONS = ("TB", "BT", "LR", "RL")
+_FORMATS = ("dot", "mermaid")
+
+
+class DotNode:
+    """One node of a graph in the DOT language.
+
+    Args:
+        node: A variable node or a function node.
+        attribute: Attributes of its look, beside its label; a shape is added where none is given.
+        show_name: Whether the label of a variable begins with its name.
+
+    >>> import core, numpy as np
+    >>> x = core.Variable(np.zeros((2, 3), "f"), name="x")
+    >>> DotNode(x.node).label
+    'x: (2, 3), float32'
+    """
+
+    def __init__(
+        self, node: Node, attribute: Mapping[str, Any] | None = None, show_name: bool = True
+    ) -> None:
+        self.node = node
+        self.show_name = show_name
+        self.id = f"n{id(node)}"
+        shape = "oval" if isinstance(node, VariableNode) else "box"
+        self.attribute: dict[str, Any] = {"shape": shape, **(attribute or {})}
+
+    @property
+    def label(self) -> str:
+        """Shape and dtype of a variable, after its name; the label of a function."""
+        node = self.node
+        if self.show_name and isinstance(node, VariableNode) and node.name is not None:
+            return f"{node.name}: {node.label}"
+        return node.label
+
+    def __str__(self) -> str:
+        attributes = {"label": self.label, **self.attribute}
+        record = "record" in str(attributes["shape"])
+        pairs = [f'{key}="{_dot_text(value, record)}"' for key, value in attributes.items()]
+        return f"{self.id} [{' '.join(pairs)}];"
+
+
+class ComputationalGraph:
+    """Variables and functions with the edges between them, ready to be written down.
+
+    `build_computational_graph` makes one. `nodes` and `edges` are lists; an edge is a pair of
+    nodes in the direction of the forward computation.
+    """
+
+    def __init__(
+        self,
+        nodes: Iterable[Node],
+        edges: Iterable[Edge],
+        variable_style: Style = "default",
+        function_style: Style = "default",
+        rankdir: str = "TB",
+        remove_variable: bool = False,
+        show_name: bool = True,
+    ) -> None:
+        if rankdir not in _DIRECTIONS:
+            raise ValueError(
+                f"ComputationalGraph: expected a rankdir of {', '.join(_DIRECTIONS)}, "
+                f"got {rankdir!r}."
+            )
+        self.nodes = list(nodes)
+        self.edges = list(edges)
+        self.variable_style = _checked_style("variable_style", variable_style)
+        self.function_style = _checked_style("function_style", function_style)
+        self.rankdir = rankdir
+        self.remove_variable = remove_variable
+        self.show_name = show_name
+
+    def dump(self, format: str = "dot") -> str:
+        """The graph as text: `dot` for Graphviz, `mermaid` for Markdown pages and notebooks.
+
+        >>> import core, numpy as np
+        >>> x = core.Variable(np.zeros(3, "f"), name="x")
+        >>> graph = build_computational_graph(x * x)
+        >>> print(graph.dump("mermaid").split("classDef")[0].rstrip())
+        flowchart TB
+          n0(["(3), float32"]):::result
+          n1["Multiply"]:::function
+          n2(["x: (3), float32"]):::leaf
+          n1 --> n0
+          n2 --> n1
+          n2 --> n1
+        """
+        if format not in _FORMATS:
+            raise ValueError(
+                f"ComputationalGraph.dump: expected a format of {', '.join(_FORMATS)}, "
+                f"got {format!r}." + nearest(str(format), _FORMATS)
+            )
+        nodes, edges = self.nodes, self.edges
+        if self.remove_variable:
+            nodes, edges = _functions_alone(nodes, edges)
+        ids = {node: f"n{i}" for i, node in enumerate(nodes)}
+        roles = _roles(nodes, edges)
+        arrows = [(ids[tail], ids[head]) for tail, head in edges]
+        write = self._dot if format == "dot" else self._mermaid
+        return write(ids, roles, arrows)
+
+    def _dot(
+        self, ids: dict[Node, str], roles: dict[Node, str], arrows: Sequence[tuple[str, str]]
+    ) -> str:
+        lines = [f'rankdir="{self.rankdir}";', *_DOT_HEAD]
+        for node, name in ids.items():
+            written = DotNode(node, self._style(node, roles[node]), self.show_name)
+            written.id = name
+            lines.append(str(written))
+        lines += [f"{tail} -> {head};" for tail, head in arrows]
+        return "digraph graphname {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
+
+    def _style(self, node: Node, role: str) -> Mapping[str, Any]:
+        chosen = self.variable_style if isinstance(node, VariableNode) else self.function_style
+        return chosen if isinstance(chosen, Mapping) else _DOT_STYLES[role]
+
+    def _mermaid(
+        self, ids: dict[Node, str], roles: dict[Node, str], arrows: Sequence[tuple[str, str]]
+    ) -> str:
+        lines = [f"flowchart {self.rankdir}"]
+        for node, name in ids.items():
+            label = f'"{_mermaid_text(DotNode(node, None, self.show_name).label)}"'
+            shape = _MERMAID_SHAPES.get(roles[node], _MERMAID_OTHERS).format(label)
+            lines.append(f"  {name}{shape}:::{roles[node]}")
+        lines += [f"  {tail} --> {head}" for tail, head in arrows]
+        lines += [f"  classDef {role} {_css(role)}" for role in _DOT_STYLES]
+        return "\n".join(lines) + "\n"
+
+
+def build_computational_graph(
+    outputs: Any,
+    remove_split: bool = True,
+    variable_style: Style = "default",
+    function_style: Style = "default",
+    rankdir: str = "TB",
+    remove_variable: bool = False,
+    show_name: bool = True,
+) -> ComputationalGraph:
+    """The graph that computed `outputs`, back to its leaves.
+
+    Args:
+        outputs: Variables or variable nodes, or a single one.
+        remove_split: Kept for old scripts; there are no split nodes, so False is refused.
+        variable_style: DOT attributes of variables, or `default`.
+        function_style: DOT attributes of functions, or `default`.
+        rankdir: The direction of the forward computation: TB, BT, LR or RL.
+        remove_variable: Show functions alone.
+        show_name: Show the names of variables.
+
+    Returns:
+        A `ComputationalGraph`; its `dump()` gives the text.
+
+    >>> import core, numpy as np
+    >>> x = core.Variable(np.zeros(3, "f"), name="x")
+    >>> graph = build_computational_graph(-x, remove_variable=True)
+    >>> print(*graph.dump("mermaid").splitlines()[:2], sep="\n")
+    flowchart TB
+      n0["Negative"]:::function
+    """
+    if not remove_split:
+        raise ValueError(
+            "build_computational_graph: expected remove_split=True. Graphs have no split nodes "
+            "any more, so there is nothing to keep; leave the argument out."
+        )
+    if isinstance(outputs, (Variable, VariableNode)):
+        outputs = [outputs]
+    nodes, edges = _walk([_node_of(output) for output in outputs])
+    return ComputationalGraph(
+        nodes, edges, variable_style, function_style, rankdir, remove_variable, show_name
+    )
+
+
+def _node_of(output: Any) -> VariableNode:
+    if not isinstance(output, (Variable, VariableNode)):
+        raise TypeError(
+            "build_computational_graph: expected Variables or their nodes, got "
+            f"{type(output).__name__}."
+        )
+    return output.node if isinstance(output, Variable) else output
+
+
+def _walk(outputs: Iterable[VariableNode]) -> tuple[list[Node], list[Edge]]:
+    """All that leads to the outputs; a list of what is pending, since graphs are deep."""
+    seen: dict[Node, None] = dict.fromkeys(outputs)
+    edges: list[Edge] = []
+    pending = list(seen)
+    while pending:
+        node = pending.pop()
+        before: Iterable[Any] = [node.creator_node] if isinstance(node, VariableNode) else ()
+        if isinstance(node, FunctionNode):
+            before = node.inputs or ()
+        for other in before:
+            if other is None:
+                continue
+            edges.append((other, node))
+            if other not in seen:
+                seen[other] = None
+                pending.append(other)
+    return list(seen), edges
+
+
+def _functions_alone(nodes: Iterable[Node], edges: Iterable[Edge]) -> tuple[list[Node], list[Edge]]:
+    """Functions, each joined to those that take its outputs."""
+    edges = list(edges)
+    makers = {head: tail for tail, head in edges if isinstance(head, VariableNode)}
+    joined = [
+        (makers[tail], head)
+        for tail, head in edges
+        if isinstance(tail, VariableNode) and tail in makers
+    ]
+    return [node for node in nodes if isinstance(node, FunctionNode)], joined
+
+
+def _roles(nodes: Iterable[Node], edges: Iterable[Edge]) -> dict[Node, str]:
+    edges = list(edges)
+    made = {head for _, head in edges}
+    used = {tail for tail, _ in edges}
+    return {node: _role(node, node in made, node in used) for node in nodes}
+
+
+def _role(node: Node, made: bool, used: bool) -> str:
+    if isinstance(node, FunctionNode):
+        return "function"
+    if made:
+        return "between" if used else "result"
+    return "leaf" if node.requires_grad else "constant"
+
+
+def _checked_style(name: str, style: Style) -> Style:
+    if isinstance(style, Mapping) or style == "default":
+        return style
+    raise ValueError(
+        f"ComputationalGraph: expected {name} to be a dict of DOT attributes or 'default', "
+        f"got {style!r}."
+    )
+
+
+def _dot_text(value: Any, record: bool) -> str:
+    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    text = text.replace("\r", "").replace("\n", "\\n")
+    if record:  # these marks have a meaning in labels of this shape
+        text = "".join("\\" + mark if mark in "{}|<>" else mark for mark in text)
+    return text
+
+
+def _mermaid_text(text: str) -> str:
+    for mark in '#&"<>`':  # the first one starts the replacements of the others
+        text = text.replace(mark, f"#{ord(mark)};")
+    return text.replace("\r", "").replace("\n", "<br/>")
+
+
+def _css(role: str) -> str:
+    style = _DOT_STYLES[role]
+    css = f"fill:{style.get('fillcolor', 'none')},stroke:{style.get('color', 'none')}"
+    css += f",color:{style['fontcolor']}"
+    return css + (",stroke-dasharray:4" if "dashed" in style.get("style", "") else "")
