@@ -102,11 +102,15 @@ class Backend(ABC):
         """Op name -> `kernel(f, g, want)` giving a tuple, one gradient or None per input."""
         return KernelTable(self, self._registered("gradient"))
 
+    @cached_property
+    def update_kernels(self) -> KernelTable:
+        """Update rule name -> a faster step of an optimizer."""
+        return KernelTable(self, self._registered("update"))
+
     def _registered(self, kind: str) -> dict[str, Kernel]:
         from core import registry
 
-        found: dict[str, Kernel] = registry.kernels(self.name).get(kind, {})
-        return found
+        return registry.kernels(self.name)[kind]
 
     # -- data types ----------------------------------------------------------------------------
 
@@ -160,8 +164,11 @@ class Backend(ABC):
 
     def default_device(self) -> Device:
         """Where new arrays go: the `using_device` in force if it is of this backend."""
+        return self._chosen_device() or self.devices()[0]
+
+    def _chosen_device(self) -> Device | None:
         chosen = default_device()
-        return chosen if chosen is not None and chosen.backend is self else self.devices()[0]
+        return chosen if chosen is not None and chosen.backend is self else None
 
     def as_device(self, device: Any = None) -> Device:
         """A `Device` of this backend from a `Device`, an id, or None for the default one."""

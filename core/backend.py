@@ -21,7 +21,7 @@ from typing import Any
 from core import random_streams
 from core.array_backend import Array, Backend, Kernel, KernelTable, on_kernels_changed
 from core.device import Device, default_device, share_default
-from core.errors import BackendError, BackendUnavailable, CheckpointError, nearest
+from core.errors import BackendError, BackendUnavailable, CheckpointError, CoreError, nearest
 from core.random_streams import HostRandom, Random, seed
 
 __all__ = [
@@ -74,14 +74,27 @@ BACKENDS = _ByType()
 
 
 def _backend_of_type(kind: type) -> Backend | None:
-    for backend in _registered.values():
-        if issubclass(kind, backend.array_type):
-            return backend
-    for name in _catalogue().names():
-        if name not in _registered and _class(name).library in sys.modules:
-            backend = _make(name)
-            if issubclass(kind, backend.array_type):
-                return backend
+    """The backend whose arrays have just this type, else the one whose type it derives from."""
+    found = [b for b in _candidates() if issubclass(kind, b.array_type)]
+    return min(found, key=lambda b: kind.__mro__.index(b.array_type), default=None)
+
+
+def _candidates() -> list[Backend]:
+    """Backends whose arrays can exist: those registered, and those whose library is imported."""
+    imported = [
+        name
+        for name in _catalogue().names()
+        if name not in _registered and _broken(name) is None and _class(name).library in sys.modules
+    ]
+    return [*_registered.values(), *map(_make, imported)]
+
+
+def _broken(name: str) -> str | None:
+    """Why the class of a backend cannot be had: its plugin fails, or two claim the name."""
+    try:
+        _class(name)
+    except CoreError as error:
+        return str(error)
     return None
 
 
@@ -133,7 +146,9 @@ def available() -> dict[str, str | None]:
 
 
 def _reason(name: str) -> str | None:
-    return (_registered.get(name) or _class(name)).unavailable()
+    if name in _registered:
+        return _registered[name].unavailable()
+    return _broken(name) or _class(name).unavailable()
 
 
 def get(name: str) -> Backend:

@@ -93,6 +93,14 @@ class Geometry:
             for p, r, s in zip(self.pad, self.reach(), self.size, strict=True)
         ]
 
+    def strided(self, padded: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Shape and strides of the windows as a view of an array (n, c, *padded)."""
+        steps = padded.strides[2:]
+        inside = [step * d for step, d in zip(steps, self.dilate, strict=True)]
+        along = [step * s for step, s in zip(steps, self.stride, strict=True)]
+        shape = (*padded.shape[:2], *self.ksize, *self.out)
+        return shape, (*padded.strides[:2], *inside, *along)
+
     def offsets(self) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
         """Each place inside the window, with the slices of the padded axes that it runs over."""
         for place in product(*map(range, self.ksize)):

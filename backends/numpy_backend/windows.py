@@ -24,12 +24,5 @@ def windows(
     """All windows of `x` (n, c, *spatial): a read-only view (n, c, *ksize, *out) of `x` padded."""
     g = Geometry(x.shape[2:], ksize, stride, pad_width, dilate, cover_all).checked()
     padded = pad(np, x, [(0, 0), (0, 0), *g.widths()], pad_value)
-    steps = padded.strides[2:]
-    inside = [step * d for step, d in zip(steps, g.dilate, strict=True)]
-    along = [step * s for step, s in zip(steps, g.stride, strict=True)]
-    return as_strided(
-        padded,
-        shape=(*x.shape[:2], *g.ksize, *g.out),
-        strides=(*padded.strides[:2], *inside, *along),
-        writeable=False,
-    )
+    shape, strides = g.strided(padded)
+    return as_strided(padded, shape=shape, strides=strides, writeable=False)

@@ -1,4 +1,4 @@
-"""The thread policy: set before OpenMP loads, never over the user's own choice, safe to fork after."""
+"""The thread policy: set before OpenMP loads, never over the user's choice, safe to fork after."""
 
 from __future__ import annotations
 

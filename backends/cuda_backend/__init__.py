@@ -1,0 +1,11 @@
+"""The CUDA backend: arrays on NVIDIA GPUs, by CuPy. Importing this does not import CuPy."""
+
+from core import hookimpl
+
+requires_plugin_api = 1
+
+
+@hookimpl
+def register_backends() -> dict[str, str]:
+    """The backend `cuda`."""
+    return {"cuda": "backends.cuda_backend.backend:CudaBackend"}

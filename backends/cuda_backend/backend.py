@@ -1,0 +1,157 @@
+"""CuPy's arrays as a backend. CuPy is imported when the backend is made, never with this module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
+from typing import Any
+
+from backends.cuda_backend.namespace import Namespace
+from backends.cuda_backend.presence import missing
+from core.backend import Array, Backend, BackendError, Device, HostRandom
+from core.standard import Geometry, Sizes
+
+
+class CudaBackend(Backend):
+    """Arrays on NVIDIA GPUs, one device each; random numbers are drawn on the host and copied."""
+
+    name = "cuda"
+    library = "cupy"
+
+    def __init__(self) -> None:
+        self.cupy = import_module("cupy")
+        self.array_type = self.cupy.ndarray
+        self.xp = Namespace(self.cupy, self._on, self._all_devices)
+        self.random = HostRandom(self)
+
+    @classmethod
+    def unavailable(cls) -> str | None:
+        """Why CUDA cannot be used here, with the cure; None where it can."""
+        return missing()
+
+    # -- devices -------------------------------------------------------------------------------
+
+    def _on(self, device: Any) -> AbstractContextManager[Any]:
+        """The context in which CuPy works on a device, given as ours, CuPy's or a number."""
+        found: AbstractContextManager[Any] = self.cupy.cuda.Device(getattr(device, "id", device))
+        return found
+
+    def _all_devices(self) -> list[Any]:
+        cuda = self.cupy.cuda
+        return [cuda.Device(i) for i in range(cuda.runtime.getDeviceCount())]
+
+    def device_of(self, array: Array) -> Device:
+        """The GPU an array lives on."""
+        return Device(self, int(array.device.id))
+
+    def spec_device(self, array: Array) -> int:
+        """The number of the GPU."""
+        return int(array.device.id)
+
+    def default_device(self) -> Device:
+        """The `using_device` in force if it is a GPU, else the one that CuPy takes as current."""
+        chosen = self._chosen_device()
+        return chosen if chosen is not None else Device(self, int(self.cupy.cuda.Device().id))
+
+    def native_device(self, device: Any = None) -> Any:
+        """CuPy's object for a device."""
+        return self.cupy.cuda.Device(self.as_device(device).id)
+
+    def to_device(self, array: Array, device: Any = None) -> Array:
+        """The array on another GPU; itself where it is there already."""
+        target = self.as_device(device)
+        if self.device_of(array) == target:
+            return array
+        with self._on(target):
+            return self.cupy.array(array)
+
+    def entered(self, device: Device) -> AbstractContextManager[Any]:
+        """A context in which CuPy itself works on the device."""
+        return self._on(device)
+
+    def synchronize(self, device: Any = None) -> None:
+        """Wait until the device has done all that was asked of it."""
+        self.native_device(device).synchronize()
+
+    @contextmanager
+    def stream(self, device: Any = None) -> Iterator[Any]:
+        """A stream of its own for what runs inside; the caller synchronizes before using it."""
+        with self._on(self.as_device(device)), self.cupy.cuda.Stream(non_blocking=True) as stream:
+            yield stream
+
+    def memory_stats(self) -> dict[str, int]:
+        """Bytes in arrays and bytes held by CuPy's memory pool of the current device."""
+        pool = self.cupy.get_default_memory_pool()
+        return {"used": pool.used_bytes(), "held": pool.total_bytes()}
+
+    # -- copies --------------------------------------------------------------------------------
+
+    def asarray(self, obj: Any, dtype: Any = None, device: Any = None) -> Array:
+        """A CuPy array from a host array, a sequence, a number or an array on any GPU."""
+        dtype = None if dtype is None else self.dtype(dtype)
+        if isinstance(obj, self.array_type):
+            obj = obj if device is None else self.to_device(obj, device)
+            return obj if dtype in (None, obj.dtype) else obj.astype(dtype)
+        with self._on(self.as_device(device)):
+            return self.cupy.asarray(obj, dtype=dtype)
+
+    def to_host(self, array: Array) -> Any:
+        """A copy in a `numpy.ndarray`."""
+        return self.cupy.asnumpy(array)
+
+    def copy(self, array: Array) -> Array:
+        """A new array on the same GPU."""
+        with self._on(array.device):
+            return array.copy()
+
+    # -- data types ----------------------------------------------------------------------------
+
+    def dtype(self, name: Any) -> Any:
+        """The dtype object, which is NumPy's, of a name."""
+        try:
+            return self.cupy.dtype(name)
+        except TypeError:
+            raise BackendError(f"dtype: CuPy has no dtype {name!r}.") from None
+
+    def dtype_name(self, dtype: Any) -> str:
+        """The plain name of a dtype, `'float32'`."""
+        return str(self.cupy.dtype(dtype).name)
+
+    def kind(self, dtype: Any) -> str:
+        """One letter, as NumPy's."""
+        return str(self.cupy.dtype(dtype).kind)
+
+    def dtypes(self) -> tuple[str, ...]:
+        """The standard's dtypes, and float16."""
+        return ("float16", *super().dtypes())
+
+    # -- what the standard lacks ---------------------------------------------------------------
+
+    def scatter_add(self, a: Array, index: Any, values: Any) -> None:
+        """`a[index] += values` in place, by atomic additions: their order is not fixed."""
+        with self._on(a.device):
+            self.cupy.add.at(a, index, values)
+
+    def windows(
+        self,
+        x: Array,
+        ksize: Sizes,
+        stride: Sizes = 1,
+        pad: Sizes = 0,
+        dilate: Sizes = 1,
+        cover_all: bool = False,
+        pad_value: float = 0.0,
+    ) -> Array:
+        """All windows of `x` (n, c, *spatial) as a view (n, c, *ksize, *out), only to be read."""
+        g = Geometry(x.shape[2:], ksize, stride, pad, dilate, cover_all).checked()
+        padded = self.pad(x, [(0, 0), (0, 0), *g.widths()], pad_value)
+        return self.cupy.lib.stride_tricks.as_strided(padded, *g.strided(padded))
+
+    def einsum(self, subscripts: str, *operands: Array) -> Array:
+        """`cupy.einsum`."""
+        return self.cupy.einsum(subscripts, *operands)
+
+    def erf(self, x: Array) -> Array:
+        """The error function by CuPy's own kernel."""
+        return import_module("cupyx.scipy.special").erf(x)
