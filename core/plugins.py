@@ -26,7 +26,6 @@ def prefer(kind: str, name: str, distribution: str) -> None:
     Raises PluginError where the distribution provides no such name, UnknownName for a kind that
     does not exist.
 
-    >>> prefer("functions", "relu", "plugrad")
     >>> prefer("function", "relu", "plugrad")
     Traceback (most recent call last):
     core.errors.UnknownName: No kind of plugin is called 'function'. Did you mean 'functions'?

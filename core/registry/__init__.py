@@ -15,6 +15,7 @@ from core.registry.kernels import merge
 from core.registry.lazy import lazily as lazily
 from core.registry.records import KINDS as KINDS
 from core.registry.records import PLUGIN_API as PLUGIN_API
+from core.registry.records import BrokenName as BrokenName
 from core.registry.records import Plugin as Plugin
 from core.registry.records import PluginWarning as PluginWarning
 

@@ -1,0 +1,120 @@
+"""`plugrad stubs`: the faces written out for editors and type checkers, which run no plugins.
+
+The bundled stubs stand beside the faces and know plugrad's own names. With `--output`, stubs for
+everything that this environment has are written to a folder of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from core import registry
+from core.commands.report import Report
+from core.registry.records import FACES, Claim
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("core/__init__.py", "core/training/__init__.py")
+
+
+def stubs(output: str | None, check: bool) -> Report:
+    """Write the stubs, or with `check` say which are not as they would be written."""
+    files = everything() if output else bundled()
+    root = Path(output) if output else ROOT
+    stale = [name for name, text in files.items() if _read(root / name) != text]
+    if check:
+        command = "plugrad stubs" + (f" --output {output}" if output else "")
+        text = f"Stale: {', '.join(stale)}. Run `{command}`." if stale else "All stubs are fresh."
+        return Report({"stale": stale, "fresh": not stale}, text, int(bool(stale)))
+    for name in stale:
+        _write(root / name, files[name])
+    written = ", ".join(stale) or "nothing, all are fresh"
+    return Report({"written": stale, "root": str(root)}, f"Written under {root}: {written}.")
+
+
+def bundled() -> dict[str, str]:
+    """File -> text of the stubs for plugrad's own names, whatever else is installed."""
+    claims = registry.current.snapshot().claims
+    return {
+        _file(face): _stub(
+            face,
+            [claim for each in claims[kind].values() for claim in each if claim.plugin.bundled],
+        )
+        for kind, face in FACES.items()
+    }
+
+
+def everything() -> dict[str, str]:
+    """File -> text of the stubs for all that is installed here.
+
+    The packages around the faces come along: a checker that finds `core` in this folder looks
+    there for what `core` itself exports.
+    """
+    files = {name.replace(".py", ".pyi"): (ROOT / name).read_text() for name in PACKAGES}
+    for kind, face in FACES.items():
+        catalogue = registry.catalogue(kind)
+        held = [catalogue.claim(name) for name in catalogue.names()]
+        files[_file(face)] = _stub(face, held, catalogue.conflicts())
+    return files
+
+
+def _file(face: str) -> str:
+    return face.replace(".", "/") + ".pyi"
+
+
+def _stub(face: str, claims: Iterable[Claim], conflicts: Iterable[str] = ()) -> str:
+    lines = [f'"""What `{face}` offers; written by `plugrad stubs`, not by hand."""', ""]
+    sources = [_source(claim) for claim in claims]
+    imports = {line for line in sources if line.startswith("from ")}
+    opaque = sorted(set(sources) - imports)
+    if opaque:
+        lines += ["from typing import Any", ""]
+    lines += sorted({"from core.registry import Offer", *imports}, key=_isort)
+    lines += [f"# {name}: claimed by several distributions; prefer one." for name in conflicts]
+    lines += ["", *opaque, "def of(distribution: str) -> Offer: ..."]
+    return "\n".join(lines) + "\n"
+
+
+def _isort(line: str) -> tuple[str, int, str, str]:
+    _, module, _, name, *_ = line.split()
+    # Within a module: constants, then classes, then the rest, as import sorters have it.
+    rank = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    return module, rank, name, line
+
+
+def _source(claim: Claim) -> str:
+    module, attribute = _where(claim)
+    if not attribute.isidentifier():
+        return f"{claim.name}: Any"
+    line = f"from {module} import {attribute} as {claim.name}"
+    return line if len(line) <= 100 else _wrapped(module, attribute, claim.name)
+
+
+def _wrapped(module: str, attribute: str, name: str) -> str:
+    return f"from {module} import (\n    {attribute} as {name},\n)"
+
+
+def _where(claim: Claim) -> tuple[str, str]:
+    if claim.target is not None:
+        module, _, attribute = claim.target.partition(":")
+        return module, attribute
+    value = claim.resolve()
+    module, attribute = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
+    importable = getattr(sys.modules.get(module or ""), attribute or "", None) is value
+    return (module, attribute) if importable else ("", "")
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return None
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".new")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)
