@@ -1,0 +1,135 @@
+"""From a list of examples to arrays, on the device where they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from core import backend as backends
+
+
+def to_device(device: Any, x: Any) -> Any:
+    """The array `x` on `device`: a name (`'cuda:1'`), a Device, a GPU's number, -1 for the host.
+
+    None leaves the array where it is.
+
+    >>> import numpy as np
+    >>> to_device(-1, np.zeros(2))
+    array([0., 0.])
+    """
+    return x if device is None else backends.to_backend(x, backends.get_device(device))
+
+
+def concat_examples(batch: Sequence[Any], device: Any = None, padding: Any = None) -> Any:
+    """Join a list of examples into arrays with a new first axis.
+
+    Examples that are tuples give a tuple of arrays, dicts a dict, anything else one array.
+    Numbers become host arrays. Where shapes differ, `padding` (a number, or one for each element
+    of the tuple or dict) fills what the smaller arrays lack. `device` is what `to_device` takes.
+    Raises ValueError for an empty batch, for examples that do not match and for shapes that differ
+    without a padding.
+
+    >>> import numpy as np
+    >>> concat_examples([(np.array([1.0, 2.0]), 0), (np.array([3.0]), 1)], padding=(-1, None))
+    (array([[ 1.,  2.],
+           [ 3., -1.]]), array([0, 1]))
+    """
+    if len(batch) == 0:
+        raise ValueError("concat_examples: expected at least one example, got an empty batch.")
+    first = batch[0]
+    if isinstance(first, tuple):
+        _check_alike(batch, tuple, set(range(len(first))), lambda e: set(range(len(e))))
+        return tuple(
+            _join([e[i] for e in batch], device, _pick(padding, i, tuple), f"element {i}")
+            for i in range(len(first))
+        )
+    if isinstance(first, dict):
+        _check_alike(batch, dict, set(first), set)
+        return {
+            key: _join([e[key] for e in batch], device, _pick(padding, key, dict), f"{key!r}")
+            for key in first
+        }
+    return _join(batch, device, padding, "the examples")
+
+
+def _check_alike(
+    batch: Sequence[Any], kind: type, parts: set[Any], parts_of: Callable[[Any], set[Any]]
+) -> None:
+    for i, example in enumerate(batch):
+        if not isinstance(example, kind) or parts_of(example) != parts:
+            raise ValueError(
+                f"concat_examples: expected every example to be a {kind.__name__} like the first "
+                f"one, with {sorted(parts, key=str)}; example {i} of the batch is {example!r:.200}."
+            )
+
+
+def _pick(padding: Any, key: Any, kind: type[tuple[Any, ...]] | type[dict[Any, Any]]) -> Any:
+    return padding[key] if isinstance(padding, kind) else padding
+
+
+def _join(values: Sequence[Any], device: Any, padding: Any, what: str) -> Any:
+    if padding is not None:
+        return to_device(device, _stack_padded([_as_array(v) for v in values], padding))
+    if _is_array(values[0]):
+        return to_device(device, _stack(values, what))
+    return to_device(device, backends.get("numpy").asarray(values))
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "__dlpack__")  # every array library has it; numbers do not
+
+
+def _as_array(value: Any) -> Any:
+    return value if _is_array(value) else backends.get("numpy").asarray(value)
+
+
+def _stack(arrays: Sequence[Any], what: str) -> Any:
+    shapes = {a.shape for a in arrays}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"concat_examples: expected equal shapes in {what}, got {sorted(shapes)}. "
+            "Give padding=... to fill the smaller ones, or a converter of your own."
+        )
+    return backends.of(*arrays).xp.stack(list(arrays))
+
+
+def _stack_padded(arrays: Sequence[Any], padding: Any) -> Any:
+    ranks = {a.ndim for a in arrays}
+    if len(ranks) > 1:
+        raise ValueError(
+            f"concat_examples: padding fills arrays of one number of axes, got {sorted(ranks)}."
+        )
+    shape = tuple(map(max, zip(*(a.shape for a in arrays), strict=True)))
+    backend, first = backends.of(*arrays), arrays[0]
+    device = backend.device_of(first)
+    with device:
+        result = backend.xp.full((len(arrays), *shape), padding, dtype=first.dtype)
+    for i, array in enumerate(arrays):
+        result[(i, *(slice(n) for n in array.shape))] = array
+    return result
+
+
+class Converter:
+    """A converter made from a function `f(batch, device)` by the decorator `converter()`."""
+
+    def __init__(self, function: Callable[[Sequence[Any], Any], Any]) -> None:
+        self._function = function
+        self.__name__ = getattr(function, "__name__", type(self).__name__)
+        self.__doc__ = function.__doc__
+
+    def __call__(self, batch: Sequence[Any], device: Any = None) -> Any:
+        """The arrays that the function makes of `batch`."""
+        return self._function(batch, None if device is None else backends.get_device(device))
+
+
+def converter() -> Callable[[Callable[[Sequence[Any], Any], Any]], Converter]:
+    """Decorate a function of (batch, device) to be a converter; it sees a Device, or None.
+
+    >>> import numpy as np
+    >>> @converter()
+    ... def doubled(batch, device):
+    ...     return to_device(device, np.asarray(batch) * 2)
+    >>> doubled([1, 2], -1)
+    array([2, 4])
+    """
+    return Converter

@@ -1,0 +1,39 @@
+"""The base of iterators, which hand out a dataset batch by batch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from core.serializer import AbstractSerializer
+
+
+class Iterator(ABC):
+    """Hands out lists of examples, for ever or once through, and can say where it is.
+
+    Updaters also read `epoch` (passes completed), `epoch_detail` (the same with its fraction),
+    `previous_epoch_detail` and `is_new_epoch` (whether the last batch completed a pass).
+    """
+
+    def __iter__(self) -> Iterator:
+        return self
+
+    @abstractmethod
+    def __next__(self) -> list[Any]:
+        """The next batch: a list of examples. Raises StopIteration after the last one."""
+
+    def next(self) -> list[Any]:
+        """The same as `next(iterator)`."""
+        return self.__next__()
+
+    def finalize(self) -> None:  # noqa: B027 - most iterators hold nothing
+        """Release what the iterator holds, as threads or processes; may be called repeatedly."""
+
+    def serialize(self, serializer: AbstractSerializer) -> None:  # noqa: B027
+        """Save or load the position; an iterator that can be resumed exactly overrides this."""
+
+    def __enter__(self) -> Iterator:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.finalize()

@@ -1,0 +1,51 @@
+"""Serializers: one method, `serialize(serializer)`, that both saves and loads an object.
+
+The object hands every piece of its state to the serializer and takes back what it returns:
+
+    def serialize(self, serializer):
+        self.epoch = serializer("epoch", self.epoch)
+        self.model.serialize(serializer["model"])
+
+Saving returns the value as it is; loading returns the stored one, and writes arrays in place.
+`None` can be saved and loaded; on loading it also asks for an array of whatever shape there is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Protocol
+
+
+class Serializable(Protocol):
+    """Anything with a method `serialize(serializer)`."""
+
+    def serialize(self, serializer: Any) -> Any:
+        """Hand over every piece of state, and take back what the serializer returns."""
+
+
+class AbstractSerializer(ABC):
+    """What saving and loading have in common: children for parts, a call for each value."""
+
+    @abstractmethod
+    def __getitem__(self, key: str) -> AbstractSerializer:
+        """The serializer for the part called `key`."""
+
+    @abstractmethod
+    def __call__(self, key: str, value: Any) -> Any:
+        """Save or load one value (an array, a number, a string or None), and return it."""
+
+
+class Serializer(AbstractSerializer):
+    """A serializer that saves."""
+
+    def save(self, obj: Serializable) -> None:
+        """Save an object."""
+        obj.serialize(self)
+
+
+class Deserializer(AbstractSerializer):
+    """A serializer that loads."""
+
+    def load(self, obj: Serializable) -> None:
+        """Load an object's state into it."""
+        obj.serialize(self)

@@ -1,0 +1,18 @@
+"""Saving and loading the state of links, optimizers and trainers."""
+
+from __future__ import annotations
+
+from core import hookimpl
+
+provides = {
+    "dictionary": "DictionarySerializer",
+    "npz": "NpzDeserializer load_npz save_npz",
+}
+
+
+@hookimpl
+def register_serializers() -> dict[str, str]:
+    """The serializers, loaded when asked for."""
+    from core.registry import lazily
+
+    return lazily(__name__, provides)

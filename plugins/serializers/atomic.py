@@ -1,0 +1,88 @@
+"""Files that are either the old or the new ones, whatever happens while they are written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_TEMPORARY = re.compile(r"\..+\.(?P<process>\d+)-[0-9a-f]{8}\.tmp")
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield the path of a temporary file that takes the place of `path` when the block ends well.
+
+    The temporary lies in the same directory; it and the directory are synced with the disk: a
+    process killed or a machine stopped at any moment leaves the old file or the new one, complete.
+    When the block raises, the temporary is removed and `path` stays as it was.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "answer"
+    >>> with replacing(path) as temporary:
+    ...     _ = temporary.write_text("42")
+    >>> path.read_text()
+    '42'
+    """
+    target = Path(os.path.realpath(path))
+    _check_target(target)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        yield temporary
+        _sync(temporary)
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    _sync(target.parent)
+
+
+def _check_target(target: Path) -> None:
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            errno.ENOENT, "The directory of this file does not exist; make it first", str(target)
+        )
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "Expected the path of a regular file, got", str(target))
+
+
+def _sync(path: Path) -> None:
+    if os.name == "nt" and path.is_dir():
+        return  # Windows has no handle on a directory; its renames are journalled
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove_stale_temporaries(directory: str | os.PathLike[str]) -> list[Path]:
+    """Remove what killed processes left in `directory`, and return it.
+
+    Temporaries of processes that still run are left alone.
+    """
+    stale = []
+    for path in Path(directory).iterdir():
+        match = _TEMPORARY.fullmatch(path.name)
+        if match and not _runs(int(match["process"])):
+            path.unlink(missing_ok=True)
+            stale.append(path)
+    return stale
+
+
+def _runs(process: int) -> bool:
+    """Whether another process of that number runs; ours is not writing while it cleans up."""
+    if process == os.getpid() or os.name == "nt":  # on Windows, signal 0 would end the process
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

@@ -1,0 +1,45 @@
+"""Saving into a dictionary of host arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from core import backend
+from core.serializer import Serializer
+from plugins.serializers.npz_archive import NONE
+
+
+class DictionarySerializer(Serializer):
+    """Saves into the dict `target`: slash-separated name -> NumPy array.
+
+    Numbers and text become arrays without dimensions. An array in host memory is not copied.
+
+    >>> from core.serializer import Serializable
+    >>> class Counter:
+    ...     def serialize(self, serializer):
+    ...         serializer("count", 3)
+    >>> saved = DictionarySerializer()
+    >>> saved["steps"].save(Counter())
+    >>> saved.target
+    {'steps/count': array(3)}
+    """
+
+    def __init__(self, target: dict[str, Any] | None = None, path: str = "") -> None:
+        self.target: dict[str, Any] = {} if target is None else target
+        self.path = path
+
+    def __getitem__(self, key: str) -> DictionarySerializer:
+        return DictionarySerializer(self.target, f"{self.path}{key.strip('/')}/")
+
+    def __call__(self, key: str, value: Any) -> Any:
+        """Store `value` under `key`, and return it."""
+        self.target[self.path + key.lstrip("/")] = _host_array(value)
+        return value
+
+
+def _host_array(value: Any) -> Any:
+    if value is None:
+        return NONE
+    return backend.to_host(value) if hasattr(value, "__dlpack__") else np.asarray(value)

@@ -1,0 +1,242 @@
+"""The npz file itself: a zip archive of arrays, verified as a whole before anything is used.
+
+What we write is what `numpy.savez` writes, readable by `numpy.load`, with one thing more: the
+archive's comment holds the SHA-256 of every byte before it. Files without a comment (Chainer's,
+NumPy's) are accepted and held to the archive's own checksums. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import pickletools
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from io import BytesIO
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from core.errors import CheckpointDamaged, CheckpointError
+from plugins.serializers.atomic import replacing
+
+Array = np.ndarray[Any, Any]
+File = str | os.PathLike[str] | IO[bytes]
+
+NONE = np.zeros((), dtype=[("None", "?")])
+"""How None is stored: a type that nothing else has, and that needs no pickle."""
+
+_MARK = b"plugrad sha256 "
+_DIGITS = 64
+_END_OF_ARCHIVE = b"PK\x05\x06"
+_CHUNK = 1 << 20
+
+
+def is_none(array: Array) -> bool:
+    """Whether `array` is the stored form of None."""
+    return array.dtype == NONE.dtype and array.ndim == 0
+
+
+# -- writing ----------------------------------------------------------------------------------
+
+
+def write_archive(file: File, entries: Mapping[str, Array], compression: bool) -> None:
+    """Write the arrays, by name; a path gets either the complete new file or stays as it was."""
+    if not isinstance(file, str | os.PathLike):
+        buffer = BytesIO()
+        _write(buffer, entries, compression)
+        file.write(buffer.getvalue())
+        return
+    with replacing(file) as temporary, open(temporary, "w+b") as stream:
+        _write(stream, entries, compression)
+
+
+def _write(stream: IO[bytes], entries: Mapping[str, Array], compression: bool) -> None:
+    method = zipfile.ZIP_DEFLATED if compression else zipfile.ZIP_STORED
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        for name, array in entries.items():
+            _refuse_objects(name, array)
+            info = zipfile.ZipInfo(name + ".npy")  # no date: equal states give equal files
+            info.compress_type = method
+            with archive.open(info, "w", force_zip64=True) as member:
+                npy.write_array(member, array, allow_pickle=False)
+        archive.comment = _MARK + b"0" * _DIGITS
+    end = stream.seek(-_DIGITS, os.SEEK_END)
+    digest = _digest(stream, end)
+    stream.seek(end)
+    stream.write(digest)
+    stream.flush()
+
+
+def _refuse_objects(name: str, array: Array) -> None:
+    if array.dtype.hasobject or (array.dtype.kind == "V" and array.dtype.names is None):
+        raise CheckpointError(
+            f"save_npz: expected numbers, text, None or arrays of them, got an array of dtype "
+            f"{array.dtype} for {name!r}, which npz files cannot hold without pickle. "
+            "Store it as a string, or as an array of a plain dtype."
+        )
+
+
+def _digest(stream: IO[bytes], size: int) -> bytes:
+    """The SHA-256, in hexadecimal, of the first `size` bytes."""
+    found = hashlib.sha256()
+    stream.seek(0)
+    while size > 0:
+        chunk = stream.read(min(size, _CHUNK))
+        if not chunk:
+            break
+        size -= len(chunk)
+        found.update(chunk)
+    return found.hexdigest().encode()
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+class Spec:
+    """Shape and dtype of a stored array, and whether it stands for None."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], none: bool) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.none = none
+
+
+class Archive(Mapping[str, Array]):
+    """The arrays of a verified npz file; each is read when it is asked for.
+
+    Raises CheckpointDamaged where any byte is not what was written, or the file is no npz archive.
+    """
+
+    def __init__(self, stream: IO[bytes], label: str) -> None:
+        self._label = label
+        signed = self._check_bytes(stream)
+        with self._blaming():
+            self._zip = zipfile.ZipFile(stream)
+            self._infos = self._list()
+            if not signed:
+                self._check_sums()
+            self.specs = {name: self._spec(name) for name in self._infos}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._infos)
+
+    def __len__(self) -> int:
+        return len(self._infos)
+
+    def __getitem__(self, name: str) -> Array:
+        if self.specs[name].none:
+            return NONE
+        with self._blaming(name), self._zip.open(self._infos[name]) as member:
+            return np.asarray(npy.read_array(member, allow_pickle=False))
+
+    def _damaged(self, what: str) -> CheckpointDamaged:
+        return CheckpointDamaged(
+            f"{self._label}: the file is damaged or no npz archive: {what}. "
+            "Nothing of it was loaded; use another copy, or an earlier snapshot."
+        )
+
+    @contextmanager
+    def _blaming(self, name: str = "") -> Iterator[None]:
+        """Turn whatever a malformed archive makes the readers raise into one error."""
+        try:
+            yield
+        except CheckpointError:
+            raise
+        except _MALFORMED as error:
+            where = f"entry {name!r}: " if name else ""
+            raise self._damaged(f"{where}{error}") from error
+
+    def _check_bytes(self, stream: IO[bytes]) -> bool:
+        """Whether the file is signed; raises where the signature is wrong or broken."""
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, size - len(_MARK) - _DIGITS))
+        tail = stream.read()
+        if tail.startswith(_MARK) and len(tail) == len(_MARK) + _DIGITS:
+            if _digest(stream, size - _DIGITS) != tail[len(_MARK) :]:
+                raise self._damaged("its bytes do not have the digest that was stored with them")
+            return True
+        if tail[-22:-18] != _END_OF_ARCHIVE or tail[-2:] != b"\0\0":
+            raise self._damaged(f"it does not end as such an archive does (size: {size} bytes)")
+        return False
+
+    def _list(self) -> dict[str, zipfile.ZipInfo]:
+        infos = self._zip.infolist()
+        names = [info.filename for info in infos]
+        if len(set(names)) < len(names):
+            raise self._damaged("it holds two entries of one name")
+        return {info.filename.removesuffix(".npy"): info for info in infos}
+
+    def _check_sums(self) -> None:
+        for info in self._infos.values():
+            with self._zip.open(info) as member:
+                while member.read(_CHUNK):
+                    pass
+
+    def _spec(self, name: str) -> Spec:
+        info = self._infos[name]
+        with self._blaming(name), self._zip.open(info) as member:
+            version = npy.read_magic(member)
+            read = _HEADERS.get(version)
+            if read is None:
+                raise self._damaged(f"entry {name!r} has the unknown format version {version}")
+            shape, _, dtype = read(member)
+            if dtype.hasobject:
+                return self._object(name, shape, member)
+            held = info.file_size - member.tell()
+            if held != math.prod(shape) * dtype.itemsize or min(shape, default=0) < 0:
+                raise self._damaged(
+                    f"entry {name!r} has {held} bytes for an array {dtype}{list(shape)}"
+                )
+        return Spec(shape, dtype, none=dtype == NONE.dtype and shape == ())
+
+    def _object(self, name: str, shape: tuple[int, ...], member: IO[bytes]) -> Spec:
+        """None as Chainer stores it: a pickle, looked at and not run."""
+        if shape != () or not _pickles_none(member.read(_CHUNK)):
+            raise CheckpointError(
+                f"{self._label}: entry {name!r} holds a pickled Python object, which could run "
+                "any code when loaded, and is refused. Save plain numbers, text or arrays instead."
+            )
+        return Spec((), np.dtype(object), none=True)
+
+
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_MALFORMED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    ValueError,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    RuntimeError,
+    OverflowError,
+    SyntaxError,
+    TypeError,
+    OSError,
+)
+
+
+def _pickles_none(payload: bytes) -> bool:
+    """Whether a pickle is that of a NumPy array of one object, which is None.
+
+    The list with the array's content is the only list in such a pickle; its opcodes are read.
+    """
+    words = [op.name for op, _, _ in pickletools.genops(payload)]
+    words = [w for w in words if "PUT" not in w and w != "MEMOIZE"]
+    lists = [i for i, word in enumerate(words) if word == "EMPTY_LIST"]
+    return len(lists) == 1 and words[lists[0] : lists[0] + 3] == ["EMPTY_LIST", "NONE", "APPEND"]
+
+
+@contextmanager
+def open_archive(file: File) -> Iterator[Archive]:
+    """The arrays of an npz file, given by its path or open for reading bytes, for one block."""
+    if isinstance(file, str | os.PathLike):
+        with open(file, "rb") as stream:
+            yield Archive(stream, os.fspath(file))
+        return
+    seekable = file if hasattr(file, "seek") else BytesIO(file.read())
+    yield Archive(seekable, str(getattr(file, "name", "the file")))
