@@ -1,0 +1,51 @@
+"""check_backend passes on the backends there are, and finds what is wrong with a broken one."""
+
+import numpy as np
+import pytest
+from strict_backend import StrictBackend
+
+from core import backend
+from core.testing import check_backend
+
+
+@pytest.mark.parametrize("name", ["numpy", "strict"])
+def test_the_backends_keep_their_contract(name):
+    check_backend(name)
+
+
+class _Broken(StrictBackend):
+    name = "broken"
+
+
+def _scatter_without_repeats(self, a, index, values):
+    a[...] = self.xp.asarray(np.asarray(a._array))
+    host = np.array(a._array)
+    host[np.asarray(getattr(index, "_array", index))] += values._array
+    a[...] = self.asarray(host)
+
+
+@pytest.mark.parametrize(
+    ("method", "fault", "message"),
+    [
+        ("copy", lambda self, a: a, "copy shares no memory"),
+        ("dtype_name", lambda self, dtype: "float", "stays|dtype= takes a name|dtype_name"),
+        ("kind", lambda self, dtype: "f", "kind of int32 is 'i', not 'f'"),
+        ("add_in_place", lambda self, a, b: a + b, "add_in_place adds"),
+        ("erf", lambda self, x: x, "erf in float32"),
+        ("scatter_add", _scatter_without_repeats, "scatter_add at"),
+        ("sum_to", lambda self, x, shape: x, "sum_to in float32"),
+        ("unavailable", classmethod(lambda cls: "no such thing"), "no such thing"),
+    ],
+)
+def test_a_broken_backend_is_found_out(monkeypatch, method, fault, message):
+    broken = _Broken()
+    backend.register(broken)
+    monkeypatch.setattr(_Broken, method, fault, raising=False)
+    try:
+        # The strict backend has the same type of arrays: make the broken one theirs for a moment.
+        monkeypatch.setitem(backend.BACKENDS, broken.array_type, broken)
+        with pytest.raises(AssertionError, match=message) as caught:
+            check_backend(broken)
+    finally:
+        backend.unregister(broken)
+    assert "of backend 'broken'" in caught.value.__notes__[-1]
