@@ -41,6 +41,8 @@ from core.domain import choice as choice
 from core.domain import integers as integers
 from core.domain import number as number
 from core.domain import real as real
+from core.function import Function as Function
+from core.function import FunctionAdapter as FunctionAdapter
 from core.function_hook import FunctionHook as FunctionHook
 from core.function_hook import get_function_hooks as get_function_hooks
 from core.function_node import Elementwise as Elementwise

@@ -197,7 +197,7 @@ def build_computational_graph(
     remove_variable: bool = False,
     show_name: bool = True,
 ) -> ComputationalGraph:
-    """The graph that computed `outputs`, back to its leaves.
+    r"""The graph that computed `outputs`, back to its leaves.
 
     Args:
         outputs: Variables or variable nodes, or a single one.
