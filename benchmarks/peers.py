@@ -1,0 +1,85 @@
+"""The frameworks that plugrad is measured against, each in a virtual environment of its own.
+
+The environments live in ``benchmarks/.peers/`` (git ignores it) and are made on first use.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks import BenchmarkError
+
+HOME = Path(__file__).with_name(".peers")
+
+
+@dataclass(frozen=True)
+class Peer:
+    """How to install a framework: the arguments of each ``pip install``, all pinned."""
+
+    installs: tuple[tuple[str, ...], ...]
+    python: str | None = None
+    """The one Python version it runs on, where it does not run on ours."""
+
+
+PEERS = {
+    "torch": Peer(installs=(("torch==2.13.0", "numpy==2.4.6"),)),
+    # Chainer ended before PEP 517 and NumPy 1.24: it builds with the setuptools of its time.
+    "chainer": Peer(
+        installs=(
+            ("numpy==1.23.5", "setuptools==65.7.0", "wheel==0.48.0", "six==1.17.0")
+            + ("filelock==4.2.11", "protobuf==7.36.2", "typing_extensions==4.16.0"),
+            ("--no-build-isolation", "--no-deps", "chainer==7.8.1"),
+        ),
+        python="3.11",
+    ),
+}
+
+
+def environment(name: str) -> Path:
+    """Return the Python of a peer's virtual environment, made now if need be."""
+    folder = HOME / name
+    python = folder / "bin" / "python"
+    done = folder / "installed.json"
+    if not (done.exists() and done.read_text() == _recipe(name)):
+        print(f"making benchmarks/.peers/{name} (once) ...", file=sys.stderr, flush=True)
+        _make(name, folder, python)
+        # Written last: an interrupted installation is never taken for a finished one.
+        done.write_text(_recipe(name))
+    return python
+
+
+def _recipe(name: str) -> str:
+    return json.dumps({"base": _base(PEERS[name]), **asdict(PEERS[name])})
+
+
+def _make(name: str, folder: Path, python: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    _run(name, [_base(PEERS[name]), "-m", "venv", str(folder)])
+    for arguments in PEERS[name].installs:
+        _run(name, [str(python), "-m", "pip", "install", "--quiet", *arguments])
+
+
+def _base(peer: Peer) -> str:
+    """Return the interpreter that an environment is made with."""
+    if peer.python is None or sys.version.startswith(peer.python + "."):
+        return os.path.realpath(sys.executable)
+    found = shutil.which(f"python{peer.python}")
+    if found is None:
+        raise BenchmarkError(
+            f"this peer runs on Python {peer.python} only, and python{peer.python} is not on the "
+            f"PATH. Put one there, or leave the peer out of --against."
+        )
+    return found
+
+
+def _run(name: str, command: list[str]) -> None:
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise BenchmarkError(
+            f"could not make the environment of {name}: {' '.join(command)} ended with "
+            f"{result.returncode}\n{(result.stdout + result.stderr)[-2000:]}"
+        )

@@ -1,0 +1,96 @@
+"""What a set of measured slices says: which of them were disturbed, medians, ratios.
+
+Pure functions on plain data. A *slice* is one timed run of one case in one worker; a *round* is
+one slice of every worker, run in turn, so that a change of the machine hits all of them alike.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+WAITED = 1.03
+"""A slice whose wall time exceeds its CPU time by more than this was interrupted."""
+
+SLOWED = 1.15
+"""A calibration loop this much slower than the worker's calm one means a busy machine."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """One timed run: its length and the calibration loop's time before and after it."""
+
+    repeat: int
+    wall: float
+    cpu: float
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A median between its quartiles."""
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the undisturbed rounds of one case say."""
+
+    kept: int
+    disturbed: dict[str, int]
+    times: dict[str, Spread]
+    ratios: dict[str, Spread]
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Return the median and the quartiles of one or more values."""
+    if len(values) == 1:
+        return Spread(values[0], values[0], values[0])
+    low, _, high = quantiles(values, n=4, method="inclusive")
+    return Spread(median(values), low, high)
+
+
+def calm(slices: Iterable[Slice]) -> float:
+    """Return the time of a worker's calibration loop on the undisturbed machine.
+
+    It is the lower quartile and not the minimum: one lucky run must not condemn all others.
+    """
+    return spread([t for s in slices for t in (s.before, s.after)]).low
+
+
+def disturbance(s: Slice, calm_time: float) -> str | None:
+    """Say what disturbed a slice, or None."""
+    if s.wall > WAITED * s.cpu:
+        return "waited for a processor"
+    if max(s.before, s.after) > SLOWED * calm_time:
+        return "calibration slowed"
+    return None
+
+
+def summarise(rounds: Sequence[dict[str, Slice]], operations: int, subject: str) -> Summary:
+    """Summarise the rounds of one case: seconds per operation, and subject / peer ratios.
+
+    A round counts only if none of its slices was disturbed, and a ratio is always taken within
+    a round: drift between rounds cancels out of it.
+    """
+    names = list(rounds[0])
+    calms = {name: calm(r[name] for r in rounds) for name in names}
+    kept, disturbed = [], Counter[str]()
+    for r in rounds:
+        reasons = [why for n in names if (why := disturbance(r[n], calms[n]))]
+        if reasons:
+            disturbed[reasons[0]] += 1
+        else:
+            kept.append({n: r[n].wall / (r[n].repeat * operations) for n in names})
+    return Summary(
+        kept=len(kept),
+        disturbed=dict(disturbed),
+        times={n: spread([r[n] for r in kept]) for n in names if kept},
+        ratios={
+            n: spread([r[subject] / r[n] for r in kept]) for n in names if kept and n != subject
+        },
+    )
