@@ -50,6 +50,10 @@ class CheckpointError(CoreError, ValueError):
     """A file of saved state that is damaged, foreign, or does not fit its target."""
 
 
+class CheckpointDamaged(CheckpointError):
+    """A file of saved state whose content is not what was written, or no such file at all."""
+
+
 class InvalidType(CoreError, TypeError, ValueError):
     """Inputs whose shapes or dtypes an operation does not take.
 
@@ -110,3 +114,11 @@ def refuse_removed(where: str, given: dict[str, object], cures: dict[str, str]) 
         if key in cures:
             raise RemovedArgument(f"{where}: the argument {key!r} no longer exists. {cures[key]}")
         raise TypeError(f"{where}: unexpected keyword argument {key!r}." + nearest(key, cures))
+
+
+class RegistrationError(CoreError, AttributeError):
+    """A parameter or link that cannot be registered under the name given."""
+
+
+class UpdateError(CoreError, RuntimeError, ValueError):
+    """An optimizer that cannot make its step; no parameter has been changed."""
