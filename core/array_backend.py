@@ -177,7 +177,7 @@ class Backend(ABC):
         made = Device(self, device) if isinstance(device, int) else device
         if not isinstance(made, Device) or made.backend is not self or made not in self.devices():
             raise BackendError(
-                f"device: backend {self.name!r} has no device {device!s}; it has "
+                f"device: backend {self.name!r} has no device {made!s}; it has "
                 f"{', '.join(map(str, self.devices()))}."
             )
         return made

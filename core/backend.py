@@ -359,17 +359,26 @@ def random_state() -> dict[str, Any]:
 def set_random_state(state: dict[str, Any]) -> None:
     """Put back what `random_state` gave, so that the same numbers follow.
 
-    Raises CheckpointError where it is not such a state.
+    Raises CheckpointError, and changes nothing, where it is not such a state.
     """
     if not isinstance(state, dict) or not {"stream", "python", "backends"} <= state.keys():
         raise CheckpointError(
             "set_random_state: expected what core.backend.random_state() gives, "
             "a dict with 'stream', 'python' and 'backends'."
         )
+    before = random_state()
+    try:
+        _apply_random_state(state)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        _apply_random_state(before)
+        raise CheckpointError(f"set_random_state: the random state is damaged: {error}") from error
+
+
+def _apply_random_state(state: dict[str, Any]) -> None:
     version, words, gauss = state["python"]
+    _python_random.setstate((version, tuple(words), gauss))
     for name, own in state["backends"].items():
         get(name).random.set_state(own)
-    _python_random.setstate((version, tuple(words), gauss))
     random_streams.set_stream_state(state["stream"])
 
 

@@ -92,7 +92,7 @@ class CudaBackend(Backend):
         dtype = None if dtype is None else self.dtype(dtype)
         if isinstance(obj, self.array_type):
             obj = obj if device is None else self.to_device(obj, device)
-            return obj if dtype in (None, obj.dtype) else obj.astype(dtype)
+            return obj if dtype is None or dtype == obj.dtype else obj.astype(dtype)
         with self._on(self.as_device(device)):
             return self.cupy.asarray(obj, dtype=dtype)
 

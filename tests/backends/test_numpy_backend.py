@@ -148,7 +148,7 @@ def test_there_is_one_device() -> None:
     assert str(device) == "numpy"
     assert B.device_of(np.ones(2)) == device
     assert B.to_device(a := np.ones(2), device) is a
-    with pytest.raises(BackendError, match="has no device 1; it has numpy"):
+    with pytest.raises(BackendError, match="has no device numpy:1; it has numpy"):
         B.as_device(1)
 
 

@@ -1,0 +1,134 @@
+"""A CuPy that is NumPy inside: enough of it to walk the CUDA backend's code without a GPU.
+
+Its arrays remember which of two devices they were made on, its functions give arrays even without
+dimensions, and moving to the host has to be asked for, as with the real one.
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib.machinery import ModuleSpec
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+DEVICES = 2
+_current = [0]
+
+
+class Device:
+    def __init__(self, id: int | None = None) -> None:
+        self.id = _current[-1] if id is None else int(getattr(id, "id", id))
+        if not 0 <= self.id < DEVICES:
+            raise RuntimeError("cudaErrorInvalidDevice")
+
+    def __enter__(self) -> Device:
+        _current.append(self.id)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _current.pop()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and self.id == other.id
+
+    def __hash__(self) -> int:
+        return self.id
+
+    def synchronize(self) -> None:
+        pass
+
+
+Device.__module__ = "cupy.cuda.device"
+
+
+class Stream:
+    def __init__(self, non_blocking: bool = False) -> None:
+        self.non_blocking = non_blocking
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+class ndarray(np.ndarray):
+    _gpu: int
+
+    def __array_finalize__(self, source: Any) -> None:
+        self._gpu = getattr(source, "_gpu", _current[-1])
+
+    @property
+    def device(self) -> Device:  # type: ignore[override]
+        return Device(self._gpu)
+
+    def get(self, stream: Any = None) -> np.ndarray[Any, Any]:
+        return np.array(self)
+
+
+def here(value: Any) -> Any:
+    """A result as arrays of this library, which has no scalars."""
+    if isinstance(value, tuple):
+        return tuple(map(here, value))
+    if isinstance(value, np.ndarray | np.generic) and not isinstance(value, ndarray):
+        return np.asarray(value).view(ndarray)
+    return value
+
+
+def lifted(function: Any) -> Any:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return here(function(*args, **kwargs))
+
+    return call
+
+
+class Imitation(ModuleType):
+    def __init__(self) -> None:
+        super().__init__("cupy")
+        self.__spec__ = ModuleSpec("cupy", None)
+        self.__version__ = "14"
+        self.ndarray = ndarray
+        self.count = DEVICES
+        runtime = SimpleNamespace(getDeviceCount=lambda: self.count)
+        self.cuda = SimpleNamespace(
+            Device=Device, Stream=Stream, Event=object, runtime=runtime, is_available=lambda: True
+        )
+        self.lib = SimpleNamespace(
+            stride_tricks=SimpleNamespace(
+                as_strided=functools.partial(np.lib.stride_tricks.as_strided, subok=True)
+            )
+        )
+        self.kernels: list[tuple[Any, ...]] = []
+
+    def array(self, obj: Any, dtype: Any = None) -> Any:
+        return np.array(np.asarray(obj), dtype=dtype).view(ndarray)
+
+    def asarray(self, obj: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+        if isinstance(obj, ndarray) and not copy:
+            return obj if dtype is None else here(obj.astype(dtype, copy=False))
+        return self.array(obj, dtype)
+
+    def asnumpy(self, array: Any) -> Any:
+        return np.array(array)
+
+    def ElementwiseKernel(self, *args: Any, **kwargs: Any) -> Any:
+        self.kernels.append(args)
+        return args
+
+    ReductionKernel = RawKernel = ElementwiseKernel
+
+    def get_default_memory_pool(self) -> Any:
+        return SimpleNamespace(used_bytes=lambda: 1, total_bytes=lambda: 2)
+
+    get_default_pinned_memory_pool = get_default_memory_pool
+
+    def fuse(self, *args: Any, **kwargs: Any) -> Any:
+        return ("fused", args)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(np, name)
+        plain = isinstance(found, type) or not callable(found) or name in ("add", "dtype")
+        return found if plain else lifted(found)

@@ -1,0 +1,379 @@
+"""The CUDA backend: its absence explained, its logic on an imitation of CuPy, itself on a GPU."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import core
+from backends.cuda_backend import presence
+from backends.cuda_backend.backend import CudaBackend
+from core import cuda, standard
+from core.errors import BackendError, BackendUnavailable
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from imitation import Device, Imitation, ndarray
+
+ROOT = Path(__file__).resolve().parents[2]
+ABSENT = presence.missing()
+
+
+@pytest.fixture
+def cupy(monkeypatch: pytest.MonkeyPatch) -> Imitation:
+    module = Imitation()
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    return module
+
+
+@pytest.fixture
+def gpu(cupy: Imitation) -> Iterator[CudaBackend]:
+    backend = core.backend.register(CudaBackend())
+    yield backend
+    core.backend.unregister(backend)
+
+
+def test_importing_the_plugin_does_not_import_cupy() -> None:
+    code = "import sys, backends.cuda_backend.backend, core.cuda; print('cupy' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
+
+
+# -- why it cannot be used ------------------------------------------------------------------------
+
+
+def test_without_cupy_the_extra_to_install_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(presence, "find_spec", lambda name: None)
+    said = presence.missing()
+    assert said is not None
+    assert "pip install 'plugrad[cuda]'" in said
+
+
+def test_a_broken_cupy_is_told_from_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(name: str) -> Any:
+        raise ImportError("libcudart.so: no such file\nand more")
+
+    monkeypatch.setattr(presence, "find_spec", lambda name: object())
+    monkeypatch.setattr(presence, "import_module", broken)
+    said = presence.missing()
+    assert said is not None
+    assert "cannot be imported (libcudart.so: no such file)" in said
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("cudaErrorInsufficientDriver: too old", "no NVIDIA driver"),
+        ("cudaErrorNoDevice: none", "sees no GPU"),
+        ("cudaErrorUnknown: who knows", "does not start"),
+    ],
+)
+def test_what_is_wrong_with_the_machine_is_said(cupy: Imitation, error: str, words: str) -> None:
+    def fail() -> int:
+        raise RuntimeError(error)
+
+    cupy.cuda.runtime.getDeviceCount = fail
+    said = presence.missing()
+    assert said is not None
+    assert words in said
+    assert error in said
+
+
+def test_no_visible_device_and_two_of_them(cupy: Imitation) -> None:
+    assert presence.missing() is None
+    cupy.count = 0
+    said = presence.missing()
+    assert said is not None
+    assert "CUDA_VISIBLE_DEVICES" in said
+
+
+@pytest.mark.skipif(ABSENT is None, reason="CUDA can be used here")
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: core.use("cuda"),
+        lambda: core.get_device("cuda:1"),
+        lambda: core.get_device(0),
+        lambda: cuda.check_cuda_available(),
+        lambda: cuda.to_gpu(np.zeros(2)),
+        lambda: cuda.cupy,
+        lambda: cuda.elementwise("T x", "T y", "y = x", "same"),
+    ],
+)
+def test_what_needs_a_gpu_says_why_there_is_none(ask: Any) -> None:
+    with pytest.raises(BackendUnavailable) as caught:
+        ask()
+    assert str(ABSENT) in str(caught.value)
+    assert "numpy" in str(caught.value)
+
+
+# -- the backend on the imitation -----------------------------------------------------------------
+
+
+def test_arrays_go_there_and_back(gpu: CudaBackend) -> None:
+    host = np.arange(6, dtype=np.float32).reshape(2, 3)
+    there = gpu.asarray(host)
+    assert type(there) is ndarray
+    assert core.backend.of(there) is gpu
+    assert not np.shares_memory(there, host)
+    back = core.backend.to_host(there)
+    assert type(back) is np.ndarray
+    np.testing.assert_array_equal(back, host)
+    assert gpu.asarray(there) is there
+    assert gpu.asarray([1, 2], "float32").dtype == np.float32
+    assert gpu.asarray(there, "float64").dtype == np.float64
+
+
+def test_devices_are_numbered_and_arrays_move_between_them(gpu: CudaBackend) -> None:
+    assert list(map(str, gpu.devices())) == ["cuda:0", "cuda:1"]
+    a = gpu.asarray(np.ones(3, np.float32))
+    assert str(gpu.device_of(a)) == "cuda:0"
+    b = core.backend.to_backend(a, "cuda:1")
+    assert str(gpu.device_of(b)) == "cuda:1"
+    assert core.get_device("cuda:1").send(b) is b
+    assert core.backend.to_backend(b, "cuda") is b
+    assert gpu.device_of(gpu.copy(b)) == gpu.device_of(b)
+    with core.get_device("cuda:1"):
+        assert core.backend.current() is gpu
+        assert gpu.asarray([1.0]).device == Device(1)
+        assert gpu.xp.zeros(2).device == Device(1)
+    assert gpu.asarray([1.0]).device == Device(0)
+    with pytest.raises(BackendError, match="has no device cuda:2; it has cuda:0, cuda:1"):
+        core.get_device("cuda:2")
+
+
+def test_two_gpus_in_one_operation_are_refused(gpu: CudaBackend) -> None:
+    a, b = (core.get_device(f"cuda:{i}").send(np.ones(2)) for i in (0, 1))
+    with pytest.raises(BackendError, match=r"two devices.*cuda:0 and cuda:1.*to_device\('cuda:0'"):
+        core.backend.of(a, b)
+    with pytest.raises(BackendError, match="two backends.*cuda:0 and numpy"):
+        core.backend.of(a, np.ones(2))
+
+
+def test_padding_windows_and_sums_stay_on_their_gpu(gpu: CudaBackend) -> None:
+    host = np.random.RandomState(0).rand(2, 3, 5, 4)
+    x = core.get_device("cuda:1").send(host)
+    w = gpu.windows(x, 3, 2, pad=1, pad_value=2.0)
+    np.testing.assert_array_equal(
+        gpu.to_host(w), standard.windows(np, host, 3, 2, 1, 1, False, 2.0)
+    )
+    assert w.device == gpu.fold(w, (5, 4), 2, 1).device == Device(1)
+    gpu.scatter_add(x, np.array([0, 0]), gpu.asarray(np.ones((2, 3, 5, 4)), device=1))
+    host[0] += 2
+    np.testing.assert_array_equal(gpu.to_host(x), host)
+
+
+def test_random_numbers_are_those_of_the_host(gpu: CudaBackend) -> None:
+    state = np.random.get_state()
+    try:
+        core.seed(5)
+        expected = core.backend.get("numpy").random.uniform((3,))
+        core.seed(5)
+        drawn = gpu.random.uniform((3,), device=1)
+    finally:
+        core.seed(None)
+        np.random.set_state(state)
+    assert drawn.device == Device(1)
+    np.testing.assert_array_equal(gpu.to_host(drawn), expected)
+
+
+def test_an_unknown_dtype_is_refused(gpu: CudaBackend) -> None:
+    with pytest.raises(BackendError, match="no dtype 'flot'"):
+        gpu.dtype("flot")
+    assert gpu.kind("float16") == "f"
+    assert gpu.dtype_name(np.float32) == "float32"
+    assert gpu.memory_stats() == {"used": 1, "held": 2}
+
+
+def test_the_namespace_has_what_cupy_lacks(gpu: CudaBackend) -> None:
+    xp, x = gpu.xp, gpu.asarray([[3.0, 1.0, 2.0], [2.0, 2.0, 5.0]])
+    host = gpu.to_host(x)
+    assert xp.exp is xp.exp
+    np.testing.assert_array_equal(xp.sort(x, descending=True), -np.sort(-host))
+    np.testing.assert_array_equal(xp.sort(x, axis=0), np.sort(host, axis=0))
+    np.testing.assert_array_equal(xp.argsort(x, stable=True), np.argsort(host, kind="stable"))
+    np.testing.assert_array_equal(
+        xp.argsort(x, descending=True), np.argsort(-host, axis=-1, kind="stable")
+    )
+    np.testing.assert_allclose(xp.var(x, axis=1, correction=1), np.var(host, axis=1, ddof=1))
+    np.testing.assert_allclose(xp.std(x, correction=1, keepdims=True), [[np.std(host, ddof=1)]])
+    np.testing.assert_array_equal(xp.clip(x, min=2.0), np.maximum(host, 2))
+    np.testing.assert_array_equal(xp.clip(x, 1.5, 2.5), np.clip(host, 1.5, 2.5))
+    assert xp.clip(x) is not x
+    np.testing.assert_array_equal(xp.count_nonzero(x - 2, axis=1, keepdims=True), [[2], [1]])
+    np.testing.assert_array_equal(xp.unstack(x, axis=1)[2], host[:, 2])
+    np.testing.assert_allclose(xp.vecdot(x, x), np.sum(host * host, axis=-1))
+    np.testing.assert_allclose(xp.vecdot(x, x, axis=0), np.sum(host * host, axis=0))
+    assert "unstack" in dir(xp)
+    assert "exp" in dir(xp)
+
+
+def test_the_namespace_describes_itself(gpu: CudaBackend) -> None:
+    info = gpu.xp.__array_namespace_info__()
+    assert info.default_device() == Device(0)
+    assert info.devices() == [Device(0), Device(1)]
+    assert info.default_dtypes()["real floating"] == np.float64
+    assert set(info.dtypes(kind="real floating")) == {"float32", "float64"}
+    assert "bool" in info.dtypes()
+    assert info.capabilities()["boolean indexing"]
+    with pytest.raises(AttributeError, match="_hidden"):
+        gpu.xp._hidden  # noqa: B018
+
+
+# -- core.cuda ------------------------------------------------------------------------------------
+
+
+def test_the_face_copies_and_tells_devices(gpu: CudaBackend) -> None:
+    x = np.ones(3, np.float32)
+    a = cuda.to_gpu(x)
+    b = cuda.to_gpu(x, device=1)
+    assert (cuda.get_device_from_array(x, b).id, cuda.get_device_from_array(a).id) == (1, 0)
+    assert cuda.get_array_module(x, a) is sys.modules["cupy"] is cuda.cupy
+    assert isinstance(a, cuda.ndarray)
+    assert cuda.available
+    assert cuda.to_gpu(b, 1) is b
+    assert cuda.to_gpu(b, cuda.Device(0)).device == Device(0)
+    assert cuda.to_gpu(b, core.get_device("cuda:0"), stream=cuda.Stream()).device == Device(0)
+    assert type(cuda.to_cpu(b, stream=cuda.Stream())) is np.ndarray
+    assert [type(y) for y in cuda.to_cpu([a, b])] == [np.ndarray, np.ndarray]
+    assert type(cuda.to_gpu((x, None))[0]) is ndarray
+    assert cuda.copy(a, out_device=1).device == Device(1)
+    out = cuda.to_gpu(np.zeros(3, np.float32))
+    assert cuda.copy(b, out=out) is out
+    np.testing.assert_array_equal(out, x)
+    with pytest.raises(ValueError, match="not both"):
+        cuda.copy(a, out=out, out_device=0)
+    assert cuda.get_device(1).id == 1
+    assert cuda.get_device(cuda.Device(1)).id == 1
+    assert cuda.get_device(core.get_device("cuda:1")).id == 1
+    assert cuda.get_device(b).id == 1
+    assert cuda.memory_pool.used_bytes() == cuda.pinned_memory_pool.used_bytes() == 1
+
+
+def test_kernels_are_made_once_for_each_gpu(gpu: CudaBackend, cupy: Imitation) -> None:
+    cuda.clear_memo()
+    for _ in range(2):
+        cuda.elementwise("T x", "T y", "y = x", "same")
+        with cuda.get_device_from_id(1):
+            cuda.elementwise("T x", "T y", "y = x", "same")
+    assert len(cupy.kernels) == 2
+    cuda.reduce("T x", "T y", "x", "a + b", "y = a", 0, "total")
+    cuda.raw("code", "name")
+    assert len(cupy.kernels) == 4
+    cuda.clear_memo()
+    cuda.raw("code", "name")
+    assert len(cupy.kernels) == 5
+    cuda.clear_memo()
+    assert cuda.fuse(len) == ("fused", (len,))
+
+
+def test_cudnn_is_never_used_and_its_absence_is_said(gpu: CudaBackend) -> None:
+    assert not cuda.cudnn_enabled
+    assert not cuda.should_use_cudnn(">=auto")
+    assert not cuda.should_use_cudnn_tensor_core(np.float16)
+    with pytest.raises(ValueError, match="'==always' or '>=auto'"):
+        cuda.should_use_cudnn("always")
+    with (
+        core.using_config("use_cudnn", "always"),
+        pytest.raises(BackendUnavailable, match="no cuDNN since version 14"),
+    ):
+        cuda.should_use_cudnn("==always")
+
+
+@pytest.mark.skipif(ABSENT is None, reason="CUDA can be used here")
+def test_without_cuda_the_face_still_serves_scripts() -> None:
+    x = np.ones(2)
+    assert not cuda.available
+    assert not isinstance(x, cuda.ndarray)
+    assert cuda.get_array_module(x, core.Variable(x)) is np
+    assert cuda.to_cpu(x) is x
+    assert cuda.to_cpu([x, None])[1] is None
+    for device in (
+        cuda.get_device_from_array(x),
+        cuda.get_device_from_id(-1),
+        cuda.get_device(x, None),
+        cuda.get_device(core.get_device("numpy")),
+    ):
+        assert device == cuda.DummyDevice
+        assert int(device) == device.id == -1
+        with device as entered:
+            assert entered is device
+    assert cuda.DummyDevice != 0
+    assert hash(cuda.DummyDevice) == hash(cuda.DummyDeviceType())
+    assert cuda.fuse(len) is len
+    assert cuda.fuse(kernel_name="f")(len) is len
+    with pytest.raises(AttributeError, match="'core.cuda' has no attribute 'cublas'"):
+        cuda.cublas  # noqa: B018
+
+
+def test_memoized_functions_run_once_for_an_argument() -> None:
+    calls: list[int] = []
+
+    @cuda.memoize(for_each_device=True)
+    def f(x: int, y: int = 0) -> int:
+        calls.append(x)
+        return x + y
+
+    assert [f(1), f(1), f(1, y=2), f(2)] == [1, 1, 3, 2]
+    assert calls == [1, 1, 2]
+    cuda.clear_memo()
+    f(1)
+    assert calls == [1, 1, 2, 1]
+
+
+def test_the_workspace_size_is_kept() -> None:
+    before = cuda.get_max_workspace_size()
+    try:
+        cuda.set_max_workspace_size(10)
+        assert cuda.get_max_workspace_size() == 10
+    finally:
+        cuda.set_max_workspace_size(before)
+
+
+# -- the real thing -------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cupy") is None, reason="CuPy is not installed")
+def test_cupy_has_every_name_of_the_standard() -> None:
+    import array_api_strict
+
+    xp = CudaBackend().xp
+    flags = {"Device", "ArrayAPIStrictFlags"}
+    names = [n for n in array_api_strict.__all__ if not n.startswith("_") and "flags" not in n]
+    assert [name for name in names if name not in flags and not hasattr(xp, name)] == []
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(ABSENT is not None, reason=str(ABSENT))
+def test_the_defaults_hold_on_a_gpu() -> None:
+    backend = core.backend.get("cuda")
+    host = np.random.RandomState(0).rand(2, 3, 6, 5).astype(np.float32)
+    x = backend.asarray(host)
+    w = backend.windows(x, 3, 2, 1)
+    expected = standard.windows(np, host, 3, 2, 1, 1, False, 0.0)
+    np.testing.assert_array_equal(backend.to_host(w), expected)
+    np.testing.assert_allclose(
+        backend.to_host(backend.fold(w, (6, 5), 2, 1)),
+        standard.fold(np, expected, (6, 5), 2, 1, 1),
+        rtol=1e-5,
+    )
+    np.testing.assert_allclose(backend.to_host(backend.erf(x)), standard.erf(np, host), rtol=1e-5)
+    index = backend.asarray(np.array([0, 1, 0]))
+    backend.scatter_add(x, index, backend.asarray(np.ones((3, 3, 6, 5), np.float32)))
+    np.add.at(host, np.array([0, 1, 0]), 1)
+    np.testing.assert_allclose(backend.to_host(x), host, rtol=1e-6)
+    np.testing.assert_allclose(
+        backend.to_host(backend.logsumexp(x, axis=1)),
+        standard.logsumexp(np, host, 1, False),
+        rtol=1e-5,
+    )
+    backend.synchronize()
