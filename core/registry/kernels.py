@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from core.errors import NameConflict, PluginError
-from core.registry.choice import choose
+from core.registry.choice import conflict
 from core.registry.index import Snapshot
 from core.registry.loader import checked
 from core.registry.records import Claim, Plugin, PluginWarning, brief
@@ -46,7 +46,7 @@ def _given(plugin: Plugin, backend: str, strict: bool) -> dict[str, dict[str, Cl
         return {section: _resolved(plugin, table) for section, table in _sections(given).items()}
     except (Exception, SystemExit) as error:
         what = f"kernels for {backend}"
-        plugin.problems[what] = error
+        plugin.problems = {**plugin.problems, what: error}
         text = f"The {what} of {plugin} are not used: {brief(error)}"
         if strict:
             raise PluginError(text) from error
@@ -70,27 +70,28 @@ def _resolved(plugin: Plugin, table: Any) -> dict[str, Claim]:
         for name, value in checked("register_kernels", table).items()
     }
     for claim in claims.values():
-        claim.resolve()
+        claim.resolve()  # now, since a table of kernels is no place for surprises
     return claims
 
 
 def _one(name: str, claims: list[Claim], snapshot: Snapshot, backend: str) -> Any:
-    preferred = snapshot.decided.preferred("kernels", name) is not None
-    allowed = [
+    preferred = snapshot.decided.preferred("kernels", name)
+    wanted = [claim for claim in claims if preferred and claim.plugin.key == preferred[0]]
+    allowed = wanted or [
         claim
         for claim in claims
-        if preferred or claim.plugin.bundled or _owns(claim.plugin, name, snapshot, backend)
+        if claim.plugin.bundled or _owns(claim.plugin, name, snapshot, backend)
     ]
-    if not allowed:
-        return None
-    try:
-        return choose("kernels", name, allowed, snapshot.decided).resolve()
-    except NameConflict as error:
+    bundled = [claim for claim in allowed if claim.plugin.bundled]
+    if len(allowed) > 1 and not wanted and not bundled:
+        text = conflict("kernels", name, allowed)
         if snapshot.decided.strict:
-            raise
+            raise NameConflict(text)
         # Without any of them the formula itself still serves.
-        warnings.warn(str(error), PluginWarning, stacklevel=6)
+        warnings.warn(text, PluginWarning, stacklevel=6)
         return None
+    chosen = wanted or bundled or allowed
+    return chosen[0].resolve() if chosen else None
 
 
 def _owns(plugin: Plugin, operation: str, snapshot: Snapshot, backend: str) -> bool:
