@@ -1,9 +1,9 @@
 """Backpropagation: the one walk over a graph, behind `Variable.backward`, `backward` and `grad`.
 
-Gradients flow in a dict of the walk's own, from node to gradient: arrays in an ordinary backward,
-Variables when the graph of the backward is wanted. So walks do not disturb each other, and an
-exception leaves nothing behind. The next node is the pending one whose creator was made last; a
-heap is needed only where paths branch. Leaves get their gradients when the walk is over.
+Gradients flow in a dict of the walk's own, from edge to gradient (see core.variable_node): arrays
+in an ordinary backward, Variables when the graph of the backward is wanted. So walks do not disturb
+each other, and an exception leaves nothing behind. The next function is the pending one that was
+made last; a heap is needed only where paths branch. Leaves get their gradients in the end.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any
-from weakref import ref
 
 from core.backend import BACKENDS
 from core.configuration import State, current, using_config
 from core.errors import GraphError
 from core.function_node import FunctionNode
-from core.variable import Variable, as_variable, check_grad, wrap
-from core.variable_node import VariableNode
+from core.spec import spec_of
+from core.variable import Variable, as_variable, check_grad, creator_of, wrap
+from core.variable_node import Edge
 
-Gradients = dict[VariableNode, Any]
-Nodes = set[VariableNode] | frozenset[VariableNode]
+Gradients = dict[Edge, Any]
 
 
 def backward(outputs: Iterable[Variable], grad_outputs: Any = None, **options: Any) -> None:
@@ -59,25 +58,28 @@ def backward_from(
     graph = enable_double_backprop
     roots = []
     for y in outputs:
-        node = y._node
-        if node is None:
+        edge = y._edge
+        if edge is None:
             raise GraphError(
                 "backward: this Variable wants no gradient, so nothing leads back from it. Was it "
                 "made under no_backprop_mode(), or by an operation without a derivative?"
             )
-        if node._creator is not None:
-            roots.append((node, _initial(y, graph, loss_scale)))
+        if creator_of(edge) is not None:
+            roots.append((edge, _initial(y, graph, loss_scale)))
     if not roots:
         return
-    creators = [node.creator_node for node, _ in roots] if free_graph else []
-    if free_graph:
-        for node, _ in roots:
-            node._creator = None
-    walk = _Walk(roots, creators, graph=graph, retain_grad=retain_grad, loss_scale=loss_scale)
-    del creators
-    with using_config("enable_backprop", graph):
+    walk = _Walk(roots, graph=graph, retain_grad=retain_grad, free=free_graph)
+    del roots
+    if graph and not walk.state.backprop:
+        with using_config("enable_backprop", True):
+            walk.run()
+            walk.settle(loss_scale)
+    else:
         walk.run()
-        walk.settle()
+        walk.settle(loss_scale)
+
+
+Variable.backward_from = staticmethod(backward_from)
 
 
 def _initial(y: Variable, graph: bool, loss_scale: float | None) -> Any:
@@ -87,7 +89,7 @@ def _initial(y: Variable, graph: bool, loss_scale: float | None) -> Any:
                 f"backward: expected a gradient to start from for a Variable of shape {y.shape}, "
                 "which has several elements. Set its grad first, or reduce it, as with F.sum."
             )
-        y.grad = y.backend.asarray(y.xp.ones_like(y.array))
+        y._grad = y.backend.asarray(y.xp.ones_like(y.array))
     if loss_scale is not None:
         y._grad = y._grad * loss_scale
         if not isinstance(y._grad, Variable):
@@ -96,144 +98,152 @@ def _initial(y: Variable, graph: bool, loss_scale: float | None) -> Any:
 
 
 class _Walk:
-    """One walk: from the roots towards the leaves, or towards `required` nodes alone."""
+    """One walk: from the roots towards the leaves, or towards the edges in `required` alone."""
 
     def __init__(
         self,
-        roots: Sequence[tuple[VariableNode, Any]],
-        creators: Sequence[FunctionNode | None] = (),
+        roots: Sequence[tuple[Edge, Any]],
         *,
         graph: bool = False,
         retain_grad: bool = False,
-        loss_scale: float | None = None,
-        required: Nodes | None = None,
-        keep: Nodes = frozenset(),
+        free: bool = False,
+        required: set[Edge] | None = None,
+        keep: frozenset[Edge] = frozenset(),
     ) -> None:
         self.state: State = current()
         self.graph = graph
         self.retain_grad = retain_grad
-        self.loss_scale = loss_scale
         self.required = required
         self.keep = keep
-        self.roots = {node for node, _ in roots}
+        self.roots = {edge for edge, _ in roots}
+        self.freed = self.roots if free else set()
         self.given = () if graph else [g for _, g in roots]
         self.gradients: Gradients = {}
-        self.leaves: list[VariableNode] = []
-        self.owned: set[VariableNode] = set()
+        self.leaves: list[Edge] = []
         self.queued: set[FunctionNode] = set()
-        self.heap: list[tuple[int, int, FunctionNode, VariableNode]] = []
-        self.tie = 0
-        for i, (node, g) in enumerate(roots):
-            self._start(node, creators[i] if creators else node.creator_node, g)
+        self.heap: list[tuple[int, FunctionNode]] = []
+        for edge, g in roots:
+            self._start(edge, g)
 
-    def _start(self, node: VariableNode, f: FunctionNode | None, g: Any) -> None:
-        old = self.gradients.get(node)
-        self.gradients[node] = g if old is None else old + g
+    def _start(self, edge: Edge, g: Any) -> None:
+        old = self.gradients.get(edge)
+        self.gradients[edge] = g if old is None else old + g
+        f = creator_of(edge)
         if f is None:
-            self.leaves.append(node)
+            self.leaves.append(edge)
         elif f not in self.queued:
             self.queued.add(f)
-            self._push(f, node)
-
-    def _push(self, f: FunctionNode, node: VariableNode) -> None:
-        self.tie += 1
-        heappush(self.heap, (-f.sequence, self.tie, f, node))
+            heappush(self.heap, (-f.sequence, f))
 
     def run(self) -> None:
         """Walk until nothing is pending."""
-        gradients, graph, owned, queued = self.gradients, self.graph, self.owned, self.queued
-        leaves, heap = self.leaves, self.heap
-        get, pop = gradients.get, gradients.pop
+        gradients, graph, queued, leaves = self.gradients, self.graph, self.queued, self.leaves
+        get, pop, heap, freed = gradients.get, gradients.pop, self.heap, self.freed
         plain = not (self.state.slow or self.retain_grad or self.required is not None)
-        f: Any
-        node: Any
-        next_node: Any
-        _, _, f, node = heappop(heap)
+        owned: set[Edge] = set()
+        f: Any = heappop(heap)[1]
+        first = f
+        e: Any
         while True:
-            inputs = f.inputs
-            if inputs is None:
+            edges = f._edges
+            if edges is None:
                 raise GraphError(
-                    f"backward: the graph was cut at {f.label}, by unchain or by an earlier "
-                    "backward that freed it. Compute the forward pass again."
+                    f"backward: the graph was cut at {f.label} while it was walked over. "
+                    "Compute the forward pass again."
                 )
-            rules = f._var if graph else f._raw
-            if plain and rules is not None and f._single:
-                found = rules(f, pop(node), f.want)
-                if node.extra is not None and node not in self.roots:
-                    self._clear(node)
-            else:
-                found = self._step(f, node, rules)
-            queued.discard(f)
-            next_f = next_node = None
-            for n, g in zip(inputs, found):  # noqa: B905 - rules were checked for their number
-                if g is None or n.extra is not None and not n.requires_grad:
+            rules = (f._plain_var if graph else f._plain_raw) if plain else None
+            if rules is None and f is first and plain and f._single and not f._local_hooks:
+                rules = f._var if graph else f._raw  # a root keeps the gradient it was given
+            found = self._step(f) if rules is None else rules(f, pop(f), f.want)
+            if freed:
+                self._free(f)
+            pending = None
+            for e, g in zip(edges, found):  # noqa: B905 - rules are held to one gradient an input
+                if g is None:
                     continue
-                old = get(n)
+                old = get(e)
                 if old is not None:
-                    if graph or n not in owned:
-                        gradients[n] = old + g
-                        owned.add(n)
+                    if graph or e not in owned:
+                        gradients[e] = old + g
+                        owned.add(e)
                     else:  # in place, into a sum that this walk made itself
                         old += g
-                        gradients[n] = old
+                        gradients[e] = old
                     continue
-                gradients[n] = g
-                creator = n._creator
-                if creator is None:
-                    leaves.append(n)
-                    continue
-                if not creator._single:
+                gradients[e] = g
+                if e.is_function:
+                    if e._edges is None:
+                        leaves.append(e)
+                        continue
+                    creator = e
+                else:
+                    creator = e._creator
+                    if creator is None:
+                        leaves.append(e)
+                        continue
                     if creator in queued:
                         continue
                     queued.add(creator)
-                if next_f is None:
-                    next_f, next_node = creator, n
+                if pending is None:
+                    pending = creator
                 else:
-                    self._push(creator, n)
-            # Nothing may outlive its use: what is walked through can be freed.
-            f = node = inputs = found = n = g = old = creator = rules = None
-            if next_f is None:
+                    heappush(heap, (-creator.sequence, creator))
+            found = g = old = None  # gradients do not outlive their use
+            if pending is None:
                 if not heap:
                     return
-                _, _, f, node = heappop(heap)
-            elif heap and -heap[0][0] > next_f.sequence:
-                self._push(next_f, next_node)
-                _, _, f, node = heappop(heap)
+                f = heappop(heap)[1]
+            elif heap and -heap[0][0] > pending.sequence:
+                heappush(heap, (-pending.sequence, pending))
+                f = heappop(heap)[1]
             else:
-                f, node = next_f, next_node
-            next_f = next_node = None
+                f = pending
+
+    def _free(self, f: FunctionNode) -> None:
+        """Cut a root off what it was computed from: nobody but this walk holds that any more."""
+        self.queued.discard(f)
+        if f._single and f in self.freed:
+            f.unchain()
+            for name in f.declared.saved:
+                setattr(f, name, None)
+        elif not f._single:
+            for node in [reference() for reference in f.outputs]:
+                if node in self.freed:
+                    node._creator = None
 
     # ------------------------------------------------------------------ a step with everything
 
-    def _step(self, f: FunctionNode, node: VariableNode, rules: Any) -> Sequence[Any]:
+    def _step(self, f: FunctionNode) -> Sequence[Any]:
         """One function, whatever it is: several outputs, hooks, debug mode, chosen targets."""
-        if f._outputs is None:
-            f._outputs = (ref(node),)
-        outputs = [reference() for reference in f._outputs]
-        cotangents = tuple([self._cotangent(n) for n in outputs])
-        wanted = [i for i, n in enumerate(f.inputs) if self._wants(n)]
-        found: Sequence[Any] = (None,) * len(f.inputs)
+        outputs = [f] if f._single else [reference() for reference in f.outputs]
+        cotangents = tuple([self._cotangent(edge) for edge in outputs])
+        wanted = [i for i, edge in enumerate(f._edges) if self._wants(edge)]
+        found: Sequence[Any] = (None,) * len(f._edges)
         if wanted:
-            found = self._differentiate(f, cotangents, wanted, rules)
+            found = self._differentiate(f, cotangents, wanted)
         self._hand_over(outputs)
         return found
 
-    def _cotangent(self, node: VariableNode | None) -> Any:
+    def _cotangent(self, edge: Any) -> Any:
         """The gradient of an output; of one that nothing reached, its variable's own."""
-        if node is None:
+        if edge is None:
             return None
-        if node in self.gradients:
-            return self.gradients[node]
-        if not node.own_grad:
-            return None
-        return node.grad_var if self.graph else node.grad
+        if edge in self.gradients:
+            return self.gradients[edge]
+        g = edge._grad
+        if g is None or isinstance(g, Variable) == self.graph:
+            return g
+        return wrap(g) if self.graph else g.array
 
-    def _wants(self, node: VariableNode) -> bool:
-        return node.requires_grad and (self.required is None or node in self.required)
+    def _wants(self, edge: Any) -> bool:
+        if self.required is not None and edge not in self.required:
+            return False
+        return edge.is_function or not edge._constant
 
     def _differentiate(
-        self, f: FunctionNode, cotangents: tuple[Any, ...], wanted: list[int], rules: Any
+        self, f: FunctionNode, cotangents: tuple[Any, ...], wanted: list[int]
     ) -> Sequence[Any]:
+        rules = f._var if self.graph else f._raw
         hooks = f._hooks(self.state)
         if self.state.debug:
             from core.debug import refuse_changed
@@ -242,19 +252,20 @@ class _Walk:
         seen: Any = ()
         if hooks:
             seen = (
-                tuple([n.data for n in f.inputs]),
+                tuple([edge.data for edge in f._edges]),
                 tuple([g.array if isinstance(g, Variable) else g for g in cotangents]),
             )
-        for hook in hooks:
-            hook.backward_preprocess(f, *seen)
-        if rules is not None and any(g is not None for g in cotangents):
-            want = sum([1 << i for i in wanted])
-            g = cotangents[0] if f._single else cotangents
-            found = self._checked(f, rules(f, g, want))
-        else:
-            found = self._by_backward(f, cotangents, wanted)
-        for hook in hooks:
-            hook.backward_postprocess(f, *seen)
+        with using_config("enable_backprop", self.graph):
+            for hook in hooks:
+                hook.backward_preprocess(f, *seen)
+            if rules is not None and any([g is not None for g in cotangents]):
+                want = sum([1 << i for i in wanted])
+                g = cotangents[0] if f._single else cotangents
+                found = self._checked(f, rules(f, g, want))
+            else:
+                found = self._by_backward(f, cotangents, wanted)
+            for hook in hooks:
+                hook.backward_postprocess(f, *seen)
         if self.state.debug:
             from core.debug import refuse_nan
 
@@ -268,84 +279,81 @@ class _Walk:
         """Through the general `backward`, which takes and gives Variables."""
         given = tuple([g if g is None or isinstance(g, Variable) else wrap(g) for g in cotangents])
         part = f.backward_accumulate(tuple(wanted), given, (None,) * len(wanted))
-        found: list[Any] = [None] * len(f.inputs)
+        found: list[Any] = [None] * len(f._edges)
         for i, g in zip(wanted, part, strict=True):
             if g is not None:
                 found[i] = g if self.graph else as_variable(g).array
         return self._checked(f, found)
 
     def _checked(self, f: FunctionNode, found: Sequence[Any]) -> Sequence[Any]:
-        if len(found) != len(f.inputs):
-            raise ValueError(
-                f"{f.label}: expected {len(f.inputs)} gradients, one an input, got {len(found)}"
-            )
-        for i, (node, g) in enumerate(zip(f.inputs, found, strict=True)):
-            if g is not None and node.spec is not None and tuple(g.shape) != node.spec.shape:
+        for i, (edge, g) in enumerate(zip(f._edges, found, strict=True)):
+            if g is not None and edge.spec is not None and tuple(g.shape) != edge.spec.shape:
                 raise ValueError(
-                    f"{f.label}: expected a gradient of shape {node.spec.shape} for input {i}, "
+                    f"{f.label}: expected a gradient of shape {edge.spec.shape} for input {i}, "
                     f"got {tuple(g.shape)}"
                 )
         return found
 
-    def _hand_over(self, outputs: Sequence[VariableNode | None]) -> None:
+    def _hand_over(self, outputs: Sequence[Any]) -> None:
         """Gradients of variables in between go to them if asked for, and are gone else."""
-        for node in outputs:
-            if node is None:
+        for edge in outputs:
+            if edge is None:
                 continue
-            g = self.gradients.get(node) if node in self.keep else self.gradients.pop(node, None)
-            variable = node.get_variable_or_none()
-            if variable is None or node in self.roots:
+            keeps = edge in self.keep
+            g = self.gradients.get(edge) if keeps else self.gradients.pop(edge, None)
+            if edge in self.roots:
                 continue
             if self.retain_grad:
-                variable._grad = g if self.graph else _own(g, variable)
-                node.own_grad = True
+                edge._grad = g if self.graph or g is None else _own(g, edge)
             elif self.required is None:
-                self._clear(node)
-
-    def _clear(self, node: VariableNode) -> None:
-        """A gradient that a variable in between has of its own is of an earlier walk: it goes."""
-        variable = node.get_variable_or_none()
-        if node.own_grad and variable is not None:
-            variable.cleargrad()
+                edge._grad = None
 
     # ------------------------------------------------------------------ the end
 
-    def settle(self) -> None:
+    def settle(self, loss_scale: float | None = None) -> None:
         """Give the leaves their gradients: no array twice, none that the caller holds."""
         given = {id(_base(g)) for g in self.given}
         ready = []
-        for node in self.leaves:
-            variable, g = node.get_variable_or_none(), self.gradients[node]
-            if variable is None or g is None:
+        for edge in self.leaves:
+            g: Any = self.gradients[edge]
+            old: Any = edge._grad
+            if not edge.is_function and edge._variable() is None:  # type: ignore[union-attr]
                 continue
             if self.graph:
-                total = g if variable._grad is None else variable.grad_var + g
+                total = g if old is None else _as_graph(old) + g
             else:
-                total = _own(g, variable)
-                check_grad(variable, total)
-                if variable._grad is not None:
-                    total = _own(variable.grad + total, variable)
-                elif id(_base(total)) in given:
+                total = _own(g, edge)
+                if spec_of(total) is not edge.spec:
+                    check_grad(edge, total)
+                if old is not None:
+                    old = old.array if isinstance(old, Variable) else old
+                    total = _own(old + total, edge)
+                memory = id(_base(total))
+                if memory in given:
                     total = BACKENDS[type(total)].copy(total)
-                given.add(id(_base(total)))
-            ready.append((variable, total))
-        for variable, total in ready:
-            variable._grad = total
-            if self.loss_scale is not None:
-                variable.loss_scale = self.loss_scale
+                    memory = id(total)
+                given.add(memory)
+            ready.append((edge, total))
+        for edge, total in ready:
+            edge._grad = total
+            if loss_scale is not None and not edge.is_function:
+                edge.get_variable().loss_scale = loss_scale  # type: ignore[union-attr]
 
 
-def _own(g: Any, variable: Variable) -> Any:
-    """A gradient as an array of the variable's backend, where a library made a scalar of it."""
-    if type(g) in BACKENDS:
-        return g
-    return variable.backend.asarray(g)
+def _as_graph(g: Any) -> Variable:
+    return g if isinstance(g, Variable) else wrap(g)
+
+
+def _own(g: Any, edge: Any) -> Any:
+    """A gradient as an array of the edge's backend, where a library made a scalar of it."""
+    spec = edge.spec
+    return g if spec is None or type(g) is spec.type else spec.backend.asarray(g)
 
 
 def _base(array: Any) -> Any:
     """The array whose memory a view shows, as far as the library tells."""
-    while getattr(array, "base", None) is not None:
-        array = array.base
+    while (base := getattr(array, "base", None)) is not None:
+        array = base
     return array
 
 
@@ -386,13 +394,13 @@ def grad(
     """
     _check_sequences(outputs, inputs, grad_outputs, grad_inputs)
     graph = enable_double_backprop
-    targets = [x.node for x in inputs]
+    targets = [x._edge or x.node for x in inputs]
     required = _between(outputs, targets)
     starts = _starts(outputs, grad_outputs, loss_scale)
     roots = [
-        (y.node, g if graph else g.array)
+        (y._edge, g if graph else g.array)
         for y, g in zip(outputs, starts, strict=True)
-        if y.node in required
+        if y._edge in required
     ]
     gradients: Gradients = {}
     with using_config("enable_backprop", graph):
@@ -407,7 +415,7 @@ def grad(
             if walk.heap:
                 walk.run()
             gradients = walk.gradients
-        found = [_as_result(gradients.get(x.node), x) for x in inputs]
+        found = [_as_result(gradients.get(edge), edge) for edge in targets]
         if grad_inputs is not None:
             found = [_sum(g, g0) for g, g0 in zip(found, grad_inputs, strict=True)]
     if set_grad:
@@ -418,8 +426,8 @@ def grad(
     return found
 
 
-def _as_result(g: Any, x: Variable) -> Variable | None:
-    return g if g is None or isinstance(g, Variable) else wrap(_own(g, x), requires_grad=True)
+def _as_result(g: Any, edge: Edge) -> Variable | None:
+    return g if g is None or isinstance(g, Variable) else wrap(_own(g, edge), requires_grad=True)
 
 
 def _sum(g: Variable | None, g0: Variable | None) -> Variable | None:
@@ -463,28 +471,28 @@ def _starts(
     return starts
 
 
-def _between(outputs: Sequence[Variable], targets: Sequence[VariableNode]) -> set[VariableNode]:
-    """The nodes that lie on a path from an output back to a target, both ends included."""
-    users: dict[VariableNode, list[FunctionNode]] = {}
+def _between(outputs: Sequence[Variable], targets: Sequence[Edge]) -> set[Edge]:
+    """The edges that lie on a path from an output back to a target, both ends included."""
+    users: dict[Edge, list[FunctionNode]] = {}
     seen: set[FunctionNode] = set()
     pending: list[Any] = [y.creator_node for y in outputs]
     while pending:
         f = pending.pop()
-        if f is None or f in seen or f.inputs is None:
+        if f is None or f in seen:
             continue
         seen.add(f)
-        for node in f.inputs:
-            if node.requires_grad:
-                users.setdefault(node, []).append(f)
-                pending.append(node.creator_node)
-    required: set[VariableNode] = set()
-    reached = {y.node for y in outputs}
-    climbing = [node for node in targets if node in users or node in reached]
+        for edge in f._edges:
+            if edge.is_function or not edge._constant:
+                users.setdefault(edge, []).append(f)
+                pending.append(creator_of(edge))
+    required: set[Edge] = set()
+    reached = {y._edge for y in outputs}
+    climbing = [edge for edge in targets if edge in users or edge in reached]
     while climbing:
-        node = climbing.pop()
-        if node in required:
+        edge = climbing.pop()
+        if edge in required:
             continue
-        required.add(node)
-        for f in users.get(node, ()):
-            climbing += [n for reference in f.outputs if (n := reference()) is not None]
+        required.add(edge)
+        for f in users.get(edge, ()):
+            climbing += [f] if f._single else [n for r in f.outputs if (n := r()) is not None]
     return required

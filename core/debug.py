@@ -58,10 +58,10 @@ def refuse_nan(f: FunctionNode, arrays: Iterable[Any], when: str) -> None:
 def versions(f: FunctionNode) -> tuple[tuple[Any, int], ...]:
     """The versions of the parameters whose arrays `f` retained."""
     found = []
-    for node in f.inputs:
-        variable = node.get_variable_or_none()
-        if isinstance(variable, Parameter) and node.data is not None:
-            found.append((node, variable.version))
+    for edge in f._edges:
+        variable = None if edge.is_function else edge.get_variable_or_none()
+        if isinstance(variable, Parameter) and edge.data is not None:
+            found.append((edge, variable.version))
     return tuple(found)
 
 

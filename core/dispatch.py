@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from core.function_node import FunctionNode
 
 Compute = Callable[..., Any]
-Plan = tuple[Compute, Any, Spec | None]
+Plan = tuple[Compute | None, Any, Spec | None]
 
 _LIMIT = 4096
 _HALF = ("float16", "bfloat16")
@@ -106,6 +106,8 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
         compute = _with_shapes(compute, specs)
     if result is not None and not result.shape:
         compute = _settled(compute, result)
+    if cls._inlined and compute is cls.compute:  # type: ignore[attr-defined]
+        return None, backend.xp, result
     return compute, backend.xp, result
 
 
@@ -146,6 +148,7 @@ def _widened(compute: Compute, backend: Backend) -> Compute:
         half = next(a.dtype for a in arrays if backend.dtype_name(a.dtype) in _HALF)
         result = compute(f, xp, *[widen(xp, backend, a) for a in arrays])
         f._raw = _raw_widened
+        f._plain_raw = _raw_widened if f._single else None
         if type(result) is tuple:
             return tuple([_narrow(xp, backend, y, half) for y in result])
         return _narrow(xp, backend, result, half)
@@ -166,14 +169,14 @@ def _narrow(xp: Any, backend: Backend, array: Any, half: Any) -> Any:
 
 
 def _raw_widened(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
-    spec = f.inputs[0].spec
+    spec = f._edges[0].spec
     backend, xp = spec.backend, spec.backend.xp
     wide = tuple([widen(xp, backend, x) for x in g]) if type(g) is tuple else widen(xp, backend, g)
     gradients = run_rules(f, xp, wide, want, lambda array: widen(xp, backend, array))
     return tuple(
         [
-            gx if gx is None else _narrow(xp, backend, gx, node.dtype)
-            for gx, node in zip(gradients, f.inputs, strict=True)
+            gx if gx is None else _narrow(xp, backend, gx, edge.spec.dtype)
+            for gx, edge in zip(gradients, f._edges, strict=True)
         ]
     )
 
@@ -181,25 +184,25 @@ def _raw_widened(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
 def run_rules(f: FunctionNode, xp: Any, g: Any, want: int, seen: Compute) -> tuple[Any, ...]:
     """The declared rules on retained arrays, each passed through `seen` first."""
     declared = f.declared
-    wanted = tuple([bool(want >> i & 1) for i in range(len(f.inputs))])
+    wanted = tuple([bool(want >> i & 1) for i in range(len(f._edges))])
 
     def value(name: str) -> Any:
         if name == "wanted":
             return wanted
         if name in declared.names:
             if declared.variadic:
-                return tuple([seen(node.data) for node in f.inputs])
+                return tuple([seen(node.data) for node in f._edges])
             i = declared.names.index(name)
-            return seen(f.inputs[i].data) if i < len(f.inputs) else None
+            return seen(f._edges[i].data) if i < len(f._edges) else None
         if name in declared.saved:
             return seen(getattr(f, name))
-        return seen(f.out[declared.outputs.index(name)] if declared.outputs else f.out)
+        return seen(f.data[declared.outputs.index(name)] if declared.outputs else f.data)
 
     if declared.joint:
         gradients = declared.joint(f, xp, g, *map(value, declared.joint_uses))
         gradients = gradients if type(gradients) is tuple else (gradients,)
     else:
-        rules = [declared.rules.get(name) for name in declared.names[: len(f.inputs)]]
+        rules = [declared.rules.get(name) for name in declared.names[: len(f._edges)]]
         gradients = tuple(
             [
                 rule(f, xp, g, *map(value, declared.uses[name])) if rule and wish else None
@@ -216,7 +219,7 @@ def _with_shapes(compute: Compute, specs: list[Spec]) -> Compute:
         return compute
 
     def broadcasting(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
-        f.shapes = shapes
+        f.note_shapes(shapes)
         return compute(f, xp, *arrays)
 
     return broadcasting
@@ -302,15 +305,11 @@ def constant_node(x: Any, spec: Spec | None) -> VariableNode:
     if isinstance(x, Variable):
         return x.node
     node: VariableNode = object.__new__(VariableNode)
-    node._creator = None
+    node._constant = True
+    node._creator = node._grad = node._name = node.data = None
     node._variable = NOBODY
-    node.data = None
-    node.extra = _CONSTANT
     node.spec = spec
     return node
-
-
-_CONSTANT: dict[str, Any] = {"constant": True}
 
 
 # ---------------------------------------------------------------------- gradients of broadcasting
@@ -329,9 +328,14 @@ def unbroadcast(f: FunctionNode, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
 def wrong_number(f: FunctionNode, gradients: tuple[Any, ...]) -> None:
     """Refuse what a rule for all inputs gave, which is not one gradient an input."""
     raise ValueError(
-        f"{f.label}.gradient: expected {len(f.inputs)} gradients, one for each of "
-        f"{', '.join(f.declared.inputs_of(len(f.inputs)))}, got {len(gradients)}"
+        f"{f.label}.gradient: expected {len(f._edges)} gradients, one for each of "
+        f"{', '.join(f.declared.inputs_of(len(f._edges)))}, got {len(gradients)}"
     )
+
+
+def only_wanted(gradients: tuple[Any, ...], want: int) -> tuple[Any, ...]:
+    """The gradients of the wanted inputs, None for the others, whatever a rule gave for them."""
+    return tuple([g if want >> i & 1 else None for i, g in enumerate(gradients)])
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
@@ -343,7 +347,6 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
 
 def unhurried(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
     """The complete path, for one output, of a node that a specialised call has begun to make."""
-    f.inputs = f.out = None
-    f._outputs = ()
-    f.sequence = 0
+    f._edges = f.data = f.spec = None
+    f.want = f.sequence = 0
     return f._apply(inputs)[0]

@@ -22,11 +22,11 @@ from core.backend import of as backend_of
 from core.configuration import State, current
 from core.declaration import REQUIRED, Declaration
 from core.errors import GraphError, nearest
-from core.namespace import namespace
+from core.inline import expression
 from core.spec import spec_of
 from core.specialize import next_sequence, specialize
-from core.variable import Variable, as_variable, wrap
-from core.variable_node import VariableNode
+from core.variable import Variable, as_variable, creator_of, twin, wrap
+from core.variable_node import OutputNode, VariableNode
 
 if TYPE_CHECKING:
     from core.domain import Domain
@@ -53,18 +53,20 @@ class FunctionNode:
     variable([2., 2.], dtype=float32)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_outputs", "inputs", "out", "sequence", "want")
+    __slots__ = ("__dict__", "__weakref__", "_edges", "data", "sequence", "spec", "want")
 
-    inputs: Any  # the nodes of the inputs, once the graph is recorded
+    is_function: ClassVar[bool] = True  # as an edge; see core.variable_node
+    _edges: Any  # the inputs' edges, once the graph is recorded; None before, and once it was cut
     want: int  # bit i: input i wants a gradient
-    out: Any  # what is retained of the outputs: the array, or a tuple for several
+    data: Any  # what is retained of the outputs: the array, or a tuple for several
+    spec: Any  # the spec of a lone output
     sequence: int  # creation order, which is a topological order
-    _outputs: Any  # weak references to output nodes; None until asked for a lone output
 
     # What a class declares; see core.declaration.
     domain: Domain | None = None
     saved: ClassVar[tuple[str, ...]] = ()
     wide: ClassVar[bool] = False  # compute 16-bit floats in float32
+    inline: ClassVar[bool] = False  # copy one-line bodies into the calls; see core.inline
     declared: Any = None
     call: Any  # declared: call(*inputs, **settings) -> a Variable, or a tuple for several outputs
 
@@ -78,13 +80,20 @@ class FunctionNode:
     _plan_by_settings: ClassVar[bool] = False
     _checks_types: ClassVar[bool] = False
     _prepares: ClassVar[bool] = False
+    _inlined: ClassVar[bool] = False  # a plan may say None: compute stands in the call itself
     _single: ClassVar[bool] = False  # has one output, always
-    _raw: Any = None
+    _raw: Any = None  # gradients on arrays, and on Variables
     _var: Any = None
+    _plain_raw: Any = None  # the same for the walk's short step; None asks for the complete one
+    _plain_var: Any = None
     _run: Any = None
 
     # What an instance may have in its dict.
     stack: Any = None
+    _outputs: Any = None  # weak references to output nodes
+    _nodes: Any = None  # the inputs' nodes, once asked for
+    _grad: Any = None  # of a lone output: its gradient and name
+    _name: str | None = None
     shapes: Any = None
     backend: Backend
     _local_hooks: dict[str, FunctionHook] | None = None
@@ -99,11 +108,8 @@ class FunctionNode:
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         """A node outside any graph; subclasses need not call `__init__` of this class."""
         f = _new(cls)
-        f.inputs = None
-        f.want = 0
-        f.out = None
-        f.sequence = 0
-        f._outputs = ()
+        f._edges = f.data = f.spec = None
+        f.want = f.sequence = 0
         return f
 
     @classmethod
@@ -115,7 +121,8 @@ class FunctionNode:
         super().__init_subclass__(**kwargs)
         cls._checks_types = cls.check_type_forward is not FunctionNode.check_type_forward
         if not hasattr(cls, "compute") or _written_generally(cls):
-            cls.declared = cls._raw = cls._var = cls._run = None
+            cls.declared = cls._run = None
+            _set_rules(cls, None, None)
             cls._single = False
             return
         _declare(cls)
@@ -144,7 +151,7 @@ class FunctionNode:
         pending: list[FunctionNode] = [self]
         while pending:
             f = pending[-1]
-            before = [n._creator for n in f.inputs or () if n._creator is not None]
+            before = [g for edge in f._edges or () if (g := creator_of(edge)) is not None]
             missing = [g for g in before if g not in ranks]
             if missing:
                 pending += missing
@@ -154,16 +161,63 @@ class FunctionNode:
         return ranks[self]
 
     @property
+    def inputs(self) -> Any:
+        """The nodes of the inputs, a tuple; None outside a graph."""
+        if self._edges is None:
+            return None
+        if self._nodes is None:
+            self._nodes = tuple([e.output_node() if e.is_function else e for e in self._edges])
+        return self._nodes
+
+    @property
     def outputs(self) -> tuple[Any, ...]:
-        """Weak references to the nodes of the outputs; as a class attribute, their names."""
+        """Callables, weak references where there are several, that give the nodes of the outputs.
+
+        As a class attribute: the names of the outputs.
+        """
+        if self._single:
+            return (self.output_node,) if self._edges is not None else ()
         return self._outputs or ()
+
+    def note_shapes(self, shapes: tuple[tuple[int, ...], ...]) -> None:
+        """Remember that the inputs broadcast: gradients are summed back to these shapes."""
+        self.shapes = shapes
+        variant = _variant(type(self), len(shapes))
+        self._raw = self._plain_raw = variant.raw_broadcast
+        self._var = self._plain_var = variant.var_broadcast
+
+    def set_grad(self, gradient: Any) -> None:
+        """Set the gradient of a lone output; the walk then clears it when it comes by."""
+        self._grad = gradient
+        self._plain_raw = self._plain_var = None
+
+    def output_node(self, variable: Variable | None = None) -> OutputNode:
+        """The node of a lone output, the same one as long as anybody holds it."""
+        node: OutputNode | None = self._outputs[0]() if self._outputs else None
+        if node is None:
+            node = OutputNode(self)
+            self._outputs = (ref(node),)
+        if variable is not None:
+            node._variable = ref(variable)
+        return node
+
+    def input_shape(self, index: int) -> tuple[int, ...]:
+        """The shape of an input, which costs no retention."""
+        return self._edges[index].spec.shape  # type: ignore[no-any-return]
+
+    def input_dtype(self, index: int) -> Any:
+        """The dtype of an input."""
+        return self._edges[index].spec.dtype
+
+    @property
+    def out(self) -> Any:
+        """What is retained of the outputs: the array of a lone one, else a tuple."""
+        return self.data
 
     @property
     def output_data(self) -> tuple[Any, ...]:
         """The retained output arrays, None for those that are not retained."""
-        if self._single:
-            return (self.out,)
-        return tuple(self.out or ())
+        return (self.data,) if self._single else tuple(self.data or ())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Refuse: nodes are applied, not called."""
@@ -179,7 +233,7 @@ class FunctionNode:
         return f"{self.label}({', '.join(settings)})"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if self.inputs is not None:
+        if self._edges is not None:
             raise GraphError(
                 f"{self.label} is part of a graph, which can be neither pickled nor copied. Keep "
                 "the arrays, or the links that made it."
@@ -200,7 +254,7 @@ class FunctionNode:
             GraphError: This instance is part of a graph already.
         """
         inputs = tuple(inputs)
-        if self.inputs is not None:
+        if self._edges is not None:
             raise GraphError(
                 f"{self.label}.apply: this node is part of a graph already. Make another instance."
             )
@@ -219,7 +273,7 @@ class FunctionNode:
             return outputs[0] if self._single else outputs
         specs: Any = tuple([spec_of(x) for x in args])
         compute, xp, _ = dispatch.admit(self, self._plan_key(specs), specs)
-        result = compute(self, xp, *args)
+        result = (compute or type(self).compute)(self, xp, *args)  # type: ignore[attr-defined]
         if type(result) is tuple:
             return tuple([y if y is None else dispatch.settle(y, specs[0]) for y in result])
         return dispatch.settle(result, specs[0])
@@ -249,7 +303,7 @@ class FunctionNode:
         if state.debug:
             self._refuse_nan(results, "forward", zip(variables, arrays, strict=True))
         records = bool(self.want) and state.backprop and self._may_record()
-        outputs = tuple([wrap(y, records) for y in results])
+        outputs = tuple([wrap(y, records and not self._single) for y in results])
         if records:
             self._record(variables, arrays, outputs)
         else:
@@ -305,19 +359,22 @@ class FunctionNode:
     def _record(
         self, variables: Sequence[Variable], arrays: tuple[Any, ...], outputs: Sequence[Variable]
     ) -> None:
-        self.inputs = tuple([v.node for v in variables])
+        self._edges = tuple([v._edge or v.node for v in variables])
         self.sequence = next_sequence()
-        nodes = [v.node for v in outputs]
-        for node in nodes:
-            node._creator = self
-        self._outputs = tuple([ref(node) for node in nodes])
         for i in self._input_indexes():
-            self.inputs[i].data = arrays[i]
+            self._edges[i].data = arrays[i]
         kept = self._output_indexes()
-        for i in kept:
-            nodes[i].data = outputs[i].array
-        retained = [v.array if i in kept else None for i, v in enumerate(outputs)]
-        self.out = retained[0] if self._single else tuple(retained)
+        retained = tuple([v.array if i in kept else None for i, v in enumerate(outputs)])
+        if self._single:
+            outputs[0]._edge = self
+            self.spec, self.data = outputs[0]._spec, retained[0]
+        else:
+            nodes = [v.node for v in outputs]
+            for node, array in zip(nodes, retained, strict=True):
+                node._creator = self
+                node.data = array
+            self._outputs = tuple([ref(node) for node in nodes])
+            self.data = retained
         if current().debug:
             from core.debug import versions
 
@@ -334,7 +391,7 @@ class FunctionNode:
         if self.declared is not None:
             specs = tuple([spec_of(a) for a in inputs])
             compute, xp, _ = dispatch.admit(self, self._plan_key(specs), specs)
-            result = compute(self, xp, *inputs)
+            result = (compute or type(self).compute)(self, xp, *inputs)  # type: ignore[attr-defined]
             return result if type(result) is tuple else (result,)
         name = backend_of(*inputs).name
         return self.forward_gpu(inputs) if name == "cuda" else self.forward_cpu(inputs)
@@ -378,7 +435,7 @@ class FunctionNode:
         wanted = len(target_input_indexes)
         if type(gradients) is not tuple:
             gradients = tuple(gradients)
-        if len(gradients) == len(self.inputs) != wanted:
+        if len(gradients) == len(self._edges) != wanted:
             gradients = tuple([gradients[i] for i in target_input_indexes])
         if len(gradients) != wanted:
             raise ValueError(
@@ -419,7 +476,7 @@ class FunctionNode:
     def _input_indexes(self) -> tuple[int, ...]:
         if self.declared is None:
             return self._kept_inputs or ()
-        count = len(self.inputs)
+        count = len(self._edges)
         kept = [self._keeps(name) for name in self.declared.names]
         if self.declared.variadic:
             return tuple(range(count)) if kept[0] else ()
@@ -432,7 +489,7 @@ class FunctionNode:
         return tuple([i for i, name in enumerate(names) if self._keeps(name)])
 
     def _keeps(self, name: str) -> bool:
-        return bool(self.declared.kept(name, len(self.inputs)) & self.want)
+        return bool(self.declared.kept(name, len(self._edges)) & self.want)
 
     def get_retained_inputs(self) -> tuple[Variable, ...]:
         """The retained inputs as Variables, connected to the graph."""
@@ -444,25 +501,25 @@ class FunctionNode:
 
     def _output_variable(self, index: int) -> Variable:
         """Output `index` as a Variable whose creator is this node, revived if it is gone."""
-        references = self._outputs if self._outputs is not None else (lambda: None,)
-        node: VariableNode | None = references[index]()
+        if self._single:
+            return twin(self)
+        node: VariableNode | None = self._outputs[index]()
         if node is None:
-            array = self.out if self._single else self.out[index]
-            node = VariableNode(None, data=array)
+            node = VariableNode(None, data=self.data[index])
             node._creator = self
-            revived = list(references)
-            revived[index] = ref(node)
-            self._outputs = tuple(revived)
+            references = list(self._outputs)
+            references[index] = ref(node)
+            self._outputs = tuple(references)
         return node.get_variable()
 
     def unchain(self) -> None:
         """Cut the node off its inputs and outputs."""
-        for reference in self._outputs or ():
-            node = reference()
-            if node is not None:
-                node._creator = None
-        self.inputs = None
-        self.out = None
+        if not self._single:
+            for reference in self._outputs or ():
+                node = reference()
+                if node is not None:
+                    node._creator = None
+        self._edges = self._nodes = None
 
     # ------------------------------------------------------------------ hooks and debug mode
 
@@ -479,6 +536,7 @@ class FunctionNode:
         if key in self.local_function_hooks:
             raise KeyError(f"{self.label}.add_hook: a hook named {key!r} is there; pass name=...")
         self.local_function_hooks[key] = hook
+        self._plain_raw = self._plain_var = None
         hook.added(self)
 
     def delete_hook(self, name: str) -> None:
@@ -538,6 +596,8 @@ def _declare(cls: type[FunctionNode]) -> None:
     cls._single = not cls.declared.outputs
     cls._plan_by_settings = cls._checks_types
     cls._prepares = hasattr(cls, "prepare")
+    texts = ["f", "xp", *cls.declared.names]
+    cls._inlined = cls.inline and expression(cls.compute, texts) is not None  # type: ignore[attr-defined]
     if "__init__" not in cls.__dict__:
         cls.__init__ = _initializer(cls)  # type: ignore[method-assign]
     dispatch.declared_classes.add(cls)
@@ -567,17 +627,23 @@ def _specialize(cls: type[FunctionNode]) -> None:
     if declared.variadic or declared.optional:
         cls.call = partial(_call_by_arity, cls)
         cls._run = None if declared.outputs else _run_by_arity
-        cls._raw = staticmethod(_raw_by_arity) if declared.differentiable else None
-        cls._var = staticmethod(_var_by_arity) if declared.differentiable else None
+        known = declared.differentiable
+        _set_rules(cls, _raw_by_arity if known else None, _var_by_arity if known else None)
         return
-    made = specialize(declared, len(declared.names), dispatch)
+    made = _variant(cls, len(declared.names))
     if declared.outputs:
         cls.call = partial(_call_generally, cls)
     else:
         cls.call = staticmethod(made.call)
         cls._run = made.run
-    cls._raw = staticmethod(made.raw) if made.raw else None
-    cls._var = staticmethod(made.var) if made.var else None
+    _set_rules(cls, made.raw, made.var)
+
+
+def _set_rules(cls: type[FunctionNode], raw: Any, var: Any) -> None:
+    """What the walk calls; only operations with a lone output take its short step."""
+    raw, var = (staticmethod(raw), staticmethod(var)) if raw else (None, None)
+    cls._raw, cls._var = raw, var
+    cls._plain_raw, cls._plain_var = (raw, var) if cls._single else (None, None)
 
 
 def _variant(cls: type[FunctionNode], arity: int) -> SimpleNamespace:
@@ -632,6 +698,3 @@ class Elementwise(FunctionNode):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         cls._keeps_spec = cls.keeps_dtype
         super().__init_subclass__(**kwargs)
-
-
-__all__ = ["Elementwise", "FunctionNode", "namespace"]

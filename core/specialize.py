@@ -8,7 +8,7 @@ inputs) four functions are written as text and compiled once; tracebacks show th
     raw(f, g, want)          gradients on arrays                   -> one per input, or None
     var(f, g, want)          the same rules on Variables, so that the gradients have a graph
 
-Names in the text: of input i, `x` is what came, `a` its array, `s` its spec, `n` its node if it
+Names in the text: of input i, `x` is what came, `a` its array, `s` its spec, `e` its edge if it
 wants a gradient; `f` is the function node, `v` the result, `want` the bit mask of wanted inputs.
 """
 
@@ -19,15 +19,14 @@ from collections.abc import Callable
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
-from weakref import ref
 
 from core.backend import BACKENDS
 from core.configuration import current
 from core.declaration import REQUIRED, Declaration
+from core.inline import expression
 from core.namespace import namespace
 from core.spec import spec_of
-from core.variable import Variable, is_array, wrap
-from core.variable_node import VariableNode
+from core.variable import Variable, is_array, twin, wrap
 
 next_sequence = count(1).__next__
 
@@ -39,6 +38,10 @@ def specialize(declared: Declaration, arity: int, dispatch: Any) -> SimpleNamesp
     """
     writer = _Writer(declared, arity, dispatch)
     made = SimpleNamespace(raw=writer.gradients("raw"), var=writer.gradients("var"))
+    made.raw_broadcast, made.var_broadcast = made.raw, made.var
+    if writer.cls._elementwise and arity > 1:
+        made.raw_broadcast = writer.gradients("raw", broadcast=True)
+        made.var_broadcast = writer.gradients("var", broadcast=True)
     if declared.outputs:
         made.call = made.run = None
     else:
@@ -64,17 +67,17 @@ class _Writer:
             "constant_node": dispatch.constant_node,
             "unbroadcast": dispatch.unbroadcast,
             "wrong_number": dispatch.wrong_number,
+            "only_wanted": dispatch.only_wanted,
             "current": current,
             "new": object.__new__,
             "Variable": Variable,
-            "VariableNode": VariableNode,
             "spec_of": spec_of,
             "next_sequence": next_sequence,
-            "ref": ref,
             "default": declared.fields,
             "BACKENDS": BACKENDS,
             "NS": namespace,
             "constant": _as_constant,
+            "twin": twin,
         }
 
     def _each(self, text: str, joint: str = ", ") -> str:
@@ -113,11 +116,11 @@ class _Writer:
         everything = self._each("x#") + ("," if self.arity == 1 else "")
         for i in range(self.arity):
             lines += [
-                f"  try: a{i} = x{i}._array; s{i} = x{i}._spec; n{i} = x{i}._node",
+                f"  try: a{i} = x{i}._array; s{i} = x{i}._spec; e{i} = x{i}._edge",
                 "  except AttributeError:",
                 f"    found = foreign(f, x{i})",
                 f"    if found is None: return with_numbers(f, ({everything}))",
-                f"    a{i}, s{i}, n{i} = found",
+                f"    a{i}, s{i}, e{i} = found",
             ]
         return [*lines, f"  if state.slow: return unhurried(f, ({everything}))"]
 
@@ -138,42 +141,47 @@ class _Writer:
             "  except (KeyError, TypeError): plan = None",
             f"  if plan is None: plan = admit(f, key, ({specs}{comma}))",
             "  compute, xp, s = plan",
-            f"  y = compute(f, xp, {self._each('a#')})",
+            f"  y = {self._result()}",
         ]
         if not self.cls._keeps_spec:
             lines += ["  if type(y) is not s0.type: y = settle(y, s0)", "  s = spec_of(y)"]
         return [
             *lines,
-            "  v = new(Variable); v._array = y; v._spec = s; v._grad = None",
+            "  v = new(Variable); v._array = y; v._spec = s",
         ]
+
+    def _result(self) -> str:
+        computed = f"compute(f, xp, {self._each('a#')})"
+        if self.cls._inlined:
+            arrays = [f"a{i}" for i in range(self.arity)]
+            inline = expression(self.cls.compute, ["f", "xp", *arrays])
+            return f"{inline} if compute is None else {computed}"
+        return computed
 
     def _record(self) -> list[str]:
         """What the graph keeps; nothing where no input wants a gradient or none has a rule."""
         if not self.declared.differentiable:
-            return ["  v._node = None"]
-        wants = " or ".join([f"n{i} is not None" for i in range(self.arity)])
+            return ["  v._edge = None"]
+        wants = " or ".join([f"e{i} is not None" for i in range(self.arity)])
         lines = [f"  if ({wants}) and state.backprop:", f"    f.want = want = {self._want()}"]
         if self.arity > 1:
             lines += [f"    if want != {self.all}:"]
             lines += [
-                f"      if n{i} is None: n{i} = constant_node(x{i}, s{i})"
+                f"      if e{i} is None: e{i} = constant_node(x{i}, s{i})"
                 for i in range(self.arity)
             ]
-        lines += [f"    f.inputs = ({self._each('n#')},); f.sequence = next_sequence()"]
+        lines += [f"    f._edges = ({self._each('e#')},); f.sequence = next_sequence()"]
         for i, name in enumerate(self.names):
-            lines += self._if_kept(self._source_name(i, name), f"n{i}.data = a{i}")
-        lines += ["    n = new(VariableNode); n._creator = f; n.extra = None; n.spec = s"]
-        mask = self.declared.kept("out", self.arity)
-        out = "None" if not mask else "y" if mask == self.all else f"y if want & {mask} else None"
-        lines += [f"    n.data = f.out = {out}"]
-        lines += ["    n._variable = ref(v); v._node = n; f._outputs = None"]
+            lines += self._if_kept(self._source_name(name), f"e{i}.data = a{i}")
+        data = "y" if self.declared.kept("out", self.arity) else "None"
+        lines += [f"    f.spec = s; f.data = {data}; v._edge = f"]
         for name in self.declared.saved:
             mask = self.declared.kept(name, self.arity)
             if mask != self.all:
                 lines += [f"    if not want & {mask}: f.{name} = None"]
-        return [*lines, "  else: v._node = None"]
+        return [*lines, "  else: v._edge = None"]
 
-    def _source_name(self, i: int, name: str) -> str:
+    def _source_name(self, name: str) -> str:
         return self.declared.names[0] if self.declared.variadic else name
 
     def _if_kept(self, name: str, action: str) -> list[str]:
@@ -186,45 +194,56 @@ class _Writer:
         if self.arity == 1:
             return "1"
         if self.arity == 2:
-            return "(3 if n1 is not None else 1) if n0 is not None else 2"
-        return " | ".join([f"(n{i} is not None) << {i}" for i in range(self.arity)])
+            return "(3 if e1 is not None else 1) if e0 is not None else 2"
+        return " | ".join([f"(e{i} is not None) << {i}" for i in range(self.arity)])
 
     # ------------------------------------------------------------------ gradients
 
-    def gradients(self, kind: str) -> Callable[..., Any] | None:
-        """`raw` or `var`: the declared rules with what they asked for."""
+    def gradients(self, kind: str, broadcast: bool = False) -> Callable[..., Any] | None:
+        """`raw` or `var`: the declared rules with what they asked for.
+
+        With `broadcast` the gradients are summed back to the shapes of the inputs.
+        """
         declared = self.declared
         if not declared.differentiable:
             return None
         lines = [f"def {kind}(f, g, want):"]
-        if kind == "raw" and self.cls._gradient_kernels:
-            self.scope["kernels"] = self.cls._gradient_kernels
-            array_type = "f.inputs[0].spec.type" if declared.outputs else "type(g)"
+        if kind == "raw":
+            lines += self._kernels()
+        if declared.reads_xp:
+            lines += [f"  xp = {'NS' if kind == 'var' else 'f._edges[0].spec.backend.xp'}"]
+        if any(declared.kept(n, self.arity) for n in declared.names):
+            lines += [f"  {self._each('e#')}, = f._edges"]
+        lines += self._joint(kind) if declared.joint else self._separate(kind)
+        result = f"({self._each('g#')},)" if not declared.joint else "gradients"
+        lines += [f"  return unbroadcast(f, {result})" if broadcast else f"  return {result}"]
+        return self._compile(kind, lines)
+
+    def _kernels(self) -> list[str]:
+        """A backend's own gradient, if it has one, which may decline."""
+        lines = []
+        array_type = "f._edges[0].spec.type" if self.declared.outputs else "type(g)"
+        for i, (known, kernel) in enumerate(self.cls._gradient_kernels.items()):
+            self.scope[f"type{i}"], self.scope[f"kernel{i}"] = known, kernel
             lines += [
-                f"  kernel = kernels.get({array_type})",
-                "  if kernel is not None:",
-                "    gradients = kernel(f, g, want)",
+                f"  if {array_type} is type{i}:",
+                f"    gradients = kernel{i}(f, g, want)",
                 "    if gradients is not NotImplemented: return gradients",
             ]
-        if declared.reads_xp:
-            lines += [f"  xp = {'NS' if kind == 'var' else 'f.inputs[0].spec.backend.xp'}"]
-        else:
-            lines += ["  xp = None"]
-        if any(declared.kept(n, self.arity) for n in declared.names):
-            lines += [f"  {self._each('n#')}, = f.inputs"]
-        lines += self._joint(kind) if declared.joint else self._separate(kind)
-        return self._compile(kind, lines)
+        return lines
+
+    @property
+    def _xp(self) -> str:
+        return "xp" if self.declared.reads_xp else "None"
 
     def _joint(self, kind: str) -> list[str]:
         self.scope["rule"] = self.declared.joint
         asked = self._arguments(kind, self.declared.joint_uses)
-        lines = [f"  gradients = rule(f, xp, g{asked})"]
+        lines = [f"  gradients = rule(f, {self._xp}, g{asked})"]
         if self.arity == 1 and not self.declared.variadic:
             lines += ["  if type(gradients) is not tuple: gradients = (gradients,)"]
         lines += [f"  if len(gradients) != {self.arity}: wrong_number(f, gradients)"]
-        if self.cls._elementwise and self.arity > 1:
-            lines += ["  if f.shapes is not None: return unbroadcast(f, gradients)"]
-        return [*lines, "  return gradients"]
+        return [*lines, f"  if want != {self.all}: gradients = only_wanted(gradients, want)"]
 
     def _separate(self, kind: str) -> list[str]:
         lines = []
@@ -234,13 +253,13 @@ class _Writer:
                 lines += [f"  g{i} = None"]
                 continue
             self.scope[f"rule{i}"] = rule
-            asked = self._arguments(kind, self.declared.uses[name])
-            computed = f"rule{i}(f, xp, g{asked})"
+            asked = [self._value(kind, use) for use in self.declared.uses[name]]
+            texts = ["f", self._xp, "g", *asked]
+            inline = expression(rule, texts) if self.cls.inline else None
+            computed = inline or f"rule{i}({', '.join(texts)})"
             condition = "" if self.arity == 1 else f" if want & {1 << i} else None"
             lines += [f"  g{i} = {computed}{condition}"]
-        if self.cls._elementwise and self.arity > 1:
-            lines += [f"  if f.shapes is not None: return unbroadcast(f, ({self._each('g#')}))"]
-        return [*lines, f"  return {self._each('g#')},"]
+        return lines
 
     def _arguments(self, kind: str, asked: tuple[str, ...]) -> str:
         return "".join([", " + self._value(kind, name) for name in asked])
@@ -250,7 +269,7 @@ class _Writer:
         declared = self.declared
         if name == "wanted":
             return "(" + "".join([f"want & {1 << i} != 0, " for i in range(self.arity)]) + ")"
-        fetch = "n{}.data" if kind == "raw" else "n{}.get_variable()"
+        fetch = "e{}.data" if kind == "raw" else "twin(e{})"
         if name in declared.names:
             if declared.variadic:
                 parts = [fetch.format(i) for i in range(self.arity)]
@@ -261,8 +280,8 @@ class _Writer:
             return self._saved(kind, name)
         i = declared.outputs.index(name) if declared.outputs else 0
         if kind == "var":
-            return f"f._output_variable({i})"
-        return f"f.out[{i}]" if declared.outputs else "f.out"
+            return f"f._output_variable({i})" if declared.outputs else "twin(f)"
+        return f"f.data[{i}]" if declared.outputs else "f.data"
 
     def _saved(self, kind: str, name: str) -> str:
         if kind == "raw":

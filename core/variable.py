@@ -8,7 +8,7 @@ strongly, so a graph dies by reference count with the last variable that leads t
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from core import backend as backends
 from core.backend import BACKENDS, Backend, Device
@@ -43,16 +43,15 @@ class Variable:
     array([8.], dtype=float32)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_grad", "_node", "_spec")
-    _constant: VariableNode | None = (
-        None  # the node of a variable without gradient, made when asked
-    )
+    __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_spec")
+    _constant: VariableNode | None = None  # the node of a variable without gradient, if asked for
+    _shown: Any = None  # the node of a declared operation's output, if asked for
 
     _array: Any
-    _grad: Any
-    _node: VariableNode | None
+    _edge: Any  # the VariableNode or FunctionNode that stands for it in the graph, if any does
     _spec: Spec | None
 
+    backward_from: ClassVar[Any]  # core.backprop sets it
     loss_scale: float | None = None  # the factor that the last backward put on the gradient
 
     if TYPE_CHECKING:  # core.intrinsics.operators gives them
@@ -103,8 +102,7 @@ class Variable:
             )
         self._array = data
         self._spec = spec_of(data)
-        self._grad = None
-        self._node = VariableNode(self) if requires_grad else None
+        self._edge = VariableNode(self) if requires_grad else None
         if name is not None:
             self.name = name
         if grad is not None:
@@ -121,9 +119,9 @@ class Variable:
     def array(self, array: Any) -> None:
         self._array = array
         self._spec = spec_of(array)
-        node = self._node or self._constant
-        if node is not None:
-            node.spec = self._spec
+        edge = self._edge or self._constant
+        if edge is not None:
+            edge.spec = self._spec
 
     data = array
 
@@ -214,25 +212,29 @@ class Variable:
     @property
     def node(self) -> VariableNode:
         """Its place in the graph."""
-        node = self._node or self._constant
-        if node is None:
-            node = self._constant = VariableNode(self, requires_grad=False)
-        return node
+        edge = self._edge
+        if edge is None:
+            if self._constant is None:
+                self._constant = VariableNode(self, requires_grad=False)
+            return self._constant
+        if edge.is_function:  # the node is made on request, and lives as long as this variable
+            self._shown = edge = edge.output_node(self)
+        return edge  # type: ignore[no-any-return]
 
     @property
     def requires_grad(self) -> bool:
         """Whether backpropagation computes a gradient for it."""
-        return self._node is not None
+        return self._edge is not None
 
     @property
     def name(self) -> str | None:
         """What error messages and graphs call it."""
-        node = self._node or self._constant
-        return None if node is None else node.name
+        edge = self._edge or self._constant
+        return None if edge is None else edge._name
 
     @name.setter
     def name(self, name: str | None) -> None:
-        self.node.name = name
+        (self._edge or self.node)._name = name
 
     @property
     def label(self) -> str:
@@ -247,8 +249,8 @@ class Variable:
     @property
     def creator(self) -> Any:
         """What made it, an old-style Function as such; None for a leaf."""
-        node = self._node
-        return None if node is None else node.creator
+        function = self.creator_node
+        return None if function is None else function.creator
 
     @creator.setter
     def creator(self, creator: Any) -> None:
@@ -257,8 +259,12 @@ class Variable:
     @property
     def creator_node(self) -> FunctionNode | None:
         """The function node that made it, None for a leaf."""
-        node = self._node
-        return None if node is None else node.creator_node
+        edge = self._edge
+        if edge is None:
+            return None
+        if edge.is_function:
+            return None if edge._edges is None else edge
+        return edge._creator  # type: ignore[no-any-return]
 
     @creator_node.setter
     def creator_node(self, function: FunctionNode | None) -> None:
@@ -274,7 +280,7 @@ class Variable:
 
     def retain_data(self) -> None:
         """Keep the array with the graph, beyond the life of this variable."""
-        self.node.data = self.array
+        (self._edge or self.node).data = self.array
 
     def unchain(self) -> None:
         """Forget how this variable was made; the graph before it may die."""
@@ -285,12 +291,25 @@ class Variable:
         pending = [self.creator_node]
         while pending:
             function = pending.pop()
-            if function is None or function.inputs is None:
-                continue
-            pending += [node.creator_node for node in function.inputs]
-            function.unchain()
+            if function is not None and function._edges is not None:
+                pending += [creator_of(edge) for edge in function._edges]
+                function.unchain()
 
     # ------------------------------------------------------------------ gradients
+
+    @property
+    def _grad(self) -> Any:
+        edge = self._edge or self._constant
+        return None if edge is None else edge._grad
+
+    @_grad.setter
+    def _grad(self, gradient: Any) -> None:
+        edge: Any = self._edge or self._constant
+        if edge is None:
+            if gradient is None:
+                return
+            edge = self.node
+        edge.set_grad(gradient)
 
     @property
     def grad(self) -> Any:
@@ -307,17 +326,16 @@ class Variable:
     @property
     def grad_var(self) -> Variable | None:
         """The gradient as a Variable, whose own graph `enable_double_backprop` records."""
-        if self._grad is not None and not isinstance(self._grad, Variable):
-            self._grad = wrap(self._grad, requires_grad=True)
-        return self._grad
+        gradient = self._grad
+        if gradient is not None and not isinstance(gradient, Variable):
+            gradient = self._grad = wrap(gradient, requires_grad=True)
+        return gradient  # type: ignore[no-any-return]
 
     @grad_var.setter
     def grad_var(self, gradient: Any) -> None:
         if gradient is not None:
             check_grad(self, gradient.array if isinstance(gradient, Variable) else gradient)
         self._grad = gradient
-        if self._node is not None:
-            self._node.own_grad = gradient is not None
 
     def cleargrad(self) -> None:
         """Set the gradient to None."""
@@ -368,15 +386,7 @@ class Variable:
         Raises:
             GraphError: There is no gradient to start with, or the graph was unchained.
         """
-        from core.backprop import backward_from
-
-        backward_from(
-            [self],
-            retain_grad=retain_grad,
-            enable_double_backprop=enable_double_backprop,
-            loss_scale=loss_scale,
-            free_graph=free_graph,
-        )
+        self.backward_from([self], retain_grad, enable_double_backprop, loss_scale, free_graph)
 
     # ------------------------------------------------------------------ moving and shaping
 
@@ -389,9 +399,9 @@ class Variable:
     def _move(self, device: Device) -> None:
         gradient = self.grad
         self.array = backends.to_backend(self.array, device)
-        node = self._node or self._constant
-        if node is not None and node.data is not None:
-            node.data = self.array
+        edge = self._edge or self._constant
+        if edge is not None and edge.data is not None:
+            edge.data = self.array
         self._grad = None if gradient is None else backends.to_backend(gradient, device)
 
     def to_cpu(self) -> Variable:
@@ -427,11 +437,10 @@ class Variable:
         return self._copy_to(type(self).__new__(type(self)))
 
     def _copy_to(self, twin: Variable) -> Variable:
-        twin.__dict__.update(
-            {key: value for key, value in self.__dict__.items() if key != "_constant"}
-        )
-        twin._array, twin._spec, twin._grad = self._array, self._spec, self._grad
-        twin._node = None if self._node is None else VariableNode(twin)
+        twin.__dict__.update(self._rest())
+        twin._array, twin._spec = self._array, self._spec
+        twin._edge = None if self._edge is None else VariableNode(twin)
+        twin._grad = self._grad
         if self.name is not None:
             twin.name = self.name
         return twin
@@ -450,22 +459,27 @@ class Variable:
 
     def __getstate__(self) -> dict[str, Any]:
         self._refuse_graph("pickle")
-        rest = {key: value for key, value in self.__dict__.items() if key != "_constant"}
         return {
             "array": self._array,
             "grad": self.grad,
             "name": self.name,
             "requires_grad": self.requires_grad,
-            "rest": rest,
+            "rest": self._rest(),
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state["rest"])
-        self._array, self._grad = state["array"], state["grad"]
+        self._array = state["array"]
         self._spec = spec_of(self._array)
-        self._node = VariableNode(self) if state["requires_grad"] else None
+        self._edge = VariableNode(self) if state["requires_grad"] else None
+        self._grad = state["grad"]
         if state["name"] is not None:
             self.name = state["name"]
+
+    def _rest(self) -> dict[str, Any]:
+        """What subclasses and users have set on it."""
+        ours = ("_constant", "_shown")
+        return {key: value for key, value in self.__dict__.items() if key not in ours}
 
     def _refuse_graph(self, what: str) -> None:
         if self.creator_node is not None:
@@ -475,7 +489,7 @@ class Variable:
             )
 
     def _refuse_silent_loss(self, what: str) -> None:
-        if self._node is not None and current().backprop:
+        if self._edge is not None and current().backprop:
             raise TypeError(
                 f"{what}: this Variable wants a gradient, which a plain array would lose without "
                 "a word. Take its .array, or use it under core.no_backprop_mode()."
@@ -558,23 +572,39 @@ def wrap(array: Any, requires_grad: bool = False) -> Variable:
     variable = _new(Variable)
     variable._array = array
     variable._spec = spec_of(array)
-    variable._grad = None
-    variable._node = VariableNode(variable) if requires_grad else None
+    variable._edge = VariableNode(variable) if requires_grad else None
+    return variable
+
+
+def twin(edge: Any) -> Variable:
+    """A variable that stands for an edge, with the array that was retained."""
+    variable = _new(Variable)
+    variable._array = edge.data
+    variable._spec = edge.spec
+    if edge.is_function or not edge._constant:
+        variable._edge = edge
+    else:
+        variable._edge = None
+        variable._constant = edge
     return variable
 
 
 def _revive(node: VariableNode) -> Variable:
-    """The variable of a node whose own is gone, with the array that was retained."""
-    variable = wrap(node.data)
-    variable._spec = node.spec
-    if node.requires_grad:
-        variable._node = node
-    else:
-        variable._constant = node
+    """The variable of a node whose own is gone."""
+    variable = twin(node.edge)
+    if node.edge is not node:
+        variable._shown = node
     return variable
 
 
 VariableNode.revive = _revive
+
+
+def creator_of(edge: Any) -> FunctionNode | None:
+    """The function behind an edge; None for a leaf, and where the graph was cut."""
+    if edge.is_function:
+        return None if edge._edges is None else edge
+    return edge._creator  # type: ignore[no-any-return]
 
 
 def is_array(value: object) -> bool:
@@ -601,9 +631,9 @@ def as_array(obj: Any) -> Any:
     return obj.array if isinstance(obj, Variable) else obj
 
 
-def check_grad(variable: Variable, gradient: Any) -> None:
-    """Refuse a gradient that is not an array like the variable's."""
-    spec = variable._spec
+def check_grad(variable: Any, gradient: Any) -> None:
+    """Refuse a gradient that is not an array like that of the variable, or of the edge."""
+    spec = variable._spec if isinstance(variable, Variable) else variable.spec
     if spec is None:
         return
     if not is_array(gradient):
@@ -611,7 +641,8 @@ def check_grad(variable: Variable, gradient: Any) -> None:
     given = spec_of(gradient)
     if given is spec or given is None:
         return
-    who = f"gradient of {variable.name or 'a variable'}"
+    name = variable.name if isinstance(variable, Variable) else variable._name
+    who = f"gradient of {name or 'a variable'}"
     if given.backend is not spec.backend:
         raise TypeError(
             f"{who}: expected an array of backend {spec.backend.name}, got one of "

@@ -1,17 +1,27 @@
-"""Variable nodes: what stays of a variable in the graph."""
+"""Variable nodes: the places of variables in the graph.
+
+The engine walks over *edges*: what a variable points to, and what a function points to its inputs
+by. An edge is a `VariableNode` for a leaf and for an output of several, and the `FunctionNode`
+itself for the lone output of a declared operation, which saves an object for each. Both kinds hold
+`spec`, `data` (the array, if some function retained it) and the gradient. Who asks for the node of such an
+output gets an `OutputNode`, which shows what its function holds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from weakref import ref
 
+from core.backend import BACKENDS
 from core.errors import GraphError
 from core.spec import Spec, spec_of
 
 if TYPE_CHECKING:
     from core.function_node import FunctionNode
     from core.variable import Variable
+
+Edge: TypeAlias = "VariableNode | FunctionNode"
 
 
 class _Gone:
@@ -28,15 +38,27 @@ class VariableNode:
     its variable. `data` is the array if some function retained it.
     """
 
-    __slots__ = ("__weakref__", "_creator", "_variable", "data", "extra", "spec")
-    # extra: None, or a dict of the rare rest: 'name', 'constant', 'own_grad', 'loss_scale'
+    __slots__ = (
+        "__weakref__",
+        "_constant",
+        "_creator",
+        "_grad",
+        "_name",
+        "_variable",
+        "data",
+        "spec",
+    )
 
+    is_function: ClassVar[bool] = False
+    revive: ClassVar[Callable[[VariableNode], Variable]]  # core.variable sets it
+
+    _constant: bool
     _creator: FunctionNode | None
+    _grad: Any
+    _name: str | None
     _variable: Any
     data: Any
-    extra: dict[str, Any] | None
     spec: Spec | None
-    revive: ClassVar[Callable[[VariableNode], Variable]]  # core.variable sets it
 
     def __init__(
         self,
@@ -46,49 +68,36 @@ class VariableNode:
         data: Any = None,
         requires_grad: bool = True,
     ) -> None:
-        self._creator = None
+        self._constant = not requires_grad
+        self._creator = self._grad = None
+        self._name = name
         self._variable = NOBODY if variable is None else ref(variable)
         self.data = data
-        self.extra = None if requires_grad else {"constant": True}
         self.spec = spec_of(data) if variable is None else variable._spec
-        if name is not None:
-            self.name = name
 
-    def _remember(self, key: str, value: Any) -> None:
-        self.extra = {**(self.extra or {}), key: value}
+    @property
+    def edge(self) -> Edge:
+        """What the engine walks over: itself, or the function whose lone output it is."""
+        return self
 
     @property
     def requires_grad(self) -> bool:
         """Whether backpropagation computes a gradient for it."""
-        return self.extra is None or not self.extra.get("constant", False)
+        return not self._constant
 
     @property
     def name(self) -> str | None:
         """The name of the variable, if it has one."""
-        return None if self.extra is None else self.extra.get("name")
+        return self._name
 
     @name.setter
     def name(self, name: str | None) -> None:
-        self._remember("name", name)
-
-    @property
-    def own_grad(self) -> bool:
-        """Whether somebody set, or asked to retain, the gradient of the variable itself."""
-        return self.extra is not None and self.extra.get("own_grad", False)
-
-    @own_grad.setter
-    def own_grad(self, own: bool) -> None:
-        if own or self.extra is not None:
-            self._remember("own_grad", own)
+        self._name = name
 
     @property
     def creator_node(self) -> FunctionNode | None:
         """The function node that made the variable, or None for a leaf."""
-        function = self._creator
-        # A function with one output is only ever met through it: its weak way back is made here.
-        if function is not None and function._outputs is None:
-            function._outputs = (ref(self),)
-        return function
+        return self._creator
 
     @creator_node.setter
     def creator_node(self, function: FunctionNode | None) -> None:
@@ -129,7 +138,8 @@ class VariableNode:
     @property
     def rank(self) -> int:
         """Length of the longest path from a leaf."""
-        return 0 if self._creator is None else self._creator.rank + 1
+        creator = self.creator_node
+        return 0 if creator is None else creator.rank + 1
 
     @property
     def label(self) -> str:
@@ -140,7 +150,7 @@ class VariableNode:
         return shape + self.spec.name
 
     def get_variable_or_none(self) -> Variable | None:
-        """The variable, if it is still alive."""
+        """The variable, if it is known to be alive."""
         return self._variable()  # type: ignore[no-any-return]
 
     def get_variable(self) -> Variable:
@@ -153,15 +163,18 @@ class VariableNode:
 
     @property
     def grad(self) -> Any:
-        """The gradient array of the variable, if both are there."""
-        variable = self._variable()
-        return None if variable is None else variable.grad
+        """The gradient as an array, or None."""
+        gradient = self._grad
+        return gradient if gradient is None or type(gradient) in BACKENDS else gradient.array
+
+    def set_grad(self, gradient: Any) -> None:
+        """Set the gradient, an array, a Variable or None."""
+        self._grad = gradient
 
     @property
     def grad_var(self) -> Variable | None:
-        """The gradient of the variable as a Variable."""
-        variable = self._variable()
-        return None if variable is None else variable.grad_var
+        """The gradient as a Variable, or None."""
+        return self.get_variable().grad_var
 
     def retain_data(self) -> None:
         """Keep the array with the node, beyond the life of the variable."""
@@ -172,3 +185,52 @@ class VariableNode:
                 "Retain while the variable is alive."
             )
         self.data = variable.array
+
+
+class OutputNode(VariableNode):
+    """The node of a declared operation's lone output: a view of what the function node holds."""
+
+    __slots__ = ()
+
+    def __init__(self, function: FunctionNode) -> None:
+        self._creator = function
+        self._variable = NOBODY
+        self._constant = False
+
+    @property
+    def edge(self) -> Edge:
+        """The function whose output it is."""
+        return self._function  # type: ignore[no-any-return]
+
+    @property
+    def _function(self) -> Any:
+        return self._creator
+
+    @property
+    def creator_node(self) -> FunctionNode | None:
+        """The function node that made the variable, or None once the graph was cut there."""
+        function: FunctionNode = self._function
+        return None if function._edges is None else function
+
+    @creator_node.setter
+    def creator_node(self, function: FunctionNode | None) -> None:
+        if function is not None and function is not self._function:
+            raise GraphError(f"the output of {self._function.label} cannot get another creator")
+        if function is None:
+            self._function.unchain()
+
+    def unchain(self) -> None:
+        """Forget how the variable was made."""
+        self._function.unchain()
+
+
+def _shown(name: str) -> property:
+    """An attribute that is the function's."""
+    return property(
+        lambda node: getattr(node._creator, name),
+        lambda node, value: setattr(node._creator, name, value),
+    )
+
+
+for _name in ("data", "spec", "_grad", "_name"):
+    setattr(OutputNode, _name, _shown(_name))

@@ -16,6 +16,7 @@ from core.intrinsics.constants import (
 class Add(Elementwise):
     """x + y."""
 
+    inline = True
     with_scalar = AddConstant
     domain = Domain("(),()->()", x=anything(), y=anything())
 
@@ -32,6 +33,7 @@ class Add(Elementwise):
 class Subtract(Elementwise):
     """x - y."""
 
+    inline = True
     with_scalar = SubtractConstant
     domain = Domain("(),()->()", x=anything(2, 4), y=anything(0, 2))
 
@@ -48,6 +50,7 @@ class Subtract(Elementwise):
 class Multiply(Elementwise):
     """x y."""
 
+    inline = True
     with_scalar = MultiplyConstant
     domain = Domain("(),()->()", x=anything(), y=anything())
 
@@ -64,6 +67,7 @@ class Multiply(Elementwise):
 class Divide(Elementwise):
     """x / y, whose derivatives are 1 / y and -x / y^2."""
 
+    inline = True
     with_scalar = DivideConstant
     domain = Domain("(),()->()", x=real(-3, 3), y=real(0.5, 3))
 
@@ -80,6 +84,7 @@ class Divide(Elementwise):
 class FloorDivide(Elementwise):
     """The greatest whole number not above x / y; it has no derivative worth the name."""
 
+    inline = True
     domain = Domain(
         "(),()->()",
         x=anything(0, 9),
@@ -94,6 +99,7 @@ class FloorDivide(Elementwise):
 class Power(Elementwise):
     """x^y, whose derivatives are y x^(y-1) and x^y log(x); at x = 0 the latter is taken as 0."""
 
+    inline = True
     with_scalar = PowerConstant
     domain = Domain("(),()->()", x=real(0.3, 3), y=real(-2, 2))
 
@@ -111,6 +117,7 @@ class Power(Elementwise):
 class Negative(Elementwise):
     """-x."""
 
+    inline = True
     domain = Domain("()->()", x=anything(-3, 3))
 
     def compute(self, xp, x):
@@ -123,6 +130,7 @@ class Negative(Elementwise):
 class Sign(Elementwise):
     """-1, 0 or 1 by the sign of x; its derivative is 0 wherever it has one."""
 
+    inline = True
     domain = Domain(
         "()->()",
         x=real(-3, 3),
@@ -140,6 +148,7 @@ class Sign(Elementwise):
 class Absolute(Elementwise):
     """|x|, whose derivative is the sign of x, taken as 0 at 0."""
 
+    inline = True
     domain = Domain("()->()", x=real(-3, 3), kinks=(0,))
 
     def compute(self, xp, x):
@@ -152,6 +161,7 @@ class Absolute(Elementwise):
 class Log(Elementwise):
     """The natural logarithm, whose derivative is 1 / x."""
 
+    inline = True
     domain = Domain("()->()", x=real(0.2, 4))
 
     def compute(self, xp, x):
@@ -164,6 +174,7 @@ class Log(Elementwise):
 class Where(Elementwise):
     """x where the condition holds, else y."""
 
+    inline = True
     domain = Domain("(),(),()->()", condition=boolean(), x=anything(), y=anything())
 
     def compute(self, xp, condition, x, y):

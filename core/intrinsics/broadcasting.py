@@ -37,7 +37,7 @@ class BroadcastTo(FunctionNode):
         return xp.broadcast_to(x, self.shape)
 
     def gradient(self, xp, g):
-        return SumTo(self.inputs[0].shape).evaluate(g)
+        return SumTo(self.input_shape(0)).evaluate(g)
 
 
 class SumTo(FunctionNode):
@@ -61,8 +61,8 @@ class SumTo(FunctionNode):
         return xp.reshape(x, self.shape)
 
     def gradient(self, xp, g):
-        lead = len(self.inputs[0].shape) - len(self.shape)
-        return xp.broadcast_to(xp.reshape(g, (1,) * lead + self.shape), self.inputs[0].shape)
+        lead = len(self.input_shape(0)) - len(self.shape)
+        return xp.broadcast_to(xp.reshape(g, (1,) * lead + self.shape), self.input_shape(0))
 
 
 class Sum(FunctionNode):
@@ -84,7 +84,7 @@ class Sum(FunctionNode):
         return xp.sum(x, axis=self.axis, dtype=x.dtype, keepdims=self.keepdims)
 
     def gradient(self, xp, g):
-        shape = self.inputs[0].shape
+        shape = self.input_shape(0)
         if not self.keepdims and g.ndim:
             kept = set(axes_of(self.axis, len(shape)))
             g = xp.reshape(g, tuple([1 if i in kept else n for i, n in enumerate(shape)]))

@@ -18,4 +18,4 @@ class Cast(FunctionNode):
         return xp.astype(x, self.backend.dtype(self.typ))
 
     def gradient(self, xp, g):
-        return xp.astype(g, self.inputs[0].dtype)
+        return xp.astype(g, self.input_dtype(0))

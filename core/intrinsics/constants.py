@@ -11,6 +11,7 @@ from core.function_node import Elementwise
 class AddConstant(Elementwise):
     """x + c."""
 
+    inline = True
     value: float
     domain = Domain("()->()", x=anything(), settings={"value": number(-3, 3)})
 
@@ -24,6 +25,7 @@ class AddConstant(Elementwise):
 class SubtractConstant(Elementwise):
     """x - c."""
 
+    inline = True
     value: float
     domain = Domain("()->()", x=anything(0, 3), settings={"value": number(-3, 0)})
 
@@ -37,6 +39,7 @@ class SubtractConstant(Elementwise):
 class SubtractFromConstant(Elementwise):
     """c - x."""
 
+    inline = True
     value: float
     domain = Domain("()->()", x=anything(0, 2), settings={"value": number(2, 5)})
 
@@ -50,6 +53,7 @@ class SubtractFromConstant(Elementwise):
 class MultiplyConstant(Elementwise):
     """c x."""
 
+    inline = True
     value: float
     domain = Domain("()->()", x=anything(), settings={"value": number(-3, 3)})
 
@@ -63,6 +67,7 @@ class MultiplyConstant(Elementwise):
 class DivideConstant(Elementwise):
     """x / c."""
 
+    inline = True
     value: float
     domain = Domain("()->()", x=real(-3, 3), settings={"value": number(0.5, 3)})
 
@@ -76,6 +81,7 @@ class DivideConstant(Elementwise):
 class DivideFromConstant(Elementwise):
     """c / x, whose derivative is -c / x^2."""
 
+    inline = True
     value: float
     domain = Domain("()->()", x=real(0.5, 3), settings={"value": number(-3, 3)})
 
@@ -89,6 +95,7 @@ class DivideFromConstant(Elementwise):
 class PowerConstant(Elementwise):
     """x^c, whose derivative is c x^(c-1)."""
 
+    inline = True
     value: float
     domain = Domain("()->()", x=real(0.3, 3), settings={"value": choice(0, 1, 2, 3, 0.5, -1, -1.5)})
 
@@ -105,6 +112,7 @@ class PowerConstant(Elementwise):
 class ConstantPower(Elementwise):
     """c^x, whose derivative is c^x log(c)."""
 
+    inline = True
     value: float
     domain = Domain("()->()", x=real(-2, 2), settings={"value": number(0.5, 3)})
 

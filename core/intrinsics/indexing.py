@@ -22,7 +22,7 @@ class GetItem(FunctionNode):
         return x[self.slices]
 
     def gradient(self, xp, g):
-        return ScatterAdd(self.slices, self.inputs[0].shape).evaluate(g)
+        return ScatterAdd(self.slices, self.input_shape(0)).evaluate(g)
 
 
 class ScatterAdd(FunctionNode):

@@ -19,10 +19,10 @@ class MatMul(FunctionNode):
         return xp.matmul(a, b)
 
     def gradient_a(self, xp, g, b):
-        return _summed(xp.matmul(g, xp.matrix_transpose(b)), self.inputs[0].shape)
+        return _summed(xp.matmul(g, xp.matrix_transpose(b)), self.input_shape(0))
 
     def gradient_b(self, xp, g, a):
-        return _summed(xp.matmul(xp.matrix_transpose(a), g), self.inputs[1].shape)
+        return _summed(xp.matmul(xp.matrix_transpose(a), g), self.input_shape(1))
 
 
 def _summed(g: Any, shape: tuple[int, ...]) -> Any:

@@ -32,7 +32,7 @@ class Reshape(FunctionNode):
         return xp.reshape(x, self.shape)
 
     def gradient(self, xp, g):
-        return xp.reshape(g, self.inputs[0].shape)
+        return xp.reshape(g, self.input_shape(0))
 
 
 def _reshapings(shape: tuple[int, ...]) -> list[tuple[int, ...]]:

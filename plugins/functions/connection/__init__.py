@@ -2,9 +2,6 @@
 
 provides = {
     "linear": "LinearFunction linear",
-    "convolution": (
-        "Convolution "
-        "convolution_1d convolution_2d convolution_3d convolution_nd"
-    ),
+    "convolution": ("Convolution convolution_1d convolution_2d convolution_3d convolution_nd"),
     "embed_id": "EmbedIDFunction embed_id",
 }

@@ -96,10 +96,10 @@ class Convolution(_Windowed):
         return y
 
     def gradient_x(self, xp, g, W):
-        return Deconvolution(*self.settings, size=self.inputs[0].shape[2:]).evaluate(g, W)
+        return Deconvolution(*self.settings, size=self.input_shape(0)[2:]).evaluate(g, W)
 
     def gradient_W(self, xp, g, x):
-        ksize = self.inputs[1].shape[2:]
+        ksize = self.input_shape(1)[2:]
         return ConvolutionFilterGradient(*self.settings, ksize=ksize).evaluate(x, g)
 
     def gradient_b(self, xp, g):
@@ -124,7 +124,7 @@ class Deconvolution(_Windowed):
         return Convolution(*self.settings).evaluate(g, W)
 
     def gradient_W(self, xp, g, y):
-        ksize = self.inputs[1].shape[2:]
+        ksize = self.input_shape(1)[2:]
         return ConvolutionFilterGradient(*self.settings, ksize=ksize).evaluate(g, y)
 
 
@@ -144,7 +144,7 @@ class ConvolutionFilterGradient(_Windowed):
         return xp.reshape(W, (y.shape[1], x.shape[1] // self.groups, *self.ksize))
 
     def gradient_x(self, xp, g, y):
-        return Deconvolution(*self.settings, size=self.inputs[0].shape[2:]).evaluate(y, g)
+        return Deconvolution(*self.settings, size=self.input_shape(0)[2:]).evaluate(y, g)
 
     def gradient_y(self, xp, g, x):
         return Convolution(*self.settings).evaluate(x, g)

@@ -25,7 +25,7 @@ class EmbedIDFunction(FunctionNode):
         return xp.reshape(rows, (*x.shape, W.shape[1]))
 
     def gradient_W(self, xp, g, x):
-        return EmbedIDGradient(self.inputs[1].shape[0], self.ignore_label).evaluate(x, g)
+        return EmbedIDGradient(self.input_shape(1)[0], self.ignore_label).evaluate(x, g)
 
 
 class EmbedIDGradient(FunctionNode):

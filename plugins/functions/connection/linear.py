@@ -13,9 +13,7 @@ class LinearFunction(FunctionNode):
     """y = x W^T + b."""
 
     wide = True
-    domain = Domain(
-        "(n,k),(m,k),(m)?->(n,m)", x=real(-2, 2), W=real(-2, 2), b=real(-2, 2)
-    )
+    domain = Domain("(n,k),(m,k),(m)?->(n,m)", x=real(-2, 2), W=real(-2, 2), b=real(-2, 2))
 
     def compute(self, xp, x, W, b=None):
         y = xp.matmul(x, W.T)

@@ -144,9 +144,7 @@ def batch_normalization(
     if former:
         from core.errors import refuse_removed
 
-        refuse_removed(
-            "batch_normalization", former, {"use_cudnn": "Set core.config.use_cudnn."}
-        )
+        refuse_removed("batch_normalization", former, {"use_cudnn": "Set core.config.use_cudnn."})
     if not eps > 0:
         raise ValueError(f"batch_normalization: expected eps above 0, got {eps}")
     x = as_variable(x)

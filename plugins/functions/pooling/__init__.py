@@ -2,8 +2,7 @@
 
 provides = {
     "max_pooling": (
-        "MaxPooling2D MaxPoolingND "
-        "max_pooling_1d max_pooling_2d max_pooling_3d max_pooling_nd"
+        "MaxPooling2D MaxPoolingND max_pooling_1d max_pooling_2d max_pooling_3d max_pooling_nd"
     ),
     "average_pooling": (
         "AveragePooling2D AveragePoolingND "

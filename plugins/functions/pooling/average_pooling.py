@@ -52,7 +52,7 @@ class AveragePooling2D(_AveragePooling):
         return xp.mean(seen, axis=tuple(range(2, 2 + len(ksize))))
 
     def gradient(self, xp, g):
-        size = self.inputs[0].shape[2:]
+        size = self.input_shape(0)[2:]
         return AveragePoolingGradient(*self.settings, size=size).evaluate(g)
 
 

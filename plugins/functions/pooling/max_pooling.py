@@ -18,7 +18,9 @@ def fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
     stride = per_axis(settings["stride"] or settings["ksize"], len(spatial), "stride")
     pad = per_axis(settings["pad"], len(spatial), "pad")
     return all(
-        p < k and s > 0 and window_count(s, k, st, p, settings.get("cover_all", False)) > 0
+        p < k
+        and s > 0
+        and window_count(s, k, st, p, settings.get("cover_all", False)) > 0
         and (window_count(s, k, st, p, settings.get("cover_all", False)) - 1) * st - p < s
         for s, k, st, p in zip(spatial, ksize, stride, pad, strict=True)
     )
@@ -39,9 +41,7 @@ class _MaxPooling(FunctionNode):
         """The elements of the windows by their place: pairs of a number and (n, c, *out)."""
         spatial = x.ndim - 2
         ksize = per_axis(self.ksize, spatial, "ksize")
-        seen = self.backend.windows(
-            x, ksize, self.stride, self.pad, 1, self.cover_all, value
-        )
+        seen = self.backend.windows(x, ksize, self.stride, self.pad, 1, self.cover_all, value)
         places = product(*map(range, ksize))
         return [(i, seen[(slice(None), slice(None), *place)]) for i, place in enumerate(places)]
 
@@ -78,7 +78,7 @@ class MaxPooling2D(_MaxPooling):
         return y
 
     def gradient(self, xp, g, indexes):
-        size = self.inputs[0].shape[2:]
+        size = self.input_shape(0)[2:]
         return MaxPoolingGradient(*self.settings, indexes=indexes, size=size).evaluate(g)
 
 
@@ -104,7 +104,9 @@ class MaxPoolingGradient(_MaxPooling):
         indexes = getattr(self.indexes, "array", self.indexes)
         ksize = per_axis(self.ksize, g.ndim - 2, "ksize")
         nothing = xp.zeros_like(g)
-        spread = [xp.where(indexes == i, g, nothing) for i, _ in enumerate(product(*map(range, ksize)))]
+        spread = [
+            xp.where(indexes == i, g, nothing) for i, _ in enumerate(product(*map(range, ksize)))
+        ]
         cols = xp.reshape(xp.stack(spread, axis=2), (*g.shape[:2], *ksize, *g.shape[2:]))
         return self.backend.fold(cols, self.size, self.stride, self.pad)
 
@@ -126,7 +128,7 @@ class MaxPoolingPick(_MaxPooling):
         return picked
 
     def gradient(self, xp, g):
-        size = self.inputs[0].shape[2:]
+        size = self.input_shape(0)[2:]
         return MaxPoolingGradient(*self.settings, indexes=self.indexes, size=size).evaluate(g)
 
 
