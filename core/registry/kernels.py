@@ -46,7 +46,7 @@ def _given(plugin: Plugin, backend: str, strict: bool) -> dict[str, dict[str, Cl
         return {section: _resolved(plugin, table) for section, table in _sections(given).items()}
     except (Exception, SystemExit) as error:
         what = f"kernels for {backend}"
-        plugin.problems = {**plugin.problems, what: error}
+        plugin.problems[what] = error
         text = f"The {what} of {plugin} are not used: {brief(error)}"
         if strict:
             raise PluginError(text) from error

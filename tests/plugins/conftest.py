@@ -9,7 +9,6 @@ from core import hookimpl
 from core.registry import Catalogue, Registry
 from core.registry.settings import read
 
-
 NOWHERE = Path("no-such-folder")
 
 

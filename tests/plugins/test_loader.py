@@ -101,7 +101,7 @@ def test_a_hook_with_an_argument_that_does_not_exist(make, bundled):
 
 
 def test_a_hook_that_is_not_decorated(make, bundled):
-    text = refused(make, bundled, SimpleNamespace(register_functions=lambda: {}))
+    text = refused(make, bundled, SimpleNamespace(register_functions=dict))
     assert "register_functions() is not decorated: write @core.hookimpl above it" in text
 
 

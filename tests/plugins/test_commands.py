@@ -1,0 +1,293 @@
+"""The `plugrad` command: what it prints, its JSON, its exit status."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core import registry
+from core.__main__ import main
+from core.commands import doctor as doctor_module
+from core.commands import listing
+from core.commands.editable import stale_installs
+from core.commands.shadows import shadows
+from core.errors import PluginError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def pretend(monkeypatch):
+    """Let the commands see a made-up environment; the backends in use are left alone."""
+
+    def install(made):
+        monkeypatch.setattr(registry, "current", made.registry)
+        monkeypatch.setattr(registry, "catalogue", made.__getattr__)
+        monkeypatch.setattr(listing, "_default", lambda: "numpy")
+        return made
+
+    return install
+
+
+class Unavailable:
+    """A backend that cannot run."""
+
+    @classmethod
+    def unavailable(cls):
+        return "no such device"
+
+
+class Available:
+    """A backend that can."""
+
+    @classmethod
+    def unavailable(cls):
+        return None
+
+
+def f():
+    """A function."""
+
+
+@pytest.fixture
+def environment(make, pretend):
+    both = {"twice": f, "relu": f}
+    made = make.environment(
+        [
+            make.entry("plugrad", make.module(functions={"relu": f}, backends={"numpy": Available})),
+            make.entry("a-dist", make.module(backends={"metal": Unavailable})),
+            make.entry("b-dist", make.module(functions=both, kernels=lambda backend: {})),
+            make.entry("c-dist", make.module(functions={"twice": f, "lost": "no_module:lost"})),
+            make.entry("d-dist", ImportError("no libfoo")),
+            make.entry("e-dist", make.module(functions={"e": f})),
+        ],
+        {"PLUGRAD_DISABLE_PLUGINS": "e-dist,gone", "PLUGRAD_PREFER": "functions.e=absent"},
+    )
+    return pretend(made)
+
+
+def run(capsys, *arguments, status=0):
+    assert main(arguments) == status
+    return capsys.readouterr().out
+
+
+def run_json(capsys, *arguments, status=0):
+    return json.loads(run(capsys, *arguments, "--json", status=status))
+
+
+def test_plugins(environment, capsys):
+    text = run(capsys, "plugins")
+    rows = {line.split()[1]: line for line in text.splitlines()[1:7]}
+    assert rows["b-dist"].split()[:4] == ["b-dist", "b-dist", "1.0", "loaded"]
+    assert "functions: relu, twice; kernels" in rows["b-dist"]
+    assert "failed" in rows["d-dist"]
+    assert "disabled" in rows["e-dist"]
+    assert "ImportError: no libfoo" in text
+    assert "core.functions.twice is claimed by 2 distributions" in text
+
+
+def test_plugins_as_json(environment, capsys):
+    data = run_json(capsys, "plugins")
+    assert data["plugin_api"] == 1
+    by_name = {plugin["plugin"]: plugin for plugin in data["plugins"]}
+    assert by_name["plugrad"] == {
+        "plugin": "plugrad",
+        "entry_point": "plugrad.hooks",
+        "distribution": "plugrad",
+        "version": "1.0",
+        "bundled": True,
+        "state": "loaded",
+        "cause": None,
+        "gives": {"functions": ["relu"], "backends": ["numpy"]},
+        "kernels": False,
+        "problems": {},
+    }
+    assert by_name["d-dist"]["cause"] == "ImportError: no libfoo"
+    assert data["conflicts"] == [
+        {"kind": "functions", "name": "twice", "distributions": ["b-dist", "c-dist"]}
+    ]
+
+
+def test_a_name_that_fails_later_is_listed(environment, capsys):
+    with pytest.warns(registry.PluginWarning), pytest.raises(PluginError):
+        environment.functions.get("lost")
+    text = run(capsys, "plugins")
+    assert "with problems" in text
+    assert "core.functions.lost of c-dist 1.0 cannot be used: ModuleNotFoundError" in text
+
+
+def test_plugins_of_an_uninstalled_checkout(make, pretend, capsys):
+    made = make.environment([])
+    pretend(made)
+    assert "pip install -e" in run(capsys, "plugins")
+
+
+def test_backends(environment, capsys):
+    text = run(capsys, "backends")
+    assert "unavailable  no such device" in text
+    assert run_json(capsys, "backends")[0] == {
+        "backend": "metal",
+        "distribution": "a-dist",
+        "version": "1.0",
+        "available": False,
+        "reason": "no such device",
+        "default": False,
+    }
+
+
+def test_a_broken_backend_is_listed_and_the_others_stay(make, pretend, capsys):
+    backends = {"numpy": Available, "lost": "no_module:Lost"}
+    made = make.environment([make.entry("plugrad", make.module(backends=backends))])
+    pretend(made)
+    lost, numpy = run_json(capsys, "backends")
+    assert "no_module" in lost["reason"]
+    assert numpy["available"]
+
+
+def test_info(capsys, monkeypatch):
+    monkeypatch.setenv("PLUGRAD_PREFER", "functions.x=y")
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    data = run_json(capsys, "info")
+    assert data["location"] == str(ROOT)
+    assert data["libraries"]["numpy"] == sys.modules["numpy"].__version__
+    assert data["threads"]["OMP_NUM_THREADS"] == "1"
+    assert data["environment"] == {"PLUGRAD_PREFER": "functions.x=y"}
+    text = run(capsys, "info")
+    assert "functions.x=y" in text
+    assert sys.executable in text
+
+
+def test_doctor_names_every_trouble(environment, capsys):
+    text = run(capsys, "doctor", status=1)
+    for part in (
+        "ImportError: no libfoo",
+        "core.functions.lost is registered by c-dist 1.0",
+        "core.functions.twice is claimed by b-dist and c-dist: prefer one",
+        "core.functions.relu of b-dist 1.0 stands behind the bundled",
+        "PLUGRAD_PREFER prefers 'absent' for functions.e, which has no plugins here",
+        "PLUGRAD_DISABLE_PLUGINS disables 'gone', which has no plugins here",
+        "metal: no such device",
+        "'e-dist' of e-dist 1.0 is disabled",
+        f"Python {sys.version.split()[0]}",
+        "processors",
+    ):
+        assert part in text
+    data = run_json(capsys, "doctor", status=1)
+    assert data["problems"] == sum(f["state"] == "problem" for f in data["findings"]) == 4
+
+
+def test_doctor_of_a_healthy_environment(make, pretend, monkeypatch, capsys):
+    subject = make.module(functions={"relu": f}, backends={"numpy": Available})
+    made = make.environment([make.entry("plugrad", subject)])
+    pretend(made)
+    monkeypatch.setattr(doctor_module, "stale_installs", lambda: iter(()))
+    monkeypatch.setattr(doctor_module, "shadows", lambda: iter(()))
+    assert run_json(capsys, "doctor")["problems"] == 0
+
+
+def test_a_check_that_cannot_run_is_a_finding(environment, monkeypatch, capsys):
+    def broken():
+        raise OSError("disk on fire")
+
+    monkeypatch.setattr(doctor_module, "shadows", broken)
+    assert "problem  shadows: OSError: disk on fire" in run(capsys, "doctor", status=1)
+
+
+def test_a_wrong_setting_ends_a_command_with_its_reason(make, pretend, capsys):
+    made = make.environment([], {"PLUGRAD_PREFER": "nonsense"})
+    pretend(made)
+    assert main(["plugins"]) == 2
+    assert "plugrad plugins: PLUGRAD_PREFER: expected" in capsys.readouterr().err
+
+
+def test_an_unknown_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["plugin"])
+    assert "invalid choice: 'plugin'" in capsys.readouterr().err
+
+
+def test_python_m_core():
+    command = [sys.executable, "-m", "core", "info", "--json"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert json.loads(done.stdout)["location"] == str(ROOT)
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    command = f"{sys.executable} -m core info | true"
+    done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True)
+    assert "Error" not in done.stderr
+
+
+class TestShadows:
+    def test_none(self, tmp_path):
+        assert list(shadows(tmp_path, [str(ROOT), ""])) == []
+        assert list(shadows(ROOT, [str(ROOT)])) == []
+
+    def test_a_package_in_the_working_directory(self, tmp_path):
+        file = tmp_path / "core" / "__init__.py"
+        file.parent.mkdir()
+        file.touch()
+        (found,) = shadows(tmp_path, [])
+        assert found.startswith(f"{file} shadows plugrad's package 'core'")
+        assert "under `python -m`" in found
+
+    def test_a_module_along_the_path(self, tmp_path):
+        (tmp_path / "plugins.py").touch()
+        (found,) = shadows(ROOT, [str(tmp_path), str(tmp_path)])
+        assert found.startswith(f"{tmp_path / 'plugins.py'} shadows")
+        assert "first on sys.path" in found
+
+    def test_a_folder_without_init_is_no_danger(self, tmp_path):
+        (tmp_path / "core").mkdir()
+        assert list(shadows(tmp_path, [])) == []
+
+
+class TestEditable:
+    """Stale editable installs, told from the metadata that pip leaves."""
+
+    @pytest.fixture
+    def installed(self, tmp_path):
+        from importlib.metadata import PathDistribution
+
+        source = tmp_path / "a source"
+        source.mkdir()
+        info = tmp_path / "a_dist-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: a-dist\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("[plugrad]\nmish = a_dist.hooks\n")
+        url = source.as_uri()
+        (info / "direct_url.json").write_text(
+            json.dumps({"url": url, "dir_info": {"editable": True}})
+        )
+        return source / "pyproject.toml", PathDistribution(info)
+
+    def findings(self, installed, text):
+        pyproject, distribution = installed
+        if text is not None:
+            pyproject.write_text(text)
+        return list(stale_installs([distribution]))
+
+    FRESH = '[project]\nversion = "1.0"\n[project.entry-points.plugrad]\nmish = "a_dist.hooks"\n'
+
+    def test_fresh(self, installed):
+        assert self.findings(installed, self.FRESH) == []
+
+    def test_an_entry_point_was_added(self, installed):
+        (found,) = self.findings(installed, self.FRESH + 'gelu = "a_dist.gelu"\n')
+        assert "a-dist: entry points gelu changed: run `python -m pip install -e" in found
+
+    def test_the_version_moved(self, installed):
+        (found,) = self.findings(installed, self.FRESH.replace("1.0", "1.1"))
+        assert "installed as 1.0, the sources say 1.1" in found
+
+    @pytest.mark.parametrize("text", [None, "not toml = = ", "[tool.x]"])
+    def test_the_sources_are_gone_or_unreadable(self, installed, text):
+        (found,) = self.findings(installed, text)
+        assert "whose pyproject.toml fails" in found
+
+    def test_an_ordinary_install_is_not_compared(self, installed):
+        pyproject, distribution = installed
+        (Path(distribution._path) / "direct_url.json").unlink()
+        assert self.findings(installed, "not toml = = ") == []
