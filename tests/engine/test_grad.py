@@ -1,0 +1,216 @@
+"""grad(): derivatives of any order without touching the gradients of anybody."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import FORMS, Halves, array, ones, tanh, total, variable
+
+import core
+from core import FunctionNode, Variable, gradient_check
+from core.errors import GraphError
+
+
+@given(st.integers(1, 5), st.floats(0.5, 2))
+def test_any_order_of_a_power(order, value):
+    """The nth derivative of x^6, by grad of grad of ..."""
+    x = Variable(np.array([value]))
+    y, expected = x**6, value**6
+    for n in range(order):
+        (y,) = core.grad([y], [x], enable_double_backprop=True)
+        expected *= (6 - n) / value
+    np.testing.assert_allclose(y.array, [expected], rtol=1e-9)
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_first_and_second_derivatives_in_every_form(form):
+    multiply, tanh_ = form
+
+    def f(x, w):
+        h = tanh_(multiply(x, w))
+        return multiply(tanh_(multiply(h, x)), h) + multiply(x, x)
+
+    x, w, g, ggx, ggw = (array(4, dtype="float64") for _ in range(5))
+    gradient_check.check_backward(f, (x, w), g)
+    gradient_check.check_double_backward(f, (x, w), g, (ggx, ggw))
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_third_derivatives_in_every_form(form):
+    multiply, tanh_ = form
+
+    def second(x):
+        (g,) = core.grad([total(tanh_(multiply(x, x)))], [x], enable_double_backprop=True)
+        (g,) = core.grad([total(g)], [x], enable_double_backprop=True)
+        return g
+
+    gradient_check.check_backward(second, array(3, dtype="float64"), array(3, dtype="float64"))
+
+
+def test_the_release_notes_gradient_of_gradient_of_gradient():
+    x = Variable(np.array([2.0], "f"))
+    y = x**4
+    (gx,) = core.grad([y], [x], enable_double_backprop=True)
+    (ggx,) = core.grad([gx], [x], enable_double_backprop=True)
+    (gggx,) = core.grad([ggx], [x], enable_double_backprop=True)
+    assert [v.array.item() for v in (gx, ggx, gggx)] == [32, 48, 48]
+
+
+def test_the_release_notes_gradient_penalty():
+    """A loss of a gradient reaches the parameters, by grad() and by backward() alike."""
+    w = variable(3)
+    x_hat = variable(3)
+    (g,) = core.grad([total(tanh(x_hat * w))], [x_hat], enable_double_backprop=True)
+    total((g - 1) ** 2).backward()
+    by_grad = w.grad
+    w.cleargrad()
+    x_hat.cleargrad()
+    total(tanh(x_hat * w)).backward(enable_double_backprop=True)
+    penalty = total((x_hat.grad_var - 1) ** 2)
+    w.cleargrad()
+    penalty.backward()
+    np.testing.assert_allclose(w.grad, by_grad, rtol=1e-5)
+
+
+def test_intermediate_variables_are_targets_too():
+    x = variable(4)
+    h = x * x
+    y = total(tanh(h))
+    gh, gx = core.grad([y], [h, x])
+    np.testing.assert_allclose(gx.array, gh.array * 2 * x.array, rtol=1e-5)
+    assert x.grad is None and h.grad is None
+
+
+def test_a_target_that_leads_to_another_target():
+    x = variable(4)
+    h = x * x
+    y = h * h
+    gx, gh = core.grad([y, h], [x, h], [Variable(ones(4)), Variable(ones(4))])
+    np.testing.assert_allclose(gh.array, 1 + 2 * h.array, rtol=1e-5)
+    np.testing.assert_allclose(gx.array, gh.array * 2 * x.array, rtol=1e-5)
+
+
+def test_the_same_output_twice_counts_twice():
+    x = variable(4)
+    y = x * 2
+    (g,) = core.grad([y, y], [x], [Variable(ones(4)), Variable(ones(4))])
+    np.testing.assert_array_equal(g.array, np.full(4, 4, "f"))
+
+
+def test_several_outputs_of_one_function():
+    x = variable(4)
+    first, second = Halves.call(x)
+    (g,) = core.grad([total(first), total(second)], [x])
+    np.testing.assert_array_equal(g.array, [1, 1, 2, 2])
+
+
+def test_an_output_is_its_own_target():
+    y = variable(4) * 2
+    (g,) = core.grad([y], [y], [Variable(ones(4) * 3)])
+    np.testing.assert_array_equal(g.array, ones(4) * 3)
+
+
+def test_what_an_output_does_not_depend_on_is_none():
+    x, other = variable(4), variable(4)
+    assert core.grad([total(x * 2)], [other]) == [None]
+    assert core.grad([total(x * 2)], [x, other])[1] is None
+
+
+def test_grad_outputs_default_to_ones():
+    x = variable(2, 3)
+    (g,) = core.grad([x * 3], [x])
+    np.testing.assert_array_equal(g.array, np.full((2, 3), 3, "f"))
+
+
+def test_grad_inputs_are_added_to():
+    x = variable(4)
+    (g,) = core.grad([total(x * 3)], [x], grad_inputs=[Variable(ones(4))])
+    np.testing.assert_array_equal(g.array, ones(4) * 4)
+    (g,) = core.grad([total(x * 3)], [x], grad_inputs=[None])
+    np.testing.assert_array_equal(g.array, ones(4) * 3)
+
+
+def test_set_grad_and_retain_grad():
+    x = variable(4)
+    h = x * 2
+    (g,) = core.grad([total(tanh(h))], [x], set_grad=True, retain_grad=True)
+    assert x.grad_var is g and h.grad is not None
+
+
+def test_loss_scale():
+    x = variable(4)
+    (g,) = core.grad([total(x * 3)], [x], loss_scale=4.0)
+    np.testing.assert_array_equal(g.array, ones(4) * 12)
+
+
+def test_without_double_backprop_the_gradient_has_no_history():
+    x = variable(4)
+    (g,) = core.grad([total(x * x)], [x])
+    assert g.creator is None
+    (g,) = core.grad([total(x * x)], [x], enable_double_backprop=True)
+    assert g.creator is not None
+
+
+@pytest.mark.parametrize(
+    ("outputs", "inputs", "options", "error", "message"),
+    [
+        ("y", "[x]", {}, TypeError, "outputs to be a tuple or a list, got Variable"),
+        ("[y]", "x", {}, TypeError, "inputs to be a tuple or a list, got Variable"),
+        ("[y.array]", "[x]", {}, TypeError, "Variables in outputs, got ndarray"),
+        ("[y]", "[x.array]", {}, TypeError, "Variables in inputs, got ndarray"),
+        ("[y]", "[x]", {"grad_outputs": "y"}, TypeError, "grad_outputs to be a tuple or a list"),
+        ("[y]", "[x]", {"grad_outputs": "[1.0]"}, TypeError, "in grad_outputs, got float"),
+        ("[y]", "[x]", {"grad_outputs": "[y, y]"}, ValueError, "expected 1 grad_outputs, got 2"),
+        ("[y]", "[x]", {"grad_inputs": "[]"}, ValueError, "expected 1 grad_inputs, got 0"),
+        ("[y]", "[x]", {"grad_outputs": "[x]"}, ValueError, r"expected shape \(\), got \(4,\)"),
+    ],
+)
+def test_arguments_are_checked(outputs, inputs, options, error, message):
+    x = variable(4)
+    names = {"x": x, "y": total(x * 2)}
+    options = {name: eval(value, names) for name, value in options.items()}
+    with pytest.raises(error, match=message):
+        core.grad(eval(outputs, names), eval(inputs, names), **options)
+
+
+# -- ops that can be differentiated once -----------------------------------------------------------
+
+
+class OldSquare(core.Function):
+    """Old-style: its gradient is computed on arrays, and has no history."""
+
+    def forward(self, inputs):
+        return (inputs[0] * inputs[0],)
+
+    def backward(self, inputs, grad_outputs):
+        return (2 * inputs[0] * grad_outputs[0],)
+
+
+def test_an_old_style_function_is_differentiated_once_and_raises_the_second_time():
+    x = variable(4)
+    (g,) = core.grad([total(OldSquare()(x))], [x])
+    np.testing.assert_allclose(g.array, 2 * x.array)
+    with pytest.raises(GraphError, match="OldSquare"):
+        (g,) = core.grad([total(OldSquare()(x))], [x], enable_double_backprop=True)
+        core.grad([total(g)], [x])
+
+
+def test_a_gradient_of_a_gradient_that_is_constant_is_none():
+    x = variable(4)
+    (g,) = core.grad([total(x * 3)], [x], enable_double_backprop=True)
+    assert not g.requires_grad or core.grad([total(g)], [x]) == [None]
+
+
+def test_a_general_backward_may_use_forward_again():
+    class Twice(FunctionNode):
+        def forward(self, inputs):
+            return (inputs[0] * 2,)
+
+        def backward(self, indexes, grad_outputs):
+            return Twice().apply(grad_outputs)
+
+    x = variable(4)
+    (y,) = Twice().apply((x,))
+    (g,) = core.grad([y], [x], [Variable(ones(4))], enable_double_backprop=True)
+    np.testing.assert_array_equal(g.array, ones(4) * 2)
