@@ -297,17 +297,23 @@ def _checked_style(name: str, style: Style) -> Style:
 
 
 def _dot_text(value: Any, record: bool) -> str:
-    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    text = text.replace("\r", "").replace("\n", "\\n")
+    text = _printable(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     if record:  # these marks have a meaning in labels of this shape
         text = "".join("\\" + mark if mark in "{}|<>" else mark for mark in text)
     return text
 
 
 def _mermaid_text(text: str) -> str:
+    text = _printable(text)
     for mark in '#&"<>`':  # the first one starts the replacements of the others
         text = text.replace(mark, f"#{ord(mark)};")
-    return text.replace("\r", "").replace("\n", "<br/>")
+    return text.replace("\n", "<br/>")
+
+
+def _printable(value: Any) -> str:
+    """The text in lines, with a space for every other control character."""
+    lines = str(value).splitlines() or [""]
+    return "\n".join("".join(c if c.isprintable() else " " for c in line) for line in lines)
 
 
 def _css(role: str) -> str:

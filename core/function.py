@@ -1,6 +1,6 @@
 """Old-style functions: gradients computed on arrays, and so differentiable once.
 
-A `Function` is what the user writes, holds and calls. Each call puts a function node of its own into
+A `Function` is what the user writes, holds and calls. Each call puts a function node of its own in
 the graph, a `FunctionAdapter`. The adapter owns its function, which in turn knows it weakly.
 """
 

@@ -1,0 +1,177 @@
+"""Drawn graphs: what is in them, and that no name can break their text."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import core
+from core.computational_graph import ComputationalGraph, DotNode, build_computational_graph
+
+
+def variable(shape=(3,), name=None, **options):
+    return core.Variable(np.zeros(shape, "f"), name=name, **options)
+
+
+def labels(graph):
+    return re.findall(r'label="((?:[^"\\]|\\.)*)"', graph.dump())
+
+
+def arrows(graph):
+    """The edges of the dumped graph, by the labels of their ends."""
+    text = graph.dump()
+    names = dict(re.findall(r'(n\d+) \[label="((?:[^"\\]|\\.)*)"', text))
+    return sorted((names[a], names[b]) for a, b in re.findall(r"(n\d+) -> (n\d+);", text))
+
+
+def test_nodes_and_edges():
+    x, w = variable(name="x"), variable(name="w")
+    y = x * w
+    y.name = "y"
+    graph = build_computational_graph([y])
+    assert len(graph.nodes) == 4
+    assert set(arrows(graph)) == {
+        ("x: (3), float32", "Multiply"),
+        ("w: (3), float32", "Multiply"),
+        ("Multiply", "y: (3), float32"),
+    }
+    ends = {(type(a).__name__, type(b).__name__) for a, b in graph.edges}
+    assert ends == {("VariableNode", "Multiply"), ("Multiply", "OutputNode")}
+
+
+def test_a_variable_used_twice_has_two_edges_and_one_node():
+    x = variable()
+    graph = build_computational_graph(x * x)
+    assert len(graph.nodes) == 3
+    assert len(graph.edges) == 3
+
+
+def test_several_outputs_share_what_they_share():
+    x = variable()
+    h = x * x
+    graph = build_computational_graph([h + 1, h * 2])
+    assert sum(label == "Multiply" for label in labels(graph)) == 1
+    assert len(graph.nodes) == 7
+
+
+def test_nodes_are_taken_for_variables():
+    y = variable() * 2
+    assert labels(build_computational_graph([y.node])) == labels(build_computational_graph(y))
+
+
+def test_functions_alone():
+    x = variable(name="x")
+    h = x * x
+    graph = build_computational_graph(h + h * 2, remove_variable=True)
+    assert arrows(graph) == [
+        ("Multiply", "Add"),
+        ("Multiply", "MultiplyConstant"),
+        ("MultiplyConstant", "Add"),
+    ]
+    assert "x" not in "".join(labels(graph))
+
+
+def test_a_graph_without_functions():
+    graph = build_computational_graph([variable(name="x")])
+    assert labels(graph) == ["x: (3), float32"]
+    assert build_computational_graph([]).nodes == []
+
+
+def test_names_can_be_hidden():
+    x = variable(name="x")
+    assert "x: (3), float32" not in labels(build_computational_graph(x * x, show_name=False))
+    assert DotNode(x.node, show_name=False).label == "(3), float32"
+    assert DotNode(x.node).label == "x: (3), float32"
+
+
+def test_leaves_that_learn_constants_and_results_look_different():
+    x, t = variable(name="x"), variable(name="t", requires_grad=False)
+    text = build_computational_graph(x * t + x).dump("mermaid")
+    roles = re.findall(r":::(\w+)", text)
+    assert sorted(set(roles)) == ["between", "constant", "function", "leaf", "result"]
+    assert all(f"classDef {role} " in text for role in roles)
+
+
+def test_styles_are_the_users():
+    graph = build_computational_graph(
+        variable() * 2,
+        variable_style={"shape": "octagon", "fillcolor": "#E0E0E0"},
+        function_style={"shape": "record"},
+    )
+    text = graph.dump()
+    assert text.count('shape="octagon" fillcolor="#E0E0E0"') == 2
+    assert text.count('shape="record"') == 1
+
+
+def test_a_dot_node_stands_alone():
+    y = variable() * 2
+    assert re.fullmatch(r'n\d+ \[label="\(3\), float32" shape="oval"\];', str(DotNode(y.node)))
+    node = DotNode(y.creator, {"color": "red"})
+    assert re.fullmatch(r'n\d+ \[label="MultiplyConstant" shape="box" color="red"\];', str(node))
+
+
+@pytest.mark.parametrize("direction", ["TB", "BT", "LR", "RL"])
+def test_directions(direction):
+    graph = build_computational_graph(variable() * 2, rankdir=direction)
+    assert f'rankdir="{direction}"' in graph.dump()
+    assert graph.dump("mermaid").startswith(f"flowchart {direction}\n")
+
+
+def test_the_same_graph_gives_the_same_text():
+    def dump():
+        x = variable(name="x")
+        return build_computational_graph(x * x + x).dump()
+
+    assert dump() == dump()
+
+
+def test_what_is_refused():
+    y = variable() * 2
+    with pytest.raises(ValueError, match="expected a format of dot, mermaid, got 'mermiad'.*'mer"):
+        build_computational_graph(y).dump("mermiad")
+    with pytest.raises(ValueError, match="expected a rankdir of TB, BT, LR, RL, got 'up'"):
+        build_computational_graph(y, rankdir="up")
+    with pytest.raises(ValueError, match="remove_split=True"):
+        build_computational_graph(y, remove_split=False)
+    with pytest.raises(ValueError, match="function_style to be a dict"):
+        ComputationalGraph([], [], function_style="pretty")
+    with pytest.raises(TypeError, match="expected Variables or their nodes, got ndarray"):
+        build_computational_graph([y.array])
+
+
+def test_deep_graphs_need_no_recursion():
+    y = variable((1,))
+    for _ in range(20_000):
+        y = y + 1
+    graph = build_computational_graph(y)
+    assert len(graph.nodes) == 40_001
+    assert graph.dump().count("->") == 40_000
+
+
+@given(st.text(min_size=1))
+def test_names_are_escaped(name):
+    x = variable(name=name)
+    (label,) = re.findall(r"label=(.*) shape=", str(DotNode(x.node)))
+    assert re.fullmatch(r'"(?:[^"\\\n]|\\.)*"', label), label
+    spoken = build_computational_graph(x).dump("mermaid").splitlines()[1:2]
+    assert re.fullmatch(r'  n0\(\["[^"<>`\n]*(?:<br/>[^"<>`\n]*)*"\]\):::leaf', spoken[0]), spoken
+
+
+def test_records_escape_their_own_marks():
+    node = variable(name="a|b{c}<d>").node
+    assert r"a\|b\{c\}\<d\>: (3)" in str(DotNode(node, {"shape": "record"}))
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+@pytest.mark.parametrize("name", ['a "quoted" \\ name', "two\nlines", "ünïcode <b>", "a|{b}", "\\"])
+@pytest.mark.parametrize("shape", ["box", "record"])
+def test_graphviz_reads_it(name, shape):
+    x = variable(name=name)
+    text = build_computational_graph(x * x + 1, variable_style={"shape": shape}).dump()
+    done = subprocess.run(["dot", "-Tsvg"], input=text.encode(), capture_output=True, check=True)
+    assert not done.stderr
+    assert b"Multiply" in done.stdout
