@@ -304,7 +304,7 @@ class _Walk:
             if edge in self.roots:
                 continue
             if self.retain_grad:
-                edge._grad = g if self.graph or g is None else _own(g, edge)
+                edge.set_grad(g if self.graph or g is None else _own(g, edge))
             elif self.required is None:
                 edge._grad = None
 

@@ -173,7 +173,8 @@ class _Writer:
         lines += [f"    f._edges = ({self._each('e#')},); f.sequence = next_sequence()"]
         for i, name in enumerate(self.names):
             lines += self._if_kept(self._source_name(name), f"e{i}.data = a{i}")
-        data = "y" if self.declared.kept("out", self.arity) else "None"
+        mask = self.declared.kept("out", self.arity)
+        data = "None" if not mask else "y" if mask == self.all else f"y if want & {mask} else None"
         lines += [f"    f.spec = s; f.data = {data}; v._edge = f"]
         for name in self.declared.saved:
             mask = self.declared.kept(name, self.arity)
