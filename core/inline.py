@@ -18,13 +18,15 @@ def expression(function: Callable[..., Any], arguments: Sequence[str]) -> str | 
     """The body of `function` with the texts `arguments` for its parameters.
 
     None where the body is more than one returned expression, names anything but its parameters, or
-    where the source is not to be had.
+    where the source is not to be had, as of a decorated function.
 
     >>> def area(self, width, height):
     ...     return width * height
     >>> expression(area, ["f", "a0", "a1"]) in ("(a0 * a1)", None)
     True
     """
+    if hasattr(function, "__wrapped__"):  # the source would be that of the function inside
+        return None
     try:
         (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     except (OSError, TypeError, SyntaxError, ValueError):
