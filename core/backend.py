@@ -369,7 +369,7 @@ def set_random_state(state: dict[str, Any]) -> None:
     before = random_state()
     try:
         _apply_random_state(state)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, BackendUnavailable) as error:
         _apply_random_state(before)
         raise CheckpointError(f"set_random_state: the random state is damaged: {error}") from error
 

@@ -93,6 +93,14 @@ class Geometry:
             for p, r, s in zip(self.pad, self.reach(), self.size, strict=True)
         ]
 
+    def padded_size(self) -> tuple[int, ...]:
+        """The spatial axes, padding included."""
+        return tuple(b + s + a for s, (b, a) in zip(self.size, self.widths(), strict=True))
+
+    def inside(self) -> tuple[slice, ...]:
+        """The slices of the padded axes that leave the padding out."""
+        return tuple(slice(b, b + s) for s, (b, _) in zip(self.size, self.widths(), strict=True))
+
     def strided(self, padded: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Shape and strides of the windows as a view of an array (n, c, *padded)."""
         steps = padded.strides[2:]
@@ -135,14 +143,11 @@ def fold(
 ) -> Array:
     """Sum windows (n, c, *ksize, *out) back into (n, c, *size): the adjoint of `windows`."""
     g = unfolded(cols.shape, size, stride, pad_width, dilate)
-    widths = g.widths()
-    whole = tuple(before + s + after for s, (before, after) in zip(g.size, widths, strict=True))
-    image = xp.zeros((*cols.shape[:2], *whole), dtype=cols.dtype, device=cols.device)
+    image = xp.zeros((*cols.shape[:2], *g.padded_size()), dtype=cols.dtype, device=cols.device)
     for place, where in g.offsets():
         part = cols[(slice(None), slice(None), *place, Ellipsis)]
         image[(slice(None), slice(None), *where)] += part
-    inner = tuple(slice(before, before + s) for s, (before, _) in zip(g.size, widths, strict=True))
-    return image[(slice(None), slice(None), *inner)]
+    return image[(slice(None), slice(None), *g.inside())]
 
 
 def unfolded(

@@ -1,5 +1,6 @@
 """The NumPy backend: arrays on the host. Nothing here is imported until it is looked up."""
 
+from backends.numpy_backend.kernels import COMPUTE, GRADIENT
 from core import hookimpl
 
 requires_plugin_api = 1
@@ -9,3 +10,9 @@ requires_plugin_api = 1
 def register_backends() -> dict[str, str]:
     """The backend `numpy`."""
     return {"numpy": "backends.numpy_backend.backend:NumpyBackend"}
+
+
+@hookimpl
+def register_kernels(backend: str) -> dict[str, dict[str, str]]:
+    """The kernels of the NumPy backend."""
+    return {"compute": COMPUTE, "gradient": GRADIENT} if backend == "numpy" else {}

@@ -1,0 +1,155 @@
+"""Each kernel of the NumPy backend gives the bits of the formula it replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import core
+import core.functions as F
+from backends.numpy_backend.kernels import COMPUTE, GRADIENT, select
+from core.backend import KernelTable
+
+NUMPY = core.backend.get("numpy")
+SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-40]
+DTYPES = ["float32", "float64"]
+
+
+@pytest.fixture(autouse=True)
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No array is too small for the kernels."""
+    monkeypatch.setattr(select, "SMALL", 0)
+
+
+@pytest.fixture
+def without_kernels() -> Iterator[None]:
+    tables: list[tuple[KernelTable, dict[str, Any]]] = [
+        (table, dict(table)) for table in (NUMPY.kernels, NUMPY.gradient_kernels)
+    ]
+    for table, _ in tables:
+        table.clear()
+    yield
+    for table, kept in tables:
+        table.update(kept)
+
+
+def test_what_is_registered_is_used() -> None:
+    for table, registered in ((NUMPY.kernels, COMPUTE), (NUMPY.gradient_kernels, GRADIENT)):
+        for name, target in registered.items():
+            module, _, attribute = target.partition(":")
+            assert table[name] is getattr(import_module(module), attribute)
+
+
+def ran(function: Callable[[Any], Any], x: Any, g: Any = None) -> tuple[Any, Any]:
+    """Value and gradient."""
+    v = core.Variable(x.copy())
+    y = function(v)
+    y.grad = np.ones_like(y.array) if g is None else g.reshape(y.shape)
+    y.backward()
+    return y.array, v.grad
+
+
+CASES: dict[str, Callable[[Any], Any]] = {
+    "relu": F.relu,
+    "leaky_relu": lambda v: F.leaky_relu(v, 0.3),
+    "leaky_relu_steep": lambda v: F.leaky_relu(v, -2.0),
+}
+POOLS = [(2, None, 0, True), (3, 2, 1, True), (3, 1, 2, False), ((2, 1), (1, 2), (1, 0), False)]
+
+
+def irregular(dtype: str, *shape: int) -> Any:
+    r = np.random.RandomState(0)
+    x = r.uniform(-3, 3, shape).astype(dtype)
+    places = r.randint(0, x.size, x.size // 4)
+    x.reshape(-1)[places] = r.choice(SPECIAL, len(places))
+    return x
+
+
+def formulas(cases: dict[str, Callable[[Any], Any]], inputs: list[Any]) -> list[Any]:
+    with np.errstate(all="ignore"):
+        return [ran(case, *args) for case in cases.values() for args in inputs]
+
+
+def assert_same_bits(found: list[Any], expected: list[Any]) -> None:
+    for pair, other in zip(found, expected, strict=True):
+        for a, b in zip(pair, other, strict=True):
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b)
+            np.testing.assert_array_equal(np.signbit(a), np.signbit(b))
+
+
+ACTIVATION_INPUTS = [
+    (irregular(dtype, *shape), irregular(dtype, *shape)[::-1].copy())
+    for dtype in DTYPES
+    for shape in ((7,), (40, 3), (0, 2))
+] + [(irregular("float32", 6, 8).T, irregular("float32", 8, 6))]
+POOLING = {
+    str(args): lambda v, args=args: F.max_pooling_2d(v, *args)  # type: ignore[misc]
+    for args in POOLS
+} | {"1d": lambda v: F.max_pooling_1d(v.reshape(v.shape[0], v.shape[1], -1), 3, 2)}
+POOLING_INPUTS = [
+    (np.random.RandomState(n).uniform(-2, 2, (2, 3, 5, 4)).round(1).astype(dtype),)
+    for n in range(3)
+    for dtype in DTYPES
+]
+
+
+@pytest.fixture(params=["activation", "pooling"])
+def kind(request: pytest.FixtureRequest) -> tuple[dict[str, Any], list[Any]]:
+    return (
+        (CASES, ACTIVATION_INPUTS)
+        if request.param == "activation"
+        else (
+            POOLING,
+            POOLING_INPUTS,
+        )
+    )
+
+
+def test_kernels_and_formulas_give_the_same_bits(
+    kind: tuple[dict[str, Any], list[Any]], request: pytest.FixtureRequest
+) -> None:
+    with_kernels = formulas(*kind)
+    request.getfixturevalue("without_kernels")
+    assert_same_bits(with_kernels, formulas(*kind))
+
+
+def test_a_nan_in_a_window_is_its_maximum() -> None:
+    x = np.array([[[[1, np.nan], [3, 4]]]], np.float32)
+    y, _ = ran(lambda v: F.max_pooling_2d(v, 2), x)
+    assert np.isnan(y).all()
+
+
+FLOATS = st.sampled_from([*SPECIAL, 2.5, -7.25])
+
+
+@given(st.lists(st.tuples(st.booleans(), FLOATS, FLOATS), max_size=30), st.sampled_from(DTYPES))
+def test_choosing_by_bits_equals_where(rows: list[tuple[bool, float, float]], dtype: str) -> None:
+    mask = np.array([row[0] for row in rows], bool)
+    a, b = (np.array([row[i] for row in rows], dtype) for i in (1, 2))
+    for found, expected in [
+        (select.select(mask, a), np.where(mask, a, np.zeros((), dtype))),
+        (select.blend(mask, a, b), np.where(mask, a, b)),
+    ]:
+        assert found.dtype == expected.dtype
+        assert found.tobytes() == expected.tobytes()
+
+
+def test_only_many_floats_alike_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(select, "SMALL", 4)
+    many = np.ones(4, np.float32)
+    assert select.worthwhile(many, many)
+    for others in [
+        (many[:3],),
+        (many.astype(int),),
+        (many, many.astype(np.float64)),
+        (many, np.ones((2, 2), np.float32)),
+        (many.astype(np.longdouble),),
+    ]:
+        assert not select.worthwhile(*others)
