@@ -132,7 +132,9 @@ def col2im(
     kh, kw, out_h, out_w = col.shape[2:]
     # The image that these windows cover exactly, which may be more or less than (h, w).
     reach = (get_deconv_outsize(out_h, kh, sy, 0, d=dy), get_deconv_outsize(out_w, kw, sx, 0, d=dx))
-    image = owner.fold(col, reach, (sy, sx), 0, (dy, dx))[:, :, ph : ph + h, pw : pw + w]
+    rows = slice(min(ph, reach[0]), min(ph + h, reach[0]))
+    columns = slice(min(pw, reach[1]), min(pw + w, reach[1]))
+    image = owner.fold(col, reach, (sy, sx), 0, (dy, dx))[:, :, rows, columns]
     missing = [(0, 0), (0, 0), (0, h - image.shape[2]), (0, w - image.shape[3])]
     return owner.pad(image, missing, 0) if any(map(any, missing)) else owner.copy(image)
 
