@@ -13,6 +13,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.standard import per_axis, window_count
 from core.type_check import expect
+from core.type_check import prod as size_of
 
 Sizes = int | tuple[int, ...]
 
@@ -21,7 +22,7 @@ def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
     """Whether every window fits into the padded input, and channels divide into the groups."""
     x, W = shapes["x"], shapes["W"]
     groups = settings.get("groups", 1)
-    if len(x) != len(W) or x[1] != W[1] * groups or W[0] % groups:
+    if len(x) != len(W) or 0 in W[2:] or x[1] != W[1] * groups or W[0] % groups:
         return False
     return all(
         window_count(s, k, stride, pad, settings.get("cover_all", False), dilate) > 0
@@ -85,6 +86,7 @@ class Convolution(_Windowed):
             x.ndim == W.ndim,
             x.shape[1] == W.shape[1] * self.groups,
             W.shape[0] % self.groups == 0,
+            size_of(W.shape[2:]) > 0,
         )
 
     def compute(self, xp, x, W, b=None):

@@ -43,7 +43,9 @@ class _MaxPooling(FunctionNode):
         ksize = per_axis(self.ksize, spatial, "ksize")
         seen = self.backend.windows(x, ksize, self.stride, self.pad, 1, self.cover_all, value)
         places = product(*map(range, ksize))
-        return [(i, seen[(slice(None), slice(None), *place)]) for i, place in enumerate(places)]
+        return [
+            (i, seen[(slice(None), slice(None), *place, ...)]) for i, place in enumerate(places)
+        ]
 
     @property
     def settings(self) -> tuple[Any, ...]:
