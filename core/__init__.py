@@ -47,7 +47,17 @@ from core.function_hook import FunctionHook as FunctionHook
 from core.function_hook import get_function_hooks as get_function_hooks
 from core.function_node import Elementwise as Elementwise
 from core.function_node import FunctionNode as FunctionNode
+from core.initializer import Initializer as Initializer
+from core.link import Chain as Chain
+from core.link import ChainList as ChainList
+from core.link import Link as Link
+from core.link_hook import LinkHook as LinkHook
+from core.optimizer import GradientMethod as GradientMethod
+from core.optimizer import Hyperparameter as Hyperparameter
+from core.optimizer import Optimizer as Optimizer
+from core.optimizer import UpdateRule as UpdateRule
 from core.parameter import Parameter as Parameter
+from core.sequential import Sequential as Sequential
 from core.variable import Variable as Variable
 from core.variable import as_array as as_array
 from core.variable import as_variable as as_variable
@@ -56,10 +66,15 @@ from core.variable_node import VariableNode as VariableNode
 from core import intrinsics as intrinsics  # isort: skip - gives Variable its operators
 
 if TYPE_CHECKING:
+    from core import computational_graph as computational_graph
+    from core import utils as utils
     from core.hookspecs import hookimpl as hookimpl
 
 __version__ = "0.1.0"
 
+disable_experimental_feature_warning = False
+
+_rooms = ("computational_graph", "utils")
 _lazy = {
     "hookimpl": "core.hookspecs",
 }
@@ -69,6 +84,8 @@ def __getattr__(name: str) -> Any:
     """What costs too much to load before it is needed."""
     from importlib import import_module
 
+    if name in _rooms:
+        return import_module(f"core.{name}")
     if name in _lazy:
         return getattr(import_module(_lazy[name]), name)
     raise AttributeError(f"module 'core' has no attribute {name!r}")

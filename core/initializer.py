@@ -7,7 +7,6 @@ An initializer is called with an array and fills it in place. Any callable that 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from core import backend as backends

@@ -1,4 +1,4 @@
-"""Filters that make a convolution shrink a picture, or a deconvolution enlarge it, by interpolation."""
+"""Filters with which convolutions shrink pictures, and deconvolutions enlarge them."""
 
 from __future__ import annotations
 

@@ -80,6 +80,6 @@ class Orthogonal(Initializer):
         else:
             draws = home.asarray(self.rng.normal(0.0, 1.0, (rows, columns)))
         q, r = xp.linalg.qr(draws)
-        # QR alone is not uniform: the signs of R's diagonal are a convention, so they go back into Q.
+        # QR alone is not uniform: the signs of R's diagonal are a convention, and go back into Q.
         diagonal = xp.sum(r * xp.eye(columns, dtype=r.dtype), axis=0)
         return q * xp.where(diagonal < 0, -xp.ones_like(diagonal), xp.ones_like(diagonal))

@@ -1,0 +1,351 @@
+"""Optimizers: they own the update rules of a link's parameters, and the step from the loss on."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Self
+
+from core import backend as backends
+from core.errors import UpdateError, nearest
+from core.hyperparameter import Hyperparameter, HyperparameterProxy
+from core.link import Link
+from core.parameter import Parameter
+from core.serializer import Deserializer
+from core.update_hooks import Hook, HookTable
+from core.update_rule import UpdateRule
+from core.variable import Variable
+
+__all__ = [
+    "GradientMethod",
+    "Hyperparameter",
+    "HyperparameterProxy",
+    "Optimizer",
+    "UpdateRule",
+]
+
+_REMOVED = {
+    "zero_grads": "Call target.cleargrads().",
+    "clip_grads": "Add the hook GradientClipping(threshold).",
+    "compute_grads_norm": "Add the hook GradientClipping(threshold) to limit the norm.",
+    "weight_decay": "Add the hook WeightDecay(rate).",
+    "accumulate_grads": "Call target.addgrads(link).",
+}
+_FIRST_SCALE, _LARGEST_SCALE = 2.0**16, 2.0**24
+
+
+class Optimizer:
+    """Base of all that trains a link: counts steps (`t`) and epochs, holds hooks and loss scale.
+
+    `setup(link)` comes first and gives the optimizer back; then `update` makes a step.
+    """
+
+    target: Link | None = None
+    t: int = 0
+    epoch: int = 0
+    use_auto_new_epoch: bool = False
+    _loss_scale: float | None = None
+    _scale_interval: int | None = None
+    _clean_steps: int = 0
+    _hooks: HookTable
+
+    def setup(self, link: Link) -> Self:
+        """Take `link` as what to train, from step 0 and without hooks; gives itself."""
+        if not isinstance(link, Link):
+            raise TypeError(
+                f"{type(self).__name__}.setup: expected a link, got {type(link).__name__}."
+            )
+        self.target = link
+        self.t = self.epoch = 0
+        self._hooks = HookTable(type(self).__name__)
+        return self
+
+    def update(self, lossfun: Callable[..., Any] | None = None, *args: Any, **kwds: Any) -> None:
+        """Change the parameters of the target once."""
+        raise NotImplementedError(f"{type(self).__name__} does not define update().")
+
+    def _target(self) -> Link:
+        if self.target is None:
+            raise UpdateError(
+                f"{type(self).__name__}: nothing to train yet. Call setup(link) first."
+            )
+        return self.target
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
+        if name in _REMOVED:
+            raise AttributeError(f"{type(self).__name__}.{name} no longer exists. {_REMOVED[name]}")
+        raise AttributeError(
+            f"{type(self).__name__} has no attribute {name!r}.{nearest(name, dir(self))}"
+        )
+
+    def new_epoch(self, auto: bool = False) -> None:
+        """Count an epoch; `auto` says that an updater does it, which then is to be the only one."""
+        if auto:
+            self.use_auto_new_epoch = True
+        elif self.use_auto_new_epoch:
+            raise UpdateError(
+                f"{type(self).__name__}.new_epoch: the updater counts the epochs already. Leave "
+                "the call out, or make the updater with auto_new_epoch=False."
+            )
+        self.epoch += 1
+
+    # ------------------------------------------------------------------ hooks
+
+    def add_hook(self, hook: Hook, name: str | None = None, timing: str = "auto") -> None:
+        """Call a hook before (`'pre'`) or after (`'post'`) each step.
+
+        A hook with `call_for_each_param` true is called as `hook(rule, param)` for each parameter
+        that takes part in the step, any other as `hook(optimizer)`.
+        """
+        self._target()
+        self._hooks.add(hook, name, timing)
+
+    def remove_hook(self, name: str) -> None:
+        """Remove the hook called `name`."""
+        self._target()
+        self._hooks.remove(name)
+
+    def call_hooks(self, timing: str = "pre") -> None:
+        """Call the hooks of one timing, in the order they were added."""
+        self._target()
+        for hook in self._hooks.at(timing):
+            self.call_hook(hook)
+
+    def call_hook(self, hook: Hook) -> None:
+        """Call one hook."""
+        if not getattr(hook, "call_for_each_param", False):
+            hook(self)
+            return
+        for rule, parameter in self.working():
+            hook(rule, parameter)
+
+    def working(self) -> Iterator[tuple[Any, Parameter]]:
+        """The rules and parameters of the step, for hooks: those that have a gradient."""
+        for parameter in self._target().params(include_uninit=False):
+            if parameter.grad is not None:
+                yield parameter.update_rule, parameter
+
+    # ------------------------------------------------------------------ loss scaling
+
+    def set_loss_scale(self, loss_scale: float | None) -> None:
+        """Multiply the loss's gradient by a fixed number, and divide it out before the update.
+
+        It keeps small gradients of 16-bit parameters from becoming zero. A step in which a
+        gradient overflows is skipped.
+        """
+        if loss_scale is not None and not loss_scale > 0:
+            raise ValueError(f"set_loss_scale: expected a positive number, got {loss_scale!r}.")
+        self._loss_scale = loss_scale
+        self._scale_interval = None
+
+    def loss_scaling(self, interval: int = 1000, scale: float | None = None) -> None:
+        """Scale the loss by `scale`; by default dynamically.
+
+        The dynamic scale starts at 65536, is halved by a step in which a gradient overflows, which
+        is skipped, and doubled after `interval` steps without one.
+        """
+        if interval < 1:
+            raise ValueError(f"loss_scaling: expected an interval of at least 1, got {interval}.")
+        self.set_loss_scale(_FIRST_SCALE if scale is None else scale)
+        self._scale_interval = interval if scale is None else None
+        self._clean_steps = 0
+
+    def check_nan_in_grads(self) -> bool:
+        """Whether any gradient of the target holds an infinity or a NaN; waits for the device."""
+        grads = [p.grad for p in self._target().params(False) if p.grad is not None]
+        spaces = [(backends.of(grad).xp, grad) for grad in grads]
+        finite = [xp.all(xp.isfinite(grad)) for xp, grad in spaces]
+        return not all(map(bool, finite))
+
+    def is_safe_to_update(self) -> bool:
+        """Whether the step can be made: without loss scaling always, else if all is finite."""
+        return self._loss_scale is None or not self.check_nan_in_grads()
+
+    def update_loss_scale(self, overflow: bool = False) -> None:
+        """Adapt a dynamic loss scale to what the step showed."""
+        if self._scale_interval is None or self._loss_scale is None:
+            return
+        self._clean_steps = 0 if overflow else self._clean_steps + 1
+        if overflow:
+            self._loss_scale = max(self._loss_scale / 2, 1.0)
+        elif self._clean_steps == self._scale_interval:
+            self._loss_scale = min(self._loss_scale * 2, _LARGEST_SCALE)
+            self._clean_steps = 0
+
+    # ------------------------------------------------------------------ saving
+
+    def serialize(self, serializer: Any) -> None:
+        """Save or load the counts, a dynamic loss scale, and the state of every update rule."""
+        self.t = serializer("t", self.t)
+        self.epoch = serializer("epoch", self.epoch)
+        if self._scale_interval is not None:
+            self._loss_scale = float(serializer("loss_scale", self._loss_scale))
+            self._clean_steps = int(serializer("clean_steps", self._clean_steps))
+        if isinstance(serializer, Deserializer):
+            self.t, self.epoch = int(self.t), int(self.epoch)
+        for path, parameter in self._target().namedparams():
+            if parameter.update_rule is not None:
+                parameter.update_rule.serialize(serializer[path])
+
+
+class GradientMethod(Optimizer):
+    """An optimizer that updates each parameter by its own gradient, with a rule for each.
+
+    A subclass names the class of its rule; the rule's hyper-parameters become its arguments and
+    attributes:
+
+    >>> import core
+    >>> class Plain(core.UpdateRule):
+    ...     lr: float = 0.01
+    ...     def step(self, xp, param, grad):
+    ...         param -= self.lr * grad
+    >>> class GradientDescent(core.GradientMethod):
+    ...     rule = Plain
+    >>> GradientDescent(lr=0.5)
+    GradientDescent(lr=0.5)
+
+    One written in the older way sets `self.hyperparam` and overrides `create_update_rule`.
+    """
+
+    rule: ClassVar[type[UpdateRule] | None] = None
+    hyperparam: Hyperparameter
+    _use_cleargrads: bool = True
+    _use_fp32_update: bool = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.rule is None:
+            return
+        for name in cls.rule.hyperparameters:
+            if not hasattr(cls, name):
+                setattr(cls, name, HyperparameterProxy(name))
+        if "__init__" not in vars(cls):
+            cls.__signature__ = _signature(cls.rule)  # type: ignore[attr-defined]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        rule = type(self).rule
+        parent = None if rule is None else rule.default_hyperparam()
+        object.__setattr__(self, "hyperparam", Hyperparameter(parent))
+        try:
+            given = _signature(rule).bind(*args, **kwargs)
+        except TypeError as error:
+            known = [] if rule is None else list(rule.hyperparameters)
+            hints = (nearest(name, known) for name in kwargs if name not in known)
+            raise TypeError(f"{type(self).__name__}: {error}.{next(hints, '')}") from None
+        given.apply_defaults()
+        self.hyperparam.define(**given.arguments)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_") and not hasattr(type(self), name):
+            own = self.__dict__
+            known = own["hyperparam"].get_dict() if "hyperparam" in own else {}
+            hint = nearest(name, known)
+            if hint and name not in own:
+                raise AttributeError(
+                    f"{type(self).__name__} has no hyper-parameter {name!r}; there are "
+                    f"{', '.join(known)}.{hint}"
+                )
+        super().__setattr__(name, value)
+
+    def setup(self, link: Link) -> Self:
+        """Take `link` as what to train, and give each of its parameters an update rule."""
+        super().setup(link)
+        for parameter in link.params():
+            parameter.update_rule = self.create_update_rule()
+            if self._use_fp32_update:
+                parameter.update_rule.use_fp32_update()
+        return self
+
+    def create_update_rule(self) -> UpdateRule:
+        """A new rule for one parameter, which shares this optimizer's hyper-parameters."""
+        if self.rule is None:
+            raise NotImplementedError(
+                f"{type(self).__name__} names no update rule. Set the class attribute `rule`, or "
+                "override create_update_rule()."
+            )
+        return self.rule(self.hyperparam)
+
+    def use_cleargrads(self, use: bool = True) -> None:
+        """Clear gradients to None before backward (the default), or fill them with zeros."""
+        self._use_cleargrads = use
+
+    def use_fp32_update(self, flag: bool = True) -> None:
+        """Update 16-bit parameters through float32 masters; see `UpdateRule.use_fp32_update`."""
+        self._use_fp32_update = flag
+        if self.target is not None:
+            for parameter in self.target.params():
+                if parameter.update_rule is not None:
+                    parameter.update_rule.use_fp32_update(flag)
+
+    def reallocate_cleared_grads(self) -> None:
+        """Give zeros as gradients to the parameters that have none."""
+        for parameter in self._target().params(include_uninit=False):
+            if parameter.grad is None:
+                parameter.zerograd()
+
+    # ------------------------------------------------------------------ the step
+
+    def update(self, lossfun: Callable[..., Any] | None = None, *args: Any, **kwds: Any) -> None:
+        """Make one step.
+
+        With `lossfun` the step computes the loss `lossfun(*args, **kwds)` and its gradients first;
+        the graph of that loss belongs to the step, and is freed as backward walks over it. Without
+        it the gradients that the parameters have are used. A parameter that is uninitialized,
+        frozen or without a gradient is left alone.
+
+        Raises:
+            UpdateError: There is no target, the loss is no scalar, or a gradient does not fit its
+                parameter; no parameter has been changed then.
+        """
+        target = self._target()
+        if lossfun is not None:
+            self._backward(target, lossfun(*args, **kwds))
+        ready = [p for p in target.params(False) if p.update_rule and p.update_rule.wants(p)]
+        if not self.is_safe_to_update():
+            self.update_loss_scale(overflow=True)
+            return
+        try:
+            for parameter in ready:
+                parameter.update_rule.begin(parameter, self._loss_scale)
+            self.call_hooks("pre")
+            self.t += 1
+            for parameter in ready:
+                parameter.update()
+            self.call_hooks("post")
+        finally:
+            for parameter in ready:
+                parameter.update_rule.abandon()
+        self.update_loss_scale()
+
+    def _backward(self, target: Link, loss: Any) -> None:
+        if not isinstance(loss, Variable):
+            raise UpdateError(
+                f"{type(self).__name__}.update: expected the loss function to return a Variable, "
+                f"got {type(loss).__name__}."
+            )
+        if self._use_cleargrads:
+            target.cleargrads()
+        else:
+            target.zerograds()
+        loss.backward(loss_scale=self._loss_scale, free_graph=True)
+
+    def working(self) -> Iterator[tuple[Any, Parameter]]:
+        """The rules and what they work on in the step under way: parameters or float32 masters."""
+        for rule, parameter in super().working():
+            if rule is not None and rule.enabled:
+                yield rule, rule.work_of(parameter)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{k}={v!r}" for k, v in self.hyperparam.get_dict().items())
+        return f"{type(self).__name__}({values})"
+
+
+def _signature(rule: type[UpdateRule] | None) -> inspect.Signature:
+    """Arguments of an optimizer: the hyper-parameters of its rule, with their defaults."""
+    declared = {} if rule is None else rule.hyperparameters
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature(
+        [inspect.Parameter(name, kind, default=value) for name, value in declared.items()]
+    )

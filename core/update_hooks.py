@@ -1,0 +1,64 @@
+"""The hooks of an optimizer or an update rule: what is called before and after a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from core.errors import HookError, nearest
+
+Hook = Callable[..., Any]
+TIMINGS = ("pre", "post", "auto")
+
+
+class HookTable:
+    """Hooks by name, each to be called before (`pre`) or after (`post`) the step.
+
+    Args:
+        owner: What messages call the object that has them.
+    """
+
+    def __init__(self, owner: str) -> None:
+        self._owner = owner
+        self._hooks: dict[str, tuple[Hook, str]] = {}
+
+    def add(self, hook: Hook, name: str | None, timing: str) -> None:
+        """Add a hook; `auto` takes the timing that the hook states, else `pre`."""
+        if not callable(hook):
+            raise TypeError(
+                f"{self._owner}.add_hook: expected a callable, got {type(hook).__name__}."
+            )
+        if timing not in TIMINGS:
+            raise ValueError(
+                f"{self._owner}.add_hook: expected a timing of {', '.join(TIMINGS)}, "
+                f"got {timing!r}.{nearest(str(timing), TIMINGS)}"
+            )
+        name = name or getattr(hook, "name", None) or getattr(hook, "__name__", None)
+        if name is None:
+            raise HookError(f"{self._owner}.add_hook: {hook!r} has no name. Give it one: name=...")
+        if name in self._hooks:
+            raise HookError(
+                f"{self._owner}.add_hook: a hook named {name!r} is here already. "
+                "Remove it first, or give this one another name."
+            )
+        stated = getattr(hook, "timing", "pre")
+        self._hooks[name] = (hook, stated if timing == "auto" else timing)
+
+    def remove(self, name: str) -> None:
+        """Remove the hook called `name`."""
+        if name not in self._hooks:
+            raise HookError(
+                f"{self._owner}.remove_hook: no hook is called {name!r}; there are "
+                f"{', '.join(self._hooks) or 'none'}.{nearest(str(name), self._hooks)}"
+            )
+        del self._hooks[name]
+
+    def at(self, timing: str) -> Iterator[Hook]:
+        """The hooks of one timing, in the order they were added."""
+        return iter([hook for hook, when in self._hooks.values() if when == timing])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._hooks)
+
+    def __len__(self) -> int:
+        return len(self._hooks)

@@ -1,0 +1,246 @@
+"""Adam, and the siblings that are settings of it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from core import Parameter
+from core.errors import UpdateError
+from core.optimizer import GradientMethod, UpdateRule
+
+_LEAST_HALF = 2.0**-25  # what rounds to 0 in float16
+
+
+def corrected_rate(hyperparam: Any, t: int) -> float:
+    """The rate `alpha` with both bias corrections of step `t` in it; `alpha` itself before any."""
+    if t == 0:
+        return float(hyperparam.alpha)
+    second = 1.0 - hyperparam.beta2**t
+    return float(hyperparam.alpha * math.sqrt(second) / (1.0 - hyperparam.beta1**t))
+
+
+class AdamRule(UpdateRule):
+    """The rule of `Adam`: moments `m` and `v`, and with `amsgrad` the largest `v`, `vhat`."""
+
+    alpha: float = 0.001
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+    eta: float = 1.0
+    weight_decay_rate: float = 0.0
+    amsgrad: bool = False
+    adabound: bool = False
+    final_lr: float = 0.1
+    gamma: float = 0.001
+    state = ("m", "v")
+
+    def check(self, param: Parameter) -> None:
+        """Refuse an `eps` that is 0 in the parameter's dtype, since 0 / 0 would follow."""
+        if self.eps < _LEAST_HALF and param.backend.dtype_name(param.dtype) == "float16":
+            raise UpdateError(
+                f"Adam: eps={self.eps} is 0 in float16, the dtype of the parameter "
+                f"{param.name}. Call optimizer.use_fp32_update(), or give an eps of 1e-4 or more."
+            )
+
+    def init_state(self, param: Parameter) -> None:
+        """Zeros for each moment; what the options need beside."""
+        super().init_state(param)
+        if self.amsgrad:
+            self.state["vhat"] = param.backend.copy(self.state["v"])
+        if self.adabound:
+            self.state["initial_alpha"] = float(self.alpha)
+
+    @property
+    def alpha_t(self) -> float:
+        """The rate of the present step, bias corrections included."""
+        return corrected_rate(self.hyperparam, self.t)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The bounds that AdaBound puts on the rate of each element at the present step."""
+        final = self.final_lr * self.alpha / float(self.state["initial_alpha"])
+        slack = self.gamma * self.t
+        return final * (1 - 1 / (slack + 1)), final * (1 + 1 / slack)
+
+    def step(
+        self,
+        xp: Any,
+        param: Any,
+        grad: Any,
+        m: Any,
+        v: Any,
+        vhat: Any = None,
+        initial_alpha: float | None = None,
+    ) -> None:
+        """One step, in place."""
+        m += (1 - self.beta1) * (grad - m)
+        v += (1 - self.beta2) * (grad * grad - v)
+        if vhat is not None:
+            vhat[...] = xp.maximum(vhat, v)
+            v = vhat
+        rate = self.alpha_t / (xp.sqrt(v) + self.eps)
+        if self.adabound:
+            lower, upper = self.bounds
+            rate = xp.clip(rate, lower, upper)
+        change = rate * m
+        if self.weight_decay_rate:
+            change = change + self.weight_decay_rate * param
+        param -= self.eta * change
+
+
+class Adam(GradientMethod):
+    r"""Adaptive moment estimation.
+
+    .. math::
+        m &\leftarrow m + (1 - \beta_1)(g - m) \\
+        v &\leftarrow v + (1 - \beta_2)(g^2 - v) \\
+        \theta &\leftarrow \theta - \eta \left(\alpha
+            \frac{\sqrt{1 - \beta_2^t}}{1 - \beta_1^t} \frac{m}{\sqrt v + \epsilon}
+            + \lambda \theta\right)
+
+    This is the second, cheaper form of the paper, in which :math:`\epsilon` is added before the
+    correction of v; libraries that use the first form (as PyTorch) differ by a factor on
+    :math:`\epsilon` alone. The decay :math:`\lambda` is decoupled from the rate
+    :math:`\alpha`, as in the paper on AdamW; PyTorch's AdamW multiplies the two.
+
+    Args:
+        alpha: The rate :math:`\alpha`.
+        beta1: Share of the first moment that is kept.
+        beta2: Share of the second moment that is kept.
+        eps: Added to the root of the second moment.
+        eta: Factor on the whole change, to be scheduled.
+        weight_decay_rate: The decay :math:`\lambda`.
+        amsgrad: Use the largest v so far in place of v.
+        adabound: Keep the rate of every element within bounds that close in on `final_lr`.
+        final_lr: Where the bounds meet.
+        gamma: How fast they do.
+
+    Sources: Kingma and Ba 2015 (arXiv:1412.6980), section 2; Loshchilov and Hutter 2019
+    (arXiv:1711.05101), algorithm 2; Reddi et al. 2018 (arXiv:1904.09237), algorithm 2; Luo et al.
+    2019 (arXiv:1902.09843), algorithm 2.
+
+    >>> import core, numpy as np
+    >>> model = core.Link()
+    >>> with model.init_scope():
+    ...     model.x = core.Parameter(np.array([1.0]))
+    >>> optimizer = core.optimizers.Adam(alpha=0.1).setup(model)
+    >>> for step in range(3):
+    ...     optimizer.update(lambda: model.x * model.x)
+    >>> model.x.array.round(3)
+    array([0.701])
+    """
+
+    rule = AdamRule
+
+    @property
+    def alpha_t(self) -> float:
+        """The rate of the present step, bias corrections included."""
+        return corrected_rate(self.hyperparam, self.t)
+
+    @property
+    def lr(self) -> float:
+        """The same: what an observer of the learning rate shows."""
+        return self.alpha_t
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay: `Adam` with a `weight_decay_rate` of 0.01.
+
+    Args: as for `Adam`. Source: Loshchilov and Hutter 2019 (arXiv:1711.05101), algorithm 2.
+
+    >>> import core
+    >>> core.optimizers.AdamW().weight_decay_rate
+    0.01
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        eta: float = 1.0,
+        weight_decay_rate: float = 0.01,
+    ) -> None:
+        super().__init__(alpha, beta1, beta2, eps, eta, weight_decay_rate)
+
+
+class AMSGrad(Adam):
+    """Adam whose second moment never shrinks: `Adam` with `amsgrad=True`.
+
+    Args: as for `Adam`. Source: Reddi et al. 2018 (arXiv:1904.09237), algorithm 2.
+
+    >>> import core
+    >>> core.optimizers.AMSGrad().amsgrad
+    True
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        eps: float = 1e-8,
+        eta: float = 1.0,
+    ) -> None:
+        super().__init__(alpha, beta1, beta2, eps, eta, amsgrad=True)
+
+
+class AdaBound(Adam):
+    """Adam that turns into SGD: `Adam` with `adabound=True`.
+
+    Args: as for `Adam`. Source: Luo et al. 2019 (arXiv:1902.09843), algorithm 2.
+
+    >>> import core
+    >>> core.optimizers.AdaBound().final_lr
+    0.1
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        final_lr: float = 0.1,
+        gamma: float = 0.001,
+        eps: float = 1e-8,
+        eta: float = 1.0,
+    ) -> None:
+        super().__init__(
+            alpha, beta1, beta2, eps, eta, adabound=True, final_lr=final_lr, gamma=gamma
+        )
+
+
+class AMSBound(Adam):
+    """AdaBound over AMSGrad: `Adam` with `adabound=True` and `amsgrad=True`.
+
+    Args: as for `Adam`. Source: Luo et al. 2019 (arXiv:1902.09843), algorithm 2.
+
+    >>> import core
+    >>> optimizer = core.optimizers.AMSBound()
+    >>> optimizer.amsgrad, optimizer.adabound
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        final_lr: float = 0.1,
+        gamma: float = 0.001,
+        eps: float = 1e-8,
+        eta: float = 1.0,
+    ) -> None:
+        super().__init__(
+            alpha,
+            beta1,
+            beta2,
+            eps,
+            eta,
+            amsgrad=True,
+            adabound=True,
+            final_lr=final_lr,
+            gamma=gamma,
+        )

@@ -1,0 +1,1 @@
+"""Hooks that change gradients on their way to the update."""

@@ -1,0 +1,49 @@
+"""Gradient clipping by the norm of all gradients together."""
+
+from __future__ import annotations
+
+import math
+
+from core import Optimizer
+from plugins.optimizers.hooks.norms import squared_norm
+
+
+class GradientClipping:
+    r"""Scales all gradients down together when their joint norm exceeds a threshold.
+
+    .. math:: g \leftarrow g \cdot \min(1, c / \|g\|_2)
+
+    The norm is that of all gradients of the step, so this hooks an optimizer only. A norm that is
+    not finite leaves the gradients as they are.
+
+    Args:
+        threshold: The largest norm c.
+
+    Source: Pascanu et al. 2013 (arXiv:1211.5063), algorithm 1.
+
+    >>> import core, numpy as np
+    >>> model = core.Link()
+    >>> with model.init_scope():
+    ...     model.x = core.Parameter(np.zeros(2))
+    >>> optimizer = core.optimizers.SGD(lr=1.0).setup(model)
+    >>> optimizer.add_hook(core.optimizer_hooks.GradientClipping(1.0))
+    >>> model.x.grad = np.array([3.0, 4.0])
+    >>> optimizer.update()
+    >>> model.x.array
+    array([-0.6, -0.8])
+    """
+
+    name = "GradientClipping"
+    call_for_each_param = False
+    timing = "pre"
+
+    def __init__(self, threshold: float) -> None:
+        self.threshold = threshold
+
+    def __call__(self, opt: Optimizer) -> None:
+        """Scale the gradients of the step in place."""
+        grads = [param.grad for _, param in opt.working()]
+        norm = math.sqrt(math.fsum(float(squared_norm(grad)) for grad in grads))
+        if self.threshold < norm < math.inf:
+            for grad in grads:
+                grad *= self.threshold / norm

@@ -1,0 +1,61 @@
+"""Layer-wise adaptive rate scaling."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from core import Parameter
+from plugins.optimizers.hooks.norms import squared_norm
+
+
+class GradientLARS:
+    r"""Scales each parameter's gradient by the ratio of the two norms.
+
+    .. math:: g \leftarrow \tau \frac{\|\theta\|}{\epsilon + \|g\| + \lambda \|\theta\|}
+        (g + \lambda \theta)
+
+    A parameter whose own norm is at most :math:`\tau` keeps the factor 1. It hooks an optimizer,
+    for all parameters, or the update rule of one.
+
+    Args:
+        threshold: The trust coefficient :math:`\tau`.
+        weight_decay: The decay :math:`\lambda`.
+        eps: Keeps the divisor above 0.
+
+    Source: You et al. 2017 (arXiv:1708.03888), equation 6.
+
+    >>> import core, numpy as np
+    >>> model = core.Link()
+    >>> with model.init_scope():
+    ...     model.x = core.Parameter(np.array([3.0, 4.0]))
+    >>> optimizer = core.optimizers.SGD(lr=1.0).setup(model)
+    >>> optimizer.add_hook(core.optimizer_hooks.GradientLARS(threshold=0.5))
+    >>> model.x.grad = np.array([0.0, 10.0])
+    >>> optimizer.update()
+    >>> model.x.array.round(6)
+    array([3. , 1.5])
+    """
+
+    name = "GradientLARS"
+    call_for_each_param = True
+    timing = "pre"
+
+    def __init__(
+        self, threshold: float = 0.01, weight_decay: float = 0.0, eps: float = 1e-9
+    ) -> None:
+        self.threshold = threshold
+        self.weight_decay = weight_decay
+        self.eps = eps
+
+    def __call__(self, rule: Any, param: Parameter) -> None:
+        """Change the gradient of one parameter in place."""
+        grad = param.grad
+        if grad is None:
+            return
+        size = math.sqrt(float(squared_norm(param.array)))
+        slope = math.sqrt(float(squared_norm(grad)))
+        if self.weight_decay:
+            grad += self.weight_decay * param.array
+        if size > self.threshold:
+            grad *= self.threshold * size / (self.eps + slope + self.weight_decay * size)

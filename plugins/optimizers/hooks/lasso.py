@@ -1,0 +1,43 @@
+"""The lasso through the gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Parameter
+
+
+class Lasso:
+    r"""Adds :math:`\lambda\, \mathrm{sign}(\theta)`: the loss gains :math:`\lambda \|\theta\|_1`.
+
+    It hooks an optimizer, for all parameters, or the update rule of one.
+
+    Args:
+        rate: The weight :math:`\lambda`.
+
+    Source: Tibshirani, Journal of the Royal Statistical Society B 58 (1996).
+
+    >>> import core, numpy as np
+    >>> model = core.Link()
+    >>> with model.init_scope():
+    ...     model.x = core.Parameter(np.array([2.0, -2.0]))
+    >>> optimizer = core.optimizers.SGD(lr=1.0).setup(model)
+    >>> optimizer.add_hook(core.optimizer_hooks.Lasso(0.5))
+    >>> model.x.grad = np.zeros(2)
+    >>> optimizer.update()
+    >>> model.x.array
+    array([ 1.5, -1.5])
+    """
+
+    name = "Lasso"
+    call_for_each_param = True
+    timing = "pre"
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def __call__(self, rule: Any, param: Parameter) -> None:
+        """Change the gradient of one parameter in place."""
+        grad = param.grad
+        if grad is not None:
+            grad += self.rate * param.xp.sign(param.array)

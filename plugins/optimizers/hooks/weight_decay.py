@@ -1,0 +1,44 @@
+"""Weight decay through the gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Parameter
+
+
+class WeightDecay:
+    r"""Adds :math:`\lambda \theta` to the gradient: the loss gains :math:`\lambda \|\theta\|^2 / 2`.
+
+    It hooks an optimizer, for all parameters, or the update rule of one. With rules that adapt the
+    rate this differs from decoupled decay; see `AdamW` for that.
+
+    Args:
+        rate: The decay :math:`\lambda`.
+
+    Source: Krogh and Hertz, NIPS 4 (1991).
+
+    >>> import core, numpy as np
+    >>> model = core.Link()
+    >>> with model.init_scope():
+    ...     model.x = core.Parameter(np.array([2.0]))
+    >>> optimizer = core.optimizers.SGD(lr=1.0).setup(model)
+    >>> optimizer.add_hook(core.optimizer_hooks.WeightDecay(0.25))
+    >>> model.x.grad = np.array([0.0])
+    >>> optimizer.update()
+    >>> model.x.array
+    array([1.5])
+    """
+
+    name = "WeightDecay"
+    call_for_each_param = True
+    timing = "pre"
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def __call__(self, rule: Any, param: Parameter) -> None:
+        """Change the gradient of one parameter in place."""
+        grad = param.grad
+        if grad is not None:
+            grad += self.rate * param.array
