@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
     path
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    if path.name != "plugins.md"  # its snippets are files of a distribution: tests/plugins runs them
+    if path.name != "plugins.md"  # whose snippets are files of a distribution; see tests/plugins
 ]
 
 
