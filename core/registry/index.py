@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 from core.errors import PluginError
 from core.registry import loader, settings
 from core.registry.choice import choose
-from core.registry.records import KINDS, Claim, Plugin, PluginWarning
+from core.registry.records import KINDS, Claim, Plugin
 from core.registry.settings import Settings
-from core.registry.wording import failure
+from core.registry.wording import failure, warn
 
 Claims = dict[str, dict[str, list[Claim]]]
 
@@ -162,7 +161,7 @@ class Registry:
             key = (plugin.key, plugin.name)
             if plugin.state == "failed" and key not in self._warned:
                 self._warned.add(key)
-                warnings.warn(failure(plugin), PluginWarning, stacklevel=5)
+                warn(failure(plugin))
 
 
 def _refuse_repeated(plugin: Plugin, loaded: Iterable[Plugin]) -> None:

@@ -7,7 +7,6 @@ is concerned: for its own backend or its own operation.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,7 +14,8 @@ from core.errors import NameConflict, PluginError
 from core.registry.choice import conflict
 from core.registry.index import Snapshot
 from core.registry.loader import checked
-from core.registry.records import Claim, Plugin, PluginWarning, brief
+from core.registry.records import Claim, Plugin, brief
+from core.registry.wording import warn
 
 SECTIONS = ("compute", "gradient", "update")
 Tables = dict[str, dict[str, Callable[..., Any]]]
@@ -50,7 +50,7 @@ def _given(plugin: Plugin, backend: str, strict: bool) -> dict[str, dict[str, Cl
         text = f"The {what} of {plugin} are not used: {brief(error)}"
         if strict:
             raise PluginError(text) from error
-        warnings.warn(text, PluginWarning, stacklevel=6)
+        warn(text)
         return {}
 
 
@@ -88,7 +88,7 @@ def _one(name: str, claims: list[Claim], snapshot: Snapshot, backend: str) -> An
         if snapshot.decided.strict:
             raise NameConflict(text)
         # Without any of them the formula itself still serves.
-        warnings.warn(text, PluginWarning, stacklevel=6)
+        warn(text)
         return None
     chosen = wanted or bundled or allowed
     return chosen[0].resolve() if chosen else None

@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from core.errors import PluginError
 from core.registry.loader import explain
-from core.registry.records import Plugin, brief
+from core.registry.records import Plugin, PluginWarning, brief
+
+_CORE = str(Path(__file__).parents[1]) + os.sep
 
 
 def failure(plugin: Plugin) -> str:
     """What a failed plugin's warning says."""
     cause = explain(plugin, plugin.cause) if plugin.cause else "unknown cause"
     return (
-        f"Plugin {plugin.name!r} ({plugin.value}) of {plugin} is not used: {cause} {_cure(plugin)}"
+        f"Plugin {plugin.name!r} ({plugin.value}) of {plugin} is not used: "
+        f"{cause.removesuffix('.')}. {_cure(plugin)}"
     )
+
+
+def warn(text: str) -> None:
+    """Warn at the line of the user's program that led here, not at one of ours."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_CORE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, PluginWarning, stacklevel=level)
 
 
 def _cure(plugin: Plugin) -> str:
     if plugin.bundled:
         return "Run `plugrad doctor`."
+    leave_out = f"PLUGRAD_DISABLE_PLUGINS={plugin.distribution} leaves it out."
+    if isinstance(plugin.cause, PluginError):
+        return leave_out
     missing = plugin.cause.name if isinstance(plugin.cause, ModuleNotFoundError) else None
     if missing and missing.partition(".")[0] == plugin.value.partition(":")[0].partition(".")[0]:
         return (
             f"Its own package is not there: install {plugin.distribution} again, or "
             f"`python -m pip uninstall {plugin.distribution}`."
         )
-    return (
-        f"Repair or upgrade {plugin.distribution}, or set "
-        f"PLUGRAD_DISABLE_PLUGINS={plugin.distribution}."
-    )
+    return f"Repair or upgrade {plugin.distribution}; {leave_out}"
 
 
 def recall(plugins: Sequence[Plugin], complete: bool) -> tuple[str, BaseException | None]:

@@ -1,5 +1,9 @@
 """Environments of made-up plugins, so that the policy is tested without installing anything."""
 
+import os
+import subprocess
+import sysconfig
+import venv
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,6 +13,7 @@ from core import hookimpl
 from core.registry import Catalogue, Registry
 from core.registry.settings import read
 
+ROOT = Path(__file__).resolve().parents[2]
 NOWHERE = Path("no-such-folder")
 
 
@@ -75,3 +80,49 @@ def _returning(given):
 def make():
     """`make.entry`, `make.module` and `make.environment`."""
     return SimpleNamespace(entry=Entry, module=module, environment=Environment)
+
+
+class Venv:
+    """A fresh virtual environment that sees this one's libraries, so that nothing is downloaded."""
+
+    def __init__(self, path):
+        self.path = path
+        self.bin = path / ("Scripts" if os.name == "nt" else "bin")
+        venv.create(path, with_pip=False, symlinks=os.name != "nt")
+        (site,) = path.glob("lib/python*/site-packages")
+        # Entries of this environment's own .pth files do not come along: no plugrad from here.
+        (site / "libraries.pth").write_text("\n".join(map(str, LIBRARIES)) + "\n")
+
+    def install(self, *sources):
+        options = "-q --no-deps --no-build-isolation --no-index --ignore-installed --no-compile"
+        self.run("python", "-m", "pip", "install", *options.split(), *sources)
+
+    def run(self, *command, status=0, cwd=None, **environ):
+        """Run a command there; gives what it printed, standard error included."""
+        done = subprocess.run(
+            [self.bin / command[0], *command[1:]],
+            cwd=cwd or self.path,
+            env=self.environ(environ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert done.returncode == status, done.stdout
+        return done.stdout
+
+    def environ(self, more):
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PLUGRAD_", "PYTHON"))}
+        path = os.pathsep.join([str(self.bin), kept.get("PATH", "")])
+        quiet = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_ROOT_USER_ACTION": "ignore"}
+        return {**kept, **quiet, "PATH": path, "VIRTUAL_ENV": str(self.path), **more}
+
+
+LIBRARIES = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory):
+    """A virtual environment with plugrad, installed from this checkout, and nothing else."""
+    made = Venv(tmp_path_factory.mktemp("fresh") / "venv")
+    made.install(str(ROOT))
+    return made

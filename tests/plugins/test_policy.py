@@ -130,6 +130,7 @@ def test_a_broken_plugin_is_one_warning_and_the_rest_works(make, bundled):
     with pytest.warns(PluginWarning) as caught:
         assert environment.functions.get("relu") is relu
     assert len(caught) == 1
+    assert caught[0].filename == __file__
     text = str(caught[0].message)
     assert "broken-dist 9.9" in text
     assert "no libfoo" in text

@@ -1,0 +1,36 @@
+"""A backend that cannot run anywhere, and a name whose module is missing."""
+
+from core import hookimpl
+from core.backend import Backend
+
+requires_plugin_api = 1
+
+
+class Offline(Backend):
+    """An array library without a machine."""
+
+    name = "offline"
+    library = "a_library_that_is_not_installed"
+    xp = None
+    array_type = frozenset
+    random = None
+
+    @classmethod
+    def unavailable(cls):
+        return "The moon is not in range."
+
+    def asarray(self, obj, dtype=None, device=None):
+        raise NotImplementedError
+
+    def to_host(self, array):
+        raise NotImplementedError
+
+
+@hookimpl
+def register_backends():
+    return {"offline": Offline}
+
+
+@hookimpl
+def register_functions():
+    return {"mislaid": "plugrad_offline.nowhere:mislaid"}
