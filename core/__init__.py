@@ -67,6 +67,8 @@ from core import intrinsics as intrinsics  # isort: skip - gives Variable its op
 
 if TYPE_CHECKING:
     from core import computational_graph as computational_graph
+    from core import gradient_check as gradient_check
+    from core import testing as testing
     from core import utils as utils
     from core.hookspecs import hookimpl as hookimpl
 
@@ -74,7 +76,7 @@ __version__ = "0.1.0"
 
 disable_experimental_feature_warning = False
 
-_rooms = ("computational_graph", "utils")
+_rooms = ("computational_graph", "gradient_check", "testing", "utils")
 _lazy = {
     "hookimpl": "core.hookspecs",
 }

@@ -16,8 +16,8 @@ def array(*shape, dtype="float32"):
     return np.asarray(_random.uniform(0.2, 0.9, shape), dtype)
 
 
-def variable(*shape, **options):
-    return Variable(array(*shape), **options)
+def variable(*shape, dtype="float32", **options):
+    return Variable(array(*shape, dtype=dtype), **options)
 
 
 def ones(*shape, dtype="float32"):

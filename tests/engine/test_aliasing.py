@@ -1,0 +1,170 @@
+"""Who shares memory with whom: outputs may be views, gradients are nobody else's."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from samples import array, ones, tanh, total, variable
+
+import core
+from core import FunctionNode, Variable
+
+
+def test_leaves_share_no_gradient_with_each_other_nor_with_the_caller():
+    x, w, b = variable(4), variable(4), variable(4)
+    y = (x + w) + b
+    g = array(4)
+    kept = g.copy()
+    y.grad = g
+    y.backward()
+    x.grad *= 2
+    w.grad += 1
+    np.testing.assert_array_equal(g, kept)
+    np.testing.assert_array_equal(b.grad, kept)
+    np.testing.assert_array_equal(w.grad, kept + 1)
+    assert y.grad is g
+
+
+def test_accumulation_does_not_write_into_the_callers_gradient():
+    x = variable(4)
+    y = x + x + x + x
+    g = array(4)
+    kept = g.copy()
+    y.grad = g
+    y.backward()
+    np.testing.assert_allclose(x.grad, 4 * kept)
+    np.testing.assert_array_equal(g, kept)
+
+
+def test_a_sum_in_progress_is_not_what_another_branch_reads():
+    x, w = variable(4), variable(4)
+    h = x + w
+    y = h + h
+    z = y + h
+    g = array(4)
+    z.grad = g
+    z.backward()
+    np.testing.assert_allclose(x.grad, 3 * g, rtol=1e-6)
+    np.testing.assert_allclose(w.grad, 3 * g, rtol=1e-6)
+    assert not np.shares_memory(x.grad, w.grad)
+
+
+def test_views_of_a_cotangent_are_copied_before_they_are_handed_out():
+    x, w = variable(2, 3), variable(6)
+    y = x.reshape(6) + w
+    g = array(6)
+    y.grad = g
+    y.backward()
+    assert not np.shares_memory(x.grad, w.grad)
+    assert not np.shares_memory(x.grad, g) and not np.shares_memory(w.grad, g)
+
+
+def test_broadcast_gradients_can_be_written_to():
+    x = variable(2, 3)
+    total(x).backward()
+    x.grad += 1
+    np.testing.assert_array_equal(x.grad, np.full((2, 3), 2, "f"))
+
+
+class SameForBoth(FunctionNode):
+    """Hands one array to two inputs as their gradient."""
+
+    def forward(self, inputs):
+        return (inputs[0] + inputs[1],)
+
+    def backward(self, indexes, grad_outputs):
+        return tuple(grad_outputs[0] for _ in indexes)
+
+
+def test_one_gradient_for_two_inputs_which_both_have_more():
+    x, w = variable(4), variable(4)
+    (y,) = SameForBoth().apply((x, w))
+    g = array(4)
+    z = y + x * 2 + w * 3
+    z.grad = g
+    z.backward()
+    np.testing.assert_allclose(x.grad, 3 * g, rtol=1e-6)
+    np.testing.assert_allclose(w.grad, 4 * g, rtol=1e-6)
+
+
+def test_an_output_that_is_its_input():
+    class Itself(FunctionNode):
+        def forward(self, inputs):
+            return inputs
+
+        def backward(self, indexes, grad_outputs):
+            return grad_outputs
+
+    x = variable(4)
+    (y,) = Itself().apply((x,))
+    assert y.array is x.array
+    total(y * y).backward()
+    np.testing.assert_allclose(x.grad, 2 * x.array)
+
+
+def test_a_gradient_kept_by_retain_grad_is_not_written_to_later():
+    x = variable(4)
+    h = x * 2
+    y = total(h) + total(h * h)
+    y.backward(retain_grad=True)
+    kept = h.grad.copy()
+    y.backward()
+    z = total(h)
+    z.backward(retain_grad=True)
+    np.testing.assert_allclose(kept, 1 + 2 * 2 * x.array, rtol=1e-6)
+
+
+def test_a_second_backward_adds_out_of_place():
+    x = variable(4)
+    y = total(x * 3)
+    y.backward()
+    first = x.grad
+    y.backward()
+    np.testing.assert_array_equal(first, np.full(4, 3, "f"))
+    np.testing.assert_array_equal(x.grad, np.full(4, 6, "f"))
+
+
+def test_addgrad_and_copydata_share_nothing():
+    x, y = variable(4), variable(4)
+    y.grad = ones(4)
+    x.addgrad(y)
+    x.grad += 1
+    np.testing.assert_array_equal(y.grad, ones(4))
+    x.copydata(y)
+    x.array[...] = 0
+    assert (y.array != 0).all()
+
+
+@given(st.lists(st.sampled_from(["add", "view", "twice", "tanh", "split"]), max_size=8))
+def test_no_program_writes_into_its_inputs(steps):
+    """Random graphs of views, sums and shared gradients: inputs and cotangent stay as they were."""
+    x, w = Variable(np.linspace(0.1, 0.6, 6)), Variable(np.linspace(-0.5, 0.5, 6))
+    kept = [x.array.copy(), w.array.copy()]
+    y = x + w
+    for step in steps:
+        y = {
+            "add": lambda v: v + x,
+            "view": lambda v: v.reshape(2, 3).reshape(6),
+            "twice": lambda v: v + v,
+            "tanh": tanh,
+            "split": lambda v: v + v[::-1],
+        }[step](y)
+    g = np.linspace(1, 2, 6)
+    y.grad = g
+    y.backward()
+    np.testing.assert_array_equal(x.array, kept[0])
+    np.testing.assert_array_equal(w.array, kept[1])
+    np.testing.assert_array_equal(g, np.linspace(1, 2, 6))
+    assert not np.shares_memory(x.grad, w.grad) and not np.shares_memory(x.grad, g)
+
+
+@pytest.mark.parametrize("name", ["numpy", "strict"])
+def test_accumulation_on_every_backend(name):
+    b = core.backend.get(name)
+    x = Variable(b.asarray(array(3)))
+    g = b.asarray(ones(3))
+    y = x + x + x * 2 + x
+    y.grad = g
+    y.backward()
+    np.testing.assert_allclose(b.to_host(x.grad), np.full(3, 5, "f"))
+    np.testing.assert_array_equal(b.to_host(g), ones(3))

@@ -1,0 +1,190 @@
+"""Configuration: what a thread sets for itself, and what everybody shares."""
+
+import asyncio
+import io
+import threading
+
+import numpy as np
+import pytest
+from samples import variable
+
+import core
+from core.errors import UnknownName
+
+
+@pytest.fixture
+def shared():
+    """The shared configuration, put back afterwards."""
+    before = dict(core.configuration._shared)
+    yield core.global_config
+    for name in set(core.configuration._shared) - set(before):
+        del core.configuration._shared[name]
+    for name, value in before.items():
+        setattr(core.global_config, name, value)
+
+
+@pytest.fixture
+def own():
+    """The configuration of the thread; what a test sets is removed afterwards."""
+    yield core.config
+    for name in list(core.configuration.current().own):
+        delattr(core.config, name)
+
+
+def in_a_thread(function):
+    result = []
+    thread = threading.Thread(target=lambda: result.append(function()))
+    thread.start()
+    thread.join()
+    return result[0]
+
+
+def test_entries_and_their_defaults():
+    config = core.config
+    assert config.train and config.enable_backprop and config.type_check
+    assert not config.debug and not config.keep_graph_on_report and not config.cudnn_deterministic
+    assert config.use_cudnn == "auto" and config.dtype == "float32"
+
+
+def test_using_config_holds_for_its_block():
+    with core.using_config("train", False):
+        assert not core.config.train
+        with core.using_config("train", True):
+            assert core.config.train
+        assert not core.config.train
+    assert core.config.train
+
+
+def test_using_config_undoes_itself_after_an_exception():
+    with pytest.raises(ZeroDivisionError), core.using_config("train", False):
+        raise ZeroDivisionError
+    assert core.config.train
+
+
+def test_using_config_as_a_decorator():
+    @core.using_config("train", False)
+    def f():
+        return core.config.train
+
+    assert f() is False and core.config.train
+
+
+def test_what_is_set_inside_a_block_stays(own):
+    with core.using_config("debug", True):
+        core.config.train = False
+        with core.no_backprop_mode():
+            assert core.config.debug and not core.config.train and not core.config.enable_backprop
+    assert not core.config.train and not core.config.debug and core.config.enable_backprop
+    del core.config.train
+    assert core.config.train
+
+
+def test_a_new_thread_starts_from_the_shared_values(own):
+    core.config.train = False
+    with core.no_backprop_mode():
+        assert in_a_thread(lambda: (core.config.train, core.config.enable_backprop)) == (True, True)
+
+
+def test_what_a_thread_sets_is_its_own():
+    def other():
+        core.config.train = False
+        return core.config.train
+
+    assert in_a_thread(other) is False and core.config.train
+
+
+def test_shared_values_reach_every_thread_that_set_none(shared, own):
+    shared.train = False
+    assert not core.config.train and in_a_thread(lambda: core.config.train) is False
+    core.config.train = True
+    assert core.config.train and in_a_thread(lambda: core.config.train) is False
+    with core.using_config("debug", False):
+        assert core.config.train
+
+
+def test_shared_values_set_in_a_block_are_undone(shared):
+    with core.using_config("train", False, core.global_config):
+        assert in_a_thread(lambda: core.config.train) is False
+    assert core.global_config.train
+
+
+def test_shared_flags_are_seen_by_operations_at_once(shared):
+    shared.enable_backprop = False
+    assert (variable(3) * 2).creator is None
+    shared.enable_backprop = True
+    assert (variable(3) * 2).creator is not None
+
+
+def test_asynchronous_tasks_keep_their_own():
+    async def task(value):
+        with core.using_config("train", value):
+            await asyncio.sleep(0)
+            return core.config.train
+
+    async def both():
+        return await asyncio.gather(task(True), task(False))
+
+    assert asyncio.run(both()) == [True, False] and core.config.train
+
+
+def test_no_backprop_mode_and_force_backprop_mode():
+    x = variable(3)
+    with core.no_backprop_mode():
+        y = x * x
+        with core.force_backprop_mode():
+            assert (x * x).creator is not None
+    assert y.creator is None and not y.requires_grad and (x * x).creator is not None
+
+
+def test_debug_has_its_own_switches(own):
+    core.set_debug(True)
+    assert core.is_debug() and core.config.debug
+    core.set_debug(False)
+    with core.DebugMode(True):
+        assert core.is_debug()
+    assert not core.is_debug()
+
+
+@pytest.mark.parametrize("config", [core.config, core.global_config], ids=["own", "shared"])
+def test_a_misspelt_entry_gets_the_nearest(config):
+    with pytest.raises(UnknownName, match="'trian'. Did you mean 'train'"):
+        _ = config.trian
+    with pytest.raises(UnknownName, match="Did you mean 'enable_backprop'"):
+        config.enable_backporp = False
+    with pytest.raises(UnknownName, match="Did you mean 'train'"), core.using_config("trian", 0):
+        pass
+
+
+def test_entries_of_ones_own(shared):
+    shared.my_laboratory = 3
+    assert core.config.my_laboratory == 3
+    with core.using_config("my_laboratory", [1]):
+        assert core.config.my_laboratory == [1]
+
+
+def test_a_choice_of_three():
+    with pytest.raises(ValueError, match="use_cudnn: expected 'always', 'auto' or 'never', got"):
+        core.config.use_cudnn = True
+
+
+def test_deleting_what_was_not_set():
+    with pytest.raises(UnknownName, match="has set no config entry 'train'"):
+        del core.config.train
+
+
+def test_show_prints_every_entry():
+    out = io.StringIO()
+    with core.using_config("train", False):
+        core.config.show(out)
+    lines = out.getvalue().splitlines()
+    assert any(line.split() == ["train", "False"] for line in lines)
+    shared = io.StringIO()
+    core.global_config.show(shared)
+    assert any(line.split() == ["train", "True"] for line in shared.getvalue().splitlines())
+
+
+def test_unchecked_types_are_let_through():
+    x, y = np.ones(3, "f"), np.ones(3, "d")
+    with core.using_config("type_check", False):
+        z = core.Variable(x) * core.Variable(y)
+    assert z.dtype == "float64"
