@@ -1,0 +1,106 @@
+"""Extensions: what a trainer calls beside its updates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from core.errors import refuse_removed
+from core.serializer import AbstractSerializer
+
+if TYPE_CHECKING:
+    from core.training.trainer import Trainer
+
+PRIORITY_WRITER = 300
+"""For extensions that add values to the observation."""
+PRIORITY_EDITOR = 200
+"""For extensions that change values of the observation."""
+PRIORITY_READER = 100
+"""For extensions that only read the observation."""
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+INVOKE_BEFORE_TRAINING = (
+    "Override initialize(trainer), or pass initializer=... to make_extension: it is called before "
+    "the first update. To call the extension itself then, extend(..., call_before_training=True)."
+)
+
+
+class Extension:
+    """Called by the trainer whenever its trigger fires; any callable of the trainer can be one.
+
+    `trigger` (as `get_trigger` takes it) and `priority` (higher is called first) can be set by the
+    class and overridden in `Trainer.extend`, which also sets `name`.
+    """
+
+    trigger: Any = (1, "iteration")
+    priority: int = PRIORITY_READER
+    name: str | None = None
+
+    @property
+    def default_name(self) -> str:
+        """What the extension is called where no name is given: the name of its class."""
+        return type(self).__name__
+
+    def __call__(self, trainer: Trainer) -> Any:
+        """What the extension does when its trigger fires."""
+        raise NotImplementedError(
+            f"{type(self).__name__}: expected a method __call__(self, trainer), found none."
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "invoke_before_training":
+            refuse_removed(type(self).__name__, {name: True}, {name: INVOKE_BEFORE_TRAINING})
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def initialize(self, trainer: Trainer) -> None:
+        """Called once before the first update of a run, also of a resumed one."""
+
+    def on_error(self, trainer: Trainer, exc: Exception, tb: TracebackType | None) -> None:
+        """Called when an update or an extension has raised `exc`, before `finalize`."""
+
+    def finalize(self) -> None:
+        """Called once when the run ends, whether well or not."""
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load what the extension remembers between calls."""
+
+
+def make_extension(
+    trigger: Any = None,
+    default_name: str | None = None,
+    priority: int | None = None,
+    finalizer: Callable[[], Any] | None = None,
+    initializer: Callable[[Trainer], Any] | None = None,
+    on_error: Callable[[Trainer, Exception, TracebackType | None], Any] | None = None,
+    **kwargs: Any,
+) -> Callable[[_Function], _Function]:
+    """Decorate a function of the trainer to be an extension with these attributes.
+
+    `initializer`, `on_error` and `finalizer` become what the trainer calls as the methods
+    `initialize`, `on_error` and `finalize`.
+
+    >>> @make_extension(trigger=(10, "iteration"), default_name="hello")
+    ... def greet(trainer):
+    ...     print("ten more")
+    >>> greet.trigger, greet.default_name, greet.priority
+    ((10, 'iteration'), 'hello', 100)
+    """
+    refuse_removed("make_extension", kwargs, {"invoke_before_training": INVOKE_BEFORE_TRAINING})
+
+    def decorate(function: _Function) -> _Function:
+        attributes = {
+            "trigger": Extension.trigger if trigger is None else trigger,
+            "default_name": default_name or getattr(function, "__name__", "extension"),
+            "priority": Extension.priority if priority is None else priority,
+            "finalize": finalizer,
+            "initialize": initializer,
+            "on_error": on_error,
+        }
+        for name, value in attributes.items():
+            if value is not None:
+                setattr(function, name, value)
+        return function
+
+    return decorate

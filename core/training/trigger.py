@@ -1,0 +1,40 @@
+"""Triggers: functions of the trainer that say whether it is time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from core.training.trainer import Trainer
+
+Trigger: TypeAlias = Callable[["Trainer"], bool]
+
+
+def _never(trainer: Trainer) -> bool:
+    return False
+
+
+def get_trigger(trigger: Any) -> Trigger:
+    """The trigger that `trigger` means: itself if callable, an interval for (5, 'epoch'), never
+    for None.
+
+    Raises TypeError for anything else.
+
+    >>> get_trigger(None)(None)
+    False
+    """
+    if trigger is None:
+        return _never
+    if callable(trigger):
+        checked: Trigger = trigger
+        return checked
+    if isinstance(trigger, tuple | list) and len(trigger) == 2:
+        from core.training import triggers
+
+        interval: Trigger = triggers.IntervalTrigger(*trigger)
+        return interval
+    raise TypeError(
+        f"trigger: expected a pair such as (5, 'epoch') or (100, 'iteration'), a function of the "
+        f"trainer, or None; got {trigger!r}."
+    )

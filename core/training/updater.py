@@ -1,0 +1,43 @@
+"""The base of updaters, which make the steps of training."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from core.serializer import AbstractSerializer
+
+if TYPE_CHECKING:
+    from core.training.trainer import Trainer
+
+
+class Updater(ABC):
+    """Makes one step of training when asked.
+
+    `iteration` counts the steps. Interval triggers also read `epoch`, `epoch_detail`,
+    `previous_epoch_detail` and `is_new_epoch`, where an updater goes through a dataset.
+    """
+
+    iteration: int = 0
+
+    @abstractmethod
+    def update(self) -> None:
+        """Make one step, and count it in `iteration`."""
+
+    @abstractmethod
+    def get_all_optimizers(self) -> dict[str, Any]:
+        """Name -> optimizer, for all that take part."""
+
+    def get_optimizer(self, name: str) -> Any:
+        """The optimizer called `name`."""
+        return self.get_all_optimizers()[name]
+
+    def connect_trainer(self, trainer: Trainer) -> None:  # noqa: B027
+        """Called once by the trainer that is given this updater."""
+
+    def finalize(self) -> None:  # noqa: B027
+        """Release what the updater holds; called when training ends."""
+
+    @abstractmethod
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load everything that the coming steps depend on."""

@@ -1,0 +1,31 @@
+"""Several datasets side by side, as dicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plugins.datasets.tuple_dataset import equal_length
+
+
+class DictDataset:
+    """Dicts of the elements of several named datasets of equal length.
+
+    >>> dataset = DictDataset(x="abc", t=[1, 2, 3])
+    >>> dataset[1], dataset[2:]
+    ({'x': 'b', 't': 2}, [{'x': 'c', 't': 3}])
+    """
+
+    def __init__(self, **datasets: Any) -> None:
+        self._datasets = datasets
+        self._length = equal_length("DictDataset", datasets)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, index: Any) -> Any:
+        """One dict for an integer; a list of them for a slice, a list or an array of integers."""
+        if isinstance(index, slice):
+            index = range(*index.indices(self._length))
+        if isinstance(index, list | range) or getattr(index, "ndim", 0) == 1:
+            return [self[i] for i in index]
+        return {name: dataset[index] for name, dataset in self._datasets.items()}

@@ -1,0 +1,44 @@
+"""A part of a dataset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.dataset import DatasetMixin
+
+
+class SubDataset(DatasetMixin):
+    """The examples from position `start` to `finish` - 1 of `dataset`.
+
+    With `order`, positions are those in this list of indices, which must be as long as the dataset.
+
+    >>> SubDataset("abcde", 1, 3)[:], SubDataset("abcde", 0, 2, order=[4, 3, 2, 1, 0])[:]
+    (['b', 'c'], ['e', 'd'])
+    """
+
+    def __init__(self, dataset: Any, start: int, finish: int, order: Any = None) -> None:
+        length = len(dataset)
+        if not 0 <= start <= finish <= length:
+            raise ValueError(
+                f"SubDataset: expected 0 <= start <= finish <= {length}, the dataset's length; "
+                f"got start {start}, finish {finish}."
+            )
+        if order is not None and len(order) != length:
+            raise ValueError(
+                f"SubDataset: expected an order of {length} indices, got {len(order)}."
+            )
+        self._dataset = dataset
+        self._start = start
+        self._length = finish - start
+        self._order = order
+
+    def __len__(self) -> int:
+        return self._length
+
+    def get_example(self, i: int) -> Any:
+        """The example at position `i` of the part; a negative one counts from its end."""
+        position = i + self._length if i < 0 else i
+        if not 0 <= position < self._length:
+            raise IndexError(f"SubDataset: index {i} is outside of {self._length} examples.")
+        position += self._start
+        return self._dataset[position if self._order is None else int(self._order[position])]

@@ -1,0 +1,18 @@
+"""Iterators, which hand out a dataset batch by batch."""
+
+from __future__ import annotations
+
+from core import hookimpl
+
+provides = {
+    "order_samplers": "OrderSampler ShuffleOrderSampler",
+    "serial_iterator": "SerialIterator",
+}
+
+
+@hookimpl
+def register_iterators() -> dict[str, str]:
+    """The iterators, loaded when asked for."""
+    from core.registry import lazily
+
+    return lazily(__name__, provides)

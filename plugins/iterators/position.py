@@ -1,0 +1,97 @@
+"""Where an iterator is in its dataset, and how it goes on: shared by all iterators.
+
+A position is a value. The iterators that prepare batches ahead compute later positions while the
+one that is saved stays that of the last batch handed out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from core.errors import CheckpointError
+from core.serializer import AbstractSerializer
+
+Order: TypeAlias = Any  # a host array of integers, or None for the dataset's own order
+Sampler: TypeAlias = Callable[[Any, int], Any]
+
+
+class Position(NamedTuple):
+    """After some batch: passes completed, examples used of the next one, and its order."""
+
+    epoch: int
+    used: int
+    is_new_epoch: bool
+    order: Order
+    previous_epoch_detail: float = -1.0
+
+    def epoch_detail(self, length: int) -> float:
+        """Passes completed, with their fraction."""
+        return self.epoch + self.used / self.pass_length(length)
+
+    def pass_length(self, length: int) -> int:
+        """Examples in one pass: what the order lists, else the whole dataset."""
+        return length if self.order is None else len(self.order)
+
+
+def advance(
+    position: Position, length: int, batch_size: int, repeat: bool, sampler: Sampler | None
+) -> tuple[Position, list[int]] | None:
+    """The next position and the indices of its batch; None where the passes are over.
+
+    A batch that reaches the end of a pass is filled from the next one if `repeat`, else it is
+    shorter.
+    """
+    if not repeat and position.epoch > 0:
+        return None
+    epoch, used, order = position.epoch, position.used, position.order
+    indices: list[int] = []
+    while True:
+        size = length if order is None else len(order)
+        stop = min(used + batch_size - len(indices), size)
+        indices += range(used, stop) if order is None else order[used:stop].tolist()
+        used = stop
+        if used < size:
+            break
+        epoch, used = epoch + 1, 0
+        if not repeat:
+            break
+        order = None if sampler is None else checked(sampler(order, 0))
+        if len(indices) == batch_size:
+            break
+    before = position.epoch_detail(length)
+    return Position(epoch, used, epoch > position.epoch, order, before), indices
+
+
+def checked(order: Any) -> Order:
+    """An order that a sampler gave: None, or an array of integers with at least one."""
+    if order is None:
+        return None
+    found = np.asarray(order)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or not len(found):
+        raise ValueError(
+            "order_sampler: expected one axis of integers, at least one of them; got an array "
+            f"{found.dtype}{list(found.shape)}."
+        )
+    return found
+
+
+def serialize(position: Position, length: int, serializer: AbstractSerializer) -> Position:
+    """Save a position, or load one that fits a dataset of `length` examples."""
+    held = None if position.order is None else position.order.copy()
+    found = Position(
+        epoch=serializer("epoch", position.epoch),
+        used=serializer("current_position", position.used),
+        is_new_epoch=serializer("is_new_epoch", position.is_new_epoch),
+        order=serializer("order", held),
+        previous_epoch_detail=serializer("previous_epoch_detail", position.previous_epoch_detail),
+    )
+    held_to = found.pass_length(length)
+    if not 0 <= found.used < held_to or (found.order is not None and found.order.max() >= length):
+        raise CheckpointError(
+            f"iterator: the saved position, {found.used} of {held_to}, is not in this dataset of "
+            f"{length} examples. Resume with the dataset that the state was saved with."
+        )
+    return found

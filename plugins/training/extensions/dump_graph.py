@@ -1,0 +1,94 @@
+"""A picture of the computational graph, as text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import core
+from core.computational_graph import build_computational_graph
+from core.errors import nearest, refuse_removed
+from core.training import Extension
+from plugins.serializers.atomic import replacing
+
+
+class DumpGraph(Extension):
+    """Writes the graph behind the observed Variable `root_name` once, at the first iteration.
+
+    Two files in the trainer's directory: `filename` for Graphviz, and one with the ending '.mmd'
+    for Mermaid. `variable_style` and `function_style` are DOT attributes.
+
+    Reported Variables keep no graph, so `config.keep_graph_on_report` is turned on before the
+    first update and put back afterwards; set it yourself to have later graphs as well.
+    """
+
+    default_name = "dump_graph"
+
+    def __init__(
+        self,
+        root_name: str,
+        filename: str = "cg.dot",
+        variable_style: Any = None,
+        function_style: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        filename = kwargs.pop("out_name", filename)  # its name in version 3
+        refuse_removed("dump_graph", kwargs, {})
+        self._root_name = root_name
+        self._filename = filename
+        self._styles: dict[str, Any] = {
+            "variable_style": variable_style or "default",
+            "function_style": function_style or "default",
+        }
+        self._keeping: core.using_config | None = None  # while the flag is turned on
+        self._done = False
+
+    def initialize(self, trainer: Any) -> None:
+        """Let reported Variables keep their graph."""
+        if not self._done:
+            self._keeping = core.using_config("keep_graph_on_report", True)
+            self._keeping.__enter__()
+
+    def trigger(self, trainer: Any) -> bool:
+        """Once."""
+        return not self._done
+
+    def __call__(self, trainer: Any) -> None:
+        """Write both files, and put the flag back."""
+        root = self._root(trainer.observation)
+        if self._done and root.creator is None:
+            return  # called again, by a trigger of one's own, and there is no graph any more
+        graph = build_computational_graph([root], **self._styles)
+        path = Path(trainer.out) / self._filename
+        for target, form in ((path, "dot"), (path.with_suffix(".mmd"), "mermaid")):
+            with replacing(target) as temporary:
+                temporary.write_text(graph.dump(form), encoding="utf-8")
+        self._done = True
+        self.finalize()
+
+    def _root(self, observation: dict[str, Any]) -> Any:
+        name = self._root_name
+        if isinstance(observation.get(name), core.Variable):
+            return observation[name]
+        variables = [key for key, value in observation.items() if isinstance(value, core.Variable)]
+        raise KeyError(
+            f"dump_graph: expected a reported Variable {name!r}; reported were "
+            f"{', '.join(map(repr, variables)) or 'none'}.{nearest(name, variables)}"
+        )
+
+    def finalize(self) -> None:
+        """Put the flag back, also where training ended early."""
+        if self._keeping is not None:
+            self._keeping.__exit__(None, None, None)
+            self._keeping = None
+
+
+def dump_graph(
+    root_name: str,
+    filename: str = "cg.dot",
+    variable_style: Any = None,
+    function_style: Any = None,
+    **kwargs: Any,
+) -> DumpGraph:
+    """A `DumpGraph` extension."""
+    return DumpGraph(root_name, filename, variable_style, function_style, **kwargs)

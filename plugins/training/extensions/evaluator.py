@@ -1,0 +1,124 @@
+"""Evaluation on a dataset that is not trained on."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import core
+from core.dataset import Iterator, concat_examples
+from core.errors import nearest, refuse_removed
+from core.reporter import DictSummary, Reporter, report, report_scope
+from core.training import PRIORITY_WRITER, Extension
+
+
+class Evaluator(Extension):
+    """Computes on a whole dataset what the target reports, and reports the means over the batches.
+
+    `iterator` (without `repeat`) and `target`, a link, are one each or dicts with at least 'main';
+    with an `eval_func` there need be no target 'main'. It is called with plain arrays, as
+    StandardUpdater does, with `config.train` off and without a graph. `device` is where batches
+    go. `eval_hook(evaluator)` is called before each evaluation.
+
+    Values appear under the extension's name: 'validation/main/loss'. Every batch counts alike: take
+    a batch size that divides the dataset's length where the mean over the examples matters.
+    Without a trainer, `Evaluator(...)()` evaluates and returns the means.
+    """
+
+    trigger = (1, "epoch")
+    priority = PRIORITY_WRITER
+    default_name = "validation"
+
+    def __init__(
+        self,
+        iterator: Iterator | dict[str, Iterator],
+        target: Any,
+        converter: Callable[[list[Any], Any], Any] = concat_examples,
+        device: Any = None,
+        eval_hook: Callable[[Any], Any] | None = None,
+        eval_func: Callable[..., Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        device = kwargs.pop("input_device", device)
+        refuse_removed("Evaluator", kwargs, {})
+        self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
+        self._targets = target if isinstance(target, dict) else {"main": target}
+        self.converter = converter
+        self.device = device
+        self.eval_hook = eval_hook
+        self.eval_func = eval_func
+
+    def get_iterator(self, name: str) -> Any:
+        """The iterator called `name`."""
+        return _named("iterator", name, self._iterators)
+
+    def get_all_iterators(self) -> dict[str, Any]:
+        """Name -> iterator."""
+        return dict(self._iterators)
+
+    def get_target(self, name: str) -> Any:
+        """The target called `name`."""
+        return _named("target", name, self._targets)
+
+    def get_all_targets(self) -> dict[str, Any]:
+        """Name -> target."""
+        return dict(self._targets)
+
+    def __call__(self, trainer: Any = None) -> dict[str, Any]:
+        """Evaluate, report the means to the current reporter, and return them."""
+        reporter = Reporter()
+        prefix = "" if self.name is None else self.name + "/"
+        for name, target in self._targets.items():
+            reporter.add_observer(prefix + name, target)
+            reporter.add_observers(prefix + name, target.namedlinks(skipself=True))
+        with reporter, core.using_config("train", False):
+            means = self.evaluate()
+        report(means)
+        return means
+
+    def evaluate(self) -> dict[str, Any]:
+        """The means of what is reported over one pass; override for other ways of evaluating."""
+        if self.eval_hook is not None:
+            self.eval_hook(self)
+        function = self.eval_func or self.get_target("main")
+        summary = DictSummary()
+        for batch in self._fresh(self.get_iterator("main")):
+            observation: dict[str, Any] = {}
+            with report_scope(observation), core.no_backprop_mode():
+                self._apply(function, self.converter(batch, self.device))
+            summary.add(observation)
+        return summary.compute_mean()
+
+    def _fresh(self, iterator: Any) -> Any:
+        if getattr(iterator, "repeat", False):
+            raise ValueError(
+                "Evaluator: expected an iterator that ends after one pass, got one that repeats. "
+                "Make it with repeat=False."
+            )
+        if hasattr(iterator, "reset"):
+            iterator.reset()
+            return iterator
+        return copy.copy(iterator)
+
+    def _apply(self, function: Callable[..., Any], arrays: Any) -> None:
+        if isinstance(arrays, tuple):
+            function(*arrays)
+        elif isinstance(arrays, dict):
+            function(**arrays)
+        else:
+            function(arrays)
+
+    def finalize(self) -> None:
+        """Let the iterators release what they hold."""
+        for iterator in self._iterators.values():
+            iterator.finalize()
+
+
+def _named(kind: str, name: str, known: dict[str, Any]) -> Any:
+    if name in known:
+        return known[name]
+    raise KeyError(
+        f"Evaluator: expected the name of a known {kind}, one of {', '.join(map(repr, known))}; "
+        f"got {name!r}.{nearest(name, known)}"
+    )

@@ -1,0 +1,25 @@
+"""Values of one's own in the observation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from core.training import PRIORITY_WRITER, make_extension
+
+
+def observe_value(observation_key: str, target_func: Callable[[Any], Any]) -> Any:
+    """An extension that observes `target_func(trainer)` as `observation_key`, once an epoch."""
+
+    @make_extension(trigger=(1, "epoch"), priority=PRIORITY_WRITER, default_name="observe_value")
+    def observe(trainer: Any) -> None:
+        trainer.observation[observation_key] = target_func(trainer)
+
+    return observe
+
+
+def observe_lr(optimizer_name: str = "main", observation_key: str = "lr") -> Any:
+    """An extension that observes the learning rate of an optimizer, once an epoch."""
+    return observe_value(
+        observation_key, lambda trainer: trainer.updater.get_optimizer(optimizer_name).lr
+    )

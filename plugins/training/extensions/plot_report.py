@@ -1,0 +1,145 @@
+"""Curves of what was observed, as an image."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from core.errors import refuse_removed
+from core.reporter import DictSummary
+from core.serializer import AbstractSerializer
+from core.training import Extension, get_trigger
+from plugins.serializers.atomic import replacing
+
+_COLOURS = ("#2F6DB5", "#DD7A26", "#2E9461", "#B5447F", "#7458BE", "#8A6D3B", "#4C5A67")
+_INK, _GRID = "#2B3440", "#E3E7EC"
+_MOST_MARKERS = 60
+
+
+class PlotReport(Extension):
+    """Plots the means of the values `y_keys` over the iterations (or epochs), in an image file.
+
+    Whenever `trigger` fires, the means since the last time become a point of each curve, and the
+    file `filename` in the trainer's directory (its ending says the format) is replaced. `x_key` is
+    'iteration' or 'epoch'. `marker` is Matplotlib's, for single points; `grid` shows lines behind
+    the curves. `postprocess(figure, axes, summary)` may change the picture before it is saved.
+    Needs Matplotlib: `pip install 'plugrad[plot]'`.
+    """
+
+    def __init__(
+        self,
+        y_keys: str | Sequence[str],
+        x_key: str = "iteration",
+        trigger: Any = (1, "epoch"),
+        postprocess: Callable[[Any, Any, DictSummary], Any] | None = None,
+        filename: str = "plot.png",
+        marker: str | None = "x",
+        grid: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        filename = kwargs.pop("file_name", filename)  # its name in version 3
+        refuse_removed("PlotReport", kwargs, {})
+        if x_key not in ("iteration", "epoch"):
+            raise ValueError(f"PlotReport: expected x_key 'iteration' or 'epoch', got {x_key!r}.")
+        self._y_keys = [y_keys] if isinstance(y_keys, str) else list(y_keys)
+        self._x_key = x_key
+        self._trigger = get_trigger(trigger)
+        self._postprocess = postprocess
+        self._filename = filename
+        self._marker = marker
+        self._grid = grid
+        self._summary = DictSummary()
+        self._points: dict[str, list[tuple[float, float]]] = {key: [] for key in self._y_keys}
+
+    @staticmethod
+    def available() -> bool:
+        """Whether Matplotlib is installed."""
+        return find_spec("matplotlib") is not None
+
+    def initialize(self, trainer: Any) -> None:
+        """Check that there is something to plot with, before hours of training."""
+        _require_matplotlib()
+
+    def __call__(self, trainer: Any) -> None:
+        """Take the observation into account; when it is time, add points and draw."""
+        observed = trainer.observation
+        self._summary.add({key: observed[key] for key in self._y_keys if key in observed})
+        if not self._trigger(trainer):
+            return
+        for key, mean in self._summary.compute_mean().items():
+            self._points[key].append((getattr(trainer.updater, self._x_key), float(mean)))
+        if any(self._points.values()):
+            self._draw(Path(trainer.out) / self._filename)
+        self._summary = DictSummary()
+
+    def _draw(self, path: Path) -> None:
+        figure, axes = _empty_picture(self._grid)
+        shown = [(key, points) for key, points in self._points.items() if points]
+        for (key, points), colour in zip(shown, _colours(), strict=False):
+            x, y = zip(*points, strict=True)
+            finite = [value if math.isfinite(value) else math.nan for value in y]
+            marker = self._marker if len(x) <= _MOST_MARKERS else None
+            axes.plot(x, finite, color=colour, marker=marker, markersize=4.5, lw=1.8, label=key)
+        _label(axes, self._x_key, [key for key, _ in shown])
+        if self._postprocess is not None:
+            self._postprocess(figure, axes, self._summary)
+        with replacing(path) as temporary:
+            figure.savefig(temporary, format=os.path.splitext(path)[1][1:] or "png", dpi=150)
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load the curves, and what was observed since the last point."""
+        if hasattr(self._trigger, "serialize"):
+            self._trigger.serialize(serializer["trigger"])
+        self._summary.serialize(serializer["summary"])
+        loaded = json.loads(serializer("points", json.dumps(self._points)))
+        for key in self._y_keys:
+            self._points[key] = [(x, y) for x, y in loaded.get(key, [])]
+
+
+def _require_matplotlib() -> None:
+    if not PlotReport.available():
+        raise ModuleNotFoundError(
+            "PlotReport: expected Matplotlib to be installed, found none. Install it with "
+            "`pip install 'plugrad[plot]'`, or leave the extension out where "
+            "PlotReport.available() is False.",
+            name="matplotlib",
+        )
+
+
+def _empty_picture(grid: bool) -> tuple[Any, Any]:
+    """A figure on the Agg canvas, which needs no screen and leaves pyplot's state alone."""
+    _require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color("#AAB3BD")
+    axes.tick_params(colors=_INK, labelsize=9, length=3)
+    axes.set_axisbelow(True)
+    if grid:
+        axes.grid(color=_GRID, linewidth=0.8)
+    return figure, axes
+
+
+def _colours() -> Any:
+    while True:
+        yield from _COLOURS
+
+
+def _label(axes: Any, x_key: str, keys: list[str]) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_xlabel(x_key, color=_INK)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    endings = {key.rpartition("/")[2] for key in keys}
+    if len(endings) == 1:  # main/loss and validation/main/loss: both are losses
+        axes.set_ylabel(endings.pop(), color=_INK)
+    axes.legend(frameon=False, labelcolor=_INK, fontsize=9)

@@ -1,0 +1,95 @@
+"""A progress bar on the terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, TextIO
+
+from core.training import Extension
+
+_LOOK = "{percentage:3.0f}%|{bar:%d}| %s {n:.4g}/{total:.4g} [{elapsed}<{remaining}{postfix}]"
+
+
+class ProgressBar(Extension):
+    """Shows how much of the training is done, how long it took, will take, and how fast it goes.
+
+    `training_length` is a pair such as (20, 'epoch'); by default the trainer's stop trigger says
+    it. The bar, `bar_length` characters long, is drawn on `out` (by default the standard output)
+    every `update_interval` iterations and several times a second; a file gets a line now and then.
+    """
+
+    def __init__(
+        self,
+        training_length: tuple[float, str] | None = None,
+        update_interval: int = 100,
+        bar_length: int = 50,
+        out: TextIO | None = None,
+    ) -> None:
+        self._training_length = training_length
+        self._update_interval = update_interval
+        self._bar_length = bar_length
+        self._out = out
+        self._bar: Any = None
+        self._unit = "iteration"
+
+    def __call__(self, trainer: Any) -> None:
+        """Move the bar, if it is time."""
+        if self._bar is None:
+            self._start(trainer)
+        updater = trainer.updater
+        self._bar.n = min(
+            updater.epoch_detail if self._unit == "epoch" else updater.iteration, self._bar.total
+        )
+        self._iteration = updater.iteration
+        now = time.perf_counter()
+        due = updater.iteration - self._drawn_iteration >= self._update_interval
+        if now - self._drawn_at >= (self._shortest if due else self._longest):
+            self._draw(now)
+
+    def _start(self, trainer: Any) -> None:
+        from tqdm import tqdm  # type: ignore[import-untyped]
+
+        total, self._unit = self._length(trainer)
+        out = self._out or sys.stdout
+        terminal = bool(getattr(out, "isatty", bool)())
+        self._shortest, self._longest = (0.1, 0.5) if terminal else (5.0, 5.0)
+        self._first_iteration = self._drawn_iteration = trainer.updater.iteration - 1
+        self._began = self._drawn_at = time.perf_counter()
+        epoch = trainer.updater.epoch_detail if self._unit == "epoch" else self._first_iteration
+        self._bar = tqdm(
+            total=total,
+            initial=epoch,
+            bar_format=_LOOK % (self._bar_length, self._unit),
+            file=out,
+            ascii=None if terminal else not _shows_blocks(out),
+            leave=True,
+        )
+
+    def _length(self, trainer: Any) -> tuple[float, str]:
+        length = self._training_length
+        if length is None and hasattr(trainer.stop_trigger, "get_training_length"):
+            length = trainer.stop_trigger.get_training_length()
+        if length is None:
+            raise ValueError(
+                "ProgressBar: expected to know how long training lasts, but the stop trigger does "
+                "not say it. Pass training_length=(20, 'epoch') or alike."
+            )
+        return length
+
+    def _draw(self, now: float) -> None:
+        rate = (self._iteration - self._first_iteration) / max(now - self._began, 1e-9)
+        self._bar.set_postfix_str(f"{rate:.1f} iterations/s", refresh=False)
+        self._bar.refresh()
+        self._drawn_at, self._drawn_iteration = now, self._iteration
+
+    def finalize(self) -> None:
+        """Draw the bar a last time, and leave it where it stands."""
+        if self._bar is not None:
+            self._draw(time.perf_counter())
+            self._bar.close()
+            self._bar = None
+
+
+def _shows_blocks(out: TextIO) -> bool:
+    return (getattr(out, "encoding", None) or "").lower().startswith("utf")

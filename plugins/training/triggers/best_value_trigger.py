@@ -1,0 +1,74 @@
+"""When a value is better than ever before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from core.errors import nearest
+from core.reporter import DictSummary
+from core.serializer import AbstractSerializer
+from core.training import get_trigger
+
+
+def mean_of(summary: DictSummary, key: str, where: str) -> float:
+    """The mean of `key` over what was observed; raises KeyError where nothing reported it."""
+    means = summary.compute_mean()
+    if key in means:
+        return float(means[key])
+    raise KeyError(
+        f"{where}: expected an observed value {key!r}; there were {', '.join(means) or 'none'}."
+        + nearest(key, means)
+    )
+
+
+class BestValueTrigger:
+    """Fires when the mean of the observed `key` is better than at all earlier checks.
+
+    `compare(best, new)` says whether the new value is better; `trigger` when to check. The mean is
+    taken over the iterations since the last check.
+    """
+
+    def __init__(
+        self, key: str, compare: Callable[[float, float], bool], trigger: Any = (1, "epoch")
+    ) -> None:
+        self._key = key
+        self._compare = compare
+        self._trigger = get_trigger(trigger)
+        self._best = math.nan
+        self._summary = DictSummary()
+
+    def __call__(self, trainer: Any) -> bool:
+        """Whether a check was due, and found a better value."""
+        if self._key in trainer.observation:
+            self._summary.add({self._key: trainer.observation[self._key]})
+        if not self._trigger(trainer):
+            return False
+        value = mean_of(self._summary, self._key, type(self).__name__)
+        self._summary = DictSummary()
+        if not (math.isnan(self._best) or self._compare(self._best, value)):
+            return False
+        self._best = value
+        return True
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load the best value, and what was observed since the last check."""
+        if hasattr(self._trigger, "serialize"):
+            self._trigger.serialize(serializer["interval"])
+        self._summary.serialize(serializer["summary"])
+        self._best = serializer("best", self._best)
+
+
+class MaxValueTrigger(BestValueTrigger):
+    """Fires when the mean of the observed `key` is greater than at all earlier checks."""
+
+    def __init__(self, key: str, trigger: Any = (1, "epoch")) -> None:
+        super().__init__(key, lambda best, new: new > best, trigger)
+
+
+class MinValueTrigger(BestValueTrigger):
+    """Fires when the mean of the observed `key` is smaller than at all earlier checks."""
+
+    def __init__(self, key: str, trigger: Any = (1, "epoch")) -> None:
+        super().__init__(key, lambda best, new: new < best, trigger)

@@ -1,0 +1,84 @@
+"""When a value no longer gets better."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from core.errors import nearest
+from core.reporter import DictSummary
+from core.serializer import AbstractSerializer
+from core.training import get_trigger
+from plugins.training.triggers.best_value_trigger import mean_of
+
+_MODES = ("auto", "max", "min")
+
+
+class EarlyStoppingTrigger:
+    """A stop trigger: fires when `monitor` has not improved at `patients` checks, or at the latest
+    when `max_trigger` does.
+
+    `mode` says which way is better: 'min', 'max', or 'auto', which takes 'max' for names with
+    'accuracy' in them. With `verbose`, every check without improvement is printed.
+    """
+
+    def __init__(
+        self,
+        check_trigger: Any = (1, "epoch"),
+        monitor: str = "main/loss",
+        patients: int = 3,
+        mode: str = "auto",
+        verbose: bool = False,
+        max_trigger: Any = (100, "epoch"),
+    ) -> None:
+        if mode not in _MODES:
+            raise ValueError(
+                f"EarlyStoppingTrigger: expected mode 'auto', 'max' or 'min', got {mode!r}."
+                + nearest(str(mode), _MODES)
+            )
+        self.monitor = monitor
+        self.patients = patients
+        self.verbose = verbose
+        self._sign = 1 if mode == "max" or (mode == "auto" and "accuracy" in monitor) else -1
+        self._check = get_trigger(check_trigger)
+        self._limit = get_trigger(max_trigger)
+        self._summary = DictSummary()
+        self._best = -math.inf  # of the value with its sign, so that greater is better
+        self._count = 0
+
+    def __call__(self, trainer: Any) -> bool:
+        """Whether training should stop."""
+        if self.monitor in trainer.observation:
+            self._summary.add({self.monitor: trainer.observation[self.monitor]})
+        over = self._limit(trainer)
+        if self._check(trainer):
+            self._compare(mean_of(self._summary, self.monitor, "EarlyStoppingTrigger"))
+            self._summary = DictSummary()
+        return over or self._count >= self.patients
+
+    def _compare(self, value: float) -> None:
+        if self._sign * value > self._best:
+            self._best = self._sign * value
+            self._count = 0
+            return
+        self._count += 1
+        if self.verbose:
+            best = self._sign * self._best
+            print(
+                f"EarlyStoppingTrigger: {self.monitor} is {value:.6g}, the best is {best:.6g}; "
+                f"{self._count} of {self.patients} checks without improvement."
+            )
+
+    def get_training_length(self) -> tuple[float, str]:
+        """The greatest length of training, as progress bars show it."""
+        length: tuple[float, str] = self._limit.get_training_length()  # type: ignore[attr-defined]
+        return length
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load the best value, and what was observed since the last check."""
+        for name, trigger in (("check", self._check), ("limit", self._limit)):
+            if hasattr(trigger, "serialize"):
+                trigger.serialize(serializer[name])
+        self._summary.serialize(serializer["summary"])
+        self._best = serializer("best", self._best)
+        self._count = serializer("count", self._count)

@@ -1,0 +1,84 @@
+"""Every so many epochs or iterations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from core.errors import nearest
+from core.serializer import AbstractSerializer
+
+UNITS = ("epoch", "iteration")
+# Epochs are counted in fractions: the third tenth, 0.3 / 0.1 = 2.9999999999999996, is complete.
+_ROUNDING = 1e-9
+
+
+def checked_unit(where: str, unit: str) -> str:
+    """`unit` if it is 'epoch' or 'iteration'; raises ValueError for anything else."""
+    if unit not in UNITS:
+        raise ValueError(
+            f"{where}: expected the unit 'epoch' or 'iteration', got {unit!r}."
+            + nearest(str(unit), UNITS)
+        )
+    return unit
+
+
+class Progress:
+    """How far training was at the last call and is now, in a trigger's unit; part of snapshots.
+
+    Without a last call, as for a trigger that only the resumed run has, the updater says.
+    """
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
+        self._last = -1.0
+
+    def step(self, trainer: Any) -> tuple[float, float]:
+        """The values before and now, of which now becomes before."""
+        updater = trainer.updater
+        if self._unit == "epoch":
+            now = updater.epoch_detail
+            before = updater.previous_epoch_detail if self._last < 0 else self._last
+        else:
+            now = updater.iteration
+            before = now - 1 if self._last < 0 else self._last
+        self._last = now
+        return max(before or 0, 0), now
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load where the last call was."""
+        self._last = serializer("last", self._last)
+
+
+class IntervalTrigger:
+    """Fires when another `period` (a number, also a fraction) of epochs or iterations is complete.
+
+    `trainer.extend(extension, trigger=(5, 'epoch'))` makes one. It fires once even where one
+    update completes several periods.
+    """
+
+    def __init__(self, period: float, unit: str) -> None:
+        if not period > 0:
+            raise ValueError(f"IntervalTrigger: expected a period above 0, got {period!r}.")
+        self.period = period
+        self.unit = checked_unit("IntervalTrigger", unit)
+        self._progress = Progress(unit)
+
+    def __call__(self, trainer: Any) -> bool:
+        """Whether the last update has completed a period."""
+        before, now = self._progress.step(trainer)
+        return self._complete(before) != self._complete(now)
+
+    def _complete(self, value: float) -> int:
+        return math.floor(value / self.period + _ROUNDING)
+
+    def get_training_length(self) -> tuple[float, str]:
+        """The period and its unit: as a stop trigger, the length of training."""
+        return self.period, self.unit
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load where the last call was."""
+        self._progress.serialize(serializer)
+
+    def __str__(self) -> str:
+        return f"IntervalTrigger({self.period}, {self.unit!r})"

@@ -1,0 +1,30 @@
+"""At given points of training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from core.serializer import AbstractSerializer
+from plugins.training.triggers.interval_trigger import Progress, checked_unit
+
+
+class ManualScheduleTrigger:
+    """Fires when one of `points` (a number, or several) of epochs or iterations has been passed."""
+
+    def __init__(self, points: float | Iterable[float], unit: str) -> None:
+        self.points = list(points) if isinstance(points, Iterable) else [points]
+        self.unit = checked_unit("ManualScheduleTrigger", unit)
+        self._progress = Progress(unit)
+
+    def __call__(self, trainer: Any) -> bool:
+        """Whether the last update has passed a point."""
+        before, now = self._progress.step(trainer)
+        return any(before < point <= now for point in self.points)
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load where the last call was."""
+        self._progress.serialize(serializer)
+
+    def __str__(self) -> str:
+        return f"ManualScheduleTrigger({self.points}, {self.unit!r})"

@@ -1,0 +1,28 @@
+"""Once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.serializer import AbstractSerializer, Serializer
+
+
+class OnceTrigger:
+    """Fires at the first iteration of training, and with `call_on_resume` at the first after each
+    resumption too.
+    """
+
+    def __init__(self, call_on_resume: bool = False) -> None:
+        self._due = True
+        self._call_on_resume = call_on_resume
+
+    def __call__(self, trainer: Any) -> bool:
+        """Whether this is the first call."""
+        due, self._due = self._due, False
+        return due
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load whether the first call is still to come."""
+        due = bool(serializer("due", self._due))
+        if not isinstance(serializer, Serializer):
+            self._due = due or self._call_on_resume

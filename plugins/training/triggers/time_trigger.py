@@ -1,0 +1,29 @@
+"""Every so many seconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.serializer import AbstractSerializer
+
+
+class TimeTrigger:
+    """Fires when another `period` of seconds of training has passed."""
+
+    def __init__(self, period: float) -> None:
+        if not period > 0:
+            raise ValueError(f"TimeTrigger: expected a period above 0, got {period!r}.")
+        self._period = period
+        self._next_time = period
+
+    def __call__(self, trainer: Any) -> bool:
+        """Whether the time has come; periods missed meanwhile are not made up for."""
+        now = trainer.elapsed_time
+        if now < self._next_time:
+            return False
+        self._next_time += self._period * (1 + (now - self._next_time) // self._period)
+        return True
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load when the next call is due."""
+        self._next_time = serializer("next_time", self._next_time)

@@ -1,0 +1,3 @@
+"""Updaters: one step of training."""
+
+provides = {"standard_updater": "StandardUpdater"}

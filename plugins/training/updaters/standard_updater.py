@@ -1,0 +1,143 @@
+"""One batch, one update."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from core.dataset import Iterator, concat_examples
+from core.errors import nearest, refuse_removed
+from core.optimizer import Optimizer
+from core.serializer import AbstractSerializer
+from core.training import Updater
+
+
+class StandardUpdater(Updater):
+    """Takes a batch, computes the loss on it, and lets the optimizer update its target.
+
+    `iterator` and `optimizer` are one each, or dicts with at least 'main'. The loss is
+    `loss_func`, or the main optimizer's target, called with the arrays that `converter(batch,
+    device)` makes: several for a tuple, keywords for a dict; plain arrays, not Variables. Its graph
+    belongs to the update and is freed while backward goes.
+
+    `device`, where given, is where the batches and all targets are moved. `loss_scale` multiplies
+    the loss for 16-bit training, and the optimizer divides the gradients again. The main optimizer
+    is told when the main iterator begins a new pass (`auto_new_epoch`).
+
+    Override `update_core` for other ways of updating.
+    """
+
+    def __init__(
+        self,
+        iterator: Iterator | dict[str, Iterator],
+        optimizer: Optimizer | dict[str, Optimizer],
+        converter: Callable[[list[Any], Any], Any] = concat_examples,
+        device: Any = None,
+        loss_func: Callable[..., Any] | None = None,
+        loss_scale: float | None = None,
+        auto_new_epoch: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        input_device = kwargs.pop("input_device", device)
+        refuse_removed("StandardUpdater", kwargs, {})
+        self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
+        self._optimizers: dict[str, Any] = (
+            optimizer if isinstance(optimizer, dict) else {"main": optimizer}
+        )
+        self.converter = converter
+        self.loss_func = loss_func
+        self.loss_scale = loss_scale
+        self.auto_new_epoch = auto_new_epoch
+        self.iteration = 0
+        self._device = device
+        self._input_device = input_device
+        for each in self._optimizers.values():
+            if device is not None:
+                each.target.to_device(device)
+            if loss_scale is not None:
+                each.set_loss_scale(loss_scale)
+
+    @property
+    def device(self) -> Any:
+        """Where the targets were moved; None where they were left alone."""
+        return self._device
+
+    @property
+    def input_device(self) -> Any:
+        """Where the batches go."""
+        return self._input_device
+
+    @property
+    def epoch(self) -> int:
+        """Passes completed by the main iterator."""
+        return int(self.get_iterator("main").epoch)
+
+    @property
+    def epoch_detail(self) -> float:
+        """Passes completed by the main iterator, with their fraction."""
+        return float(self.get_iterator("main").epoch_detail)
+
+    @property
+    def previous_epoch_detail(self) -> float | None:
+        """`epoch_detail` before the last update; None before the first."""
+        before: float | None = self.get_iterator("main").previous_epoch_detail
+        return before
+
+    @property
+    def is_new_epoch(self) -> bool:
+        """Whether the last update completed a pass."""
+        return bool(self.get_iterator("main").is_new_epoch)
+
+    def get_iterator(self, name: str) -> Any:
+        """The iterator called `name`."""
+        return _named("iterator", name, self._iterators)
+
+    def get_optimizer(self, name: str) -> Any:
+        """The optimizer called `name`."""
+        return _named("optimizer", name, self._optimizers)
+
+    def get_all_optimizers(self) -> dict[str, Any]:
+        """Name -> optimizer."""
+        return dict(self._optimizers)
+
+    def update(self) -> None:
+        """Make one update and count it."""
+        self.update_core()
+        self.iteration += 1
+
+    def update_core(self) -> None:
+        """Take a batch, compute its loss, update."""
+        iterator, optimizer = self.get_iterator("main"), self.get_optimizer("main")
+        arrays = self.converter(iterator.next(), self._input_device)
+        loss = self.loss_func or optimizer.target
+        if isinstance(arrays, tuple):
+            optimizer.update(loss, *arrays)
+        elif isinstance(arrays, dict):
+            optimizer.update(loss, **arrays)
+        else:
+            optimizer.update(loss, arrays)
+        if self.auto_new_epoch and iterator.is_new_epoch:
+            optimizer.new_epoch(auto=True)
+
+    def finalize(self) -> None:
+        """Let the iterators release what they hold."""
+        for iterator in self._iterators.values():
+            iterator.finalize()
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load the iterators, the optimizers, their targets and the count of updates."""
+        for name, iterator in self._iterators.items():
+            iterator.serialize(serializer["iterator:" + name])
+        for name, optimizer in self._optimizers.items():
+            optimizer.target.serialize(serializer["model:" + name])
+            optimizer.serialize(serializer["optimizer:" + name])
+        self.iteration = serializer("iteration", self.iteration)
+
+
+def _named(kind: str, name: str, known: dict[str, Any]) -> Any:
+    if name in known:
+        return known[name]
+    raise KeyError(
+        f"StandardUpdater: expected the name of an {kind}, one of {', '.join(map(repr, known))}; "
+        f"got {name!r}.{nearest(name, known)}"
+    )
