@@ -19,6 +19,7 @@ from core import configuration as configuration
 from core.backend import Backend as Backend
 from core.backend import Device as Device
 from core.backend import get_device as get_device
+from core.backend import get_dtype as get_dtype
 from core.backend import seed as seed
 from core.backend import use as use
 from core.backend import using as using
@@ -57,7 +58,16 @@ from core.optimizer import Hyperparameter as Hyperparameter
 from core.optimizer import Optimizer as Optimizer
 from core.optimizer import UpdateRule as UpdateRule
 from core.parameter import Parameter as Parameter
+from core.reporter import DictSummary as DictSummary
+from core.reporter import Reporter as Reporter
+from core.reporter import Summary as Summary
+from core.reporter import get_current_reporter as get_current_reporter
+from core.reporter import report as report
+from core.reporter import report_scope as report_scope
 from core.sequential import Sequential as Sequential
+from core.serializer import AbstractSerializer as AbstractSerializer
+from core.serializer import Deserializer as Deserializer
+from core.serializer import Serializer as Serializer
 from core.variable import Variable as Variable
 from core.variable import as_array as as_array
 from core.variable import as_variable as as_variable
@@ -67,8 +77,23 @@ from core import intrinsics as intrinsics  # isort: skip - gives Variable its op
 
 if TYPE_CHECKING:
     from core import computational_graph as computational_graph
+    from core import cuda as cuda
+    from core import dataset as dataset
+    from core import datasets as datasets
+    from core import function_hooks as function_hooks
+    from core import functions as functions
     from core import gradient_check as gradient_check
+    from core import initializers as initializers
+    from core import iterators as iterators
+    from core import links as links
+    from core import optimizer_hooks as optimizer_hooks
+    from core import optimizers as optimizers
+    from core import plugins as plugins
+    from core import registry as registry
+    from core import serializers as serializers
     from core import testing as testing
+    from core import training as training
+    from core import type_check as type_check
     from core import utils as utils
     from core.hookspecs import hookimpl as hookimpl
 
@@ -76,10 +101,13 @@ __version__ = "0.1.0"
 
 disable_experimental_feature_warning = False
 
-_rooms = ("computational_graph", "gradient_check", "testing", "utils")
-_lazy = {
-    "hookimpl": "core.hookspecs",
-}
+_rooms = frozenset(
+    """
+    computational_graph cuda dataset datasets function_hooks functions gradient_check initializers
+    iterators links optimizer_hooks optimizers plugins registry serializers testing training
+    type_check utils
+    """.split()
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -88,6 +116,13 @@ def __getattr__(name: str) -> Any:
 
     if name in _rooms:
         return import_module(f"core.{name}")
-    if name in _lazy:
-        return getattr(import_module(_lazy[name]), name)
-    raise AttributeError(f"module 'core' has no attribute {name!r}")
+    if name == "hookimpl":
+        return import_module("core.hookspecs").hookimpl
+    from core.errors import nearest
+
+    known = [*_rooms, *(n for n in globals() if not n.startswith("_"))]
+    raise AttributeError(f"module 'core' has no attribute {name!r}.{nearest(name, known)}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_rooms, "hookimpl"})

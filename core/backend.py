@@ -39,6 +39,7 @@ __all__ = [
     "current",
     "get",
     "get_device",
+    "get_dtype",
     "names",
     "of",
     "on_kernels_changed",
@@ -104,7 +105,7 @@ def _not_an_array(kind: type) -> str:
     return (
         f"Expected an array of one of the backends {', '.join(names())}; "
         f"got a {kind.__module__}.{kind.__qualname__}. "
-        "Make an array of it first, with core.backend.current().asarray(...)."
+        "Make an array of it first, with core.backend.current().asarray(...)." + _absent()
     )
 
 
@@ -112,6 +113,12 @@ def _catalogue() -> Any:
     from core import registry
 
     return registry.catalogue("backends")
+
+
+def _absent() -> str:
+    from core import registry
+
+    return registry.absent()
 
 
 def _class(name: str) -> type[Backend]:
@@ -167,6 +174,7 @@ def get(name: str) -> Backend:
         raise BackendError(
             f"No backend is called {name!r}; known here: {', '.join(names())}."
             + nearest(name, names())
+            + _absent()
         )
     reason = _reason(name)
     if reason is not None:
@@ -274,6 +282,17 @@ def using(spec: Any) -> Iterator[Backend]:
 def using_device(spec: Any) -> Device:
     """The device that `spec` names, for a `with` block in which new arrays are made on it."""
     return get_device(spec)
+
+
+def get_dtype(dtype: Any = None) -> Any:
+    """The current backend's dtype of a name; without one, that of `core.config.dtype`.
+
+    >>> get_dtype()
+    dtype('float32')
+    """
+    from core.configuration import config
+
+    return current().dtype(config.dtype if dtype is None else dtype)
 
 
 # -- devices and copies -----------------------------------------------------------------------

@@ -87,7 +87,8 @@ def check_types(f: FunctionNode, specs: list[Spec]) -> None:
         if domain is not None:
             domain.check(f.label, f.declared.names, specs)
     if f._checks_types:
-        type_check.check(f, specs, f.label)
+        names = () if f.declared is None else f.declared.inputs_of(len(specs))
+        type_check.check(f, specs, f.label, names)
 
 
 def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:

@@ -21,7 +21,7 @@ from core.backend import BACKENDS, Backend
 from core.backend import of as backend_of
 from core.configuration import State, current
 from core.declaration import REQUIRED, Declaration
-from core.errors import GraphError, nearest
+from core.errors import GraphError, HookError, nearest
 from core.inline import expression
 from core.spec import spec_of
 from core.specialize import next_sequence, specialize
@@ -534,7 +534,7 @@ class FunctionNode:
         """Call `hook` before and after this node's forward and backward."""
         key = name or hook.name
         if key in self.local_function_hooks:
-            raise KeyError(f"{self.label}.add_hook: a hook named {key!r} is there; pass name=...")
+            raise HookError(f"{self.label}.add_hook: a hook named {key!r} is there; pass name=...")
         self.local_function_hooks[key] = hook
         self._plain_raw = self._plain_var = None
         hook.added(self)
@@ -542,7 +542,7 @@ class FunctionNode:
     def delete_hook(self, name: str) -> None:
         """Remove a hook of this node."""
         if name not in self.local_function_hooks:
-            raise KeyError(
+            raise HookError(
                 f"{self.label}.delete_hook: no hook {name!r}."
                 + nearest(name, self.local_function_hooks)
             )

@@ -1,4 +1,0 @@
-"""Moved: see core.configuration."""
-
-from core.configuration import *  # noqa
-from core.configuration import current, install_hooks  # noqa
