@@ -112,6 +112,13 @@ class Backend(ABC):
 
         return registry.kernels(self.name)[kind]
 
+    def refresh_kernels(self) -> None:
+        """Read the tables anew, as when a plugin has been preferred or disabled."""
+        for table in ("kernels", "gradient_kernels", "update_kernels"):
+            self.__dict__.pop(table, None)
+        for listener in on_kernels_changed:
+            listener(self)
+
     # -- data types ----------------------------------------------------------------------------
 
     def dtype(self, name: Any) -> Any:

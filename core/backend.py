@@ -128,9 +128,12 @@ def _class(name: str) -> type[Backend]:
 
 def _make(name: str) -> Backend:
     """The one instance of a bundled or installed backend; it imports its library here."""
+    from core import registry
+
     with _lock:
         if name not in _made:
             _made[name] = _class(name)()
+            registry.current.listen(_made[name].refresh_kernels)
         return _made[name]
 
 

@@ -18,6 +18,7 @@ from core.registry.records import PLUGIN_API as PLUGIN_API
 from core.registry.records import BrokenName as BrokenName
 from core.registry.records import Plugin as Plugin
 from core.registry.records import PluginWarning as PluginWarning
+from core.registry.wording import recall
 
 current = Registry()
 """The registry of this process."""
@@ -46,6 +47,15 @@ def kernels(backend: str) -> dict[str, dict[str, Callable[..., Any]]]:
     ['compute', 'gradient', 'update']
     """
     return merge(current.snapshot(), backend)
+
+
+def absent() -> str:
+    """End of a sentence about a miss: the failed or disabled plugins that might have helped.
+
+    Empty where every plugin is in order; where plugrad itself is not installed, what to run.
+    """
+    snapshot = current.snapshot()
+    return recall(snapshot.plugins, snapshot.complete)[0]
 
 
 def face(module: str, kind: str) -> Face:

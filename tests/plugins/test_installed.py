@@ -235,10 +235,8 @@ def test_an_uninstalled_checkout_says_what_to_run(tmp_path):
         for found in Path(sysconfig.get_path("purelib")).glob(f"{name}*"):
             if not found.name.endswith(".dist-info"):
                 (libraries / found.name).symlink_to(found)
-    code = (
-        f"import sys; sys.path[:] = [{str(ROOT)!r}, {str(libraries)!r}] + sys.path\n"
-        "import core.functions as F\nF.relu"
-    )
-    command = [sys.executable, "-S", "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert f'run `python -m pip install -e "{ROOT}"`' in done.stderr
+    path = f"import sys; sys.path[:] = [{str(ROOT)!r}, {str(libraries)!r}] + sys.path\n"
+    for use in ("import core.functions as F\nF.relu", "import core\ncore.use('numpy')"):
+        command = [sys.executable, "-S", "-c", path + use]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert f'run `python -m pip install -e "{ROOT}"`' in done.stderr

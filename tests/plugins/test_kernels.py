@@ -150,3 +150,24 @@ def test_broken_kernels_raise_when_strict(make, bundled):
     environ = {"PLUGRAD_PLUGINS_STRICT": "1"}
     with pytest.raises(PluginError, match="The kernels for numpy of a-dist 1.0 are not used"):
         tables(make.environment([bundled, broken], environ))
+
+
+def test_a_backend_in_use_hears_of_a_preference(make, bundled, monkeypatch):
+    from core import backend, registry
+
+    third = make.entry("a-dist", make.module(kernels=compute(Tanh=theirs)))
+    environment = make.environment([bundled, third])
+    numpy = backend.get("numpy")
+    monkeypatch.setattr(
+        registry, "kernels", lambda name: merge(environment.registry.snapshot(), name)
+    )
+    environment.registry.listen(numpy.refresh_kernels)
+    try:
+        numpy.refresh_kernels()
+        assert "Tanh" not in numpy.kernels
+        environment.registry.prefer("kernels.Tanh", "a-dist")
+        assert numpy.kernels["Tanh"] is theirs
+    finally:
+        monkeypatch.undo()
+        numpy.refresh_kernels()
+    assert registry.current._listeners.count(numpy.refresh_kernels) == 1
