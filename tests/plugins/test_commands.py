@@ -56,7 +56,9 @@ def environment(make, pretend):
     both = {"twice": f, "relu": f}
     made = make.environment(
         [
-            make.entry("plugrad", make.module(functions={"relu": f}, backends={"numpy": Available})),
+            make.entry(
+                "plugrad", make.module(functions={"relu": f}, backends={"numpy": Available})
+            ),
             make.entry("a-dist", make.module(backends={"metal": Unavailable})),
             make.entry("b-dist", make.module(functions=both, kernels=lambda backend: {})),
             make.entry("c-dist", make.module(functions={"twice": f, "lost": "no_module:lost"})),

@@ -1,13 +1,13 @@
 """Mish, proved by its domain; the rest by use."""
 
 import numpy as np
+from plugrad_mish.mish import Mish
 
 import core
 import core.functions as F
 import core.links as L
 from core import optimizers
 from core.testing import check_op
-from plugrad_mish.mish import Mish
 
 
 def test_mish():
