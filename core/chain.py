@@ -44,12 +44,12 @@ class Chain(Link):
     ...         return self.l2(abs(self.l1(x)))
     >>> MLP(100, 10)
     MLP: 1,410 parameters
-    ├─ l1: Linear(in_size=3, out_size=100)      400
-    │  ├─ W  (100, 3) float32                   300
-    │  └─ b  (100,)   float32                   100
-    └─ l2: Linear(in_size=100, out_size=10)   1,010
-       ├─ W  (10, 100) float32                1,000
-       └─ b  (10,)     float32                   10
+    ├─ l1: Linear(in_size=3, out_size=100)     400
+    │  ├─ W  (100, 3) float32                  300
+    │  └─ b  (100,)   float32                  100
+    └─ l2: Linear(in_size=100, out_size=10)  1,010
+       ├─ W  (10, 100) float32               1,000
+       └─ b  (10,)     float32                  10
     """
 
     _children: dict[str, None]

@@ -65,25 +65,38 @@ class Constant(Initializer):
         backends.of(array).copyto(array, value)
 
 
-def as_initializer(spec: InitializerSpec, default: InitializerSpec = None) -> Any:
+def as_initializer(
+    spec: InitializerSpec, default: InitializerSpec = None, dtype: Any = None
+) -> Any:
     """The initializer that `spec` means: a number or array fills, a callable is one already.
 
     None means `default`, and without one NaN: a parameter that nobody has given a value shows it.
+    Where the initializer says nothing of a dtype, it gets `dtype`.
 
     >>> from core.initializer import as_initializer
     >>> as_initializer(0.5)
     Constant(fill_value=0.5)
     """
-    if spec is None:
-        return Constant(math.nan) if default is None else as_initializer(default)
+    spec = (math.nan if default is None else default) if spec is None else spec
     if callable(spec):
-        return spec
+        return spec if dtype is None or getattr(spec, "dtype", None) else _Typed(spec, dtype)
     if isinstance(spec, (bool, int, float)) or hasattr(spec, "dtype"):
-        return Constant(spec)
+        return Constant(spec, getattr(spec, "dtype", dtype))
     raise TypeError(
         f"initializer: expected None, a number, an array or a callable that fills an array; "
         f"got {type(spec).__name__}."
     )
+
+
+class _Typed(Initializer):
+    """An initializer that says nothing of a dtype, with one."""
+
+    def __init__(self, initializer: Any, dtype: Any) -> None:
+        super().__init__(dtype)
+        self.initializer = initializer
+
+    def __call__(self, array: Any) -> None:
+        self.initializer(array)
 
 
 def get_fans(shape: tuple[int, ...]) -> tuple[int, int]:

@@ -191,11 +191,7 @@ class Link:
             initializer: What fills it; None fills with NaN.
         """
         self._refuse_attribute(name)
-        filler = as_initializer(initializer)
-        if dtype is not None and getattr(filler, "dtype", None) is None:
-            filler = copy.copy(filler)
-            filler.dtype = dtype
-        parameter = Parameter(filler, shape)
+        parameter = Parameter(as_initializer(initializer, dtype=dtype), shape)
         with self.init_scope():
             setattr(self, name, parameter)
 
@@ -291,6 +287,13 @@ class Link:
     def enable_update(self) -> None:
         """Let optimizers change the parameters again."""
         self._set_update(True)
+
+    def release_graph(self) -> None:
+        """Let go of a graph that results kept as attributes hold on to.
+
+        An optimizer that owns the loss calls it on every link before it walks back, so that the
+        graph can die on the way. A link that keeps its latest results for the user overrides it.
+        """
 
     def disable_update(self) -> None:
         """Freeze the parameters: optimizers leave them alone."""

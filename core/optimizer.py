@@ -329,6 +329,8 @@ class GradientMethod(Optimizer):
             target.cleargrads()
         else:
             target.zerograds()
+        for link in target.links():
+            link.release_graph()
         loss.backward(loss_scale=self._loss_scale, free_graph=True)
 
     def working(self) -> Iterator[tuple[Any, Parameter]]:

@@ -2,19 +2,12 @@
 
 from core import hookimpl
 from core.registry import lazily
+from plugins.optimizers import hooks
 
 provides = {
     "sgd": "SGD",
     "momentum_sgd": "MomentumSGD",
     "adam": "Adam AdamW AMSGrad AdaBound AMSBound",
-}
-hooks = {
-    "weight_decay": "WeightDecay",
-    "lasso": "Lasso",
-    "gradient_clipping": "GradientClipping",
-    "gradient_hard_clipping": "GradientHardClipping",
-    "gradient_noise": "GradientNoise exponential_decay_noise",
-    "gradient_lars": "GradientLARS",
 }
 
 
@@ -27,4 +20,4 @@ def register_optimizers() -> dict[str, str]:
 @hookimpl
 def register_optimizer_hooks() -> dict[str, str]:
     """Name -> where it is."""
-    return lazily(f"{__name__}.hooks", hooks)
+    return lazily(hooks.__name__, hooks.provides)

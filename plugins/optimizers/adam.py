@@ -128,7 +128,7 @@ class Adam(GradientMethod):
     >>> for step in range(3):
     ...     optimizer.update(lambda: model.x * model.x)
     >>> model.x.array.round(3)
-    array([0.701])
+    array([0.702])
     """
 
     rule = AdamRule

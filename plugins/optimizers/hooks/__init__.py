@@ -1,1 +1,10 @@
 """Hooks that change gradients on their way to the update."""
+
+provides = {
+    "weight_decay": "WeightDecay",
+    "lasso": "Lasso",
+    "gradient_clipping": "GradientClipping",
+    "gradient_hard_clipping": "GradientHardClipping",
+    "gradient_noise": "GradientNoise exponential_decay_noise",
+    "gradient_lars": "GradientLARS",
+}

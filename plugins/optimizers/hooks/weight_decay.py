@@ -8,7 +8,7 @@ from core import Parameter
 
 
 class WeightDecay:
-    r"""Adds :math:`\lambda \theta` to the gradient: the loss gains :math:`\lambda \|\theta\|^2 / 2`.
+    r"""Adds :math:`\lambda \theta`: the loss gains :math:`\lambda \|\theta\|^2 / 2`.
 
     It hooks an optimizer, for all parameters, or the update rule of one. With rules that adapt the
     rate this differs from decoupled decay; see `AdamW` for that.

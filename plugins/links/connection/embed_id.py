@@ -1,0 +1,59 @@
+"""A table of vectors looked up by number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+from core import Link, Parameter, Variable
+from core import functions as F
+from core.initializer import as_initializer
+from plugins.initializers.normal import Normal
+
+
+class EmbedID(Link):
+    """Vectors of words or other things that have numbers: y is the row of W numbered x.
+
+    Args:
+        in_size: How many things there are.
+        out_size: Elements of each vector.
+        initialW: Initializer of W, a number or an array; Normal(1.0) by default.
+        ignore_label: A number whose vector is 0 and never learns, or None.
+
+    Shapes: x any shape, integers in [0, in_size); W (in_size, out_size); y that of x with an axis
+    of out_size added, in the dtype of W.
+
+    >>> import core.links as L, numpy as np
+    >>> table = L.EmbedID.from_params(np.array([[0, 0], [1, 1], [2, 2]], "f"))
+    >>> table(np.array([2, 1]))
+    variable([[2., 2.],
+              [1., 1.]], dtype=float32)
+    """
+
+    ignore_label: int | None = None
+
+    def __init__(
+        self,
+        in_size: int,
+        out_size: int,
+        initialW: Any = None,
+        ignore_label: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.ignore_label = ignore_label
+        with self.init_scope():
+            self.W = Parameter(as_initializer(initialW, Normal(1.0)), (in_size, out_size))
+
+    def forward(self, x: Any) -> Variable:
+        """Look up the vectors of the numbers `x`."""
+        return F.embed_id(x, self.W, ignore_label=self.ignore_label)
+
+    @classmethod
+    def from_params(cls, W: Any, ignore_label: int | None = None) -> Self:
+        """A table with the given rows (in_size, out_size), copied."""
+        return cls(*W.shape, initialW=W, ignore_label=ignore_label)
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """What is ignored."""
+        yield "ignore_label", self.ignore_label, None

@@ -1,0 +1,3 @@
+"""Links around whole networks."""
+
+provides = {"classifier": "Classifier"}

@@ -1,0 +1,3 @@
+"""Shifting and scaling to a standard distribution, with parameters."""
+
+provides = {"batch_normalization": "BatchNormalization"}

@@ -1,0 +1,144 @@
+"""Batch normalization with its parameters and running statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from core import Link, Parameter, Variable, config
+from core import functions as F
+from core.initializer import as_initializer, generate_array
+from plugins.links import arguments
+
+Axes = int | tuple[int, ...] | None
+
+
+class BatchNormalization(Link):
+    r"""Normalizes each channel by its mean and variance, then scales and shifts it.
+
+    .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
+
+    In training (`config.train`) the statistics are those of the batch, and running averages of them
+    are kept: :math:`\bar\mu \leftarrow d \bar\mu + (1 - d) \mu`, the variance as an unbiased
+    estimate. Otherwise the running averages are used.
+
+    Args:
+        size: Shape of the statistics, for one axis an integer; None takes it from the first input.
+        decay: The share d of the running averages that is kept.
+        eps: Added to the variance.
+        dtype: Dtype of parameters and averages; None is `core.config.dtype`.
+        use_gamma: Whether to scale; else gamma is 1.
+        use_beta: Whether to shift; else beta is 0.
+        initial_gamma: Initializer of gamma; 1 by default.
+        initial_beta: Initializer of beta; 0 by default.
+        axis: The axes that statistics are taken over; None takes all but axis 1.
+        initial_avg_mean: Initializer of the average mean; 0 by default.
+        initial_avg_var: Initializer of the average variance; 1 by default.
+
+    Shapes: x (n, c, ...) floating; gamma, beta, avg_mean and avg_var (c,), or in general the shape
+    of x without the reduced axes; y that of x.
+
+    Source: Ioffe and Szegedy 2015 (arXiv:1502.03167), algorithms 1 and 2.
+
+    >>> import core, core.links as L, numpy as np
+    >>> layer = L.BatchNormalization(1, eps=1e-8)
+    >>> layer(np.array([[1], [3]], "f"))
+    variable([[-1.],
+              [ 1.]], dtype=float32)
+    >>> layer.avg_mean.round(3), layer.avg_var.round(3)
+    (array([0.2], dtype=float32), array([1.1], dtype=float32))
+    """
+
+    gamma: Parameter | None
+    beta: Parameter | None
+
+    def __init__(
+        self,
+        size: int | tuple[int, ...] | None = None,
+        decay: float = 0.9,
+        eps: float = 2e-5,
+        dtype: Any = None,
+        use_gamma: bool = True,
+        use_beta: bool = True,
+        initial_gamma: Any = None,
+        initial_beta: Any = None,
+        axis: Axes = None,
+        initial_avg_mean: Any = None,
+        initial_avg_var: Any = None,
+        **former: Any,
+    ) -> None:
+        arguments.refuse("BatchNormalization", former)
+        super().__init__()
+        self.decay = decay
+        self.eps = eps
+        self.axis = (axis,) if isinstance(axis, int) else axis
+        self.gamma = self.beta = None
+        self._initial = {
+            "avg_mean": as_initializer(initial_avg_mean, 0, dtype),
+            "avg_var": as_initializer(initial_avg_var, 1, dtype),
+        }
+        self.avg_mean = self.avg_var = None
+        self.N = 0
+        for name in ("avg_mean", "avg_var", "N"):
+            self.register_persistent(name)
+        with self.init_scope():
+            if use_gamma:
+                self.gamma = Parameter(as_initializer(initial_gamma, 1, dtype))
+            if use_beta:
+                self.beta = Parameter(as_initializer(initial_beta, 0, dtype))
+        if size is not None:
+            self._initialize((size,) if isinstance(size, int) else tuple(size))
+
+    def _initialize(self, shape: tuple[int, ...]) -> None:
+        for parameter in self.params():
+            parameter.initialize(shape)
+        for name, initializer in self._initial.items():
+            if getattr(self, name) is None:
+                setattr(self, name, generate_array(initializer, shape, device=self.device))
+
+    def _statistics_shape(self, x: Any) -> tuple[int, ...]:
+        ndim = len(x.shape)
+        reduced = (0, *range(2, ndim)) if self.axis is None else {a % ndim for a in self.axis}
+        return tuple(n for i, n in enumerate(x.shape) if i not in reduced)
+
+    def start_finetuning(self) -> None:
+        """Start to collect statistics anew: calls with `finetune=True` then give the plain mean."""
+        self.N = 0
+
+    def forward(self, x: Any, finetune: bool = False, **former: Any) -> Variable:
+        """Normalize `x`; with `finetune` the running averages weigh all such calls alike."""
+        arguments.refuse("BatchNormalization", former)
+        if self.avg_mean is None:
+            self._initialize(self._statistics_shape(x))
+        gamma = self._constant(1) if self.gamma is None else self.gamma
+        beta = self._constant(0) if self.beta is None else self.beta
+        if not config.train:
+            return F.fixed_batch_normalization(
+                x, gamma, beta, self.avg_mean, self.avg_var, self.eps, axis=self.axis
+            )
+        if finetune:
+            self.N += 1
+        return F.batch_normalization(
+            x,
+            gamma,
+            beta,
+            eps=self.eps,
+            running_mean=self.avg_mean,
+            running_var=self.avg_var,
+            decay=1 - 1 / self.N if finetune else self.decay,
+            axis=self.axis,
+        )
+
+    def _constant(self, value: float) -> Any:
+        """What stands for a parameter that is left out."""
+        xp = self.device.xp
+        return xp.full_like(self.avg_mean, value)
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """The settings that differ from their defaults."""
+        yield "decay", self.decay, 0.9
+        yield "eps", self.eps, 2e-5
+        yield "use_gamma", self.gamma is not None, True
+        yield "use_beta", self.beta is not None, True
+        yield "axis", self.axis, None

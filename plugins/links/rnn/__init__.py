@@ -1,0 +1,3 @@
+"""Cells of recurrent networks, with their parameters and some with their state."""
+
+provides = {"lstm": "LSTM StatelessLSTM"}
