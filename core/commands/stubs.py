@@ -65,35 +65,32 @@ def _file(face: str) -> str:
 
 
 def _stub(face: str, claims: Iterable[Claim], conflicts: Iterable[str] = ()) -> str:
+    places = [(*_where(claim), claim.name) for claim in claims]
+    # Without "as" a stub's import is for the stub alone.
+    known = [
+        ("core.registry", "Offer", ""),
+        *(place for place in places if place[1].isidentifier()),
+    ]
+    opaque = [f"{name}: Any" for _, attribute, name in places if not attribute.isidentifier()]
     lines = [f'"""What `{face}` offers; written by `plugrad stubs`, not by hand."""', ""]
-    sources = [_source(claim) for claim in claims]
-    imports = {line for line in sources if line.startswith("from ")}
-    opaque = sorted(set(sources) - imports)
-    if opaque:
-        lines += ["from typing import Any", ""]
-    lines += sorted({"from core.registry import Offer", *imports}, key=_isort)
+    lines += ["from typing import Any", ""] if opaque else []
+    lines += [_import(*place) for place in sorted(known, key=_isort)]
     lines += [f"# {name}: claimed by several distributions; prefer one." for name in conflicts]
     lines += ["", *opaque, "def of(distribution: str) -> Offer: ..."]
     return "\n".join(lines) + "\n"
 
 
-def _isort(line: str) -> tuple[str, int, str, str]:
-    _, module, _, name, *_ = line.split()
-    # Within a module: constants, then classes, then the rest, as import sorters have it.
-    rank = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
-    return module, rank, name, line
+def _isort(place: tuple[str, str, str]) -> tuple[str, int, str, str, str]:
+    module, attribute, name = place
+    # As import sorters have it: within a module constants, then classes, then the rest.
+    constant = attribute.isupper() and len(attribute) > 1
+    rank = 0 if constant else 1 if attribute[:1].isupper() else 2
+    return module, rank, attribute.lower(), attribute, name
 
 
-def _source(claim: Claim) -> str:
-    module, attribute = _where(claim)
-    if not attribute.isidentifier():
-        return f"{claim.name}: Any"
-    line = f"from {module} import {attribute} as {claim.name}"
-    return line if len(line) <= 100 else _wrapped(module, attribute, claim.name)
-
-
-def _wrapped(module: str, attribute: str, name: str) -> str:
-    return f"from {module} import (\n    {attribute} as {name},\n)"
+def _import(module: str, attribute: str, name: str) -> str:
+    line = f"from {module} import {attribute}" + (f" as {name}" if name else "")
+    return line if len(line) <= 100 else f"from {module} import (\n    {attribute} as {name},\n)"
 
 
 def _where(claim: Claim) -> tuple[str, str]:
