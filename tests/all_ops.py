@@ -43,6 +43,8 @@ PROVEN_BY = {
     "MaxPoolingGradient": "MaxPooling2D",
     "MaxPoolingPick": "MaxPooling2D",
     "ScatterAdd": "GetItem",
+    "AddTaken": "Take",
+    "PlaceItem": "SelectItem",
 }
 
 # Rows of core.testing.tolerances for ops that are less exact than their signature suggests.

@@ -38,12 +38,23 @@ def mutants(op: Any) -> Iterator[Mutant]:
 
 
 def _all(op: Any) -> Iterator[Mutant]:
+    if op.declared is None:
+        yield from _general(op)
+        return
     yield Mutant("forward + 0.001", _with_compute(op, _shifted), "forward")
     yield Mutant("another dtype", _with_compute(op, _recast), "forward")
     yield Mutant("a written-to input", _with_compute(op, _writing), "mutation")
     if op.declared.differentiable:
         yield Mutant("an input kept", _with_compute(op, _keeping), "retention")
         yield from _gradient_mutants(op)
+
+
+def _general(op: Any) -> Iterator[Mutant]:
+    """Of an op in the general form, which says what it retains as it goes."""
+    yield Mutant("forward + 0.001", _with_forward(op, _shifted), "forward")
+    yield Mutant("another dtype", _with_forward(op, _recast), "forward")
+    yield Mutant("a written-to input", _with_forward(op, _writing), "mutation")
+    yield Mutant("backward x 1.01", _with_backward(op), "gradient")
 
 
 def _gradient_mutants(op: Any) -> Iterator[Mutant]:
@@ -87,6 +98,26 @@ def _with_compute(op: Any, fault: Callable[[Any, Any, Any, tuple[Any, ...]], Any
         return fault(self, xp, original(self, xp, *inputs), inputs)
 
     return _subclass(op, {"compute": compute})
+
+
+def _with_forward(op: Any, fault: Callable[[Any, Any, Any, tuple[Any, ...]], Any]) -> Any:
+    original = op.forward
+
+    def forward(self: Any, inputs: tuple[Any, ...]) -> Any:
+        xp = BACKENDS[type(inputs[0])].xp
+        return fault(self, xp, original(self, inputs), inputs)
+
+    return _subclass(op, {"forward": forward})
+
+
+def _with_backward(op: Any) -> Any:
+    original = op.backward
+
+    def backward(self: Any, indexes: tuple[int, ...], grad_outputs: tuple[Any, ...]) -> Any:
+        found = original(self, indexes, grad_outputs)
+        return tuple(g if g is None else g * 1.01 for g in found)
+
+    return _subclass(op, {"backward": backward})
 
 
 def _shifted(self: Any, xp: Any, result: Any, inputs: tuple[Any, ...]) -> Any:

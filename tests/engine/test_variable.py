@@ -565,4 +565,3 @@ def test_a_parameters_update_goes_through_its_rule():
     p.update_rule = type("Rule", (), {"update": lambda self, param: calls.append(param)})()
     p.update()
     assert calls == [p]
-

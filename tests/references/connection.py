@@ -45,7 +45,6 @@ def embed_id(x, W, ignore_label=None):
 
 REFERENCES = {
     "LinearFunction": linear,
-    "Linear": linear,
     "Convolution": convolution,
     "EmbedIDFunction": embed_id,
 }

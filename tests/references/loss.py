@@ -1,0 +1,80 @@
+"""References of losses and of what is counted: one example at a time."""
+
+import math
+import statistics
+
+import numpy as np
+from references.tools import each
+from scipy import special
+
+
+def _mean(values):
+    return np.asarray(statistics.fmean(values) if values else 0.0)
+
+
+def hinge(x, t, norm="L1", reduce="mean"):
+    loss = np.empty(x.shape)
+    for i, k in np.ndindex(*x.shape):
+        margin = max(0.0, 1 - x[i, k] if k == t[i] else 1 + x[i, k])
+        loss[i, k] = margin if norm == "L1" else margin**2
+    if reduce == "no":
+        return loss
+    return np.asarray(math.fsum(loss.ravel().tolist()) / max(len(x), 1))
+
+
+def huber_loss(x, t, delta):
+    d = abs(x - t)
+    return d * d / 2 if d <= delta else delta * (d - delta / 2)
+
+
+def sigmoid_cross_entropy(x, t, normalize=True, reduce="mean"):
+    loss = np.zeros(x.shape)
+    for index in np.ndindex(*x.shape):
+        if t[index] != -1:
+            sign = 1 if t[index] else -1
+            loss[index] = -special.log_expit(sign * x[index])
+    if reduce == "no":
+        return loss
+    rows = x.shape[0] if x.ndim and x.shape[0] else 1
+    count = max(sum(1 for k in t.ravel() if k != -1), 1) if normalize else rows
+    return np.asarray(math.fsum(loss.ravel().tolist()) / count)
+
+
+def softmax_cross_entropy(x, t, normalize=True, ignore_label=-1, reduce="mean"):
+    loss = np.zeros(t.shape)
+    for index in np.ndindex(*t.shape):
+        scores = x[(index[0], slice(None), *index[1:])]
+        if t[index] != ignore_label:
+            loss[index] = -special.log_softmax(scores)[t[index]]
+    if reduce == "no":
+        return loss
+    counted = sum(1 for k in t.ravel() if k != ignore_label)
+    count = counted if normalize else len(x)
+    return np.asarray(math.fsum(loss.ravel().tolist()) / max(count, 1))
+
+
+def accuracy(y, t, ignore_label=None):
+    hits = []
+    for index in np.ndindex(*t.shape):
+        scores = y[(index[0], slice(None), *index[1:])].tolist()
+        if ignore_label is None or t[index] != ignore_label:
+            hits.append(scores.index(max(scores)) == t[index])
+    return _mean(hits)
+
+
+def binary_accuracy(y, t):
+    pairs = zip(y.ravel().tolist(), t.ravel().tolist(), strict=True)
+    return _mean([(score >= 0) == (label == 1) for score, label in pairs if label != -1])
+
+
+REFERENCES = {
+    "AbsoluteError": each(lambda x, y: math.fabs(x - y)),
+    "Accuracy": accuracy,
+    "BinaryAccuracy": binary_accuracy,
+    "Hinge": hinge,
+    "HuberLoss": each(huber_loss),
+    "MeanAbsoluteError": lambda x, y: _mean([math.fabs(d) for d in (x - y).ravel()]),
+    "MeanSquaredError": lambda x, y: _mean([d * d for d in (x - y).ravel()]),
+    "SigmoidCrossEntropy": sigmoid_cross_entropy,
+    "SoftmaxCrossEntropy": softmax_cross_entropy,
+}

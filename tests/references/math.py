@@ -1,0 +1,78 @@
+"""References of mathematics: Python's math, SciPy, and loops."""
+
+import math
+import statistics
+
+import numpy as np
+from references.tools import along, each
+from scipy import special
+
+
+def _extremum(better):
+    """The first place of the greatest, or least, element."""
+
+    def place(values):
+        best = 0
+        for i, v in enumerate(values):
+            if better(v, values[best]):
+                best = i
+        return best
+
+    def reference(x, axis=None):
+        found = along(place)(x, axis)
+        return np.asarray(found, "int32")
+
+    return reference
+
+
+def _nearest_below(x):
+    return float(math.floor(x))
+
+
+REFERENCES = {
+    "ArgMax": _extremum(lambda a, b: a > b),
+    "ArgMin": _extremum(lambda a, b: a < b),
+    "Mean": along(statistics.fmean),
+    "Max": along(max),
+    "Min": along(min),
+    "Prod": along(math.prod),
+    "LogSumExp": lambda x, axis=None: np.asarray(special.logsumexp(x, axis=axis)),
+    "BatchL2NormSquared": lambda x: np.array(
+        [math.fsum(v * v for v in row.ravel().tolist()) for row in x], float
+    ),
+    "Clip": each(
+        lambda x, x_min, x_max: max(
+            min(x, math.inf if x_max is None else x_max), -math.inf if x_min is None else x_min
+        )
+    ),
+    "Erf": each(math.erf),
+    "Exp": each(math.exp),
+    "Expm1": each(math.expm1),
+    "Fmod": each(math.fmod),
+    "Sinh": each(math.sinh),
+    "Cosh": each(math.cosh),
+    "Arcsinh": each(math.asinh),
+    "Arccosh": each(math.acosh),
+    "Arctanh": each(math.atanh),
+    "Identity": each(lambda x: x),
+    "LinearInterpolate": each(lambda p, x, y: math.fsum([p * x, (1 - p) * y])),
+    "Log2": each(math.log2),
+    "Log10": each(math.log10),
+    "Log1p": each(math.log1p),
+    "Maximum": each(max),
+    "Minimum": each(min),
+    "Square": each(lambda x: math.pow(x, 2)),
+    "Sqrt": each(math.sqrt),
+    "Rsqrt": each(lambda x: math.pow(x, -0.5)),
+    "Floor": each(_nearest_below),
+    "Ceil": each(lambda x: float(math.ceil(x))),
+    "Fix": each(lambda x: float(math.trunc(x))),
+    "SquaredDifference": each(lambda x, y: math.pow(x - y, 2)),
+    "Sin": each(math.sin),
+    "Cos": each(math.cos),
+    "Tan": each(math.tan),
+    "Arcsin": each(math.asin),
+    "Arccos": each(math.acos),
+    "Arctan": each(math.atan),
+    "Arctan2": each(math.atan2),
+}
