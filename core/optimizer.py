@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Self
 
 from core import backend as backends
+from core.configuration import config
 from core.errors import UpdateError, nearest
 from core.hyperparameter import Hyperparameter, HyperparameterProxy
 from core.link import Link
@@ -331,7 +332,9 @@ class GradientMethod(Optimizer):
             target.zerograds()
         for link in target.links():
             link.release_graph()
-        loss.backward(loss_scale=self._loss_scale, free_graph=True)
+        # Whoever keeps the graphs of reported variables, as dump_graph does, looks at this one.
+        keep = config.keep_graph_on_report
+        loss.backward(loss_scale=self._loss_scale, free_graph=not keep)
 
     def working(self) -> Iterator[tuple[Any, Parameter]]:
         """The rules and what they work on in the step under way: parameters or float32 masters."""

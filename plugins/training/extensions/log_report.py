@@ -20,8 +20,8 @@ class LogReport(Extension):
     The file, `filename` in the trainer's directory, is a list with one object per record: the means
     since the last record of `keys` (or of everything), 'epoch', 'iteration' and 'elapsed_time' in
     seconds. It is replaced as a whole, so that a reader never meets half a file. `filename` may
-    have fields, as 'log_{epoch}', and None writes no file. `postprocess(record)` may change a record
-    before it is added. `log` is the list itself, for other extensions.
+    have fields, as 'log_{epoch}', and None writes no file. `postprocess(record)` may change a
+    record before it is added. `log` is the list itself, for other extensions.
     """
 
     def __init__(

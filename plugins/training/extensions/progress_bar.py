@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from typing import Any, TextIO
 
 from core.training import Extension
 
-_LOOK = "{percentage:3.0f}%|{bar:%d}| %s {n:.4g}/{total:.4g} [{elapsed}<{remaining}{postfix}]"
+_LOOK = (
+    "{{percentage:3.0f}}%|{{bar:{0}}}| {1} {{n:.{2}f}}/{{total:g}} "
+    "[{{elapsed}}<{{remaining}}{{postfix}}]"
+)
 
 
 class ProgressBar(Extension):
@@ -52,18 +56,19 @@ class ProgressBar(Extension):
 
         total, self._unit = self._length(trainer)
         out = self._out or sys.stdout
-        terminal = bool(getattr(out, "isatty", bool)())
-        self._shortest, self._longest = (0.1, 0.5) if terminal else (5.0, 5.0)
+        self._terminal = bool(getattr(out, "isatty", bool)())
+        self._shortest, self._longest = (0.1, 0.5) if self._terminal else (5.0, 5.0)
         self._first_iteration = self._drawn_iteration = trainer.updater.iteration - 1
         self._began = self._drawn_at = time.perf_counter()
         epoch = trainer.updater.epoch_detail if self._unit == "epoch" else self._first_iteration
         self._bar = tqdm(
             total=total,
             initial=epoch,
-            bar_format=_LOOK % (self._bar_length, self._unit),
-            file=out,
-            ascii=None if terminal else not _shows_blocks(out),
-            leave=True,
+            bar_format=_LOOK.format(
+                self._bar_length, self._unit, 2 if self._unit == "epoch" else 0
+            ),
+            file=out if self._terminal else io.StringIO(),
+            ascii=not _shows_blocks(out),
         )
 
     def _length(self, trainer: Any) -> tuple[float, str]:
@@ -80,7 +85,10 @@ class ProgressBar(Extension):
     def _draw(self, now: float) -> None:
         rate = (self._iteration - self._first_iteration) / max(now - self._began, 1e-9)
         self._bar.set_postfix_str(f"{rate:.1f} iterations/s", refresh=False)
-        self._bar.refresh()
+        if self._terminal:
+            self._bar.refresh()
+        else:  # nothing can be drawn over there: a line each time
+            print(self._bar, file=self._out or sys.stdout, flush=True)
         self._drawn_at, self._drawn_iteration = now, self._iteration
 
     def finalize(self) -> None:

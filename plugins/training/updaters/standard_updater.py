@@ -51,7 +51,7 @@ class StandardUpdater(Updater):
         self.iteration = 0
         self._device = device
         self._input_device = input_device
-        for each in self._optimizers.values():
+        for each in self.get_all_optimizers().values():
             if device is not None:
                 each.target.to_device(device)
             if loss_scale is not None:
