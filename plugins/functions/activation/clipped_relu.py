@@ -1,0 +1,65 @@
+"""Rectified linear units with a ceiling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, Elementwise, Variable, number, real
+
+
+class ClippedReLU(Elementwise):
+    """min(max(x, 0), z), whose derivative is 1 strictly between 0 and z, else 0."""
+
+    z: float = 20.0
+    domain = Domain("()->()", x=real(-3, 4), kinks=(0, "z"), settings={"z": number(1.0, 3.0)})
+
+    def compute(self, xp, x):
+        return xp.minimum(xp.maximum(x, 0.0), self.z)
+
+    def gradient(self, xp, g, x):
+        return xp.where(x > 0, xp.where(x < self.z, g, 0.0), 0.0)
+
+
+def clipped_relu(x: Any, z: float = 20.0) -> Variable:
+    """Cut elements off below 0 and above `z`: min(max(x, 0), z).
+
+    The derivative at 0 and at `z` is taken as 0.
+
+    Args:
+        x: Floating, of any shape.
+        z: The ceiling, greater than 0.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    Source: Hannun et al. 2014 (arXiv:1412.5567), section 2.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.clipped_relu(np.array([-1, 2, 99], "f"))
+    variable([ 0.,  2., 20.], dtype=float32)
+    """
+    return ClippedReLU.call(x, z)
+
+
+def relu6(x: Any) -> Variable:
+    """The rectified linear unit with the ceiling 6: min(max(x, 0), 6).
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    Source: Krizhevsky 2010, "Convolutional deep belief networks on CIFAR-10".
+
+    >>> import core.functions as F, numpy as np
+    >>> F.relu6(np.array([-1, 2, 99], "f"))
+    variable([0., 2., 6.], dtype=float32)
+    """
+    return ClippedReLU.call(x, 6.0)

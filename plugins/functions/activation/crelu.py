@@ -1,0 +1,52 @@
+"""Positive and negative parts side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, axes, real
+from core.intrinsics import check_axes
+
+
+class CReLU(FunctionNode):
+    """max(x, 0) and max(-x, 0), joined along an axis."""
+
+    axis: int = 1
+    domain = Domain("(...)->(...b)", x=real(-3, 3), kinks=(0,), settings={"axis": axes("x")})
+
+    def check_type_forward(self, in_types):
+        check_axes(self.axis, in_types[0])
+
+    def compute(self, xp, x):
+        return xp.concat([xp.maximum(x, 0.0), xp.maximum(-x, 0.0)], axis=self.axis)
+
+    def gradient(self, xp, g, x):
+        axis = self.axis % x.ndim
+        half = x.shape[axis]
+        before = (slice(None),) * axis
+        positive = xp.where(x > 0, g[(*before, slice(0, half), ...)], 0.0)
+        return positive - xp.where(x < 0, g[(*before, slice(half, 2 * half), ...)], 0.0)
+
+
+def crelu(x: Any, axis: int = 1) -> Variable:
+    """The rectified parts of x and -x, joined along an axis: twice as long there.
+
+    The derivative at 0 is taken as 0.
+
+    Args:
+        x: Floating, of any shape that has the axis.
+        axis: The axis to join along.
+
+    Returns:
+        The dtype of `x`, and its shape but for the axis.
+
+    Raises:
+        InvalidType: `x` is not floating, or has no such axis.
+
+    Source: Shang et al. 2016 (arXiv:1603.05201).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.crelu(np.array([[-1, 2]], "f"))
+    variable([[0., 2., 1., 0.]], dtype=float32)
+    """
+    return CReLU.call(x, axis)

@@ -1,0 +1,44 @@
+"""Elements weighted by the normal distribution."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+from typing import Any
+
+from core import Domain, Elementwise, Variable, real
+from plugins.functions.math.erf import Erf
+
+
+class GELU(Elementwise):
+    """x P with P the normal distribution's value at x; the derivative is P + x exp(-x^2/2)/√2π."""
+
+    domain = Domain("()->()", x=real(-4, 4))
+
+    def compute(self, xp, x):
+        return x * (0.5 * self.backend.erf(x * sqrt(0.5)) + 0.5)
+
+    def gradient(self, xp, g, x):
+        below = 0.5 * Erf().evaluate(x * sqrt(0.5)) + 0.5
+        density = xp.exp(-0.5 * x * x) * (1 / sqrt(2 * pi))
+        return g * (below + x * density)
+
+
+def gelu(x: Any) -> Variable:
+    """The Gaussian error linear unit: x times the probability that a normal number is below x.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    Source: Hendrycks and Gimpel 2016 (arXiv:1606.08415).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.gelu(np.array([-100, 0, 100], "f"))
+    variable([ -0.,   0., 100.], dtype=float32)
+    """
+    return GELU.call(x)

@@ -1,0 +1,42 @@
+"""The rectified linear unit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, Elementwise, Variable, real
+
+
+class ReLU(Elementwise):
+    """max(x, 0), whose derivative is 1 for x > 0, else 0."""
+
+    domain = Domain("()->()", x=real(-3, 3), kinks=(0,))
+
+    def compute(self, xp, x):
+        return xp.maximum(x, 0.0)
+
+    def gradient(self, xp, g, out):
+        return xp.where(out > 0, g, 0.0)
+
+
+def relu(x: Any) -> Variable:
+    """Cut negative elements off: max(x, 0).
+
+    The derivative at 0 is taken as 0.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    Source: Nair and Hinton 2010, "Rectified linear units improve restricted Boltzmann machines".
+
+    >>> import core.functions as F, numpy as np
+    >>> F.relu(np.array([-1, 2], "f"))
+    variable([0., 2.], dtype=float32)
+    """
+    return ReLU.call(x)

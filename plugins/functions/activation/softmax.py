@@ -1,0 +1,52 @@
+"""The softmax."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, axes, real
+from core.intrinsics import check_axes
+
+
+class Softmax(FunctionNode):
+    """y = exp(x) / sum exp(x) along an axis; the gradient is y (g - sum g y)."""
+
+    axis: int = 1
+    wide = True
+    domain = Domain("(...)->(...)", x=real(-6, 6), settings={"axis": axes("x")})
+
+    def check_type_forward(self, in_types):
+        check_axes(self.axis, in_types[0])
+
+    def compute(self, xp, x):
+        if 0 in x.shape:
+            return xp.zeros_like(x)
+        y = xp.exp(x - xp.max(x, axis=self.axis, keepdims=True))
+        y /= xp.sum(y, axis=self.axis, keepdims=True)
+        return y
+
+    def gradient(self, xp, g, out):
+        return out * (g - xp.sum(g * out, axis=self.axis, keepdims=True))
+
+
+def softmax(x: Any, axis: int = 1) -> Variable:
+    """Weights that sum to 1 along an axis: exp(x_i) / sum_j exp(x_j).
+
+    The greatest element is subtracted first, so that nothing overflows.
+
+    Args:
+        x: Floating, of any shape that has the axis.
+        axis: The axis to sum over.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating, or has no such axis.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.softmax(np.array([[0, 0], [1000, 0]], "f"))
+    variable([[0.5, 0.5],
+              [1. , 0. ]], dtype=float32)
+    """
+    return Softmax.call(x, axis)

@@ -1,0 +1,44 @@
+"""The smooth rectifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, Elementwise, Variable, number, real
+
+
+class Softplus(Elementwise):
+    """log(1 + exp(beta x)) / beta, whose derivative is the sigmoid of beta x."""
+
+    beta: float = 1.0
+    domain = Domain("()->()", x=real(-8, 8), settings={"beta": number(0.5, 2.0)})
+
+    def compute(self, xp, x):
+        z = x * self.beta
+        return (xp.maximum(z, 0.0) + xp.log1p(xp.exp(-xp.abs(z)))) / self.beta
+
+    def gradient(self, xp, g, x):
+        return g * (0.5 * xp.tanh(x * (0.5 * self.beta)) + 0.5)
+
+
+def softplus(x: Any, beta: float = 1.0) -> Variable:
+    """A smooth rectifier: log(1 + exp(beta * x)) / beta, without overflow.
+
+    Args:
+        x: Floating, of any shape.
+        beta: The greater, the nearer to `relu`.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    Source: Dugas et al. 2001, "Incorporating second-order functional knowledge for better option
+    pricing".
+
+    >>> import core.functions as F, numpy as np
+    >>> F.softplus(np.array([0, 1000], "f"))
+    variable([6.931472e-01, 1.000000e+03], dtype=float32)
+    """
+    return Softplus.call(x, beta)

@@ -1,0 +1,66 @@
+"""Elements weighted by their own sigmoid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, Elementwise, Variable, real
+from plugins.functions.activation.sigmoid import sigmoid
+from plugins.functions.math.alongside import alongside
+
+
+class SiLU(Elementwise):
+    """x s with s the sigmoid of x; the derivative is s (1 + x (1 - s))."""
+
+    domain = Domain("()->()", x=real(-6, 6))
+
+    def compute(self, xp, x):
+        return x * (0.5 * xp.tanh(0.5 * x) + 0.5)
+
+    def gradient(self, xp, g, x):
+        s = 0.5 * xp.tanh(0.5 * x) + 0.5
+        return g * s * (1 + x * (1 - s))
+
+
+def silu(x: Any) -> Variable:
+    """Each element weighted by its own sigmoid: x / (1 + exp(-x)).
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    Source: Elfwing et al. 2018 (arXiv:1702.03118).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.silu(np.array([-100, 0, 100], "f"))
+    variable([ -0.,   0., 100.], dtype=float32)
+    """
+    return SiLU.call(x)
+
+
+def swish(x: Any, beta: Any) -> Variable:
+    """Each element weighted by the sigmoid of its multiple: x / (1 + exp(-beta * x)).
+
+    Args:
+        x: Floating, (n, ...).
+        beta: Factors to learn, of the dtype of `x` and the shape of its axes from the second on,
+            as many of them as `beta` has.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    Source: Ramachandran et al. 2017 (arXiv:1710.05941).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.swish(np.array([[100, -100]], "f"), np.array([1, 0], "f"))
+    variable([[100., -50.]], dtype=float32)
+    """
+    return x * sigmoid(x * alongside("swish", x, beta, 1, "beta"))

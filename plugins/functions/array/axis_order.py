@@ -1,0 +1,128 @@
+"""Axes in another order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable, as_variable, intrinsics
+from core.errors import InvalidType
+from core.intrinsics import Transpose as Transpose
+from core.intrinsics import axes_of
+
+
+def transpose(x: Any, axes: Any = None) -> Variable:
+    """Permute the axes: axis i of the result is axis `axes[i]` of `x`.
+
+    Args:
+        x: Of any shape and dtype.
+        axes: A permutation of the axes; None reverses them.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has another number of axes.
+        ValueError: `axes` is no permutation.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.transpose(np.array([[1, 2], [3, 4]], "f"))
+    variable([[1., 3.],
+              [2., 4.]], dtype=float32)
+    """
+    return intrinsics.transpose(x, axes)
+
+
+def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
+    """Swap two axes.
+
+    Args:
+        x: Of any shape and dtype that has the axes.
+        axis1: One axis.
+        axis2: The other one.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.swapaxes(np.zeros((2, 3, 4), "f"), 0, -1).shape
+    (4, 3, 2)
+    """
+    x = as_variable(x)
+    first, second = known_axes("swapaxes", (axis1, axis2), x.ndim)
+    order = list(range(x.ndim))
+    order[first], order[second] = second, first
+    return intrinsics.transpose(x, tuple(order))
+
+
+def rollaxis(x: Any, axis: int, start: int = 0) -> Variable:
+    """Take an axis out, and put it back before another one.
+
+    Args:
+        x: Of any shape and dtype that has the axis.
+        axis: The axis to move.
+        start: The axis that it comes to stand before; the number of axes puts it last.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.rollaxis(np.zeros((2, 3, 4), "f"), 2).shape
+    (4, 2, 3)
+    """
+    x = as_variable(x)
+    (source,) = known_axes("rollaxis", (axis,), x.ndim)
+    target = x.ndim if start == x.ndim else known_axes("rollaxis", (start,), x.ndim)[0]
+    order = [i for i in range(x.ndim) if i != source]
+    order.insert(target - (source < target), source)
+    return intrinsics.transpose(x, tuple(order))
+
+
+def moveaxis(x: Any, source: Any, destination: Any) -> Variable:
+    """Move axes to other places; the rest keep their order.
+
+    Args:
+        x: Of any shape and dtype that has the axes.
+        source: An axis, or several.
+        destination: Where each of them comes to stand.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+        ValueError: An axis or a place comes twice, or there are more of one than of the other.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.moveaxis(np.zeros((2, 3, 4), "f"), (0, 1), (-1, 0)).shape
+    (3, 4, 2)
+    """
+    x = as_variable(x)
+    taken, places = (
+        known_axes("moveaxis", source, x.ndim),
+        known_axes("moveaxis", destination, x.ndim),
+    )
+    if not len(set(taken)) == len(taken) == len(places) == len(set(places)):
+        raise ValueError(
+            f"moveaxis: expected as many places as axes, each once; got {source} to {destination}"
+        )
+    order = [i for i in range(x.ndim) if i not in taken]
+    for place, axis in sorted(zip(places, taken, strict=True)):
+        order.insert(place, axis)
+    return intrinsics.transpose(x, tuple(order))
+
+
+def known_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:
+    """Axes counted from the front; InvalidType for one that does not exist."""
+    axes = (axes,) if isinstance(axes, int) else tuple(axes)
+    for axis in axes:
+        if not -ndim <= axis < ndim:
+            error = InvalidType(f"{-ndim} <= axis < {ndim}", f"axis is {axis}")
+            error.operation = where
+            raise error
+    return axes_of(axes, ndim)

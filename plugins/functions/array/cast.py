@@ -1,0 +1,28 @@
+"""Other dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable, intrinsics
+from core.intrinsics import Cast as Cast
+
+
+def cast(x: Any, typ: Any) -> Variable:
+    """The elements in another dtype; the gradient is cast back.
+
+    Args:
+        x: Of any shape and dtype.
+        typ: The new dtype, or its name.
+
+    Returns:
+        The shape of `x`; `x` itself where it has the dtype.
+
+    Raises:
+        BackendError: The backend of `x` has no such dtype.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cast(np.ones(2, "f"), "float64")
+    variable([1., 1.])
+    """
+    return intrinsics.astype(x, typ)

@@ -1,0 +1,44 @@
+"""New axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, anything, axes
+from core.type_check import expect
+
+
+class ExpandDims(FunctionNode):
+    """x with a new axis of length 1."""
+
+    axis: int
+    domain = Domain("(...)->(...b)", x=anything(), settings={"axis": axes("x", beyond=1)})
+
+    def check_type_forward(self, in_types):
+        expect(self.axis <= in_types[0].ndim, -self.axis <= in_types[0].ndim + 1)
+
+    def compute(self, xp, x):
+        return xp.expand_dims(x, axis=self.axis)
+
+    def gradient(self, xp, g):
+        return xp.reshape(g, self.input_shape(0))
+
+
+def expand_dims(x: Any, axis: int) -> Variable:
+    """Put in a new axis of length 1.
+
+    Args:
+        x: Of any shape and dtype.
+        axis: Where the new axis comes to stand.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: The axis is out of range.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.expand_dims(np.zeros((2, 3), "f"), 1).shape
+    (2, 1, 3)
+    """
+    return ExpandDims.call(x, axis)

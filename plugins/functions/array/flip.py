@@ -1,0 +1,86 @@
+"""Axes run through backwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, anything, axes
+from core.intrinsics import check_axes
+from plugins.functions.axes import Axis
+
+
+class Flip(FunctionNode):
+    """x with the order along some axes reversed."""
+
+    axis: Axis = None
+    domain = Domain(
+        "(...)->(...)", x=anything(), settings={"axis": axes("x", many=True, none=True)}
+    )
+
+    def check_type_forward(self, in_types):
+        check_axes(self.axis, in_types[0])
+
+    def compute(self, xp, x):
+        return xp.flip(x, axis=self.axis)
+
+    def gradient(self, xp, g):
+        return xp.flip(g, axis=self.axis)
+
+
+def flip(x: Any, axis: int) -> Variable:
+    """Reverse the order along an axis.
+
+    Args:
+        x: Of any shape and dtype that has the axis.
+        axis: The axis.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.flip(np.array([1, 2, 3], "f"), 0)
+    variable([3., 2., 1.], dtype=float32)
+    """
+    return Flip.call(x, axis)
+
+
+def fliplr(a: Any) -> Variable:
+    """Reverse the order along the second axis: left and right.
+
+    Args:
+        a: Of any dtype, with at least two axes.
+
+    Returns:
+        The shape and dtype of `a`.
+
+    Raises:
+        InvalidType: `a` has fewer axes.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.fliplr(np.array([[1, 2]], "f"))
+    variable([[2., 1.]], dtype=float32)
+    """
+    return Flip.call(a, 1)
+
+
+def flipud(a: Any) -> Variable:
+    """Reverse the order along the first axis: up and down.
+
+    Args:
+        a: Of any dtype, with at least one axis.
+
+    Returns:
+        The shape and dtype of `a`.
+
+    Raises:
+        InvalidType: `a` has no axis.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.flipud(np.array([[1], [2]], "f"))
+    variable([[2.],
+              [1.]], dtype=float32)
+    """
+    return Flip.call(a, 0)

@@ -1,0 +1,135 @@
+"""Borders around arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core.errors import nearest
+from core.type_check import expect
+from plugins.functions.array.take import take
+
+Pairs = tuple[tuple[float, float], ...]
+
+
+class Pad(FunctionNode):
+    """x with constants before and after each axis; the gradient is cut back."""
+
+    pad_width: tuple[tuple[int, int], ...]
+    constant_values: Pairs
+    domain = Domain(
+        "(...)->(...b)",
+        x=real(-3, 3),
+        settings={
+            "pad_width": choice(lambda shapes: _for_each(shapes["x"], (1, 0), (0, 2), (2, 1))),
+            "constant_values": choice(lambda shapes: _for_each(shapes["x"], (0, 0), (1, -2))),
+        },
+    )
+
+    def check_type_forward(self, in_types):
+        expect(in_types[0].ndim == len(self.pad_width))
+
+    def compute(self, xp, x):
+        for axis, pair in enumerate(zip(self.pad_width, self.constant_values, strict=True)):
+            (before, after), (low, high) = pair
+            shapes = [(*x.shape[:axis], n, *x.shape[axis + 1 :]) for n in (before, after)]
+            first, last = (
+                xp.full(shape, value, dtype=x.dtype, device=x.device)
+                for shape, value in zip(shapes, (low, high), strict=True)
+            )
+            x = xp.concat([first, x, last], axis=axis)
+        return x
+
+    def gradient(self, xp, g):
+        pairs = zip(self.pad_width, g.shape, strict=True)
+        return g[tuple([slice(before, n - after) for (before, after), n in pairs])]
+
+
+def _for_each(shape: tuple[int, ...], *pairs: tuple[int, int]) -> list[Pairs]:
+    """For each pair, a setting that begins with it and goes on with the others in turn."""
+    turns = [pairs[i:] + pairs[:i] for i in range(len(pairs))]
+    return [tuple([turn[i % len(turn)] for i in range(len(shape))]) for turn in turns]
+
+
+def pad(x: Any, pad_width: Any, mode: str, **keywords: Any) -> Variable:
+    """Put a border around an array.
+
+    Args:
+        x: Floating, of any shape.
+        pad_width: How wide before and after each axis: a pair for each axis, a pair for all, or an
+            int.
+        mode: 'constant'; or where the border comes from: 'edge' repeats the last element,
+            'reflect' mirrors at it, 'symmetric' mirrors behind it, 'wrap' starts at the other end.
+        **keywords: For 'constant': `constant_values`, alike, 0 by default.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating, or has another number of axes.
+        ValueError: The mode is unknown, or a width is negative.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.pad(np.array([1, 2], "f"), (1, 2), "constant", constant_values=9)
+    variable([9., 1., 2., 9., 9.], dtype=float32)
+    >>> F.pad(np.array([1, 2, 3], "f"), 2, "reflect")
+    variable([3., 2., 1., 2., 3., 2., 1.], dtype=float32)
+    """
+    x = as_variable(x)
+    widths = _pairs("pad_width", pad_width, x.ndim)
+    if any([min(pair) < 0 for pair in widths]):
+        raise ValueError(f"pad: expected widths of at least 0, got {pad_width}")
+    if mode == "constant":
+        values = _pairs("constant_values", keywords.pop("constant_values", 0), x.ndim)
+    if keywords:
+        raise TypeError(f"pad: mode {mode!r} takes no argument {next(iter(keywords))!r}")
+    if mode == "constant":
+        whole = tuple([(int(before), int(after)) for before, after in widths])
+        return Pad.call(x, whole, values)
+    return _from_itself(x, widths, mode)
+
+
+def _pairs(name: str, given: Any, ndim: int) -> Pairs:
+    """A pair for each axis, from one for each, one for all, or a number."""
+    if not hasattr(given, "__len__") or not hasattr(given, "__getitem__"):
+        return ((given, given),) * ndim
+    rows = [tuple(row) if hasattr(row, "__len__") else row for row in given]
+    if all([not isinstance(row, tuple) for row in rows]):
+        rows = [tuple(rows) if len(rows) == 2 else (rows[0], rows[0])]
+    rows = [row * 2 if len(row) == 1 else row for row in rows]
+    if len(rows) == 1:
+        rows *= ndim
+    if len(rows) != ndim or any([len(row) != 2 for row in rows]):
+        raise ValueError(
+            f"pad: expected {name} to be {ndim} pairs, a pair or a number; got {given}"
+        )
+    return tuple(rows)
+
+
+def _from_itself(x: Variable, widths: Pairs, mode: str) -> Variable:
+    if mode not in _SOURCES:
+        known = ["constant", *_SOURCES]
+        raise ValueError(
+            f"pad: expected a mode among {', '.join(known)}, got {mode!r}.{nearest(mode, known)}"
+        )
+    for axis, (before, after) in enumerate(widths):
+        n = x.shape[axis]
+        if n == 0 and before + after:
+            raise ValueError(f"pad: axis {axis} has no element that mode {mode!r} could repeat")
+        places = [_SOURCES[mode](i, n) for i in range(-int(before), n + int(after))]
+        x = take(x, x.backend.asarray(places, "int64", x.device), axis=axis)
+    return x
+
+
+def _mirrored(i: int, n: int, period: int) -> int:
+    i %= max(period, 1)
+    return i if i < n else period - i
+
+
+_SOURCES = {
+    "edge": lambda i, n: min(max(i, 0), n - 1),
+    "reflect": lambda i, n: _mirrored(i, n, 2 * n - 2),
+    "symmetric": lambda i, n: i % (2 * n) if i % (2 * n) < n else 2 * n - 1 - i % (2 * n),
+    "wrap": lambda i, n: i % n,
+}
+"""Mode -> where the element at place i, in or outside of 0 to n-1, is taken from."""

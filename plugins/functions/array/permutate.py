@@ -1,0 +1,71 @@
+"""Elements along an axis in another order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, axes, choice, integers, real
+from core.intrinsics import check_axes
+from core.type_check import expect
+
+
+class Permutate(FunctionNode):
+    """x in the order of the indices along an axis, or, inverted, back from that order."""
+
+    axis: int = 0
+    inv: bool = False
+    domain = Domain(
+        "(...),(k)->(...)",
+        x=real(-3, 3),
+        indices=integers(0, 100, make=lambda xp, values: xp.argsort(values)),
+        settings={"axis": axes("x"), "inv": choice(False, True)},
+        valid=lambda shapes, settings: (shapes["x"][settings["axis"]],) == shapes["indices"],
+    )
+
+    def check_type_forward(self, in_types):
+        check_axes(self.axis, in_types[0])
+        expect(in_types[0].shape[self.axis] == in_types[1].shape[0])
+
+    def compute(self, xp, x, indices):
+        order = xp.argsort(indices) if self.inv else indices
+        return xp.take(x, order, axis=self.axis)
+
+    def gradient_x(self, xp, g, indices):
+        return Permutate(self.axis, not self.inv).evaluate(g, indices)
+
+
+def permutate(x: Any, indices: Any, axis: int = 0, inv: bool = False) -> Variable:
+    """Reorder the elements along an axis: place i gets what stands at `indices[i]`.
+
+    Args:
+        x: Floating, of any shape that has the axis.
+        indices: Integers, (k,): each of 0 to k-1 once, with k the length of the axis.
+        axis: The axis to reorder along.
+        inv: Whether to undo this reordering instead: place `indices[i]` gets what stands at i.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: Under `core.config.debug`: `indices` is no permutation.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.permutate(np.array([1, 2, 3], "f"), np.array([2, 0, 1]))
+    variable([3., 1., 2.], dtype=float32)
+    """
+    _check_in_debug_mode(indices)
+    return Permutate.call(x, indices, axis=axis, inv=inv)
+
+
+def _check_in_debug_mode(indices: Any) -> None:
+    from core import is_debug
+
+    if is_debug():
+        from core.backend import to_host
+
+        found = to_host(indices)
+        if sorted(found.ravel().tolist()) != list(range(found.size)):
+            raise ValueError(
+                f"permutate: expected each of 0 to {found.size - 1} once among the indices"
+            )

@@ -1,0 +1,52 @@
+"""One element of each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, integers, real
+
+
+class SelectItem(FunctionNode):
+    """x[i, t[i]] for each row i; the gradient goes to these places."""
+
+    domain = Domain("(n,k),(n)->(n)", x=real(-3, 3), t=integers(0, "k"), dims={"k": (1, 4)})
+
+    def compute(self, xp, x, t):
+        return xp.take_along_axis(x, t[:, None], axis=1)[:, 0]
+
+    def gradient_x(self, xp, g, t):
+        return PlaceItem(self.input_shape(0)[1]).evaluate(g, t)
+
+
+class PlaceItem(FunctionNode):
+    """A row of zeros for each element, with that element at place t[i]: SelectItem's adjoint."""
+
+    length: int
+
+    def compute(self, xp, x, t):
+        places = xp.arange(self.length, dtype=t.dtype, device=t.device)
+        return xp.where(places == t[:, None], x[:, None], 0.0)
+
+    def gradient_x(self, xp, g, t):
+        return SelectItem().evaluate(g, t)
+
+
+def select_item(x: Any, t: Any) -> Variable:
+    """The element of each row that its number names: x[i, t[i]].
+
+    Args:
+        x: Floating, (n, k).
+        t: Integers, (n,), each in [0, k).
+
+    Returns:
+        (n,), and the dtype of `x`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.select_item(np.array([[1, 2], [3, 4]], "f"), np.array([1, 0]))
+    variable([2., 3.], dtype=float32)
+    """
+    return SelectItem.call(x, t)

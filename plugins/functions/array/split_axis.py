@@ -1,0 +1,142 @@
+"""An array cut along an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
+from core.intrinsics import axes_of, check_axes
+from core.type_check import expect
+from plugins.functions.array.concat import Concat
+
+
+def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
+    cuts, size = settings["indices_or_sections"], shapes["x"][settings["axis"]]
+    return size % cuts == 0 if isinstance(cuts, int) else max(cuts) <= size
+
+
+class SplitAxis(FunctionNode):
+    """x cut along an axis, into equal sections or at indices; gradients are joined again.
+
+    In the general form, because the number of outputs depends on the setting.
+    """
+
+    domain = Domain(
+        "(...)->(...b)",
+        x=real(-3, 3),
+        settings={
+            "indices_or_sections": choice(1, 2, 3, (1,), (1, 2), (0, 1, 1)),
+            "axis": axes("x"),
+        },
+        valid=_fits,
+    )
+
+    def __init__(self, indices_or_sections: Any, axis: int) -> None:
+        whole = hasattr(indices_or_sections, "__index__")
+        cuts = indices_or_sections
+        self.indices_or_sections = (
+            int(cuts) if whole else tuple([int(i) for i in _host(indices_or_sections)])
+        )
+        self.axis = axis
+
+    def check_type_forward(self, in_types):
+        expect(in_types.size() == 1)
+        check_axes(self.axis, in_types[0])
+        size = in_types[0].shape[self.axis]
+        if isinstance(self.indices_or_sections, int):
+            expect(size % self.indices_or_sections == 0)
+        else:
+            for cut in self.indices_or_sections:
+                expect(size >= cut)
+
+    def forward(self, inputs):
+        (x,) = inputs
+        (axis,) = axes_of(self.axis, x.ndim)
+        before = (slice(None),) * axis
+        places = self._places(x.shape[axis])
+        pairs = zip(places[:-1], places[1:], strict=True)
+        return tuple([x[(*before, slice(start, stop), ...)] for start, stop in pairs])
+
+    def _places(self, size: int) -> list[int]:
+        cuts = self.indices_or_sections
+        if isinstance(cuts, int):
+            return list(range(0, size + 1, size // cuts)) if size else [0] * (cuts + 1)
+        return [0, *cuts, size]
+
+    def backward(self, indexes, grad_outputs):
+        shape, axis = self.input_shape(0), self.axis
+        places = self._places(shape[axis])
+        known = next(g for g in grad_outputs if g is not None)
+        parts = []
+        for start, stop, g in zip(places[:-1], places[1:], grad_outputs, strict=True):
+            if g is None:
+                part = list(shape)
+                part[axis] = max(stop - start, 0)
+                g = zeros_beside(known, tuple(part))
+            parts.append(g)
+        return (Concat.call(*parts, axis=axis),)
+
+
+def zeros_beside(like: Variable, shape: tuple[int, ...]) -> Variable:
+    """Zeros of a shape, in the dtype and on the device of a Variable."""
+    array = like.array
+    return as_variable(like.xp.zeros(shape, dtype=array.dtype, device=array.device))
+
+
+def _host(indices: Any) -> Any:
+    """The indices as a sequence, from whatever backend their array may be."""
+    if isinstance(indices, (list, tuple, range)):
+        return indices
+    from core.backend import to_host
+
+    return to_host(indices).tolist()
+
+
+def split_axis(x: Any, indices_or_sections: Any, axis: int, force_tuple: bool = True) -> Any:
+    """Cut an array along an axis.
+
+    Args:
+        x: Of any shape and dtype that has the axis.
+        indices_or_sections: How many equal sections, an int; or where to cut, a sequence of ints.
+        axis: The axis to cut along.
+        force_tuple: Whether a single part comes as a tuple as well.
+
+    Returns:
+        A tuple of Variables.
+
+    Raises:
+        InvalidType: `x` has no such axis, or one that the number of sections does not divide, or
+            one that ends before an index.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.split_axis(np.arange(3, dtype="f"), [1], axis=0)
+    (variable([0.], dtype=float32), variable([1., 2.], dtype=float32))
+    """
+    parts = SplitAxis(indices_or_sections, axis).apply((x,))
+    return parts if force_tuple or len(parts) > 1 else parts[0]
+
+
+def separate(x: Any, axis: int = 0) -> tuple[Variable, ...]:
+    """All the parts of an array along an axis, each without that axis.
+
+    Args:
+        x: Of any shape and dtype that has the axis.
+        axis: The axis to take apart.
+
+    Returns:
+        A tuple of Variables, as many as the axis is long.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.separate(np.array([[1, 2], [3, 4]], "f"))
+    (variable([1., 2.], dtype=float32), variable([3., 4.], dtype=float32))
+    """
+    x = as_variable(x)
+    if -x.ndim <= axis < x.ndim and x.shape[axis] == 0:
+        return ()
+    count = x.shape[axis] if -x.ndim <= axis < x.ndim else 1
+    parts = SplitAxis(count, axis).apply((x,))
+    axis %= x.ndim
+    return tuple([part.reshape(part.shape[:axis] + part.shape[axis + 1 :]) for part in parts])

@@ -1,0 +1,48 @@
+"""Arrays joined along a new axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, anything, axes
+from core.type_check import expect
+from plugins.functions.array.concat import several
+
+
+class Stack(FunctionNode):
+    """The inputs side by side along a new axis; each gets its part of the gradient."""
+
+    axis: int = 0
+    domain = Domain("(...)*->(...b)", xs=anything(), settings={"axis": axes("xs", beyond=1)})
+
+    def check_type_forward(self, in_types):
+        expect(self.axis <= in_types[0].ndim, -self.axis <= in_types[0].ndim + 1)
+
+    def compute(self, xp, *xs):
+        return xp.stack(xs, axis=self.axis)
+
+    def gradient(self, xp, g, wanted):
+        before = (slice(None),) * (self.axis % g.ndim)
+        return tuple([g[(*before, i, ...)] if wish else None for i, wish in enumerate(wanted)])
+
+
+def stack(xs: Any, axis: int = 0) -> Variable:
+    """Join arrays along a new axis.
+
+    Args:
+        xs: A sequence of at least one array or Variable, of one dtype and one shape.
+        axis: Where the new axis comes to stand.
+
+    Returns:
+        The dtype of `xs`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit, or the axis is out of range.
+        TypeError: `xs` is empty.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.stack([np.zeros(2, "f"), np.ones(2, "f")], axis=1)
+    variable([[0., 1.],
+              [0., 1.]], dtype=float32)
+    """
+    return Stack.call(*several("stack", xs), axis=axis)

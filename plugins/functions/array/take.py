@@ -1,0 +1,70 @@
+"""Elements along an axis by number."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, as_variable, axes, integers, real
+from core.intrinsics import check_axes, reshape
+
+
+class Take(FunctionNode):
+    """The elements of x along an axis at the indices; the gradient is added up there."""
+
+    axis: int = 0
+    domain = Domain(
+        "(...),(k)->(...b)",
+        x=real(-3, 3),
+        indices=integers(0, 3),
+        settings={"axis": axes("x")},
+        valid=lambda shapes, settings: shapes["x"][settings["axis"]] >= 3,
+        empty=False,
+    )
+
+    def check_type_forward(self, in_types):
+        check_axes(self.axis, in_types[0])
+
+    def compute(self, xp, x, indices):
+        return xp.take(x, indices, axis=self.axis)
+
+    def gradient_x(self, xp, g, indices):
+        return AddTaken(self.axis, self.input_shape(0)).evaluate(g, indices)
+
+
+class AddTaken(FunctionNode):
+    """Zeros of a shape with x added along an axis at the indices: the adjoint of Take."""
+
+    axis: int
+    shape: tuple[int, ...]
+    wide = True
+
+    def compute(self, xp, x, indices):
+        rows = xp.moveaxis(x, self.axis, 0)
+        kept = rows.shape[1:]
+        n = self.shape[self.axis]
+        full = xp.zeros((n, prod(kept)), dtype=x.dtype, device=x.device)
+        self.backend.scatter_add(full, indices, xp.reshape(rows, (rows.shape[0], prod(kept))))
+        return xp.moveaxis(xp.reshape(full, (n, *kept)), 0, self.axis)
+
+    def gradient_x(self, xp, g, indices):
+        return Take(self.axis).evaluate(g, indices)
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Variable:
+    """Elements along an axis at the indices, in the signature of the array standard.
+
+    >>> import numpy as np
+    >>> take(np.array([1, 2, 3], "f"), np.array([2, 0]), axis=0)
+    variable([3., 1.], dtype=float32)
+    """
+    x, indices = as_variable(x), as_variable(indices)
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"take: expected an axis, as x has {x.ndim} of them")
+        axis = 0
+    axis %= max(x.ndim, 1)
+    if indices.ndim == 1:
+        return Take.call(x, indices, axis=axis)
+    taken = Take.call(x, reshape(indices, (indices.size,)), axis=axis)
+    return reshape(taken, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))

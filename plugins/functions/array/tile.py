@@ -1,0 +1,56 @@
+"""Whole arrays repeated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, choice, real
+
+
+class Tile(FunctionNode):
+    """x repeated along its axes; the gradients of the repetitions are summed."""
+
+    reps: tuple[int, ...]
+    wide = True
+    domain = Domain(
+        "(...)->(...b)",
+        x=real(-3, 3),
+        settings={"reps": choice((), (1,), (2,), (3, 2), (2, 1, 2), (2, 0))},
+    )
+
+    def compute(self, xp, x):
+        return xp.tile(x, self.reps)
+
+    def gradient(self, xp, g):
+        shape = self.input_shape(0)
+        ndim = max(len(shape), len(self.reps))
+        reps = (1,) * (ndim - len(self.reps)) + self.reps
+        sizes = (1,) * (ndim - len(shape)) + shape
+        pairs = tuple([n for pair in zip(reps, sizes, strict=True) for n in pair])
+        return xp.reshape(xp.sum(xp.reshape(g, pairs), axis=tuple(range(0, 2 * ndim, 2))), shape)
+
+
+def tile(x: Any, reps: Any) -> Variable:
+    """Repeat a whole array along its axes.
+
+    Args:
+        x: Floating, of any shape.
+        reps: How often along each axis, the last ones where there are fewer numbers than axes; more
+            numbers make new axes in front. A single int is for the last axis.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+        ValueError: A number is negative.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.tile(np.array([1, 2], "f"), (2, 1))
+    variable([[1., 2.],
+              [1., 2.]], dtype=float32)
+    """
+    reps = (int(reps),) if hasattr(reps, "__index__") else tuple([int(n) for n in reps])
+    if any([n < 0 for n in reps]):
+        raise ValueError(f"tile: expected reps of at least 0, got {reps}")
+    return Tile.call(x, reps)

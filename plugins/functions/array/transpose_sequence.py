@@ -1,0 +1,80 @@
+"""Sequences turned from examples by time into time by examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core.type_check import expect
+from plugins.functions.array.split_axis import zeros_beside
+
+
+def _by_time(xp: Any, xs: Any) -> tuple[Any, ...]:
+    """For each time: the element of every sequence that is long enough."""
+    length = xs[0].shape[0] if xs else 0
+    return tuple(
+        [
+            xp.stack([x[time, ...] for x in xs if x.shape[0] > time], axis=0)
+            for time in range(length)
+        ]
+    )
+
+
+class TransposeSequence(FunctionNode):
+    """Sequences (examples, not rising in length) to the batches of each time, and back.
+
+    In the general form, because the number of outputs is a length.
+    """
+
+    domain = Domain("(n,...)*->(...b)", xs=real(-3, 3), settings={"length": choice(None)})
+
+    def __init__(self, length: int | None = None) -> None:
+        self.length = length
+
+    def check_type_forward(self, in_types):
+        for one, other in zip(in_types[:-1], in_types[1:], strict=True):
+            expect(
+                one.dtype == other.dtype,
+                one.shape[0] >= other.shape[0],
+                one.shape[1:] == other.shape[1:],
+            )
+
+    def forward(self, inputs):
+        return _by_time(as_variable(inputs[0]).xp, inputs)
+
+    def backward(self, indexes, grad_outputs):
+        shapes = [self.input_shape(i) for i in range(len(self.inputs))]
+        known = next((g for g in grad_outputs if g is not None), None)
+        if known is None:
+            return (None,) * len(indexes)
+        steps = [
+            zeros_beside(known, (sum([s[0] > time for s in shapes]), *shapes[0][1:]))
+            if g is None
+            else g
+            for time, g in enumerate(grad_outputs)
+        ]
+        gradients = TransposeSequence(len(shapes)).apply(steps)
+        return tuple([gradients[i] for i in indexes])
+
+
+def transpose_sequence(xs: Any) -> tuple[Variable, ...]:
+    """Turn sequences of examples into batches of each time.
+
+    Args:
+        xs: A sequence of arrays or Variables (length, ...), of one dtype, and alike but for the
+            lengths, which do not rise.
+
+    Returns:
+        A tuple of Variables, as many as the first of `xs` is long; the one at time t holds the
+        elements at t of all sequences that are longer.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.transpose_sequence([np.array([1, 2], "f"), np.array([3], "f")])
+    (variable([1., 3.], dtype=float32), variable([2.], dtype=float32))
+    """
+    if not xs:
+        return ()
+    return TransposeSequence(as_variable(xs[0]).shape[0]).apply(xs)

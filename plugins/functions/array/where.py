@@ -1,0 +1,30 @@
+"""A choice for each element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable, intrinsics
+from core.intrinsics import Where as Where
+
+
+def where(condition: Any, x: Any, y: Any) -> Variable:
+    """Elements of `x` where the condition holds, else those of `y`.
+
+    Args:
+        condition: Truth values.
+        x: Of any dtype.
+        y: Of the dtype of `x`. One of `x` and `y` may be a number.
+
+    Returns:
+        The common shape of the three, and the dtype of `x`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> x = np.array([-1, 2], "f")
+    >>> F.where(x > 0, x, np.zeros(2, "f"))
+    variable([0., 2.], dtype=float32)
+    """
+    return intrinsics.where(condition, x, y)

@@ -1,0 +1,60 @@
+"""Axes as functions receive them, and shapes with some of them reduced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.intrinsics import axes_of, check_axes
+from core.type_check import eval, expect
+
+Axis = int | tuple[int, ...] | None
+
+
+def as_axes(axis: Any, where: str) -> Axis:
+    """None, an int, or a tuple of ints, from those or any sequence of integers.
+
+    >>> as_axes([0, 1], "sum")
+    (0, 1)
+    """
+    if axis is None or type(axis) is int:
+        return axis  # type: ignore[no-any-return]
+    if hasattr(axis, "__index__"):
+        return int(axis)
+    try:
+        axes = tuple([int(a.__index__()) for a in axis])
+    except (TypeError, AttributeError):
+        raise TypeError(
+            f"{where}: expected axis to be None, an int or a tuple of ints, got {axis!r}"
+        ) from None
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{where}: expected axes that differ, got {axes}")
+    return axes
+
+
+def kept_shape(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
+    """The shape with length 1 along the axes: that of a reduction that keeps its axes.
+
+    >>> kept_shape((2, 3, 4), (0, -1))
+    (1, 3, 1)
+    """
+    axes = axes_of(axis, len(shape))
+    return tuple([1 if i in axes else n for i, n in enumerate(shape)])
+
+
+def count_along(shape: tuple[int, ...], axis: Axis) -> int:
+    """How many elements each place of a reduction takes.
+
+    >>> count_along((2, 3, 4), (0, -1))
+    8
+    """
+    count = 1
+    for a in axes_of(axis, len(shape)):
+        count *= shape[a]
+    return count
+
+
+def check_nonempty(axis: Axis, in_type: Any) -> None:
+    """Refuse axes that an input lacks, and those that hold no element."""
+    check_axes(axis, in_type)
+    for a in axes_of(axis, eval(in_type.ndim)):
+        expect(in_type.shape[a] > 0)

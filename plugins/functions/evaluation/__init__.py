@@ -1,0 +1,6 @@
+"""How good predictions are; nothing here has a gradient."""
+
+provides = {
+    "accuracy": "Accuracy accuracy",
+    "binary_accuracy": "BinaryAccuracy binary_accuracy",
+}

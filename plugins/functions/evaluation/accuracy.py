@@ -1,0 +1,59 @@
+"""The share of right classes."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, choice, integers, real
+
+
+class Accuracy(FunctionNode):
+    """How many of the greatest scores stand at the right class, as a share."""
+
+    ignore_label: int | None = None
+    wide = True
+    domain = Domain(
+        "(n,c,...),(n,...)->()",
+        y=real(-3, 3),
+        t=integers(0, "c"),
+        settings={"ignore_label": choice(None, 0, 7)},
+        dims={"c": (1, 4), "...": (0, 2)},
+        leave_out={"gradient": "not differentiable", "double_gradient": "not differentiable"},
+    )
+
+    def compute(self, xp, y, t):
+        right = xp.astype(xp.argmax(y, axis=1), t.dtype) == t
+        if self.ignore_label is None:
+            return xp.sum(xp.astype(right, y.dtype)) / max(prod(t.shape), 1)
+        counted = t != self.ignore_label
+        count = xp.sum(xp.astype(counted, y.dtype))
+        hits = xp.sum(xp.astype(right & counted, y.dtype))
+        return hits / xp.maximum(count, xp.ones_like(count))
+
+
+def accuracy(y: Any, t: Any, ignore_label: int | None = None) -> Variable:
+    """The share of examples whose greatest score is that of the right class; without gradient.
+
+    Args:
+        y: Scores, (n, classes, ...), floating; or (n, classes, 1, ...) for `t` of fewer axes.
+        t: Right classes, (n, ...), integers.
+        ignore_label: A class whose examples do not count, or None.
+
+    Returns:
+        No axes, the dtype of `y`; 0 where no example counts.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> y = np.array([[0.9, 0.1], [0.2, 0.8]], "f")
+    >>> F.accuracy(y, np.array([0, 0]))
+    variable(0.5, dtype=float32)
+    >>> F.accuracy(y, np.array([0, -1]), ignore_label=-1)
+    variable(1., dtype=float32)
+    """
+    extra = y.ndim - t.ndim - 1
+    if extra > 0 and y.shape[y.ndim - extra :] == (1,) * extra:
+        y = y.reshape(y.shape[: y.ndim - extra])
+    return Accuracy.call(y, t, ignore_label)

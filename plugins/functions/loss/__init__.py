@@ -1,0 +1,12 @@
+"""What training makes small."""
+
+provides = {
+    "absolute_error": "AbsoluteError absolute_error",
+    "hinge": "Hinge hinge",
+    "huber_loss": "HuberLoss huber_loss",
+    "mean_absolute_error": "MeanAbsoluteError mean_absolute_error",
+    "mean_squared_error": "MeanSquaredError mean_squared_error",
+    "sigmoid_cross_entropy": "SigmoidCrossEntropy sigmoid_cross_entropy",
+    "softmax_cross_entropy": "SoftmaxCrossEntropy softmax_cross_entropy",
+    "squared_error": "squared_error",
+}

@@ -1,0 +1,44 @@
+"""Absolute differences as a loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, Elementwise, Variable, real
+
+
+class AbsoluteError(Elementwise):
+    """|x0 - x1|, whose derivatives are the sign of x0 - x1 and its negative."""
+
+    domain = Domain("(),()->()", x0=real(-3, 3, distinct=True), x1=real(-3, 3, distinct=True))
+
+    def compute(self, xp, x0, x1):
+        return xp.abs(x0 - x1)
+
+    def gradient_x0(self, xp, g, x0, x1):
+        return g * xp.sign(x0 - x1)
+
+    def gradient_x1(self, xp, g, x0, x1):
+        return g * xp.sign(x1 - x0)
+
+
+def absolute_error(x0: Any, x1: Any) -> Variable:
+    """The absolute difference of each two elements: |x0 - x1|.
+
+    The derivative where both are equal is taken as 0.
+
+    Args:
+        x0: Floating, of any shape.
+        x1: Of the dtype of `x0`, and a shape that broadcasts.
+
+    Returns:
+        The common shape and dtype.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.absolute_error(np.array([1, 5], "f"), np.array([3, 5], "f"))
+    variable([2., 0.], dtype=float32)
+    """
+    return AbsoluteError.call(x0, x1)

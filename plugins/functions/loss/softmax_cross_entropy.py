@@ -1,0 +1,204 @@
+"""The loss of classification."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from core import (
+    Domain,
+    FunctionNode,
+    Variable,
+    as_array,
+    as_variable,
+    choice,
+    integers,
+    is_debug,
+    real,
+)
+from core.errors import InvalidType
+from core.intrinsics import astype, broadcast_to
+from plugins.functions.activation.log_softmax import log_softmax
+from plugins.functions.loss.reduction import check_reduce
+from plugins.functions.math.logarithm import log
+from plugins.functions.math.maximum import maximum
+from plugins.functions.math.sum import sum
+
+
+class SoftmaxCrossEntropy(FunctionNode):
+    """w (log sum exp(x) - x[t]) over axis 1; the gradient is g w (softmax(x) - onehot(t)).
+
+    w is the weight of the example: that of its class, 0 for the ignored one, divided by the count
+    where the mean is taken. The scores themselves are not kept: logarithms of their sums suffice.
+    """
+
+    normalize: bool = True
+    cache_score: bool = True
+    class_weight: Any = None
+    ignore_label: int = -1
+    reduce: str = "mean"
+
+    saved = ("w", "log_total")
+    wide = True
+    domain = Domain(
+        "(n,c,...),(n,...)->(...b)",
+        x=real(-6, 6),
+        t=integers(0, "c"),
+        settings={
+            "normalize": choice(True, False),
+            "ignore_label": choice(-1, 0),
+            "reduce": choice("mean", "no"),
+        },
+        dims={"c": (1, 4), "...": (0, 2)},
+    )
+
+    def prepare(self):
+        check_reduce("softmax_cross_entropy", self.reduce)
+        if self.class_weight is not None:
+            self.class_weight = _checked_weight(self.class_weight)
+
+    def compute(self, xp, x, t):
+        counted = t != self.ignore_label
+        label = xp.where(counted, t, xp.zeros_like(t))
+        self.w = w = self._weights(xp, x, counted, label)
+        top = xp.max(x, axis=1, keepdims=True)
+        total = xp.log(xp.sum(xp.exp(x - top), axis=1, keepdims=True, dtype=x.dtype))
+        self.log_total = top + total
+        # x[t] - top first: both are of one size, so that nothing is lost for huge scores.
+        chosen = xp.take_along_axis(x, xp.expand_dims(label, axis=1), axis=1) - top
+        loss = w * (total - chosen)[:, 0, ...]
+        # An infinite loss of an ignored example times 0 would be NaN.
+        loss = xp.where(counted, loss, xp.zeros_like(loss))
+        return xp.sum(loss, dtype=x.dtype) if self.reduce == "mean" else loss
+
+    def _weights(self, xp, x, counted, label):
+        w = xp.astype(counted, x.dtype)
+        count = xp.sum(w) if self.normalize else max(x.shape[0], 1)
+        if self.class_weight is not None:
+            each = xp.astype(self.class_weight, x.dtype)
+            if each.shape[0] != x.shape[1]:
+                raise InvalidType(
+                    "class_weight.shape[0] == x.shape[1]", f"{each.shape[0]} != {x.shape[1]}"
+                )
+            w = w * xp.reshape(xp.take(each, xp.reshape(label, (-1,)), axis=0), w.shape)
+        if self.reduce == "no":
+            return w
+        return w / (xp.maximum(count, xp.ones_like(count)) if self.normalize else count)
+
+    def gradient_x(self, xp, g, x, t, w, log_total):
+        share = xp.exp(x - log_total)
+        classes = xp.reshape(
+            xp.arange(x.shape[1], dtype=t.dtype, device=t.device), (-1, *(1,) * (t.ndim - 1))
+        )
+        share = xp.where(classes == xp.expand_dims(t, axis=1), share - 1.0, share)
+        return share * xp.expand_dims(g * w, axis=1)
+
+    def recompute_log_total(self, xp, x):
+        top = xp.max(x, axis=1, keepdims=True)
+        return top + xp.log(xp.sum(xp.exp(x - top), axis=1, keepdims=True))
+
+
+def _checked_weight(weight: Any) -> Any:
+    if isinstance(weight, Variable):
+        raise TypeError(
+            "softmax_cross_entropy: expected class_weight to be an array, got a Variable. "
+            "Weights are constants; pass its .array."
+        )
+    if weight.ndim != 1:
+        raise InvalidType("class_weight.ndim == 1", f"{weight.ndim} != 1")
+    return weight
+
+
+def softmax_cross_entropy(
+    x: Any,
+    t: Any,
+    normalize: bool = True,
+    cache_score: bool = True,
+    class_weight: Any = None,
+    ignore_label: int = -1,
+    reduce: str = "mean",
+    enable_double_backprop: bool = False,
+    soft_target_loss: str = "cross-entropy",
+) -> Variable:
+    """The cross entropy of labels with the softmax of scores: log(sum_j exp(x_j)) - x_t.
+
+    Right for scores of any size: neither the exponentials nor the logarithm can overflow.
+
+    Args:
+        x: Scores, (n, classes, ...), floating.
+        t: Labels, (n, ...), integers in [0, classes) or `ignore_label`; or the probabilities of
+            the classes, of the shape and dtype of `x`.
+        normalize: Whether the mean is over the labels that are not ignored; else it is the sum
+            divided by n.
+        cache_score: Accepted for old scripts; scores are never kept, so there is no choice to make.
+        class_weight: None, or an array (classes,) that the losses of each class are multiplied by.
+        ignore_label: A label whose examples count for nothing.
+        reduce: 'mean', or 'no' for the loss of each example.
+        enable_double_backprop: Accepted for old scripts; any order of derivative is available.
+        soft_target_loss: For probabilities: 'cross-entropy', or 'kl-divergence', which is 0 for
+            scores that give just these.
+
+    Returns:
+        No axes, or the shape of the labels with `reduce='no'`, and the dtype of `x`. 0 where all
+        are ignored.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: A setting is unknown. Under `core.config.debug`: a label is out of range.
+
+    >>> import core.functions as F, numpy as np
+    >>> x = np.array([[0, 0], [1000, 0]], "f")
+    >>> F.softmax_cross_entropy(x, np.array([0, 1]), reduce="no")
+    variable([6.931472e-01, 1.000000e+03], dtype=float32)
+    """
+    check_reduce("softmax_cross_entropy", reduce)
+    if as_variable(t).backend.kind(t.dtype) == "f":
+        return _of_probabilities(x, t, normalize, class_weight, reduce, soft_target_loss)
+    if is_debug():
+        _refuse_labels_out_of_range(x, t, ignore_label)
+    return SoftmaxCrossEntropy.call(
+        x, t, normalize, cache_score, class_weight, ignore_label, reduce
+    )
+
+
+def _refuse_labels_out_of_range(x: Any, t: Any, ignore_label: int) -> None:
+    from core.backend import to_host
+
+    labels = to_host(as_array(t))
+    wrong = labels[(labels != ignore_label) & ((labels < 0) | (labels >= x.shape[1]))]
+    if wrong.size:
+        raise ValueError(
+            f"softmax_cross_entropy: expected labels in [0, {x.shape[1]}) or {ignore_label}, "
+            f"got {wrong.flat[0]}"
+        )
+
+
+def _of_probabilities(
+    x: Any, t: Any, normalize: bool, class_weight: Any, reduce: str, kind: str
+) -> Variable:
+    x, t = as_variable(x), as_variable(t)
+    if kind not in ("cross-entropy", "kl-divergence"):
+        raise ValueError(
+            "softmax_cross_entropy: expected soft_target_loss to be 'cross-entropy' or "
+            f"'kl-divergence', got {kind!r}"
+        )
+    if t.shape != x.shape:
+        error = InvalidType("x.shape == t.shape", f"{x.shape} != {t.shape}")
+        error.operation = "softmax_cross_entropy"
+        raise error
+    terms = -log_softmax(x)
+    if kind == "kl-divergence":
+        # Where t is 0 the term is 0, whatever its logarithm would be.
+        terms = terms + log(maximum(t, _tiny(t)))
+    if class_weight is not None:
+        weight = as_variable(_checked_weight(class_weight))
+        weight = astype(weight, x.dtype).reshape((1, -1, *(1,) * (x.ndim - 2)))
+        terms = terms * broadcast_to(weight, x.shape)
+    loss = sum(t * terms, axis=1)
+    if reduce == "no":
+        return loss
+    return sum(loss) / max(prod(loss.shape) if normalize else len(x), 1)
+
+
+def _tiny(x: Variable) -> float:
+    return float(x.xp.finfo(x.dtype).smallest_normal)

@@ -1,0 +1,29 @@
+"""Absolute values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable
+from core.intrinsics import Absolute as Absolute
+
+
+def absolute(self: Any) -> Variable:
+    """The absolute value of each element.
+
+    The derivative at 0 is taken as 0.
+
+    Args:
+        self: Floating, of any shape.
+
+    Returns:
+        The same shape and dtype.
+
+    Raises:
+        InvalidType: The dtype is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.absolute(np.array([-2, 3], "f"))
+    variable([2., 3.], dtype=float32)
+    """
+    return Absolute.call(self)

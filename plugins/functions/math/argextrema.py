@@ -1,0 +1,78 @@
+"""Where the greatest and the least element stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, axes, real
+from plugins.functions.axes import as_axes, check_nonempty
+
+
+class _Place(FunctionNode):
+    """The index of an element along an axis, or in the flattened input."""
+
+    axis: int | None = None
+    domain = Domain(
+        "(...)->(...b)",
+        x=real(-3, 3),
+        settings={"axis": axes("x", none=True)},
+        empty=False,
+        leave_out={"gradient": "integer-valued", "double_gradient": "integer-valued"},
+    )
+
+    def check_type_forward(self, in_types):
+        check_nonempty(self.axis, in_types[0])
+
+
+class ArgMax(_Place):
+    """The index of the first greatest element, int32."""
+
+    def compute(self, xp, x):
+        return xp.astype(xp.argmax(x, axis=self.axis), xp.int32)
+
+
+class ArgMin(_Place):
+    """The index of the first least element, int32."""
+
+    def compute(self, xp, x):
+        return xp.astype(xp.argmin(x, axis=self.axis), xp.int32)
+
+
+def argmax(x: Any, axis: int | None = None) -> Variable:
+    """The index of the greatest element, of the first among equals; without gradient.
+
+    Args:
+        x: Floating, of any shape.
+        axis: The axis to search along; None searches the flattened array.
+
+    Returns:
+        int32, the shape of `x` without the axis.
+
+    Raises:
+        InvalidType: `x` has no such axis, or has no element along it.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.argmax(np.array([[1, 2], [4, 3]], "f"), axis=1)
+    variable([1, 0], dtype=int32)
+    """
+    return ArgMax.call(x, as_axes(axis, "argmax"))
+
+
+def argmin(x: Any, axis: int | None = None) -> Variable:
+    """The index of the least element, of the first among equals; without gradient.
+
+    Args:
+        x: Floating, of any shape.
+        axis: The axis to search along; None searches the flattened array.
+
+    Returns:
+        int32, the shape of `x` without the axis.
+
+    Raises:
+        InvalidType: `x` has no such axis, or has no element along it.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.argmin(np.array([[1, 2], [4, 3]], "f"), axis=1)
+    variable([0, 1], dtype=int32)
+    """
+    return ArgMin.call(x, as_axes(axis, "argmin"))

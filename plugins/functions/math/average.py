@@ -1,0 +1,94 @@
+"""Means and weighted means over axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
+from core.intrinsics import broadcast_to
+from plugins.functions.axes import Axis, as_axes, check_nonempty, count_along, kept_shape
+from plugins.functions.math.alongside import alongside
+from plugins.functions.math.sum import sum
+
+
+class Mean(FunctionNode):
+    """The mean over axes; 16-bit floats are summed in float32."""
+
+    axis: Axis = None
+    keepdims: bool = False
+    wide = True
+    domain = Domain(
+        "(...)->(...b)",
+        x=real(-3, 3),
+        settings={"axis": axes("x", many=True, none=True), "keepdims": choice(False, True)},
+        empty=False,
+    )
+
+    def check_type_forward(self, in_types):
+        check_nonempty(self.axis, in_types[0])
+
+    def compute(self, xp, x):
+        return xp.mean(x, axis=self.axis, keepdims=self.keepdims)
+
+    def gradient(self, xp, g):
+        shape = self.input_shape(0)
+        g = xp.reshape(g / count_along(shape, self.axis), kept_shape(shape, self.axis))
+        return xp.broadcast_to(g, shape)
+
+
+def mean(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Variable:
+    """The mean over axes, weighted if weights are given: sum(w * x) / sum(w).
+
+    Args:
+        x: Floating, of any shape. Floats of 16 bits are summed in float32.
+        axis: None for all axes, an int, or several.
+        weights: None, or an array of the dtype of `x`, and of its shape or the shape of its axes
+            `axis`.
+        keepdims: Whether the axes stay, with length 1.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis, or has no element along it; `weights` do not fit.
+        ValueError: An axis comes twice.
+
+    >>> import core.functions as F, numpy as np
+    >>> x = np.array([[1, 2], [3, 4]], "f")
+    >>> F.mean(x, axis=1)
+    variable([1.5, 3.5], dtype=float32)
+    >>> F.mean(x, axis=1, weights=np.array([3, 1], "f"))
+    variable([1.25, 3.25], dtype=float32)
+    """
+    axis = as_axes(axis, "mean")
+    if weights is None:
+        return Mean.call(x, axis, keepdims)
+    x, weights = as_variable(x), as_variable(weights)
+    if weights.shape != x.shape:
+        first = 0 if axis is None else axis if isinstance(axis, int) else axis[0]
+        weights = broadcast_to(alongside("mean", x, weights, first, "weights"), x.shape)
+    return sum(x * weights, axis, keepdims) / sum(weights, axis, keepdims)
+
+
+def average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Variable:
+    """The mean over axes, weighted if weights are given; another name of `mean`.
+
+    Args:
+        x: Floating, of any shape. Floats of 16 bits are summed in float32.
+        axis: None for all axes, an int, or several.
+        weights: None, or an array of the dtype of `x`, and of its shape or the shape of its axes
+            `axis`.
+        keepdims: Whether the axes stay, with length 1.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis, or has no element along it; `weights` do not fit.
+        ValueError: An axis comes twice.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.average(np.array([1, 4], "f"), weights=np.array([2, 1], "f"))
+    variable(2., dtype=float32)
+    """
+    return mean(x, axis, weights, keepdims)

@@ -1,0 +1,53 @@
+"""Values kept between two bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, Elementwise, Variable, choice, number, real
+
+
+class Clip(Elementwise):
+    """x within [x_min, x_max]; the derivative is 1 there, bounds included, else 0."""
+
+    x_min: float | None
+    x_max: float | None
+    domain = Domain(
+        "()->()",
+        x=real(-4, 4, kinks=("x_min", "x_max")),
+        settings={"x_min": choice(None, -2.0, -0.5), "x_max": number(0.5, 2.0)},
+    )
+
+    def compute(self, xp, x):
+        return xp.clip(x, self.x_min, self.x_max)
+
+    def gradient(self, xp, g, x):
+        if self.x_min is not None:
+            g = xp.where(x >= self.x_min, g, 0.0)
+        return g if self.x_max is None else xp.where(x <= self.x_max, g, 0.0)
+
+
+def clip(x: Any, x_min: float | None, x_max: float | None) -> Variable:
+    """Cut elements off below `x_min` and above `x_max`.
+
+    The derivative at the bounds is taken as 1.
+
+    Args:
+        x: Floating, of any shape.
+        x_min: The least value, or None.
+        x_max: The greatest value, or None; not below `x_min`.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+        ValueError: `x_min` is greater than `x_max`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.clip(np.array([-9, 0, 9], "f"), -1, 2)
+    variable([-1.,  0.,  2.], dtype=float32)
+    """
+    if x_min is not None and x_max is not None and x_min > x_max:
+        raise ValueError(f"clip: expected x_min <= x_max, got {x_min} > {x_max}")
+    return Clip.call(x, x_min, x_max)

@@ -1,0 +1,91 @@
+"""The greatest and the least element along axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, axes, choice, real
+from plugins.functions.axes import Axis, as_axes, check_nonempty, kept_shape
+
+
+class _Extremum(FunctionNode):
+    """One element along axes; every element that equals it gets the gradient."""
+
+    axis: Axis = None
+    keepdims: bool = False
+    domain = Domain(
+        "(...)->(...b)",
+        x=real(-3, 3, distinct=True),
+        settings={"axis": axes("x", many=True, none=True), "keepdims": choice(False, True)},
+        empty=False,
+    )
+
+    def check_type_forward(self, in_types):
+        check_nonempty(self.axis, in_types[0])
+
+    def gradient(self, xp, g, x, out):
+        kept = kept_shape(x.shape, self.axis)
+        chosen = x == xp.reshape(out, kept)
+        return xp.where(chosen, xp.reshape(g, kept), 0.0)
+
+
+class Max(_Extremum):
+    """The greatest element along axes."""
+
+    def compute(self, xp, x):
+        return xp.max(x, axis=self.axis, keepdims=self.keepdims)
+
+
+class Min(_Extremum):
+    """The least element along axes."""
+
+    def compute(self, xp, x):
+        return xp.min(x, axis=self.axis, keepdims=self.keepdims)
+
+
+def max(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """The greatest element over axes; NaN where there is one.
+
+    Each of several equal maxima gets the whole gradient.
+
+    Args:
+        x: Floating, of any shape.
+        axis: None for all axes, an int, or several.
+        keepdims: Whether the axes stay, with length 1.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis, or has no element along it.
+        ValueError: An axis comes twice.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.max(np.array([[1, 2], [4, 3]], "f"), axis=1)
+    variable([2., 4.], dtype=float32)
+    """
+    return Max.call(x, as_axes(axis, "max"), keepdims)
+
+
+def min(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """The least element over axes; NaN where there is one.
+
+    Each of several equal minima gets the whole gradient.
+
+    Args:
+        x: Floating, of any shape.
+        axis: None for all axes, an int, or several.
+        keepdims: Whether the axes stay, with length 1.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis, or has no element along it.
+        ValueError: An axis comes twice.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.min(np.array([[1, 2], [4, 3]], "f"), axis=1)
+    variable([1., 3.], dtype=float32)
+    """
+    return Min.call(x, as_axes(axis, "min"), keepdims)

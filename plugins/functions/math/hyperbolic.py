@@ -1,0 +1,162 @@
+"""Hyperbolic functions; `tanh` is among the activations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, Elementwise, Variable, real
+
+
+class Sinh(Elementwise):
+    """sinh(x), whose derivative is cosh(x)."""
+
+    domain = Domain("()->()", x=real(-3, 3))
+
+    def compute(self, xp, x):
+        return xp.sinh(x)
+
+    def gradient(self, xp, g, x):
+        return g * xp.cosh(x)
+
+
+class Cosh(Elementwise):
+    """cosh(x), whose derivative is sinh(x)."""
+
+    domain = Domain("()->()", x=real(-3, 3))
+
+    def compute(self, xp, x):
+        return xp.cosh(x)
+
+    def gradient(self, xp, g, x):
+        return g * xp.sinh(x)
+
+
+class Arcsinh(Elementwise):
+    """The inverse of sinh, whose derivative is 1 / sqrt(x^2 + 1)."""
+
+    domain = Domain("()->()", x=real(-3, 3))
+
+    def compute(self, xp, x):
+        return xp.asinh(x)
+
+    def gradient(self, xp, g, x):
+        return g / xp.sqrt(x * x + 1)
+
+
+class Arccosh(Elementwise):
+    """The inverse of cosh, whose derivative is 1 / sqrt(x^2 - 1)."""
+
+    domain = Domain("()->()", x=real(1.5, 4))
+
+    def compute(self, xp, x):
+        return xp.acosh(x)
+
+    def gradient(self, xp, g, x):
+        return g / xp.sqrt(x * x - 1)
+
+
+class Arctanh(Elementwise):
+    """The inverse of tanh, whose derivative is 1 / (1 - x^2)."""
+
+    domain = Domain("()->()", x=real(-0.8, 0.8))
+
+    def compute(self, xp, x):
+        return xp.atanh(x)
+
+    def gradient(self, xp, g, x):
+        return g / (1 - x * x)
+
+
+def sinh(x: Any) -> Variable:
+    """The hyperbolic sine of each element.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sinh(np.array([0, 1], "f"))
+    variable([0.       , 1.1752012], dtype=float32)
+    """
+    return Sinh.call(x)
+
+
+def cosh(x: Any) -> Variable:
+    """The hyperbolic cosine of each element.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cosh(np.array([0, 1], "f"))
+    variable([1.       , 1.5430807], dtype=float32)
+    """
+    return Cosh.call(x)
+
+
+def arcsinh(x: Any) -> Variable:
+    """The inverse hyperbolic sine of each element.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arcsinh(np.array([0, 1], "f"))
+    variable([0.       , 0.8813736], dtype=float32)
+    """
+    return Arcsinh.call(x)
+
+
+def arccosh(x: Any) -> Variable:
+    """The inverse hyperbolic cosine of each element.
+
+    Args:
+        x: Floating, of any shape, at least 1.
+
+    Returns:
+        The shape and dtype of `x`; NaN below 1.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arccosh(np.array([1, 2], "f"))
+    variable([0.      , 1.316958], dtype=float32)
+    """
+    return Arccosh.call(x)
+
+
+def arctanh(x: Any) -> Variable:
+    """The inverse hyperbolic tangent of each element.
+
+    Args:
+        x: Floating, of any shape, in [-1, 1].
+
+    Returns:
+        The shape and dtype of `x`; infinite at -1 and 1, NaN beyond.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arctanh(np.array([0, 0.5], "f"))
+    variable([0.        , 0.54930615], dtype=float32)
+    """
+    return Arctanh.call(x)

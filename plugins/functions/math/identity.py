@@ -1,0 +1,36 @@
+"""The function that changes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, anything
+
+
+class Identity(FunctionNode):
+    """x itself, as a step of the graph."""
+
+    domain = Domain("(...)->(...)", x=anything())
+
+    def compute(self, xp, x):
+        return x
+
+    def gradient(self, xp, g):
+        return g
+
+
+def identity(*inputs: Any) -> Any:
+    """Give the arguments back, as steps of the graph.
+
+    Args:
+        *inputs: Arrays or Variables of any dtypes and shapes.
+
+    Returns:
+        A Variable for one argument, else a tuple of them.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.identity(np.zeros(2, "f"))
+    variable([0., 0.], dtype=float32)
+    """
+    outputs = tuple([Identity.call(x) for x in inputs])
+    return outputs[0] if len(outputs) == 1 else outputs

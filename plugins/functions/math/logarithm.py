@@ -1,0 +1,121 @@
+"""Logarithms."""
+
+from __future__ import annotations
+
+from math import log as _log
+from typing import Any
+
+from core import Domain, Elementwise, Variable, real
+from core.intrinsics import Log as Log
+
+
+class Log2(Elementwise):
+    """The logarithm to base 2, whose derivative is 1 / (x log 2)."""
+
+    domain = Domain("()->()", x=real(0.2, 4))
+
+    def compute(self, xp, x):
+        return xp.log2(x)
+
+    def gradient(self, xp, g, x):
+        return g / (x * _log(2))
+
+
+class Log10(Elementwise):
+    """The logarithm to base 10, whose derivative is 1 / (x log 10)."""
+
+    domain = Domain("()->()", x=real(0.2, 4))
+
+    def compute(self, xp, x):
+        return xp.log10(x)
+
+    def gradient(self, xp, g, x):
+        return g / (x * _log(10))
+
+
+class Log1p(Elementwise):
+    """log(1 + x), whose derivative is 1 / (1 + x)."""
+
+    domain = Domain("()->()", x=real(-0.7, 4))
+
+    def compute(self, xp, x):
+        return xp.log1p(x)
+
+    def gradient(self, xp, g, x):
+        return g / (x + 1)
+
+
+def log(x: Any) -> Variable:
+    """The natural logarithm of each element.
+
+    Args:
+        x: Floating, of any shape, positive.
+
+    Returns:
+        The shape and dtype of `x`; -inf for 0, NaN below.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.log(np.array([1, 0.5], "f"))
+    variable([ 0.       , -0.6931472], dtype=float32)
+    """
+    return Log.call(x)
+
+
+def log2(x: Any) -> Variable:
+    """The logarithm to base 2 of each element.
+
+    Args:
+        x: Floating, of any shape, positive.
+
+    Returns:
+        The shape and dtype of `x`; -inf for 0, NaN below.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.log2(np.array([1, 8], "f"))
+    variable([0., 3.], dtype=float32)
+    """
+    return Log2.call(x)
+
+
+def log10(x: Any) -> Variable:
+    """The logarithm to base 10 of each element.
+
+    Args:
+        x: Floating, of any shape, positive.
+
+    Returns:
+        The shape and dtype of `x`; -inf for 0, NaN below.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.log10(np.array([1, 100], "f"))
+    variable([0.       , 2.0000002], dtype=float32)
+    """
+    return Log10.call(x)
+
+
+def log1p(x: Any) -> Variable:
+    """log(1 + x) of each element, exact also near 0.
+
+    Args:
+        x: Floating, of any shape, greater than -1.
+
+    Returns:
+        The shape and dtype of `x`; -inf for -1, NaN below.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.log1p(np.array([0, 1e-6], "f"))
+    variable([0.000000e+00, 9.999995e-07], dtype=float32)
+    """
+    return Log1p.call(x)

@@ -1,0 +1,54 @@
+"""Logarithms of sums of exponentials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, axes, real
+from plugins.functions.axes import Axis, as_axes, check_nonempty, kept_shape
+
+
+class LogSumExp(FunctionNode):
+    """log sum exp(x) along axes; the gradient is that of the softmax: g exp(x - y)."""
+
+    axis: Axis = None
+    wide = True
+    domain = Domain(
+        "(...)->(...b)",
+        x=real(-6, 6),
+        settings={"axis": axes("x", many=True, none=True)},
+        empty=False,
+    )
+
+    def check_type_forward(self, in_types):
+        check_nonempty(self.axis, in_types[0])
+
+    def compute(self, xp, x):
+        return self.backend.logsumexp(x, axis=self.axis)
+
+    def gradient(self, xp, g, x, out):
+        kept = kept_shape(x.shape, self.axis)
+        # Where all are -inf, the result is -inf too, and no element has a share in it.
+        out = xp.where(out == float("-inf"), 0.0, out)
+        return xp.reshape(g, kept) * xp.exp(x - xp.reshape(out, kept))
+
+
+def logsumexp(x: Any, axis: Any = None) -> Variable:
+    """The logarithm of the sum of exponentials over axes, without overflow.
+
+    Args:
+        x: Floating, of any shape.
+        axis: None for all axes, an int, or several.
+
+    Returns:
+        The dtype of `x`; -inf where all elements are.
+
+    Raises:
+        InvalidType: `x` has no such axis, or has no element along it.
+        ValueError: An axis comes twice.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.logsumexp(np.array([[1000, -1000], [0, 0]], "f"), axis=1)
+    variable([1.000000e+03, 6.931472e-01], dtype=float32)
+    """
+    return LogSumExp.call(x, as_axes(axis, "logsumexp"))

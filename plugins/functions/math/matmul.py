@@ -1,0 +1,81 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable, as_variable, intrinsics
+from core.errors import InvalidType
+from core.intrinsics import MatMul as MatMul
+
+
+def matmul(a: Any, b: Any, transa: bool = False, transb: bool = False) -> Variable:
+    """The product of matrices, or of stacks of matrices, or with vectors.
+
+    A vector counts as a row on the left and as a column on the right, and transposing leaves it.
+    Leading axes broadcast.
+
+    Args:
+        a: (..., n, k) or (k,), floating; (..., k, n) with `transa`.
+        b: (..., k, m) or (k,), of the dtype of `a`; (..., m, k) with `transb`.
+        transa: Whether the last two axes of `a` change places first.
+        transb: The same of `b`.
+
+    Returns:
+        (..., n, m), without the axis that a vector does not have.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> a = np.array([[1, 2], [3, 4]], "f")
+    >>> F.matmul(a, np.array([1, 1], "f"), transa=True)
+    variable([4., 6.], dtype=float32)
+    """
+    return intrinsics.matmul(_turned(a, transa), _turned(b, transb))
+
+
+def _turned(x: Any, transposes: bool) -> Any:
+    x = as_variable(x)
+    return intrinsics.matrix_transpose(x) if transposes and x.ndim > 1 else x
+
+
+def batch_matmul(a: Any, b: Any, transa: bool = False, transb: bool = False) -> Variable:
+    """The products of two batches of matrices, one by one.
+
+    Args:
+        a: (batch, n, k), or (batch, n) for columns, floating.
+        b: (batch, k, m), or (batch, k) for columns, of the dtype of `a`.
+        transa: Whether the matrices of `a` are transposed first.
+        transb: The same of `b`.
+
+    Returns:
+        (batch, n, m), and the dtype of `a`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> a = np.array([[1, 2], [3, 4]], "f")
+    >>> F.batch_matmul(a, a, transa=True)
+    variable([[[ 5.]],
+    <BLANKLINE>
+              [[25.]]], dtype=float32)
+    """
+    a, b = _matrices(a, "a"), _matrices(b, "b")
+    if len(a) != len(b):
+        raise _refused("a.shape[0] == b.shape[0]", f"{len(a)} != {len(b)}")
+    return intrinsics.matmul(_turned(a, transa), _turned(b, transb))
+
+
+def _matrices(x: Any, name: str) -> Variable:
+    x = as_variable(x)
+    if x.ndim not in (2, 3):
+        raise _refused(f"2 <= {name}.ndim <= 3", f"{name}.ndim is {x.ndim}")
+    return x if x.ndim == 3 else x.reshape((*x.shape, 1))
+
+
+def _refused(expect: str, actual: str) -> InvalidType:
+    error = InvalidType(expect, actual)
+    error.operation = "batch_matmul"
+    return error

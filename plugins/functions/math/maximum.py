@@ -1,0 +1,81 @@
+"""The greater and the lesser of two elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, Elementwise, Variable, real
+
+
+class Maximum(Elementwise):
+    """max(x1, x2); where they are equal, x1 gets the gradient."""
+
+    domain = Domain("(),()->()", x1=real(-3, 3, distinct=True), x2=real(-3, 3, distinct=True))
+
+    def compute(self, xp, x1, x2):
+        return xp.maximum(x1, x2)
+
+    def gradient_x1(self, xp, g, x1, x2):
+        return xp.where(x1 >= x2, g, 0.0)
+
+    def gradient_x2(self, xp, g, x1, x2):
+        return xp.where(x1 < x2, g, 0.0)
+
+
+class Minimum(Elementwise):
+    """min(x1, x2); where they are equal, x1 gets the gradient."""
+
+    domain = Domain("(),()->()", x1=real(-3, 3, distinct=True), x2=real(-3, 3, distinct=True))
+
+    def compute(self, xp, x1, x2):
+        return xp.minimum(x1, x2)
+
+    def gradient_x1(self, xp, g, x1, x2):
+        return xp.where(x1 <= x2, g, 0.0)
+
+    def gradient_x2(self, xp, g, x1, x2):
+        return xp.where(x1 > x2, g, 0.0)
+
+
+def maximum(x1: Any, x2: Any) -> Variable:
+    """The greater of two elements; NaN where one is NaN.
+
+    Where both are equal, `x1` gets the gradient.
+
+    Args:
+        x1: Floating, of any shape.
+        x2: Of the dtype of `x1`, and a shape that broadcasts. One of the two may be a number.
+
+    Returns:
+        The common shape and dtype.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.maximum(np.array([1, 5], "f"), np.array([3, 4], "f"))
+    variable([3., 5.], dtype=float32)
+    """
+    return Maximum.call(x1, x2)
+
+
+def minimum(x1: Any, x2: Any) -> Variable:
+    """The lesser of two elements; NaN where one is NaN.
+
+    Where both are equal, `x1` gets the gradient.
+
+    Args:
+        x1: Floating, of any shape.
+        x2: Of the dtype of `x1`, and a shape that broadcasts. One of the two may be a number.
+
+    Returns:
+        The common shape and dtype.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.minimum(np.array([1, 5], "f"), np.array([3, 4], "f"))
+    variable([1., 4.], dtype=float32)
+    """
+    return Minimum.call(x1, x2)

@@ -1,0 +1,102 @@
+"""Squares and square roots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, Elementwise, Variable, real
+
+
+class Square(Elementwise):
+    """x^2, whose derivative is 2 x."""
+
+    domain = Domain("()->()", x=real(-3, 3))
+
+    def compute(self, xp, x):
+        return x * x
+
+    def gradient(self, xp, g, x):
+        return g * x * 2.0
+
+
+class Sqrt(Elementwise):
+    """The square root, whose derivative is 1 / (2 sqrt(x))."""
+
+    domain = Domain("()->()", x=real(0.2, 4))
+
+    def compute(self, xp, x):
+        return xp.sqrt(x)
+
+    def gradient(self, xp, g, out):
+        return g / (out * 2.0)
+
+
+class Rsqrt(Elementwise):
+    """y = 1 / sqrt(x), whose derivative is -y^3 / 2."""
+
+    domain = Domain("()->()", x=real(0.2, 4))
+
+    def compute(self, xp, x):
+        return 1 / xp.sqrt(x)
+
+    def gradient(self, xp, g, out):
+        return g * (out * out * out * -0.5)
+
+
+def square(x: Any) -> Variable:
+    """The square of each element.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.square(np.array([-2, 3], "f"))
+    variable([4., 9.], dtype=float32)
+    """
+    return Square.call(x)
+
+
+def sqrt(x: Any) -> Variable:
+    """The square root of each element.
+
+    The derivative at 0 is infinite.
+
+    Args:
+        x: Floating, of any shape, not negative.
+
+    Returns:
+        The shape and dtype of `x`; NaN below 0.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sqrt(np.array([4, 9], "f"))
+    variable([2., 3.], dtype=float32)
+    """
+    return Sqrt.call(x)
+
+
+def rsqrt(x: Any) -> Variable:
+    """The reciprocal of the square root of each element: 1 / sqrt(x).
+
+    Args:
+        x: Floating, of any shape, positive.
+
+    Returns:
+        The shape and dtype of `x`; infinite at 0, NaN below.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.rsqrt(np.array([4, 0.25], "f"))
+    variable([0.5, 2. ], dtype=float32)
+    """
+    return Rsqrt.call(x)

@@ -1,0 +1,31 @@
+"""Products along some axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable
+from core.intrinsics import Multiply
+from plugins.functions.math.alongside import alongside
+
+
+def scale(x: Any, y: Any, axis: int = 1) -> Variable:
+    """Multiply `x` by `y` along some of its axes.
+
+    Args:
+        x: Of any shape.
+        y: Of the dtype of `x`, and the shape of its axes from `axis` on, as many as `y` has.
+        axis: The first of these axes.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.scale(np.ones((2, 3), "f"), np.array([1, 2], "f"), axis=0)
+    variable([[1., 1., 1.],
+              [2., 2., 2.]], dtype=float32)
+    """
+    return Multiply.call(x, alongside("scale", x, y, axis))

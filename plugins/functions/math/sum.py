@@ -1,0 +1,54 @@
+"""Sums over axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable, as_variable
+from core.intrinsics import Sum as Sum
+from core.intrinsics import SumTo as SumTo
+from plugins.functions.axes import as_axes
+
+
+def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """The sum over axes.
+
+    Args:
+        x: Of any shape. Floats of 16 bits are summed in float32.
+        axis: None for all axes, an int, or several.
+        keepdims: Whether the axes stay, with length 1.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+        ValueError: An axis comes twice.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sum(np.array([[1, 2], [3, 4]], "f"), axis=0)
+    variable([4., 6.], dtype=float32)
+    """
+    return Sum.call(x, as_axes(axis, "sum"), keepdims)
+
+
+def sum_to(x: Any, shape: tuple[int, ...]) -> Variable:
+    """Sum down to a shape that broadcasts to that of `x`: the adjoint of `broadcast_to`.
+
+    Args:
+        x: Floating, of any shape.
+        shape: The shape of the result.
+
+    Returns:
+        The given shape, and the dtype of `x`; `x` itself if it has that shape.
+
+    Raises:
+        InvalidType: The shape does not broadcast to that of `x`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sum_to(np.ones((2, 3), "f"), (2, 1))
+    variable([[3.],
+              [3.]], dtype=float32)
+    """
+    x, shape = as_variable(x), tuple([int(n) for n in shape])
+    return x if x.shape == shape else SumTo.call(x, shape)

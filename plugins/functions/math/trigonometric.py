@@ -1,0 +1,228 @@
+"""Trigonometric functions and their inverses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, Elementwise, Variable, real
+
+
+class Sin(Elementwise):
+    """sin(x), whose derivative is cos(x)."""
+
+    domain = Domain("()->()", x=real(-3, 3))
+
+    def compute(self, xp, x):
+        return xp.sin(x)
+
+    def gradient(self, xp, g, x):
+        return g * xp.cos(x)
+
+
+class Cos(Elementwise):
+    """cos(x), whose derivative is -sin(x)."""
+
+    domain = Domain("()->()", x=real(-3, 3))
+
+    def compute(self, xp, x):
+        return xp.cos(x)
+
+    def gradient(self, xp, g, x):
+        return -g * xp.sin(x)
+
+
+class Tan(Elementwise):
+    """tan(x), whose derivative is 1 + tan(x)^2."""
+
+    domain = Domain("()->()", x=real(-1.2, 1.2))
+
+    def compute(self, xp, x):
+        return xp.tan(x)
+
+    def gradient(self, xp, g, out):
+        return g * (out * out + 1)
+
+
+class Arcsin(Elementwise):
+    """The inverse of sin, whose derivative is 1 / sqrt(1 - x^2)."""
+
+    domain = Domain("()->()", x=real(-0.8, 0.8))
+
+    def compute(self, xp, x):
+        return xp.asin(x)
+
+    def gradient(self, xp, g, x):
+        return g / xp.sqrt(1 - x * x)
+
+
+class Arccos(Elementwise):
+    """The inverse of cos, whose derivative is -1 / sqrt(1 - x^2)."""
+
+    domain = Domain("()->()", x=real(-0.8, 0.8))
+
+    def compute(self, xp, x):
+        return xp.acos(x)
+
+    def gradient(self, xp, g, x):
+        return -g / xp.sqrt(1 - x * x)
+
+
+class Arctan(Elementwise):
+    """The inverse of tan, whose derivative is 1 / (1 + x^2)."""
+
+    domain = Domain("()->()", x=real(-3, 3))
+
+    def compute(self, xp, x):
+        return xp.atan(x)
+
+    def gradient(self, xp, g, x):
+        return g / (x * x + 1)
+
+
+class Arctan2(Elementwise):
+    """The angle of the point (x2, x1); the derivatives are x2 / r^2 and -x1 / r^2."""
+
+    domain = Domain("(),()->()", x1=real(0.5, 3), x2=real(-3, 3))
+
+    def compute(self, xp, x1, x2):
+        return xp.atan2(x1, x2)
+
+    def gradient_x1(self, xp, g, x1, x2):
+        return g * x2 / (x1 * x1 + x2 * x2)
+
+    def gradient_x2(self, xp, g, x1, x2):
+        return -g * x1 / (x1 * x1 + x2 * x2)
+
+
+def sin(x: Any) -> Variable:
+    """The sine of each element.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sin(np.array([0, 1], "f"))
+    variable([0.      , 0.841471], dtype=float32)
+    """
+    return Sin.call(x)
+
+
+def cos(x: Any) -> Variable:
+    """The cosine of each element.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cos(np.array([0, 1], "f"))
+    variable([1.       , 0.5403023], dtype=float32)
+    """
+    return Cos.call(x)
+
+
+def tan(x: Any) -> Variable:
+    """The tangent of each element.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.tan(np.array([0, 1], "f"))
+    variable([0.       , 1.5574077], dtype=float32)
+    """
+    return Tan.call(x)
+
+
+def arcsin(x: Any) -> Variable:
+    """The inverse sine of each element.
+
+    Args:
+        x: Floating, of any shape, in [-1, 1].
+
+    Returns:
+        The shape and dtype of `x`, in [-π/2, π/2]; NaN beyond.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arcsin(np.array([0, 1], "f"))
+    variable([0.       , 1.5707964], dtype=float32)
+    """
+    return Arcsin.call(x)
+
+
+def arccos(x: Any) -> Variable:
+    """The inverse cosine of each element.
+
+    Args:
+        x: Floating, of any shape, in [-1, 1].
+
+    Returns:
+        The shape and dtype of `x`, in [0, π]; NaN beyond.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arccos(np.array([0, 1], "f"))
+    variable([1.5707964, 0.       ], dtype=float32)
+    """
+    return Arccos.call(x)
+
+
+def arctan(x: Any) -> Variable:
+    """The inverse tangent of each element.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`, in [-π/2, π/2].
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arctan(np.array([0, 1], "f"))
+    variable([0.       , 0.7853982], dtype=float32)
+    """
+    return Arctan.call(x)
+
+
+def arctan2(x1: Any, x2: Any) -> Variable:
+    """The angle of the point (x2, x1): the inverse tangent of x1 / x2 in the right quadrant.
+
+    Args:
+        x1: Floating, of any shape.
+        x2: Of the dtype of `x1`, and a shape that broadcasts.
+
+    Returns:
+        The common shape and dtype, in [-π, π].
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arctan2(np.array([0, 1], "f"), np.array([1, 0], "f"))
+    variable([0.       , 1.5707964], dtype=float32)
+    """
+    return Arctan2.call(x1, x2)

@@ -1,0 +1,66 @@
+"""The array standard's names on Variables: its signatures and defaults, differentiable.
+
+What is an op of some family already is that op; what needs another signature stands in the modules
+here. Arguments that the standard takes by keyword alone are taken in order as well, so that NumPy's
+own functions find what they pass on.
+"""
+
+from __future__ import annotations
+
+from core.registry import lazily
+
+operations = {
+    "activation.tanh": {"tanh": "Tanh"},
+    "math.exponential": {"exp": "Exp", "expm1": "Expm1"},
+    "math.hyperbolic": {
+        "acosh": "Arccosh",
+        "asinh": "Arcsinh",
+        "atanh": "Arctanh",
+        "cosh": "Cosh",
+        "sinh": "Sinh",
+    },
+    "math.logarithm": {"log10": "Log10", "log1p": "Log1p", "log2": "Log2"},
+    "math.root": {"sqrt": "Sqrt"},
+    "math.trigonometric": {
+        "acos": "Arccos",
+        "asin": "Arcsin",
+        "atan": "Arctan",
+        "atan2": "Arctan2",
+        "cos": "Cos",
+        "sin": "Sin",
+        "tan": "Tan",
+    },
+}
+"""Module -> the standard's name -> the op whose call it is."""
+
+provides = {
+    "arithmetic": (
+        "ceil clip copysign floor hypot logaddexp maximum minimum reciprocal remainder square trunc"
+    ),
+    "creation": (
+        "arange asarray empty empty_like eye full full_like linspace ones tril triu zeros"
+    ),
+    "manipulation": (
+        "broadcast_arrays concat diff expand_dims flip meshgrid moveaxis repeat roll squeeze stack "
+        "tile unstack"
+    ),
+    "plain": (
+        "all any argmax argmin argsort bitwise_and bitwise_invert bitwise_left_shift bitwise_or "
+        "bitwise_right_shift bitwise_xor count_nonzero isfinite isinf isnan logical_and "
+        "logical_not logical_or logical_xor nextafter nonzero round searchsorted signbit"
+    ),
+    "products": "tensordot vecdot",
+    "reductions": "max mean min prod std var",
+    "selection": "sort take take_along_axis",
+}
+"""Module here -> the standard's names in it."""
+
+
+def provided() -> dict[str, str]:
+    """Every name with where it is found."""
+    calls = {
+        name: f"plugins.functions.{module}:{op}.call"
+        for module, ops in operations.items()
+        for name, op in ops.items()
+    }
+    return calls | lazily(__name__, provides)

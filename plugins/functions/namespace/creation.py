@@ -1,0 +1,131 @@
+"""New arrays, as Variables without gradient, and triangles of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable, as_array, as_variable
+from core.backend import current_device, get_device, using_device
+from core.intrinsics import astype, where
+from core.variable import is_array, wrap
+
+
+def _made(
+    name: str, *arguments: Any, dtype: Any = None, device: Any = None, **rest: Any
+) -> Variable:
+    """What the namespace's function `name` makes on a device, the current one by default."""
+    place = current_device() if device is None else get_device(device)
+    backend = place.backend
+    options = {"device": backend.native_device(place), **rest}
+    if dtype is not None:
+        options["dtype"] = backend.dtype(dtype)
+    return wrap(getattr(backend.xp, name)(*arguments, **options))
+
+
+def arange(
+    start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, device: Any = None
+) -> Variable:
+    """Numbers from `start` (0 where only the end is given) up to `stop`, evenly spaced.
+
+    >>> arange(3)
+    variable([0, 1, 2])
+    """
+    return _made("arange", start, stop, step, dtype=dtype, device=device)
+
+
+def zeros(shape: Any, dtype: Any = None, device: Any = None) -> Variable:
+    """Zeros of a shape."""
+    return _made("zeros", shape, dtype=dtype, device=device)
+
+
+def ones(shape: Any, dtype: Any = None, device: Any = None) -> Variable:
+    """Ones of a shape."""
+    return _made("ones", shape, dtype=dtype, device=device)
+
+
+def empty(shape: Any, dtype: Any = None, device: Any = None) -> Variable:
+    """An array of a shape, with whatever values."""
+    return _made("empty", shape, dtype=dtype, device=device)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, device: Any = None) -> Variable:
+    """A number, repeated to a shape."""
+    return _made("full", shape, fill_value, dtype=dtype, device=device)
+
+
+def eye(
+    n_rows: int, n_cols: int | None = None, k: int = 0, dtype: Any = None, device: Any = None
+) -> Variable:
+    """Ones on a diagonal, zeros elsewhere."""
+    return _made("eye", n_rows, n_cols, k=k, dtype=dtype, device=device)
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int,
+    dtype: Any = None,
+    device: Any = None,
+    endpoint: bool = True,
+) -> Variable:
+    """`num` numbers from `start` to `stop`, evenly spaced."""
+    return _made("linspace", start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+
+
+def full_like(x: Any, fill_value: Any, dtype: Any = None, device: Any = None) -> Variable:
+    """A number, repeated to the shape of x."""
+    x = as_variable(x)
+    device = x.device if device is None else device
+    return full(x.shape, fill_value, x.dtype if dtype is None else dtype, device)
+
+
+def empty_like(x: Any, dtype: Any = None, device: Any = None) -> Variable:
+    """An array of the shape of x, with whatever values."""
+    x = as_variable(x)
+    device = x.device if device is None else device
+    return empty(x.shape, x.dtype if dtype is None else dtype, device)
+
+
+def asarray(obj: Any, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Variable:
+    """A Variable of an object: of an array as it is, of numbers on the current device.
+
+    >>> asarray([1, 2])
+    variable([1, 2])
+    """
+    if not isinstance(obj, Variable) and not is_array(obj):
+        with using_device(current_device() if device is None else device) as place:
+            return wrap(place.backend.asarray(obj, dtype))
+    x = as_variable(obj)
+    if device is not None and get_device(device) != x.device:
+        from plugins.functions.array.copy import copy as moved
+
+        x = moved(x, device)
+    return x if dtype is None else astype(x, dtype)
+
+
+def tril(x: Any, k: int = 0) -> Variable:
+    """The elements on and below the k-th diagonal of matrices, zeros above.
+
+    >>> import numpy as np
+    >>> tril(np.ones((2, 2)))
+    variable([[1., 0.],
+              [1., 1.]])
+    """
+    return _triangle(x, lambda rows, columns: columns - rows <= k)
+
+
+def triu(x: Any, k: int = 0) -> Variable:
+    """The elements on and above the k-th diagonal of matrices, zeros below.
+
+    >>> import numpy as np
+    >>> triu(np.ones((2, 2)))
+    variable([[1., 1.],
+              [0., 1.]])
+    """
+    return _triangle(x, lambda rows, columns: columns - rows >= k)
+
+
+def _triangle(x: Any, kept: Any) -> Variable:
+    x = as_variable(x)
+    rows, columns = (as_array(arange(n, device=x.device)) for n in x.shape[-2:])
+    return where(wrap(kept(rows[:, None], columns)), x, 0)

@@ -1,0 +1,110 @@
+"""Shapes and pieces, with the standard's arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable, as_variable
+from core.intrinsics import axes_of, reshape
+from plugins.functions.array.axis_order import moveaxis as moveaxis
+from plugins.functions.array.broadcast import broadcast
+from plugins.functions.array.concat import Concat
+from plugins.functions.array.expand_dims import ExpandDims
+from plugins.functions.array.flip import Flip
+from plugins.functions.array.repeat import repeat as repeat
+from plugins.functions.array.split_axis import separate
+from plugins.functions.array.squeeze import squeeze as squeeze
+from plugins.functions.array.stack import stack as stack
+from plugins.functions.array.tile import tile as tile
+
+
+def concat(arrays: Any, axis: int | None = 0) -> Variable:
+    """Arrays joined along an axis, by default the first; flattened where it is None.
+
+    >>> import numpy as np
+    >>> concat([np.zeros(1), np.ones(2)])
+    variable([0., 1., 1.])
+    """
+    if axis is not None:
+        return Concat.call(*arrays, axis=axis)
+    flat = [reshape(x, (as_variable(x).size,)) for x in arrays]
+    return Concat.call(*flat, axis=0)
+
+
+def expand_dims(x: Any, axis: int = 0) -> Variable:
+    """A new axis of length 1."""
+    return ExpandDims.call(x, axis)
+
+
+def flip(x: Any, axis: Any = None) -> Variable:
+    """The order along some axes reversed, by default along all."""
+    return Flip.call(x, axis)
+
+
+def broadcast_arrays(*arrays: Any) -> list[Variable]:
+    """All arrays repeated to their common shape."""
+    outputs = broadcast(*arrays)
+    return [outputs] if isinstance(outputs, Variable) else list(outputs)
+
+
+def unstack(x: Any, axis: int = 0) -> tuple[Variable, ...]:
+    """The parts along an axis, each without it."""
+    return separate(x, axis)
+
+
+def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
+    """Elements moved along axes; what leaves at one end comes back at the other.
+
+    >>> import numpy as np
+    >>> roll(np.array([1.0, 2.0, 3.0]), 1)
+    variable([3., 1., 2.])
+    """
+    x = as_variable(x)
+    if axis is None:
+        return reshape(roll(reshape(x, (x.size,)), shift, 0), x.shape)
+    axes = axes_of(axis, x.ndim)
+    shifts = (shift,) * len(axes) if isinstance(shift, int) else tuple(shift)
+    for a, by in zip(axes, shifts, strict=True):
+        n = x.shape[a]
+        cut = -by % n if n else 0
+        if cut:
+            before = (slice(None),) * a
+            parts = [x[(*before, slice(cut, None), ...)], x[(*before, slice(0, cut), ...)]]
+            x = Concat.call(*parts, axis=a)
+    return x
+
+
+def diff(x: Any, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Variable:
+    """Differences of neighbours along an axis, `n` times over.
+
+    >>> import numpy as np
+    >>> diff(np.array([1.0, 4.0, 9.0]))
+    variable([3., 5.])
+    """
+    x = as_variable(x)
+    parts = [part for part in (prepend, x, append) if part is not None]
+    x = Concat.call(*parts, axis=axis) if len(parts) > 1 else x
+    before = (slice(None),) * (axis % x.ndim)
+    for _ in range(n):
+        x = x[(*before, slice(1, None), ...)] - x[(*before, slice(0, -1), ...)]
+    return x
+
+
+def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Variable]:
+    """For each vector, its values over the grid that all of them span.
+
+    >>> import numpy as np
+    >>> [a.shape for a in meshgrid(np.zeros(2), np.zeros(3))]
+    [(3, 2), (3, 2)]
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: expected indexing to be 'xy' or 'ij', got {indexing!r}")
+    count = len(arrays)
+    places = list(range(count))
+    if indexing == "xy" and count > 1:
+        places[:2] = [1, 0]
+    lines = [
+        reshape(x, [-1 if i == place else 1 for i in range(count)])
+        for x, place in zip(arrays, places, strict=True)
+    ]
+    return broadcast_arrays(*lines) if lines else []

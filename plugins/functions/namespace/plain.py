@@ -1,0 +1,105 @@
+"""Functions without a gradient: the backend's own, on the arrays of Variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from core import Variable, as_array
+from core.backend import BACKENDS
+from core.variable import is_array, wrap
+
+
+def without_gradient(name: str, *operands: Any, **options: Any) -> Any:
+    """The namespace's function `name` on Variables, arrays and numbers: Variables of the results.
+
+    >>> import numpy as np
+    >>> without_gradient("isnan", np.array([1, np.nan]))
+    variable([False,  True])
+    """
+    arrays = [as_array(x) for x in operands]
+    lead = next((a for a in arrays if is_array(a)), None)
+    if lead is None:
+        raise TypeError(f"{name}: expected a Variable or an array among the arguments, got none")
+    backend = BACKENDS[type(lead)]
+    result = getattr(backend.xp, name)(*arrays, **options)
+    if isinstance(result, tuple):
+        return tuple([wrap(backend.asarray(y)) for y in result])
+    return wrap(backend.asarray(result))
+
+
+def _unary(name: str) -> Callable[[Any], Variable]:
+    def function(x: Any) -> Variable:
+        return without_gradient(name, x)
+
+    return _named(function, name)
+
+
+def _binary(name: str) -> Callable[[Any, Any], Variable]:
+    def function(x1: Any, x2: Any) -> Variable:
+        return without_gradient(name, x1, x2)
+
+    return _named(function, name)
+
+
+def _reduction(name: str) -> Callable[..., Variable]:
+    def function(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+        return without_gradient(name, x, axis=axis, keepdims=keepdims)
+
+    return _named(function, name)
+
+
+def _named(function: Any, name: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The array standard's `{name}`; the result has no gradient."
+    return function
+
+
+all = _reduction("all")
+any = _reduction("any")
+argmax = _reduction("argmax")
+argmin = _reduction("argmin")
+bitwise_and = _binary("bitwise_and")
+bitwise_invert = _unary("bitwise_invert")
+bitwise_left_shift = _binary("bitwise_left_shift")
+bitwise_or = _binary("bitwise_or")
+bitwise_right_shift = _binary("bitwise_right_shift")
+bitwise_xor = _binary("bitwise_xor")
+count_nonzero = _reduction("count_nonzero")
+isfinite = _unary("isfinite")
+isinf = _unary("isinf")
+isnan = _unary("isnan")
+logical_and = _binary("logical_and")
+logical_not = _unary("logical_not")
+logical_or = _binary("logical_or")
+logical_xor = _binary("logical_xor")
+nextafter = _binary("nextafter")
+nonzero = _unary("nonzero")
+round = _unary("round")
+signbit = _unary("signbit")
+
+
+def argsort(x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Variable:
+    """The indices that sort along an axis; without gradient.
+
+    >>> import numpy as np
+    >>> argsort(np.array([3.0, 1.0, 2.0]))
+    variable([1, 2, 0])
+    """
+    if not descending:
+        return without_gradient("argsort", x, axis=axis, stable=stable)
+    # From the back, twice: equal elements keep their order.
+    flipped = without_gradient("flip", x, axis=axis)
+    order = without_gradient("argsort", flipped, axis=axis, stable=True)
+    last = as_array(x).shape[axis] - 1
+    return without_gradient("flip", wrap(last - order.array), axis=axis)
+
+
+def searchsorted(x1: Any, x2: Any, side: str = "left", sorter: Any = None) -> Variable:
+    """Where the elements of `x2` belong in the sorted `x1`; without gradient.
+
+    >>> import numpy as np
+    >>> searchsorted(np.array([1.0, 2.0]), np.array([1.5]))
+    variable([1])
+    """
+    return without_gradient("searchsorted", x1, x2, side=side, sorter=as_array(sorter))

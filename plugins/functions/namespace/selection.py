@@ -1,0 +1,77 @@
+"""Elements by number, for each place along an axis."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, as_variable, axes, integers, real
+from core.intrinsics import check_axes
+from core.type_check import expect
+from plugins.functions.array.take import take as take
+from plugins.functions.namespace.plain import argsort
+
+
+class TakeAlongAxis(FunctionNode):
+    """The element of each line along an axis at the indices of that line."""
+
+    axis: int = -1
+    domain = Domain(
+        "(...x),(...i)->(...i)",
+        x=real(-3, 3),
+        indices=integers(0, 3),
+        settings={"axis": axes("x")},
+        valid=lambda shapes, settings: shapes["x"][settings["axis"]] >= 3,
+        dims={"...x": (1, 3), "...i": lambda sizes: sizes["...x"]},
+        empty=False,
+    )
+
+    def check_type_forward(self, in_types):
+        check_axes(self.axis, in_types[0])
+        expect(in_types[0].ndim == in_types[1].ndim)
+
+    def compute(self, xp, x, indices):
+        return xp.take_along_axis(x, indices, axis=self.axis)
+
+    def gradient_x(self, xp, g, indices):
+        return AddAlongAxis(self.axis, self.input_shape(0)).evaluate(g, indices)
+
+
+class AddAlongAxis(FunctionNode):
+    """Zeros of a shape with x added at the indices: the adjoint of TakeAlongAxis."""
+
+    axis: int
+    shape: tuple[int, ...]
+    wide = True
+
+    def compute(self, xp, x, indices):
+        size = prod(self.shape)
+        places = xp.reshape(xp.arange(size, device=x.device), self.shape)
+        places = xp.take_along_axis(places, indices, axis=self.axis)
+        full = xp.zeros((size,), dtype=x.dtype, device=x.device)
+        self.backend.scatter_add(full, xp.reshape(places, (-1,)), xp.reshape(x, (-1,)))
+        return xp.reshape(full, self.shape)
+
+    def gradient_x(self, xp, g, indices):
+        return TakeAlongAxis(self.axis).evaluate(g, indices)
+
+
+def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Variable:
+    """For each line along an axis, its elements at the indices of the corresponding line.
+
+    >>> import numpy as np
+    >>> take_along_axis(np.array([[1.0, 2.0]]), np.array([[1, 1, 0]]))
+    variable([[2., 2., 1.]])
+    """
+    return TakeAlongAxis.call(x, indices, axis)
+
+
+def sort(x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Variable:
+    """The elements in order along an axis.
+
+    >>> import numpy as np
+    >>> sort(np.array([3.0, 1.0, 2.0]))
+    variable([1., 2., 3.])
+    """
+    x = as_variable(x)
+    return take_along_axis(x, argsort(x, axis, descending, stable), axis)
