@@ -7,9 +7,11 @@ everything that this environment has are written to a folder of their own.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from core import registry
 from core.commands.report import Report
@@ -80,12 +82,17 @@ def _stub(face: str, claims: Iterable[Claim], conflicts: Iterable[str] = ()) -> 
     return "\n".join(lines) + "\n"
 
 
-def _isort(place: tuple[str, str, str]) -> tuple[str, int, str, str, str]:
+def _isort(place: tuple[str, str, str]) -> tuple[Any, ...]:
     module, attribute, name = place
     # As import sorters have it: within a module constants, then classes, then the rest.
     constant = attribute.isupper() and len(attribute) > 1
     rank = 0 if constant else 1 if attribute[:1].isupper() else 2
-    return module, rank, attribute.lower(), attribute, name
+    return module, rank, _natural(attribute.lower()), attribute, name
+
+
+def _natural(text: str) -> list[str | int]:
+    # log2 before log10.
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", text)]
 
 
 def _import(module: str, attribute: str, name: str) -> str:

@@ -1,0 +1,6 @@
+"""What `core.training.updaters` offers; written by `plugrad stubs`, not by hand."""
+
+from core.registry import Offer
+from plugins.training.updaters.standard_updater import StandardUpdater as StandardUpdater
+
+def of(distribution: str) -> Offer: ...
