@@ -102,11 +102,27 @@ __version__ = "0.1.0"
 disable_experimental_feature_warning = False
 
 _rooms = frozenset(
-    """
-    computational_graph cuda dataset datasets function_hooks functions gradient_check initializers
-    iterators links optimizer_hooks optimizers plugins registry serializers testing training
-    type_check utils
-    """.split()
+    [
+        "computational_graph",
+        "cuda",
+        "dataset",
+        "datasets",
+        "function_hooks",
+        "functions",
+        "gradient_check",
+        "initializers",
+        "iterators",
+        "links",
+        "optimizer_hooks",
+        "optimizers",
+        "plugins",
+        "registry",
+        "serializers",
+        "testing",
+        "training",
+        "type_check",
+        "utils",
+    ]
 )
 
 

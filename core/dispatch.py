@@ -123,7 +123,7 @@ def _with_kernel(cls: type[FunctionNode], backend: Backend) -> Compute:
     gradient = backend.gradient_kernels.get(cls.__name__)
     if gradient is not None and backend.array_type not in cls._gradient_kernels:
         cls._gradient_kernels[backend.array_type] = gradient
-        cls._specialize()
+        cls.specialize()
     if kernel is None:
         return compute
 
@@ -245,7 +245,7 @@ def _forget_plans(backend: Backend) -> None:
         cls._plans.clear()
         cls._unchecked_plans.clear()
         if cls._gradient_kernels.pop(backend.array_type, None) is not None:
-            cls._specialize()
+            cls.specialize()
 
 
 on_kernels_changed.append(_forget_plans)

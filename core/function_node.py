@@ -80,6 +80,8 @@ class FunctionNode:
     _plan_by_settings: ClassVar[bool] = False
     _checks_types: ClassVar[bool] = False
     _prepares: ClassVar[bool] = False
+    _is_specialized: ClassVar[bool] = True
+    _bound: ClassVar[list[Callable[[Any], None]]] = []
     _inlined: ClassVar[bool] = False  # a plan may say None: compute stands in the call itself
     _single: ClassVar[bool] = False  # has one output, always
     _raw: Any = None  # gradients on arrays, and on Variables
@@ -113,9 +115,24 @@ class FunctionNode:
         return f
 
     @classmethod
-    def _specialize(cls) -> None:
-        """Write the calls and gradients anew, as after a change of kernels."""
+    def ready_call(cls) -> Any:
+        """The specialised call; it is written when first asked for, not when the class is made."""
+        if not cls._is_specialized:
+            cls.specialize()
+        return cls.call
+
+    @classmethod
+    def specialize(cls) -> None:
+        """Write the calls and gradients, or write them anew after a change of kernels."""
         _specialize(cls)
+        for bind in cls._bound:
+            bind(cls.call)
+
+    @classmethod
+    def bind(cls, bind: Callable[[Any], None]) -> None:
+        """Give `bind` the call, now and again whenever a better one is written."""
+        cls._bound.append(bind)
+        bind(cls.call)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -286,6 +303,8 @@ class FunctionNode:
 
     def _apply(self, inputs: Sequence[Any]) -> tuple[Variable, ...]:
         """The complete, unhurried call: any form, any number of outputs, hooks, debug mode."""
+        if not self._is_specialized:
+            self.specialize()
         state = current()
         variables = self._as_variables(inputs)
         arrays = tuple([v.array for v in variables])
@@ -596,12 +615,27 @@ def _declare(cls: type[FunctionNode]) -> None:
     cls._single = not cls.declared.outputs
     cls._plan_by_settings = cls._checks_types
     cls._prepares = hasattr(cls, "prepare")
-    texts = ["f", "xp", *cls.declared.names]
-    cls._inlined = cls.inline and expression(cls.compute, texts) is not None  # type: ignore[attr-defined]
     if "__init__" not in cls.__dict__:
         cls.__init__ = _initializer(cls)  # type: ignore[method-assign]
     dispatch.declared_classes.add(cls)
-    _specialize(cls)
+    cls._bound = []
+    cls._is_specialized = False
+    cls.call = staticmethod(_first_call(cls))
+    cls._run = None if cls.declared.outputs else _first_run
+
+
+def _first_call(cls: type[FunctionNode]) -> Callable[..., Any]:
+    """The call until the class is specialised, which the first one asks for."""
+
+    def call(*inputs: Any, **settings: Any) -> Any:
+        return cls.ready_call()(*inputs, **settings)
+
+    return call
+
+
+def _first_run(f: FunctionNode, *inputs: Any) -> Variable:
+    type(f).ready_call()
+    return f._run(*inputs)  # type: ignore[no-any-return]
 
 
 def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
@@ -623,7 +657,10 @@ def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
 def _specialize(cls: type[FunctionNode]) -> None:
     """Write the call and gradients of a declared class, for each number of inputs it can have."""
     declared = cls.declared
+    texts = ["f", "xp", *declared.names]
+    cls._inlined = cls.inline and expression(cls.compute, texts) is not None  # type: ignore[attr-defined]
     cls._variants = {}
+    cls._is_specialized = True
     if declared.variadic or declared.optional:
         cls.call = partial(_call_by_arity, cls)
         cls._run = None if declared.outputs else _run_by_arity
@@ -676,11 +713,11 @@ def _run_by_arity(f: FunctionNode, *inputs: Any) -> Variable:
 
 
 def _raw_by_arity(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
-    return _variant(type(f), len(f.inputs)).raw(f, g, want)  # type: ignore[no-any-return]
+    return _variant(type(f), len(f._edges)).raw(f, g, want)  # type: ignore[no-any-return]
 
 
 def _var_by_arity(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
-    return _variant(type(f), len(f.inputs)).var(f, g, want)  # type: ignore[no-any-return]
+    return _variant(type(f), len(f._edges)).var(f, g, want)  # type: ignore[no-any-return]
 
 
 class Elementwise(FunctionNode):

@@ -470,9 +470,10 @@ def _shape_and_dtype(value: Any) -> tuple[Any, Any]:
 
 
 def _fill_anew(parameter: Parameter) -> None:
-    """Let a parameter's initializer fill its array once more."""
-    parameter.initializer(parameter.array)
-    parameter.version += 1
+    """Let a parameter's initializer, if it has one, fill its array once more."""
+    if parameter.initializer is not None:
+        parameter.initializer(parameter.array)
+        parameter.version += 1
 
 
 def _copy_parameter(mine: Parameter, other: Parameter) -> None:

@@ -41,7 +41,7 @@ def _find(name: str) -> Any:
 
     found = intrinsics.standard.get(name)
     if found is not None:
-        return found
+        return getattr(found, "ready_call", lambda: found)()
     catalogue = registry.catalogue("namespace")
     if name in catalogue:
         return catalogue.get(name)

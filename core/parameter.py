@@ -57,7 +57,7 @@ class Parameter(Variable):
         elif isinstance(initializer, (int, float)):
             array = _make(as_initializer(initializer), (), backends.current_device())
         super().__init__(array, name=name, requires_grad=requires_grad)
-        if array is None:
+        if not is_array(initializer):  # kept for copies that are to be filled anew
             self.initializer = as_initializer(initializer)
 
     @property

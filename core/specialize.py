@@ -108,7 +108,7 @@ class _Writer:
         lines = ["  state = current()"]
         scalar = getattr(self.cls, "with_scalar", None)
         if scalar is not None:
-            self.scope["with_scalar"] = scalar.call
+            self.scope["with_scalar"] = scalar.ready_call()
             lines += [
                 "  t = type(x1)",
                 "  if t is float or t is int: return with_scalar(x0, x1)",

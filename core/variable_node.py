@@ -3,8 +3,8 @@
 The engine walks over *edges*: what a variable points to, and what a function points to its inputs
 by. An edge is a `VariableNode` for a leaf and for an output of several, and the `FunctionNode`
 itself for the lone output of a declared operation, which saves an object for each. Both kinds hold
-`spec`, `data` (the array, if some function retained it) and the gradient. Who asks for the node of such an
-output gets an `OutputNode`, which shows what its function holds.
+the spec, the gradient, and in `data` the array, if some function retained it. Who asks for the node
+of such an output gets an `OutputNode`, which shows what its function holds.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from core.dispatch import is_number, plain
@@ -33,28 +34,44 @@ def _reflected(operation: Any, with_constant: Any) -> Callable[[Variable, Any], 
 
     def reflected(self: Variable, other: Any) -> Variable:
         if is_number(other):
-            return with_constant(self, plain(other))
+            return with_constant.call(self, plain(other))
         if not isinstance(other, Variable) and not is_array(other):
             return NotImplemented
-        return operation(other, self)
+        return operation.call(other, self)
 
     return reflected
 
 
+def _comparison(operation: Any) -> Callable[[Variable, Any], Any]:
+    def compare(self: Variable, other: Any) -> Any:
+        if not isinstance(other, Variable) and not is_number(other) and not is_array(other):
+            return NotImplemented  # such as None: then by identity
+        return operation.call(self, other)
+
+    return compare
+
+
 def _install() -> None:
-    """Give Variable its operators."""
+    """Give Variable its operators; those written by name are the specialised calls themselves."""
     v: Any = Variable
-    v.__add__, v.__radd__ = Add.call, _reflected(Add.call, AddConstant.call)
-    v.__sub__ = Subtract.call
-    v.__rsub__ = _reflected(Subtract.call, SubtractFromConstant.call)
-    v.__mul__, v.__rmul__ = Multiply.call, _reflected(Multiply.call, MultiplyConstant.call)
-    v.__truediv__ = Divide.call
-    v.__rtruediv__ = _reflected(Divide.call, DivideFromConstant.call)
-    v.__floordiv__ = FloorDivide.call
+    for name, operation in (
+        ("add", Add),
+        ("sub", Subtract),
+        ("mul", Multiply),
+        ("truediv", Divide),
+        ("floordiv", FloorDivide),
+        ("pow", Power),
+        ("neg", Negative),
+        ("abs", Absolute),
+    ):
+        operation.bind(partial(setattr, v, f"__{name}__"))
+    v.__radd__ = _reflected(Add, AddConstant)
+    v.__rsub__ = _reflected(Subtract, SubtractFromConstant)
+    v.__rmul__ = _reflected(Multiply, MultiplyConstant)
+    v.__rtruediv__ = _reflected(Divide, DivideFromConstant)
+    v.__rpow__ = _reflected(Power, ConstantPower)
     v.__rfloordiv__ = lambda self, other: FloorDivide.call(other, self)
-    v.__pow__, v.__rpow__ = Power.call, _reflected(Power.call, ConstantPower.call)
     v.__matmul__, v.__rmatmul__ = matmul, lambda self, other: matmul(other, self)
-    v.__neg__, v.__abs__ = Negative.call, Absolute.call
     v.__pos__ = lambda self: self
     v.__getitem__ = getitem
     for name, operation in (
@@ -66,15 +83,6 @@ def _install() -> None:
         ("ge", GreaterEqual),
     ):
         setattr(v, f"__{name}__", _comparison(operation))
-
-
-def _comparison(operation: Any) -> Callable[[Variable, Any], Any]:
-    def compare(self: Variable, other: Any) -> Any:
-        if not isinstance(other, Variable) and not is_number(other) and not is_array(other):
-            return NotImplemented  # such as None: then by identity
-        return operation.call(self, other)
-
-    return compare
 
 
 _install()
