@@ -1,0 +1,355 @@
+"""check_link: everything that is demanded of a link, in one line."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from core import backend as backends
+from core import gradient_check
+from core.configuration import using_config
+from core.link import Link
+from core.testing.memory import load, saved
+from core.testing.tolerances import DOUBLE_GRADIENT, GRADIENT, assert_near, tolerance
+from core.variable import Variable
+
+Arrays = tuple[Any, ...]
+DTYPES = ("float64", "float32")
+
+
+def check_link(
+    make: Callable[[], Link],
+    inputs: Arrays,
+    reference: Callable[..., Any] | None = None,
+    backends: Iterable[str] | None = None,
+    *,
+    kind: str = "reduction",
+    double: bool = True,
+    init: bool = True,
+) -> None:
+    """Prove a link: AssertionError, naming the check, where it fails.
+
+    On each backend and in float64 and float32: the outputs are those of `reference`; gradients of
+    inputs and parameters, and second ones, are those of finite differences; inputs are not written
+    to; both modes work, and test mode repeats itself; a state is forgotten on reset; copies of each
+    mode, deep copies and pickles give the same outputs and share what they should; moving
+    to another backend and back changes nothing; what is saved and loaded into a fresh link, sized
+    or not, brings back parameters, running statistics and outputs.
+
+    Args:
+        make: Makes a fresh link, the same up to random numbers.
+        inputs: Host arrays to call it with; floating ones are cast to the dtype under test.
+        reference: `reference(params, *inputs)` gives the outputs in training mode, an array or a
+            tuple of them, from the parameters and persistent values by path and the inputs in
+            float64.
+        backends: Names; by default all that can be used here.
+        kind: Row of the table of tolerances.
+        double: Whether second derivatives exist.
+        init: Whether parameters have initializers that `copy('init')` fills them with anew.
+
+    >>> import core.links as L, numpy as np
+    >>> def affine(params, x):
+    ...     return x @ params["/W"].T + params["/b"]
+    >>> check_link(lambda: L.Linear(3, 2), (np.ones((4, 3)),), affine, ["numpy"])
+    """
+    for name in _names(backends):
+        for dtype in DTYPES:
+            trial = _Trial(make, inputs, reference, name, dtype, kind)
+            checks = [check for check in CHECKS if init or check is not copies_anew]
+            if dtype == "float64":
+                checks += [gradients, second_gradients] if double else [gradients]
+            for check in checks:
+                _explained(check, trial)
+
+
+def _names(names: Iterable[str] | None) -> list[str]:
+    if names is not None:
+        return list(names)
+    return [name for name, reason in backends.available().items() if reason is None]
+
+
+def _explained(check: Callable[[_Trial], None], trial: _Trial) -> None:
+    try:
+        with using_config("dtype", trial.dtype), backends.using(trial.backend):
+            check(trial)
+    except Exception as error:
+        error.add_note(
+            f"check {check.__name__!r} of a {type(trial.make()).__name__} "
+            f"on {trial.backend} in {trial.dtype}"
+        )
+        raise
+
+
+class _Trial:
+    """A link to make, on one backend in one dtype, and what to call it with."""
+
+    def __init__(
+        self,
+        make: Callable[[], Link],
+        inputs: Arrays,
+        reference: Any,
+        backend: str,
+        dtype: str,
+        kind: str,
+    ) -> None:
+        self.make = make
+        self.reference = reference
+        self.backend = backend
+        self.dtype = dtype
+        self.allowed = tolerance(kind, dtype)
+        self._inputs = inputs
+
+    def inputs(self) -> Arrays:
+        """The inputs as arrays of the backend, floating ones in the dtype."""
+        home = backends.get(self.backend)
+        cast = [np.asarray(x) for x in self._inputs]
+        cast = [x.astype(self.dtype) if x.dtype.kind == "f" else x for x in cast]
+        return tuple(home.asarray(x.copy()) for x in cast)
+
+    def sized(self) -> Link:
+        """A fresh link that has seen an input, and then forgotten any state."""
+        link = self.make()
+        with using_config("train", False):
+            self.call(link)
+        reset(link)
+        return link
+
+    def call(self, link: Link, inputs: Arrays | None = None) -> list[Any]:
+        """The outputs as host arrays."""
+        return [backends.to_host(y) for y in outputs(link, inputs or self.inputs())]
+
+    def evaluate(self, link: Link) -> list[Any]:
+        """The outputs in test mode, from a forgotten state."""
+        reset(link)
+        with using_config("train", False):
+            return self.call(link)
+
+    def assert_same(self, link: Link, other: Link, what: str) -> None:
+        """Both links give the same outputs, bit for bit."""
+        for mine, theirs in zip(self.evaluate(link), self.evaluate(other), strict=True):
+            np.testing.assert_array_equal(mine, theirs, err_msg=what)
+
+
+def outputs(link: Link, inputs: Arrays) -> list[Variable]:
+    """What a link gives, always as a list."""
+    y = link(*inputs)
+    return list(y) if isinstance(y, (tuple, list)) else [y]
+
+
+def reset(link: Link) -> None:
+    """Forget the state of a link and of those below, where they have one."""
+    for each in link.links():
+        forget = getattr(each, "reset_state", None)
+        if forget is not None:
+            forget()
+
+
+def values(link: Link) -> dict[str, Any]:
+    """Path -> parameter or persistent value, as float64 on the host where it is an array."""
+    found = {f"/{path}": value for path, value in saved(link).items()}
+    return {
+        path: value.astype("float64") if getattr(value, "dtype", None) is not None else value
+        for path, value in found.items()
+    }
+
+
+# -- the checks -------------------------------------------------------------------------------
+
+
+def forward(trial: _Trial) -> None:
+    """The outputs have the dtype of the link, and are what the reference computes."""
+    link, inputs = trial.sized(), trial.inputs()
+    before = values(link)
+    found = trial.call(link, inputs)
+    for given, untouched in zip(inputs, trial.inputs(), strict=True):
+        np.testing.assert_array_equal(
+            backends.to_host(given), backends.to_host(untouched), err_msg="an input was written to"
+        )
+    if trial.reference is None:
+        return
+    wide = [backends.to_host(x) for x in trial.inputs()]
+    wide = [x.astype("float64") if x.dtype.kind == "f" else x for x in wide]
+    expected = trial.reference(before, *wide)
+    expected = list(expected) if isinstance(expected, tuple) else [expected]
+    for i, (y, e) in enumerate(zip(found, expected, strict=True)):
+        if y.dtype.kind == "f" and y.dtype.name != trial.dtype:
+            raise AssertionError(f"output {i}: expected {trial.dtype}, got {y.dtype.name}")
+        assert_near(y, e, trial.allowed, f"output {i}")
+
+
+def _as_function(trial: _Trial) -> tuple[Any, Arrays, list[Any]]:
+    """The link as a function of its floating inputs, those, and its parameters."""
+    link, inputs = trial.sized(), trial.inputs()
+    home = backends.get(trial.backend)
+    floating = [i for i, x in enumerate(inputs) if home.kind(x.dtype) == "f"]
+
+    def function(*xs: Any) -> tuple[Any, ...]:
+        given = list(inputs)
+        for i, x in zip(floating, xs, strict=True):
+            given[i] = x
+        reset(link)
+        return tuple(y for y in outputs(link, tuple(given)) if y.requires_grad)
+
+    return function, tuple(inputs[i] for i in floating), list(link.params())
+
+
+def _draws(trial: _Trial, arrays: Iterable[Any], seed: int) -> Arrays:
+    generator = np.random.default_rng(seed)
+    home = backends.get(trial.backend)
+    return tuple(home.asarray(generator.normal(size=tuple(a.shape))) for a in arrays)
+
+
+def gradients(trial: _Trial) -> None:
+    """Gradients of inputs and parameters are those of finite differences."""
+    function, inputs, params = _as_function(trial)
+    found = function(*map(Variable, inputs))
+    if not found:
+        return
+    gradient_check.check_backward(
+        function,
+        inputs,
+        _draws(trial, found, 1),
+        params=params,
+        atol=GRADIENT.absolute,
+        rtol=GRADIENT.relative,
+    )
+
+
+def second_gradients(trial: _Trial) -> None:
+    """Second gradients are those of finite differences of the first."""
+    function, inputs, params = _as_function(trial)
+    found = function(*map(Variable, inputs))
+    if not found:
+        return
+    gradient_check.check_double_backward(
+        function,
+        inputs,
+        _draws(trial, found, 1),
+        _draws(trial, inputs, 2),
+        params=params,
+        params_grad_grad=_draws(trial, params, 3),
+        atol=DOUBLE_GRADIENT.absolute,
+        rtol=DOUBLE_GRADIENT.relative,
+    )
+
+
+def modes(trial: _Trial) -> None:
+    """Test mode repeats itself, and leaves parameters and persistent values as they are."""
+    link = trial.sized()
+    trial.call(link)
+    before = saved(link)
+    trial.assert_same(link, link, "a repetition in test mode")
+    _assert_saved_equal(saved(link), before, "test mode changed what is saved")
+
+
+def state(trial: _Trial) -> None:
+    """A state moves on from call to call where there is one, and reset forgets it."""
+    link = trial.sized()
+    first = trial.evaluate(link)
+    trial.call(link)
+    for again, expected in zip(trial.evaluate(link), first, strict=True):
+        if any(hasattr(each, "avg_mean") for each in link.links()):
+            return  # the call in between was training, and moved the averages
+        np.testing.assert_array_equal(again, expected, err_msg="after reset_state")
+
+
+def copies(trial: _Trial) -> None:
+    """Shared, real and deep copies and pickles compute the same; gradients are each one's own."""
+    link = trial.sized()
+    twins = {
+        "copy('share')": link.copy("share"),
+        "copy('copy')": link.copy("copy"),
+        "copy.deepcopy": copy.deepcopy(link),
+        "pickle": pickle.loads(pickle.dumps(link)),
+    }
+    for what, twin in twins.items():
+        trial.assert_same(link, twin, what)
+        for (path, mine), (_, theirs) in zip(link.namedparams(), twin.namedparams(), strict=True):
+            if (mine.array is theirs.array) is not (what == "copy('share')"):
+                raise AssertionError(f"{what}: the array of {path} is shared, or is not")
+            if mine is theirs:
+                raise AssertionError(f"{what}: the parameter {path} is the same object")
+
+
+def copies_anew(trial: _Trial) -> None:
+    """`copy('init')` has arrays of its own in the same shapes."""
+    link = trial.sized()
+    for (path, mine), (_, theirs) in zip(
+        link.namedparams(), link.copy("init").namedparams(), strict=True
+    ):
+        if mine.shape != theirs.shape or mine.dtype != theirs.dtype or mine.array is theirs.array:
+            raise AssertionError(f"copy('init'): {path} is not an array of its own, alike")
+
+
+def unfinished(trial: _Trial) -> None:
+    """A link in the middle of its work (a state with a graph) can be copied and pickled."""
+    link = trial.sized()
+    trial.call(link)
+    for twin in (copy.deepcopy(link), pickle.loads(pickle.dumps(link))):
+        _assert_saved_equal(saved(twin), saved(link), "a copy made after a call")
+
+
+def moves(trial: _Trial) -> None:
+    """Moving to another backend and back, in the midst of work, changes nothing."""
+    link = trial.sized()
+    trial.call(link)
+    twin = copy.deepcopy(link)
+    for name in _names(None):
+        if twin.to_device(name) is not twin:
+            raise AssertionError("to_device: expected the link itself")
+        wrong = [p for p, param in twin.namedparams() if param.backend.name != name]
+        if wrong:
+            raise AssertionError(f"to_device({name!r}) left {', '.join(wrong)} behind")
+        arrays = [backends.to_backend(x, name) for x in trial.inputs()]
+        with using_config("train", False):
+            outputs(copy.deepcopy(twin), tuple(arrays))
+    twin.to_device(trial.backend)
+    _assert_saved_equal(saved(twin), saved(link), "after moving there and back")
+    trial.assert_same(link, twin, "after moving there and back")
+
+
+def saving(trial: _Trial) -> None:
+    """What is saved and loaded, into a sized link or a fresh one, brings everything back."""
+    link = trial.sized()
+    trial.call(link)
+    store = saved(link)
+    for target in (trial.sized(), trial.make()):
+        load(target, store)
+        _assert_saved_equal(saved(target), store, "saved, loaded and saved again")
+        trial.assert_same(link, target, "after loading")
+
+
+def looks(trial: _Trial) -> None:
+    """The tree names every parameter and persistent value; the count is right."""
+    link = trial.sized()
+    text = repr(link)
+    missing = [path for path in saved(link) if path.rpartition("/")[2] not in text]
+    if missing:
+        raise AssertionError(f"repr does not show {', '.join(missing)}:\n{text}")
+    expected = sum(int(np.prod(param.shape)) for param in link.params())
+    if link.count_params() != expected or f"{expected:,} parameters" not in text:
+        raise AssertionError(f"expected {expected} parameters counted:\n{text}")
+
+
+def _assert_saved_equal(found: dict[str, Any], expected: dict[str, Any], what: str) -> None:
+    if found.keys() != expected.keys():
+        raise AssertionError(f"{what}: expected {sorted(expected)}, got {sorted(found)}")
+    for path, value in expected.items():
+        np.testing.assert_array_equal(found[path], value, err_msg=f"{what}: {path}")
+
+
+CHECKS: tuple[Callable[[_Trial], None], ...] = (
+    forward,
+    modes,
+    state,
+    copies,
+    copies_anew,
+    unfinished,
+    moves,
+    saving,
+    looks,
+)
