@@ -8,9 +8,8 @@ from typing import Any
 from core import Variable, as_array, as_variable
 from core.intrinsics import where
 from core.variable import is_array
+from plugins.functions.activation.softplus import Softplus
 from plugins.functions.math.clip import Clip
-from plugins.functions.math.exponential import Exp
-from plugins.functions.math.logarithm import Log1p
 from plugins.functions.math.maximum import Maximum, Minimum
 from plugins.functions.math.root import Sqrt, Square
 from plugins.functions.math.rounding import Ceil, Fix, Floor
@@ -91,7 +90,9 @@ def logaddexp(x1: Any, x2: Any) -> Variable:
     >>> logaddexp(np.array([1000.0]), np.array([0.0]))
     variable([1000.])
     """
-    return maximum(x1, x2) + Log1p.call(Exp.call(-abs(as_variable(x1) - x2)))
+    over = as_variable(x1 - x2)
+    # Either branch is smooth where the two meet, as a maximum plus a remainder would not be.
+    return where(over > 0, x1 + Softplus.call(-over), x2 + Softplus.call(over))
 
 
 def reciprocal(x: Any) -> Variable:
