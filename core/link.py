@@ -442,7 +442,9 @@ class Link:
         for name in self._params:
             _serialize_parameter(serializer, name, self.__dict__[name])
         for name in self._persistent:
-            self.__dict__[name] = serializer(name, self.__dict__[name])
+            value = serializer(name, self.__dict__[name])
+            # What is loaded in place of None comes as a host array.
+            self.__dict__[name] = self.device.send(value) if is_array(value) else value
         for name, child in self._named_children():
             child.serialize(serializer[name])
 
