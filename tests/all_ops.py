@@ -36,15 +36,15 @@ REFERENCES = _references()
 # places of maxima, the size of an image): the gradient check of the op named here is the check of
 # their forward, and its double gradient that of their gradient.
 PROVEN_BY = {
-    "ConvolutionFilterGradient": "Convolution",
-    "Deconvolution": "Convolution",
-    "EmbedIDGradient": "EmbedIDFunction",
+    "AddAlongAxis": "TakeAlongAxis",
+    "AddTaken": "Take",
     "AveragePoolingGradient": "AveragePooling2D",
+    "ConvolutionFilterGradient": "Convolution",
+    "EmbedIDGradient": "EmbedIDFunction",
     "MaxPoolingGradient": "MaxPooling2D",
     "MaxPoolingPick": "MaxPooling2D",
-    "ScatterAdd": "GetItem",
-    "AddTaken": "Take",
     "PlaceItem": "SelectItem",
+    "ScatterAdd": "GetItem",
 }
 
 # Rows of core.testing.tolerances for ops that are less exact than their signature suggests.

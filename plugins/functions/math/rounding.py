@@ -6,11 +6,13 @@ from typing import Any
 
 from core import Domain, Elementwise, Variable, real
 
+WHOLE = {"gradient": "integer-valued", "double_gradient": "integer-valued"}
+
 
 class Floor(Elementwise):
     """The greatest whole number not above x; its derivative is 0 wherever it has one."""
 
-    domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 0, 1))
+    domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 0, 1), leave_out=WHOLE)
 
     def compute(self, xp, x):
         return xp.floor(x)
@@ -22,7 +24,7 @@ class Floor(Elementwise):
 class Ceil(Elementwise):
     """The least whole number not below x; its derivative is 0 wherever it has one."""
 
-    domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 0, 1))
+    domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 0, 1), leave_out=WHOLE)
 
     def compute(self, xp, x):
         return xp.ceil(x)
@@ -34,7 +36,7 @@ class Ceil(Elementwise):
 class Fix(Elementwise):
     """x without what stands behind the point; its derivative is 0 wherever it has one."""
 
-    domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 1))
+    domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 1), leave_out=WHOLE)
 
     def compute(self, xp, x):
         return xp.trunc(x)
