@@ -35,6 +35,25 @@ def convolution(x, W, b=None, stride=1, pad=0, cover_all=False, dilate=1, groups
     return y
 
 
+def deconvolution(x, W, b=None, stride=1, pad=0, cover_all=False, dilate=1, groups=1, size=None):
+    """Scatters each element, in a frame that is wide enough for the padding to be cut off."""
+    n, k = x.ndim - 2, W.shape[2:]
+    stride, pad, dilate = (pair(value, n) for value in (stride, pad, dilate))
+    if size is None:
+        size = [
+            (x.shape[i + 2] - 1) * stride[i] + (k[i] - 1) * dilate[i] + 1 - 2 * pad[i]
+            for i in range(n)
+        ]
+    frame = np.zeros((len(x), W.shape[1] * groups, *(size[i] + 2 * pad[i] + 9 for i in range(n))))
+    for (example, channel, *at), value in np.ndenumerate(x):
+        first = channel // (len(W) // groups) * W.shape[1]
+        for unit, *place in np.ndindex(*W.shape[1:]):
+            to = [at[i] * stride[i] + place[i] * dilate[i] for i in range(n)]
+            frame[(example, first + unit, *to)] += value * W[(channel, unit, *place)]
+    y = frame[(..., *(slice(pad[i], pad[i] + size[i]) for i in range(n)))]
+    return y if b is None else y + b.reshape(-1, *(1,) * n)
+
+
 def embed_id(x, W, ignore_label=None):
     y = np.zeros((*x.shape, W.shape[1]))
     for index, column in product(np.ndindex(*x.shape), range(W.shape[1])):
@@ -46,5 +65,6 @@ def embed_id(x, W, ignore_label=None):
 REFERENCES = {
     "LinearFunction": linear,
     "Convolution": convolution,
+    "Deconvolution": deconvolution,
     "EmbedIDFunction": embed_id,
 }

@@ -1,7 +1,10 @@
 """Layers' linear maps: matrix products, convolutions, embeddings."""
 
 provides = {
-    "linear": "LinearFunction linear",
-    "convolution": ("Convolution convolution_1d convolution_2d convolution_3d convolution_nd"),
+    "convolution": "Convolution convolution_1d convolution_2d convolution_3d convolution_nd",
+    "deconvolution": (
+        "Deconvolution deconvolution_1d deconvolution_2d deconvolution_3d deconvolution_nd"
+    ),
     "embed_id": "EmbedIDFunction embed_id",
+    "linear": "LinearFunction linear",
 }

@@ -11,8 +11,8 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
-from core.standard import per_axis, window_count
-from core.type_check import expect
+from core.standard import Geometry, per_axis, window_count
+from core.type_check import eval, expect
 from core.type_check import prod as size_of
 
 Sizes = int | tuple[int, ...]
@@ -108,26 +108,97 @@ class Convolution(_Windowed):
         return xp.sum(g, axis=(0, *range(2, g.ndim)))
 
 
+def spread_size(size: int, k: int, stride: int, pad: int, dilate: int = 1) -> int:
+    """The least length of an axis on which `size` windows fit: what deconvolution gives.
+
+    >>> spread_size(5, 3, 2, 1)
+    9
+    """
+    return (size - 1) * stride + (k - 1) * dilate + 1 - 2 * pad
+
+
+def _spreads(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
+    """Whether the input holds one value for each window of the output."""
+    x, W = shapes["x"][2:], shapes["W"][2:]
+    f = Deconvolution(**settings)
+    if len(x) != len(W) or len(f.size or x) != len(x) or 0 in x + W:
+        return False
+    size = f.spread(x, W)
+    return min(size) > 0 and f.geometry(size, W).out == x
+
+
+def _groups(shapes: dict[str, Any]) -> list[int]:
+    """The numbers of groups that fit the channels, and the biases where there are any."""
+    inner, outer = shapes["W"][:2]
+    b = shapes.get("b")
+    return [n for n in (1, 2) if inner % n == 0 and (b is None or b[0] == n * outer)]
+
+
 class Deconvolution(_Windowed):
     """Each input value spreads a filter over a window of the output: convolution's adjoint in x."""
 
-    size: tuple[int, ...] = ()
+    size: tuple[int, ...] | None = None
 
-    def compute(self, xp, y, W):
+    domain = Domain(
+        "(n,c,...s),(c,o,...k),(p)?->(n,q,...d)",
+        x=real(-2, 2),
+        W=real(-1, 1),
+        b=real(-1, 1),
+        settings={
+            "stride": choice(1, 2, (2, 1)),
+            "pad": choice(0, 1, (0, 1)),
+            "cover_all": choice(False, True),
+            "dilate": choice(1, 2),
+            "groups": choice(_groups),
+            "size": choice(None, None, (3, 4), (5, 3)),
+        },
+        dims={"c": (1, 2), "o": (1, 2), "p": (1, 4), "...s": (2, 2), "...k": (2, 2)},
+        valid=_spreads,
+    )
+
+    def check_type_forward(self, in_types):
+        x, W, *b = in_types
+        expect(x.ndim == W.ndim, W.shape[0] % self.groups == 0)
+        expect(size_of(W.shape[2:]) > 0, size_of(x.shape[2:]) > 0)
+        if b:
+            expect(b[0].shape[0] == W.shape[1] * self.groups)
+        if self.size is not None:
+            expect(x.ndim == len(self.size) + 2)
+            ksize = [eval(W.shape[i + 2]) for i in range(len(self.size))]
+            for i, n in enumerate(self.geometry(self.size, ksize).out):
+                expect(x.shape[i + 2] == n)
+
+    def geometry(self, size, ksize):
+        """How the windows lie on the output."""
+        return Geometry(size, ksize, self.stride, self.pad, self.dilate, self.cover_all)
+
+    def spread(self, x, ksize):
+        """The spatial sizes of the output, from those of the input and of the filters."""
+        if self.size is not None:
+            return self.size
+        names = ("stride", "pad", "dilate")
+        steps = [per_axis(getattr(self, name), len(x), name) for name in names]
+        return tuple([spread_size(*each) for each in zip(x, ksize, *steps, strict=True)])
+
+    def compute(self, xp, x, W, b=None):
         groups, filters, rows = self.by_group(W)
-        out = prod(y.shape[2:])
-        grouped = xp.reshape(y, (y.shape[0], groups, filters, out))
+        grouped = xp.reshape(x, (x.shape[0], groups, filters, prod(x.shape[2:])))
         spread = xp.matmul(xp.matrix_transpose(xp.reshape(W, (groups, filters, rows))), grouped)
         channels = W.shape[1] * groups
-        spread = xp.reshape(spread, (y.shape[0], channels, *W.shape[2:], *y.shape[2:]))
-        return self.backend.fold(spread, self.size, self.stride, self.pad, self.dilate)
+        spread = xp.reshape(spread, (x.shape[0], channels, *W.shape[2:], *x.shape[2:]))
+        size = self.spread(x.shape[2:], W.shape[2:])
+        y = self.backend.fold(spread, size, self.stride, self.pad, self.dilate)
+        return y if b is None else y + xp.reshape(b, (-1, *(1,) * (W.ndim - 2)))
 
-    def gradient_y(self, xp, g, W):
+    def gradient_x(self, xp, g, W):
         return Convolution(*self.settings).evaluate(g, W)
 
-    def gradient_W(self, xp, g, y):
+    def gradient_W(self, xp, g, x):
         ksize = self.input_shape(1)[2:]
-        return ConvolutionFilterGradient(*self.settings, ksize=ksize).evaluate(g, y)
+        return ConvolutionFilterGradient(*self.settings, ksize=ksize).evaluate(g, x)
+
+    def gradient_b(self, xp, g):
+        return xp.sum(g, axis=(0, *range(2, g.ndim)))
 
 
 class ConvolutionFilterGradient(_Windowed):
@@ -200,13 +271,14 @@ def convolution_nd(
     )
 
 
-_FORMER = {
+FORMER = {
     "use_cudnn": "Set core.config.use_cudnn.",
     "deterministic": "Set core.config.cudnn_deterministic.",
 }
 
 
-def _of_rank(name: str, ndim: int, x: Any) -> Any:
+def of_rank(name: str, ndim: int, x: Any) -> Any:
+    """`x` as a Variable, refused unless it has that many spatial axes."""
     x = as_variable(x)
     if x.ndim != ndim + 2:
         from core.type_check import InvalidType
@@ -236,7 +308,7 @@ def convolution_1d(
     >>> F.convolution_1d(np.ones((1, 2, 5), "f"), np.ones((3, 2, 3), "f")).shape
     (1, 3, 3)
     """
-    x = _of_rank("convolution_1d", 1, x)
+    x = of_rank("convolution_1d", 1, x)
     return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
 
 
@@ -262,8 +334,8 @@ def convolution_2d(
     if former:
         from core.errors import refuse_removed
 
-        refuse_removed("convolution_2d", former, _FORMER)
-    x = _of_rank("convolution_2d", 2, x)
+        refuse_removed("convolution_2d", former, FORMER)
+    x = of_rank("convolution_2d", 2, x)
     return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
 
 
@@ -283,5 +355,5 @@ def convolution_3d(
     >>> F.convolution_3d(np.ones((1, 1, 4, 4, 4), "f"), np.ones((2, 1, 2, 2, 2), "f")).shape
     (1, 2, 3, 3, 3)
     """
-    x = _of_rank("convolution_3d", 3, x)
+    x = of_rank("convolution_3d", 3, x)
     return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)

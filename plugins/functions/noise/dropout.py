@@ -44,6 +44,7 @@ def dropout(
         ratio: In [0, 1).
         mask: An array like `x` to multiply by instead of drawing one.
         return_mask: Also give the mask, an array; None where nothing was dropped.
+        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`, or a pair with `return_mask`.

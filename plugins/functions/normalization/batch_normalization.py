@@ -126,6 +126,7 @@ def batch_normalization(
         running_var: Alike for the variance, of which the unbiased estimate is taken.
         decay: In [0, 1].
         axis: The reduced axes; None takes all but axis 1.
+        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core import Domain, FunctionNode, as_variable, choice, real
 from core.standard import per_axis, window_count
 
 Sizes = int | tuple[int, ...]

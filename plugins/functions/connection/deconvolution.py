@@ -1,0 +1,128 @@
+"""Deconvolution, also called transposed convolution: the adjoint of convolution as a layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable, as_variable
+from core.standard import per_axis
+from plugins.functions.connection.convolution import FORMER, Deconvolution, Sizes, of_rank
+
+
+def deconvolution_nd(
+    x: Any,
+    W: Any,
+    b: Any = None,
+    stride: Sizes = 1,
+    pad: Sizes = 0,
+    outsize: Sizes | None = None,
+    dilate: Sizes = 1,
+    groups: int = 1,
+) -> Variable:
+    """Deconvolution over any number of spatial axes: each element spreads a filter.
+
+    The gradient of `convolution_nd` with respect to its input, seen as a function of its own.
+
+    Args:
+        x: Floating, (n, c, d_1, ..., d_N).
+        W: Filters, (c, o / groups, k_1, ..., k_N), of the dtype of `x`.
+        b: Biases, (o,), or None.
+        stride: How far apart neighbouring elements spread their filters.
+        pad: How much is cut off each end of the output.
+        outsize: Spatial sizes (e_1, ..., e_N) of the output. A convolution of an array of these
+            sizes has to give (d_1, ..., d_N); with a stride above 1 several do. None takes the
+            least.
+        dilate: Distance of neighbouring elements of a filter.
+        groups: Into how many independent parts input and output channels are divided.
+
+    Returns:
+        (n, o, e_1, ..., e_N); by default e = stride (d - 1) + dilate (k - 1) + 1 - 2 pad.
+
+    Raises:
+        InvalidType: Ranks, channels, dtypes or `outsize` do not fit.
+
+    Source: Zeiler, Krishnan, Taylor and Fergus 2010, "Deconvolutional networks".
+
+    >>> import core.functions as F, numpy as np
+    >>> x = np.array([[[1, 2]]], "f")
+    >>> F.deconvolution_nd(x, np.ones((1, 1, 3), "f"), stride=2)
+    variable([[[1., 1., 3., 2., 2.]]], dtype=float32)
+    """
+    ndim = as_variable(x).ndim - 2
+    return Deconvolution.call(
+        x,
+        W,
+        b,
+        stride=per_axis(stride, ndim, "stride"),
+        pad=per_axis(pad, ndim, "pad"),
+        dilate=per_axis(dilate, ndim, "dilate"),
+        groups=groups,
+        size=None if outsize is None else per_axis(outsize, ndim, "outsize"),
+    )
+
+
+def deconvolution_1d(
+    x: Any,
+    W: Any,
+    b: Any = None,
+    stride: Sizes = 1,
+    pad: Sizes = 0,
+    outsize: Sizes | None = None,
+    dilate: Sizes = 1,
+    groups: int = 1,
+) -> Variable:
+    """Deconvolution along one axis: x (n, c, l), W (c, o / groups, k); see `deconvolution_nd`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.deconvolution_1d(np.ones((1, 2, 4), "f"), np.ones((2, 3, 3), "f"), stride=2).shape
+    (1, 3, 9)
+    """
+    x = of_rank("deconvolution_1d", 1, x)
+    return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)
+
+
+def deconvolution_2d(
+    x: Any,
+    W: Any,
+    b: Any = None,
+    stride: Sizes = 1,
+    pad: Sizes = 0,
+    outsize: Sizes | None = None,
+    *,
+    dilate: Sizes = 1,
+    groups: int = 1,
+    **former: Any,
+) -> Variable:
+    """Deconvolution to images: x (n, c, h, w), W (c, o / groups, kh, kw); see `deconvolution_nd`.
+
+    >>> import core.functions as F, numpy as np
+    >>> x, W = np.ones((1, 4, 4, 4), "f"), np.ones((4, 3, 3, 3), "f")
+    >>> F.deconvolution_2d(x, W, stride=2, pad=1, outsize=(8, 8)).shape
+    (1, 3, 8, 8)
+    """
+    if former:
+        from core.errors import refuse_removed
+
+        refuse_removed("deconvolution_2d", former, FORMER)
+    x = of_rank("deconvolution_2d", 2, x)
+    return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)
+
+
+def deconvolution_3d(
+    x: Any,
+    W: Any,
+    b: Any = None,
+    stride: Sizes = 1,
+    pad: Sizes = 0,
+    outsize: Sizes | None = None,
+    dilate: Sizes = 1,
+    groups: int = 1,
+) -> Variable:
+    """Deconvolution to volumes: x (n, c, d, h, w), W (c, o / groups, kd, kh, kw).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.deconvolution_3d(np.ones((1, 1, 2, 2, 2), "f"), np.ones((1, 2, 2, 2, 2), "f")).shape
+    (1, 2, 3, 3, 3)
+    """
+    x = of_rank("deconvolution_3d", 3, x)
+    return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)
