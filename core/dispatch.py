@@ -290,6 +290,13 @@ def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
     return f._run(*[as_operand(x, lead) if is_number(x) else x for x in inputs])  # type: ignore[no-any-return]
 
 
+def unscalar(x: Any) -> Any:
+    """`x`, as an array if it is one of the scalars that NumPy's arithmetic makes of 0-d arrays."""
+    if type(x) in BACKENDS or not hasattr(x, "dtype") or is_array(x):
+        return x
+    return backends.get("numpy").asarray(x)
+
+
 def as_operand(number: Any, like: Any) -> Any:
     """A number as an array without dimensions, in the dtype and on the device of `like`."""
     backend = BACKENDS[type(like)]

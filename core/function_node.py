@@ -288,6 +288,7 @@ class FunctionNode:
         if any([isinstance(x, Variable) for x in args]):
             outputs = self.apply(args)
             return outputs[0] if self._single else outputs
+        args = tuple([dispatch.unscalar(x) for x in args])
         specs: Any = tuple([spec_of(x) for x in args])
         compute, xp, _ = dispatch.admit(self, self._plan_key(specs), specs)
         result = (compute or type(self).compute)(self, xp, *args)  # type: ignore[attr-defined]

@@ -131,6 +131,15 @@ def transpose_sequence(*xs, length=None):
     return tuple(np.stack([x[t] for x in xs if t < len(x)]) for t in range(longest))
 
 
+def take_along_axis(x, indices, axis=-1):
+    y = np.empty(indices.shape)
+    for index in np.ndindex(*indices.shape):
+        source = list(index)
+        source[axis] = int(indices[index])
+        y[index] = x[tuple(source)]
+    return y
+
+
 REFERENCES = {
     "BroadcastTo": broadcast_to,
     "Concat": concat,
@@ -145,5 +154,6 @@ REFERENCES = {
     "Stack": stack,
     "Take": take,
     "Tile": tile,
+    "TakeAlongAxis": take_along_axis,
     "TransposeSequence": transpose_sequence,
 }
