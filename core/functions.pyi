@@ -86,6 +86,11 @@ from plugins.functions.connection.convolution import convolution_1d as convoluti
 from plugins.functions.connection.convolution import convolution_2d as convolution_2d
 from plugins.functions.connection.convolution import convolution_3d as convolution_3d
 from plugins.functions.connection.convolution import convolution_nd as convolution_nd
+from plugins.functions.connection.deconvolution import Deconvolution as Deconvolution
+from plugins.functions.connection.deconvolution import deconvolution_1d as deconvolution_1d
+from plugins.functions.connection.deconvolution import deconvolution_2d as deconvolution_2d
+from plugins.functions.connection.deconvolution import deconvolution_3d as deconvolution_3d
+from plugins.functions.connection.deconvolution import deconvolution_nd as deconvolution_nd
 from plugins.functions.connection.embed_id import EmbedIDFunction as EmbedIDFunction
 from plugins.functions.connection.embed_id import embed_id as embed_id
 from plugins.functions.connection.linear import LinearFunction as LinearFunction

@@ -109,8 +109,9 @@ def register_backends() -> Provided:
 def register_kernels(backend: str) -> Mapping[str, Provided]:
     """Return faster implementations for the backend named `backend`, by section and operation.
 
-    Sections are 'compute' (`kernel(op, xp, *inputs)`), 'gradient' (`kernel(op, g, wanted)`) and
-    'update' (an optimizer's update rule): `{'compute': {'ReLU': kernel}}`. A kernel may return
+    Sections are 'compute' (`kernel(op, xp, *inputs)`) and 'gradient' (`kernel(op, g, want)`), by
+    the name of the operation's class, and 'update' (`kernel(rule, xp, param, grad, **state)`), by
+    the name of the optimizer: `{'compute': {'ReLU': kernel}}`. A kernel may return
     `NotImplemented`, and must give what the formula it replaces gives. Kernels for an operation or
     a backend of one's own distribution are used at once; those for somebody else's operation on
     somebody else's backend wait for `core.plugins.prefer('kernels', 'ReLU', 'your-distribution')`.
