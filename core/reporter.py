@@ -16,15 +16,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core import backend
 from core.configuration import config
 from core.errors import CoreError
+from core.serializer import AbstractSerializer, Serializer
 from core.variable import Variable
-
-if TYPE_CHECKING:
-    from core.serializer import AbstractSerializer
 
 
 class UnknownObserver(CoreError, KeyError):
@@ -177,12 +175,9 @@ def _measured(value: Any) -> Any:
     value = _bare(value)
     if isinstance(value, Number) or (value.ndim == 0 and value.__dlpack_device__()[0] == 1):
         return float(value)
-    xp = _namespace(value)
-    return xp.astype(value, xp.float32) if value.dtype.itemsize == 2 else value
-
-
-def _namespace(array: Any) -> Any:
-    return backend.of(array).xp
+    owner = backend.of(value)
+    short = owner.dtype_name(value.dtype) in ("float16", "bfloat16")
+    return owner.xp.astype(value, owner.xp.float32) if short else value
 
 
 class Summary:
@@ -230,13 +225,15 @@ class Summary:
         variance = self._squares / self._weight
         if isinstance(variance, float):
             return mean, math.sqrt(max(variance, 0.0)) if variance == variance else variance
-        return mean, _namespace(variance).sqrt(variance)
+        return mean, backend.of(variance).xp.sqrt(variance)
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load what has been summed."""
+        saving = isinstance(serializer, Serializer)
         self._weight = serializer("weight", self._weight)
-        self._sum = _as_float(serializer("sum", self._sum))
-        self._squares = _as_float(serializer("squares", self._squares))
+        # None asks for whatever shape was summed.
+        self._sum = _as_float(serializer("sum", self._sum if saving else None))
+        self._squares = _as_float(serializer("squares", self._squares if saving else None))
 
 
 def _as_float(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 import time
 from typing import Any, TextIO
@@ -55,6 +56,7 @@ class ProgressBar(Extension):
         from tqdm import tqdm  # type: ignore[import-untyped]
 
         total, self._unit = self._length(trainer)
+        size = shutil.get_terminal_size()  # unlike tqdm, knows what to do with a size of 0 by 0
         out = self._out or sys.stdout
         self._terminal = bool(getattr(out, "isatty", bool)())
         self._shortest, self._longest = (0.1, 0.5) if self._terminal else (5.0, 5.0)
@@ -69,6 +71,8 @@ class ProgressBar(Extension):
             ),
             file=out if self._terminal else io.StringIO(),
             ascii=not _shows_blocks(out),
+            ncols=size.columns if self._terminal else None,
+            nrows=size.lines,
         )
 
     def _length(self, trainer: Any) -> tuple[float, str]:

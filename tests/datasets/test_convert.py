@@ -1,0 +1,92 @@
+"""concat_examples: from lists of examples to arrays."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import core
+from core.dataset import concat_examples, converter, to_device
+
+
+@given(
+    hnp.arrays(st.sampled_from(["f4", "f8", "f2", "i4", "u1", "?"]), hnp.array_shapes(min_dims=1))
+)
+def test_joining_undoes_taking_apart(array):
+    joined = concat_examples(list(array))
+    assert joined.dtype == array.dtype
+    np.testing.assert_array_equal(joined, array)
+    pair = concat_examples([(x, i) for i, x in enumerate(array)])
+    np.testing.assert_array_equal(pair[0], array)
+    np.testing.assert_array_equal(pair[1], np.arange(len(array)))
+    named = concat_examples([{"x": x} for x in array])
+    np.testing.assert_array_equal(named["x"], array)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=5))
+def test_padding_fills_what_is_missing(shapes):
+    arrays = [np.full(shape, i, "f4") for i, shape in enumerate(shapes)]
+    joined = concat_examples(arrays, padding=-1)
+    assert joined.dtype == np.float32
+    assert joined.shape == (len(shapes), *np.max(shapes, axis=0))
+    for i, (rows, columns) in enumerate(shapes):
+        assert (joined[i, :rows, :columns] == i).all()
+        assert (joined[i] == -1).sum() == joined[i].size - rows * columns
+
+
+def test_paddings_for_each_part():
+    batch = [(np.ones(1, "f"), [1, 2]), (np.ones(2, "f"), [3])]
+    x, t = concat_examples(batch, padding=(0, -1))
+    assert x.tolist() == [[1, 0], [1, 1]] and t.tolist() == [[1, 2], [3, -1]]
+    named = [{"a": np.ones(1), "b": np.zeros(1)}, {"a": np.ones(2), "b": np.zeros(1)}]
+    assert concat_examples(named, padding={"a": 7, "b": None})["a"].tolist() == [[1, 7], [1, 1]]
+
+
+def test_arrays_stay_on_their_backend_unless_moved():
+    strict = core.backend.get("strict")
+    batch = [strict.asarray([1.0, 2.0]), strict.asarray([3.0])]
+    joined = concat_examples(batch, padding=0.0)
+    assert core.backend.of(joined) is strict
+    assert concat_examples(batch, padding=0.0, device=-1).tolist() == [[1, 2], [3, 0]]
+    moved = concat_examples([(np.ones(2), 1)], device="strict")
+    assert [core.backend.of(x).name for x in moved] == ["strict", "strict"]
+
+
+def test_to_device():
+    array = np.ones(2)
+    assert to_device(None, array) is array and to_device("numpy", array) is array
+    strict = to_device("strict", array)
+    assert core.backend.of(strict).name == "strict"
+    assert to_device(-1, strict).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("batch", "padding", "message"),
+    [
+        ([], None, "empty batch"),
+        ([np.ones(2), np.ones(3)], None, "padding"),
+        ([(np.ones(2), 1), (np.ones(3), 1)], None, "element 0"),
+        ([np.ones(2), np.ones((2, 2))], 0, "number of axes"),
+        ([(1, 2), (1,)], None, "example 1"),
+        ([{"x": 1}, {"y": 1}], None, "example 1"),
+        ([(1, 2), [1, 2]], None, "tuple"),
+    ],
+)
+def test_examples_that_do_not_match_are_named(batch, padding, message):
+    with pytest.raises(ValueError, match=message):
+        concat_examples(batch, padding=padding)
+
+
+def test_a_converter_of_ones_own_sees_a_device():
+    seen = []
+
+    @converter()
+    def own(batch, device):
+        """Sum."""
+        seen.append(device)
+        return sum(batch)
+
+    assert own([1, 2]) == 3 and own([1], -1) == 1
+    assert seen == [None, core.get_device("numpy")]
+    assert own.__doc__ == "Sum."

@@ -1,0 +1,153 @@
+"""Datasets: indexing, splitting, and the bundled digits."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import datasets as D
+from core.dataset import DatasetMixin
+
+lengths = st.integers(2, 20)
+
+
+class Tens(DatasetMixin):
+    def __init__(self, length):
+        self.length = length
+
+    def __len__(self):
+        return self.length
+
+    def get_example(self, i):
+        if not 0 <= i < self.length:
+            raise IndexError(i)
+        return i * 10
+
+
+@given(lengths, st.data())
+def test_slices_lists_and_arrays_give_lists(length, data):
+    index = data.draw(st.slices(length))
+    expected = [i * 10 for i in range(length)][index]
+    positions = list(range(length))[index]
+    for dataset in (Tens(length), D.TransformDataset(range(length), lambda i: i * 10)):
+        assert dataset[index] == expected
+        assert dataset[positions] == expected
+        assert dataset[np.array(positions, int)] == expected
+    pairs = D.TupleDataset(Tens(length), np.arange(length))
+    assert pairs[index] == pairs[positions] == list(zip(expected, positions, strict=True))
+    assert pairs[np.array(positions, int)] == pairs[index]
+    named = D.DictDataset(a=Tens(length), b=range(length))
+    assert [example["a"] for example in named[index]] == expected
+    assert named[positions] == named[index]
+
+
+def test_a_mask_is_not_taken_for_positions():
+    with pytest.raises(TypeError, match="mask of booleans"):
+        Tens(3)[np.array([True, False, True])]
+
+
+def test_iteration_ends():
+    assert list(Tens(3)) == list(D.ConcatenatedDataset(Tens(3))) == [0, 10, 20]
+    assert list(D.SubDataset(Tens(9), 1, 3)) == [10, 20]
+
+
+@pytest.mark.parametrize("make", [D.TupleDataset, lambda *d: D.DictDataset(a=d[0], b=d[1])])
+def test_lengths_must_agree(make):
+    with pytest.raises(ValueError, match=r"has 2.*has 3"):
+        make([1, 2], [1, 2, 3])
+
+
+def test_tuples_need_something_to_be_made_of():
+    with pytest.raises(ValueError, match="at least one"):
+        D.TupleDataset()
+
+
+@given(st.lists(st.lists(st.integers()), max_size=4), st.integers(-20, 20))
+def test_concatenation_is_that_of_lists(parts, i):
+    whole, joined = sum(parts, []), D.ConcatenatedDataset(*parts)
+    assert len(joined) == len(whole)
+    if -len(whole) <= i < len(whole):
+        assert joined[i] == whole[i]
+    else:
+        with pytest.raises(IndexError):
+            joined[i]
+
+
+@given(lengths, st.data())
+def test_splits_are_partitions(length, data):
+    at = data.draw(st.integers(1, length - 1))
+    for first, second in (
+        D.split_dataset(range(length), at),
+        D.split_dataset_random(range(length), at, seed=3),
+        D.split_dataset_random(range(length), at),
+        D.split_dataset(range(length), at, order=np.random.permutation(length)),
+    ):
+        assert len(first) == at
+        assert sorted(first[:] + second[:]) == list(range(length))
+    folds = data.draw(st.integers(2, length))
+    for pairs in (
+        D.get_cross_validation_datasets(range(length), folds),
+        D.get_cross_validation_datasets_random(range(length), folds, seed=1),
+    ):
+        assert sorted(sum((v[:] for _, v in pairs), [])) == list(range(length))
+        assert all(sorted(t[:] + v[:]) == list(range(length)) for t, v in pairs)
+    for parts in (
+        D.split_dataset_n(range(length), folds),
+        D.split_dataset_n_random(range(length), folds),
+    ):
+        used = sum((p[:] for p in parts), [])
+        assert {len(p) for p in parts} == {length // folds} and len(set(used)) == len(used)
+
+
+def test_a_seed_fixes_a_split():
+    first, again = (D.split_dataset_random(range(30), 10, seed=5)[0][:] for _ in range(2))
+    assert first == again
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: D.split_dataset([1, 2], 2),
+        lambda: D.split_dataset([1, 2], 0),
+        lambda: D.split_dataset_n([1, 2], 3),
+        lambda: D.get_cross_validation_datasets([1, 2], 1),
+        lambda: D.SubDataset([1, 2], 1, 3),
+        lambda: D.SubDataset([1, 2], 0, 1, order=[0]),
+        lambda: D.get_digits(ndim=4),
+    ],
+)
+def test_impossible_parts_are_refused(call):
+    with pytest.raises(ValueError, match="expected"):
+        call()
+
+
+def test_digits_are_those_of_scikit_learn_where_it_is_installed():
+    load = pytest.importorskip("sklearn.datasets").load_digits
+    train, test = D.get_digits(scale=16.0)
+    images = np.concatenate([np.stack([x for x, _ in part[:]]) for part in (train, test)])
+    labels = np.concatenate([[t for _, t in part[:]] for part in (train, test)])
+    expected = load()
+
+    def ordered(x, t):
+        rows = np.concatenate([x, t[:, None]], 1)
+        return rows[np.lexsort(rows.T)]
+
+    np.testing.assert_array_equal(ordered(images, labels), ordered(expected.data, expected.target))
+
+
+def test_digits_split_and_forms():
+    train, test = D.get_digits()
+    assert (len(train), len(test)) == (1437, 360)
+    for part in (train, test):
+        labels = np.array([t for _, t in part[:]])
+        assert labels.dtype == np.int32
+        counts = np.bincount(labels, minlength=10) / len(labels)
+        assert np.abs(counts - 0.1).max() < 0.01  # both parts have all digits alike
+    image, label = test[0]
+    assert image.dtype == np.float32 and image.shape == (64,)
+    assert image.min() == 0 and image.max() <= 1
+    for ndim, shape in {1: (64,), 2: (8, 8), 3: (1, 8, 8)}.items():
+        images, _ = D.get_digits(withlabel=False, ndim=ndim, scale=2.0)
+        assert images.shape == (1437, *shape) and images.dtype == np.float32
+        assert images.max() == 2
+    assert not {x.tobytes() for x, _ in train[:]} & {x.tobytes() for x, _ in test[:]}

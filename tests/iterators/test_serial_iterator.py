@@ -1,0 +1,138 @@
+"""SerialIterator: what it hands out, where it says it is, and that it resumes exactly."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import core
+from core.errors import CheckpointError
+from core.iterators import SerialIterator, ShuffleOrderSampler
+from core.serializers import DictionarySerializer, NpzDeserializer
+
+lengths = st.integers(1, 12)
+batch_sizes = st.integers(1, 30)
+
+
+def saved(iterator):
+    serializer = DictionarySerializer()
+    serializer.save(iterator)
+    return {name: np.copy(value) for name, value in serializer.target.items()}
+
+
+@given(lengths, batch_sizes, st.booleans(), st.integers(1, 12))
+def test_every_pass_has_every_example_once(length, batch_size, shuffle, batches):
+    iterator = SerialIterator(range(length), batch_size, shuffle=shuffle)
+    handed = []
+    for _ in range(batches):
+        batch = iterator.next()
+        assert len(batch) == batch_size
+        before, handed = len(handed), handed + batch
+        assert iterator.epoch == len(handed) // length
+        assert iterator.current_position == len(handed) % length
+        assert iterator.is_new_epoch == (len(handed) // length > before // length)
+        assert iterator.epoch_detail == pytest.approx(len(handed) / length)
+        assert iterator.previous_epoch_detail == pytest.approx(before / length)
+    for start in range(0, len(handed) - length + 1, length):
+        assert sorted(handed[start : start + length]) == list(range(length))
+
+
+@given(lengths, batch_sizes, st.booleans())
+def test_without_repeat_there_is_one_pass(length, batch_size, shuffle):
+    iterator = SerialIterator(range(length), batch_size, repeat=False, shuffle=shuffle)
+    batches = list(iterator)
+    assert sorted(sum(batches, [])) == list(range(length))
+    assert all(len(batch) == batch_size for batch in batches[:-1])
+    assert iterator.epoch == 1 and iterator.is_new_epoch
+    assert list(iterator) == []
+    iterator.reset()
+    assert sorted(sum(iterator, [])) == list(range(length))
+
+
+@given(lengths, batch_sizes, st.booleans(), st.integers(0, 6), st.integers(1, 6))
+def test_a_loaded_iterator_goes_on_as_the_saved_one(length, batch_size, repeat, before, after):
+    whole = SerialIterator(range(length), batch_size, repeat=repeat)
+    for _ in range(before):
+        next(whole, None)
+    state, random = saved(whole), core.backend.random_state()
+    rest = [next(whole, None) for _ in range(after)]
+
+    other = SerialIterator(range(length), batch_size, repeat=repeat)
+    NpzDeserializer(state).load(other)
+    core.backend.set_random_state(random)
+    assert [next(other, None) for _ in range(after)] == rest
+    assert (other.epoch, other.epoch_detail) == (whole.epoch, whole.epoch_detail)
+    assert other.previous_epoch_detail == whole.previous_epoch_detail
+
+
+def test_numpys_seed_and_the_cores_fix_the_order():
+    def order():
+        return SerialIterator(range(50), 50).next()
+
+    np.random.seed(1)
+    first = order()
+    np.random.seed(1)
+    assert order() == first != list(range(50))
+    try:
+        core.seed(1)
+        first = order()
+        core.seed(1)
+        assert order() == first
+    finally:
+        core.seed(None)
+
+
+def test_a_random_state_of_ones_own():
+    def order():
+        sampler = ShuffleOrderSampler(np.random.RandomState(3))
+        return SerialIterator(range(20), 20, order_sampler=sampler).next()
+
+    assert order() == order()
+
+
+def test_an_order_sampler_decides_each_pass():
+    orders = iter([[2, 0], [1, 1], [0, 2]])
+    iterator = SerialIterator("abc", 2, order_sampler=lambda order, position: next(orders))
+    assert [iterator.next(), iterator.next()] == [["c", "a"], ["b", "b"]]
+
+
+def test_a_dataset_that_raises_loses_no_batch():
+    class Flaky(list):
+        broken = True
+
+        def __getitem__(self, index):
+            if self.broken:
+                raise OSError("not now")
+            return super().__getitem__(index)
+
+    iterator = SerialIterator(Flaky("abc"), 2, shuffle=False)
+    with pytest.raises(OSError, match="not now"):
+        iterator.next()
+    Flaky.broken = False
+    assert iterator.next() == ["a", "b"] and iterator.epoch_detail == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([], 2), "empty dataset"),
+        (([1], 0), "batch size of 1 or more"),
+        (([1], 1, True, True, lambda order, position: order), "got both"),
+        (([1], 1, True, None, lambda order, position: []), "order_sampler"),
+        (([1], 1, True, None, lambda order, position: [0.5]), "float64"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        SerialIterator(*arguments)
+
+
+def test_a_state_of_another_dataset_is_refused():
+    longer = SerialIterator(range(9), 7)
+    longer.next()
+    with pytest.raises(CheckpointError, match="order"):
+        NpzDeserializer(saved(longer)).load(SerialIterator(range(4), 2))
+    unordered = SerialIterator(range(9), 7, shuffle=False)
+    unordered.next()
+    with pytest.raises(CheckpointError, match="4 examples"):
+        NpzDeserializer(saved(unordered)).load(SerialIterator(range(4), 2, shuffle=False))
