@@ -1,0 +1,288 @@
+"""The benchmark tool itself: its arguments, its arithmetic and its protocol. Nothing is timed."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks import BenchmarkError, importtime, instructions, overhead, peers
+from benchmarks.__main__ import main
+from benchmarks.process import WORKERS, environment
+from benchmarks.rounds import Slice, Spread, Summary, calm, disturbance, spread, summarise
+from benchmarks.table import table
+from benchmarks.workers.protocol import OPERATIONS, answer
+
+CALM = 0.001
+
+
+def slice_of(wall=0.02, *, repeat=10, waited=1.0, slowed=1.0):
+    return Slice(repeat, wall, wall / waited, CALM, CALM * slowed)
+
+
+# ---------------------------------------------------------------------------- command line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give one of"),
+        (["--check", "importtime"], "give one of"),
+        (["--check", "--record"], "not allowed with"),
+        (["overheads"], "invalid choice: 'overheads'"),
+        (["overhead", "--against", "torch,tensorflow"], "no peer 'tensorflow'; there are: torch"),
+        (["overhead", "--rounds", "0"], "expected a whole number above zero, got '0'"),
+        (["importtime", "--rounds", "many"], "expected a whole number above zero, got 'many'"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(arguments, message, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_peers_are_measured_once_each_and_none_is_legal():
+    assert overhead.peer_names("torch,chainer,torch") == ["torch", "chainer"]
+    assert overhead.peer_names("") == []
+
+
+def test_a_measurement_that_cannot_be_made_says_why(monkeypatch, capsys):
+    monkeypatch.setattr(instructions.shutil, "which", lambda name: None)
+    assert main(["--check"]) == 2
+    assert "error: valgrind was not found. Install it" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------------- rounds
+
+
+@given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=30))
+def test_a_spread_lies_within_its_values_in_order(values):
+    s = spread(values)
+    assert min(values) <= s.low <= s.median <= s.high <= max(values)
+
+
+def test_calm_is_not_the_one_lucky_calibration():
+    slices = [Slice(1, 1, 1, CALM / 2, CALM)] + [slice_of() for _ in range(9)]
+    assert calm(slices) == CALM
+
+
+def test_a_slice_is_disturbed_by_waiting_or_by_a_slow_machine():
+    assert disturbance(slice_of(), CALM) is None
+    assert disturbance(slice_of(waited=1.02, slowed=1.1), CALM) is None
+    assert disturbance(slice_of(waited=1.1), CALM) == "waited for a processor"
+    assert disturbance(slice_of(slowed=1.3), CALM) == "calibration slowed"
+    assert disturbance(Slice(1, 1, 1, CALM * 1.3, CALM), CALM) == "calibration slowed"
+
+
+def test_a_disturbed_slice_takes_its_whole_round_out_and_is_counted():
+    good = {"plugrad": slice_of(0.02), "torch": slice_of(0.04)}
+    waited = {"plugrad": slice_of(9.0), "torch": slice_of(0.04, waited=2)}
+    slowed = {"plugrad": slice_of(9.0, slowed=2), "torch": slice_of(0.04)}
+    summary = summarise([good, waited, good, slowed, slowed, good], 100, "plugrad")
+    assert summary.kept == 3
+    assert summary.disturbed == {"waited for a processor": 1, "calibration slowed": 2}
+    assert summary.times["plugrad"].median == pytest.approx(0.02 / (10 * 100))
+    assert summary.ratios == {"torch": Spread(0.5, 0.5, 0.5)}
+
+
+def test_ratios_are_taken_within_a_round_so_that_drift_cancels():
+    rounds = [
+        {"plugrad": slice_of(0.01 * speed), "torch": slice_of(0.02 * speed, repeat=5)}
+        for speed in (1.0, 1.4, 2.0, 3.0)
+    ]
+    ratio = summarise(rounds, 100, "plugrad").ratios["torch"]
+    assert ratio.low == pytest.approx(0.25) and ratio.high == pytest.approx(0.25)
+
+
+def test_with_every_round_disturbed_there_are_no_figures():
+    summary = summarise([{"plugrad": slice_of(waited=2)}], 100, "plugrad")
+    assert summary == Summary(0, {"waited for a processor": 1}, {}, {})
+    (line,) = overhead.rows_of("forward", summary, ["plugrad"])
+    assert line == ["forward", "plugrad", "-", "", "", "0 of 1"]
+
+
+def test_only_starts_that_waited_no_more_than_usual_are_kept():
+    usual, waited = (0.02, 0.019), (0.04, 0.019)
+    pairs = [(usual, usual)] * 3 + [(usual, waited), (waited, usual)]
+    assert importtime.undisturbed(pairs) == [(0.02, 0.02)] * 3
+
+
+# ---------------------------------------------------------------------------- report
+
+
+def test_a_table_aligns_its_columns():
+    text = table(["case", "us"], [["forward", "2.41"], ["all", "12"]])
+    assert text.splitlines() == ["case       us", "-------  ----", "forward  2.41", "all        12"]
+
+
+def test_the_report_shows_medians_ratios_goals_and_what_was_left_out():
+    times = {"plugrad": Spread(2.4e-6, 2.3e-6, 2.5e-6), "torch": Spread(4.8e-6, 4.7e-6, 4.9e-6)}
+    summary = Summary(8, {"calibration slowed": 2}, times, {"torch": Spread(0.5, 0.49, 0.51)})
+    versions = {"plugrad": {"plugrad": "1", "numpy": "2"}, "torch": {"torch": "3"}}
+    text = overhead.report({"forward": summary}, versions)
+    lines = [line.split() for line in text.splitlines()]
+    assert "plugrad 1 (numpy 2)" in text
+    assert ["forward", "plugrad", "2.40", "(2.30-2.50)", "8", "of", "10"] in lines
+    assert ["torch", "4.80", "(4.70-4.90)", "0.50", "(0.49-0.51)", "0.55"] in lines
+
+
+def test_a_result_file_holds_every_slice_and_the_machine(tmp_path):
+    rounds = {"forward": [{"plugrad": slice_of()}]}
+    summaries = {"forward": summarise(rounds["forward"], 100, "plugrad")}
+    path = tmp_path / "new" / "result.json"
+    overhead.write(path, {"rounds": 1}, {"plugrad": {}}, summaries, rounds)
+    result = json.loads(path.read_text())
+    assert result["rounds"]["forward"][0]["plugrad"]["wall"] == 0.02
+    assert result["cases"]["forward"]["kept"] == 1
+    assert {"processor", "python", "numpy", "time"} <= set(result["machine"])
+
+
+def test_a_result_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BenchmarkError, match="could not write"):
+        overhead.write(tmp_path / "file" / "result.json", {}, {}, {}, {})
+
+
+# ---------------------------------------------------------------------------- workers, peers
+
+
+def test_a_worker_answers_requests_and_reports_an_exception():
+    ran = []
+    request = json.dumps({"case": "a", "repeat": 3, "gc": "off"})
+    reply = answer(request, {"a": ran.append})
+    assert ran == [3]
+    assert Slice(**reply).repeat == 3
+    assert "KeyError: 'b'" in answer(request.replace('"a"', '"b"'), {"a": ran.append})["error"]
+
+
+def test_a_framework_that_prints_does_not_break_the_protocol():
+    code = (
+        "from protocol import serve; import os\n"
+        "serve({'a': lambda n: (print('noise', flush=True), os.write(1, b'more'))}, {})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input='{"case": "a", "repeat": 1, "gc": "on"}\n',
+        cwd=WORKERS,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    ready, reply = map(json.loads, done.stdout.splitlines())
+    assert ready["ready"] and reply["repeat"] == 1
+    assert "noise" in done.stderr and "more" in done.stderr
+
+
+def test_only_plugrad_sees_the_repository_and_all_have_one_thread(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    monkeypatch.setenv("OMP_NUM_THREADS", "8")
+    assert "PYTHONPATH" not in environment("torch")
+    assert environment("plugrad")["PYTHONPATH"].endswith("/elsewhere")
+    assert environment("torch")["OMP_NUM_THREADS"] == "1"
+
+
+def test_every_peer_is_pinned_and_has_a_worker():
+    for name, peer in peers.PEERS.items():
+        packages = [a for install in peer.installs for a in install if not a.startswith("-")]
+        assert packages and all("==" in package for package in packages)
+        assert (WORKERS / f"{name}_worker.py").exists()
+
+
+def test_an_interrupted_installation_is_made_anew(tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr(peers, "HOME", tmp_path)
+    monkeypatch.setattr(peers, "_run", lambda name, command: made.append(command))
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "half").write_text("")
+    monkeypatch.setattr(peers.Path, "write_text", lambda path, text: None)
+    peers.environment("torch")
+    assert len(made) == 2 and not (tmp_path / "torch" / "half").exists()
+
+
+def test_a_peer_that_needs_a_python_we_lack_says_so(monkeypatch):
+    monkeypatch.setattr(peers.shutil, "which", lambda name: None)
+    with pytest.raises(BenchmarkError, match=r"runs on Python 2\.7 only, and python2\.7 is not"):
+        peers._base(peers.Peer(installs=(), python="2.7"))
+
+
+# ---------------------------------------------------------------------------- instruction counts
+
+HERE = "cpython-3.11.7 build-1 numpy-2.4.6 x86_64"
+COUNTS = {"forward": 5000.0, "calibration": 1000.0}
+RECORDED = {"same": 0.02, "other": 0.10, "counts": {HERE: COUNTS}}
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"),
+    [(1.0, "ok"), (1.015, "ok"), (1.03, "DEARER"), (0.97, "cheaper: record it")],
+)
+def test_a_known_interpreter_is_compared_count_by_count(factor, verdict):
+    counts = {"forward": 5000 * factor, "calibration": 9000.0}
+    (found,) = instructions.compare(counts, RECORDED, HERE)
+    assert found.verdict == verdict
+    assert found.change == pytest.approx(factor - 1)
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.05, "ok"), (1.2, "DEARER")])
+def test_an_unknown_interpreter_is_compared_by_way_of_the_yardstick(factor, verdict):
+    # Everything is 1.5 times as dear there: that alone is no regression.
+    counts = {"forward": 5000 * 1.5 * factor, "calibration": 1500.0}
+    (found,) = instructions.compare(counts, RECORDED, "cpython-3.14.0 build-2 numpy-2.5.0 arm64")
+    assert (found.recorded, found.verdict) == (5.0, verdict)
+
+
+def test_the_same_python_minor_version_is_the_nearest():
+    other = "cpython-3.13.0 build-3 numpy-2.0.2 x86_64"
+    assert instructions.nearest_keys("cpython-3.11.9 b n m", [HERE, other]) == [HERE]
+    assert instructions.nearest_keys("cpython-3.12.1 b n m", [HERE, other]) == [HERE, other]
+
+
+def test_with_nothing_recorded_the_check_says_how_to_record():
+    with pytest.raises(BenchmarkError, match="python -m benchmarks --record"):
+        instructions.compare(COUNTS, {**RECORDED, "counts": {}}, HERE)
+
+
+def test_an_unknown_interpreter_is_told_how_to_become_a_known_one():
+    comparisons = instructions.compare(COUNTS, RECORDED, "cpython-3.12.0 b n m")
+    assert "--record" in instructions.report(comparisons, "cpython-3.12.0 b n m", exact=False)
+    assert "--record" not in instructions.report(comparisons, HERE, exact=True)
+
+
+def test_each_count_is_the_difference_that_more_repetitions_make(monkeypatch):
+    per_operation = {case: 100.0 * (i + 1) for i, case in enumerate(instructions.REPEATS)}
+
+    def counted(repeats):
+        return 600_000_000 + sum(n * OPERATIONS * per_operation[c] for c, n in repeats.items())
+
+    monkeypatch.setattr(instructions, "_run", lambda prefix, arguments=None: "")
+    monkeypatch.setattr(instructions, "instructions", counted)
+    assert instructions.count() == pytest.approx(per_operation)
+
+
+def test_a_check_fails_exactly_if_a_case_became_dearer(monkeypatch, capsys):
+    monkeypatch.setattr(instructions, "read", lambda: RECORDED)
+    monkeypatch.setattr(instructions, "key", lambda: HERE)
+    monkeypatch.setattr(instructions, "count", lambda: COUNTS)
+    assert main(["--check"]) == 0
+    monkeypatch.setattr(instructions, "count", lambda: {**COUNTS, "forward": 6000.0})
+    assert main(["--check"]) == 1
+    assert "forward became dearer" in capsys.readouterr().out
+
+
+def test_recording_keeps_what_other_interpreters_recorded(tmp_path, monkeypatch):
+    path = tmp_path / "recorded.json"
+    path.write_text(json.dumps(RECORDED))
+    monkeypatch.setattr(instructions, "RECORDED", path)
+    monkeypatch.setattr(instructions, "key", lambda: "another")
+    monkeypatch.setattr(instructions, "count", lambda: {"forward": 7.4})
+    assert main(["--record"]) == 0
+    counts = json.loads(path.read_text())["counts"]
+    assert counts == {HERE: COUNTS, "another": {"forward": 7}}
+
+
+def test_what_is_recorded_names_every_counted_case():
+    counts = instructions.read()["counts"]
+    assert counts and all(set(found) == set(instructions.REPEATS) for found in counts.values())
