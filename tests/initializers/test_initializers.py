@@ -1,0 +1,199 @@
+"""Initializers: exact ones by their values, random ones by moments and bounds, all by dtype."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import core
+from core import backend, initializers
+from core.initializer import as_initializer, generate_array, get_fans
+
+SHAPE = (40, 30, 3, 2)
+FAN_IN, FAN_OUT = 30 * 6, 40 * 6
+SPREADS = {
+    "Normal": (initializers.Normal, 0.05),
+    "Normal(0.2)": (lambda **kw: initializers.Normal(0.2, **kw), 0.2),
+    "LeCunNormal": (initializers.LeCunNormal, math.sqrt(1 / FAN_IN)),
+    "LeCunNormal(3)": (lambda **kw: initializers.LeCunNormal(3, **kw), 3 * math.sqrt(1 / FAN_IN)),
+    "GlorotNormal": (initializers.GlorotNormal, math.sqrt(2 / (FAN_IN + FAN_OUT))),
+    "HeNormal": (initializers.HeNormal, math.sqrt(2 / FAN_IN)),
+    "HeNormal(fan_out)": (
+        lambda **kw: initializers.HeNormal(fan_option="fan_out", **kw),
+        math.sqrt(2 / FAN_OUT),
+    ),
+    "Uniform": (initializers.Uniform, 0.05 / math.sqrt(3)),
+    "LeCunUniform": (initializers.LeCunUniform, math.sqrt(1 / FAN_IN)),
+    "GlorotUniform": (initializers.GlorotUniform, math.sqrt(2 / (FAN_IN + FAN_OUT))),
+    "HeUniform": (initializers.HeUniform, math.sqrt(2 / FAN_IN)),
+}
+backends = pytest.mark.parametrize("name", ["numpy", "strict"])
+
+
+def host(array):
+    return backend.to_host(array)
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    before = np.random.get_state()
+    np.random.seed(0)
+    yield
+    np.random.set_state(before)
+
+
+@backends
+@pytest.mark.parametrize("spread", SPREADS)
+def test_random_initializers_have_their_spread(spread, name):
+    make, deviation = SPREADS[spread]
+    values = host(generate_array(make(), SHAPE, name)).astype("float64")
+    count = values.size
+    assert abs(values.mean()) < 5 * deviation / math.sqrt(count)
+    assert values.std() == pytest.approx(deviation, rel=0.03)
+    # A fourth moment tells the two families apart: 3 for a normal distribution, 1.8 for a uniform.
+    expected = 3.0 if "Normal" in spread else 1.8
+    assert ((values / deviation) ** 4).mean() == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+def test_a_generator_of_ones_own_is_used(spread):
+    make, deviation = SPREADS[spread]
+    one, two = (generate_array(make(rng=np.random.RandomState(7)), SHAPE, np) for _ in range(2))
+    np.testing.assert_array_equal(one, two)
+    assert one.std() == pytest.approx(deviation, rel=0.03)
+
+
+@backends
+@pytest.mark.parametrize("dtype", ["float32", "float64", np.float32, np.dtype("float64"), "d"])
+def test_dtype_of_the_initializer(name, dtype):
+    array = generate_array(initializers.Normal(dtype=dtype), (2, 3), name)
+    assert backend.of(array).dtype_name(array.dtype) == np.dtype(dtype).name
+
+
+def test_dtype_rules():
+    with core.using_config("dtype", "float64"):
+        assert generate_array(initializers.One(), (), np).dtype == "float64"
+    assert generate_array(initializers.One(), (2,), np, dtype="float16").dtype == "float16"
+    assert generate_array(initializers.One("float16"), (2,), np, "float16").dtype == "float16"
+    with pytest.raises(ValueError, match="Give the dtype to one of the two"):
+        generate_array(initializers.One("float16"), (2,), np, dtype="float32")
+
+
+@backends
+def test_exact_initializers(name):
+    def made(initializer, shape):
+        return host(generate_array(initializer, shape, name))
+
+    np.testing.assert_array_equal(made(initializers.Zero(), (2,)), [0, 0])
+    np.testing.assert_array_equal(made(initializers.One(), ()), 1)
+    np.testing.assert_array_equal(made(initializers.NaN(), (2,)), [np.nan, np.nan])
+    np.testing.assert_array_equal(made(initializers.Constant(2.5), (2,)), [2.5, 2.5])
+    np.testing.assert_array_equal(made(initializers.Constant(np.float32(2)), (2,)), [2, 2])
+    given_array = np.array([[1.0, 2.0]], "f")
+    np.testing.assert_array_equal(made(initializers.Constant(given_array), (1, 2)), given_array)
+    np.testing.assert_array_equal(made(initializers.Identity(3), (2, 2)), [[3, 0], [0, 3]])
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2,), (2, 2, 2)])
+def test_identity_refuses_what_is_not_square(shape):
+    with pytest.raises(ValueError, match="square matrix"):
+        generate_array(initializers.Identity(), shape, np)
+
+
+def test_constant_refuses_another_shape():
+    with pytest.raises(ValueError, match=r"shape \(2,\) to fill, got \(3,\)"):
+        generate_array(initializers.Constant(np.ones(2)), (3,), np)
+
+
+@backends
+@given(
+    rows=st.integers(1, 6),
+    columns=st.lists(st.integers(1, 3), min_size=1, max_size=2),
+    scale=st.floats(0.5, 2),
+)
+def test_orthogonal_in_both_orientations(name, rows, columns, scale):
+    shape = (rows, *columns)
+    values = host(generate_array(initializers.Orthogonal(scale, "float64"), shape, name))
+    W = values.reshape(rows, -1)
+    gram = W @ W.T if W.shape[0] <= W.shape[1] else W.T @ W
+    np.testing.assert_allclose(gram, scale**2 * np.eye(len(gram)), atol=1e-12)
+
+
+def test_orthogonal_is_uniform_over_rotations_and_reflections():
+    firsts = [generate_array(initializers.Orthogonal(1), (2, 2), np)[0, 0] for _ in range(2000)]
+    # The entry of a uniform 2x2 orthogonal matrix is the cosine of a uniform angle.
+    assert abs(np.mean(firsts)) < 0.06
+    assert np.mean(np.square(firsts)) == pytest.approx(0.5, abs=0.04)
+
+
+def test_orthogonal_modes():
+    generate_array(initializers.Orthogonal(mode="projection"), (2, 3), np)
+    generate_array(initializers.Orthogonal(mode="embedding"), (3, 2), np)
+    assert abs(generate_array(initializers.Orthogonal(2.0), (), np)) == 2
+    assert generate_array(initializers.Orthogonal(), (0, 3), np).shape == (0, 3)
+    with pytest.raises(ValueError, match="mode 'projection' needs at most as many"):
+        generate_array(initializers.Orthogonal(mode="projection"), (3, 2), np)
+    with pytest.raises(ValueError, match="mode 'embedding' needs at least as many"):
+        generate_array(initializers.Orthogonal(mode="embedding"), (2, 3), np)
+    with pytest.raises(ValueError, match="Did you mean 'embedding'"):
+        initializers.Orthogonal(mode="embeding")
+
+
+@backends
+def test_interpolation_filters(name):
+    up = host(generate_array(initializers.UpsamplingDeconvFilter(), (2, 2, 4, 4), name))
+    hat = np.array([0.25, 0.75, 0.75, 0.25])
+    np.testing.assert_allclose(up[0, 0], np.outer(hat, hat))
+    np.testing.assert_array_equal(up[0, 1], np.zeros((4, 4)))
+    down = host(generate_array(initializers.DownsamplingConvFilter(), (3, 1, 3, 5), name))
+    np.testing.assert_allclose(down.sum((1, 2, 3)), np.ones(3), rtol=1e-6)
+    with pytest.raises(ValueError, match="expected a weight of shape"):
+        generate_array(initializers.UpsamplingDeconvFilter(), (2, 3, 4, 4), np)
+    with pytest.raises(ValueError, match="interpolation='linear'"):
+        initializers.DownsamplingConvFilter("cubic")
+
+
+def test_fans():
+    assert get_fans((8, 3, 5, 5)) == (75, 200)
+    assert get_fans((4, 2)) == (2, 4)
+    for shape in [(3,), (), [2, 3]]:
+        with pytest.raises(ValueError, match="get_fans"):
+            get_fans(shape)
+    with pytest.raises(ValueError, match="Did you mean 'fan_out'"):
+        initializers.HeNormal(fan_option="fanout")
+
+
+def test_as_initializer():
+    assert np.isnan(generate_array(as_initializer(None), (), np))
+    assert generate_array(as_initializer(None, 3), (), np) == 3
+    assert generate_array(as_initializer(2), (), np) == 2
+    assert generate_array(as_initializer(2, dtype="float16"), (), np).dtype == "float16"
+
+    def fill(array):
+        array[...] = 7
+
+    assert as_initializer(fill) is fill
+    typed = generate_array(as_initializer(fill, dtype="float64"), (2,), np)
+    assert typed.tolist() == [7, 7] and typed.dtype == "float64"
+    with pytest.raises(TypeError, match="expected None, a number, an array or a callable"):
+        as_initializer("LeCunNormal")
+
+
+def test_generate_array_finds_the_backend():
+    for xp in (np, "numpy", backend.get("numpy"), None):
+        assert isinstance(generate_array(initializers.One(), (2,), xp), np.ndarray)
+    with backend.using("strict"):
+        assert backend.of(generate_array(initializers.One(), (2,))).name == "strict"
+    with pytest.raises(TypeError, match="its name or its namespace"):
+        generate_array(initializers.One(), (2,), math)
+
+
+def test_repr_shows_settings():
+    assert repr(initializers.HeNormal(2.0)) == "HeNormal(scale=2.0, fan_option='fan_in')"
+
+
+def test_a_base_initializer_says_what_is_missing():
+    with pytest.raises(NotImplementedError, match="does not define __call__"):
+        core.Initializer()(np.zeros(2))

@@ -1,0 +1,416 @@
+"""Link: registration, walking, gradients, copies, places, saving, looks."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import core
+from core import backend
+from core.errors import HookError, RegistrationError
+from core.testing.memory import load, saved
+
+
+def host(x):
+    return backend.to_host(x)
+
+
+class Pair(core.Link):
+    """Two parameters, one of them without a size until it is used, and a running count."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.x = core.Parameter(1, (2, 3))
+            self.y = core.Parameter(core.initializers.One())
+        self.add_persistent("count", np.zeros(2, "f"))
+        self.note = "plain"
+
+    def forward(self, z):
+        if not self.y.is_initialized:
+            self.y.initialize(z.shape)
+        return self.x * z + self.y
+
+
+# -- registering ------------------------------------------------------------------------------
+
+
+def test_only_what_is_set_in_the_scope_is_registered():
+    link = Pair()
+    link.outside = core.Parameter(0, (2,))
+    assert [name for name, _ in link.namedparams()] == ["/x", "/y"]
+    assert link.x.name == "x" and link.outside.name is None
+    assert not link.within_init_scope
+    with link.init_scope():
+        assert link.within_init_scope
+        with link.init_scope():
+            link.inner = core.Parameter(0, (2,))
+        link.z = core.Parameter(0, (2,))
+        link.number = 5
+    assert [name for name, _ in link.namedparams()] == ["/x", "/y", "/inner", "/z"]
+
+
+def test_the_scope_closes_on_an_exception():
+    link = Pair()
+    with pytest.raises(ZeroDivisionError), link.init_scope():
+        1 / 0  # noqa: B018
+    assert not link.within_init_scope
+
+
+def test_classic_registration():
+    link = core.Link(W=(3, 2), b=((2,), "float64"), late=None)
+    assert link.W.shape == (3, 2) and np.isnan(host(link.W.array)).all()
+    assert link.b.dtype == "float64"
+    assert not link.late.is_initialized
+    link.add_param("c", (2,), initializer=3)
+    link.add_param("d", 4, np.float64, core.initializers.One())
+    assert link.c.array.tolist() == [3, 3] and link.d.dtype == "float64"
+    assert [p.name for p in link.params()] == ["W", "b", "late", "c", "d"]
+
+
+def test_registering_a_name_twice_is_refused():
+    link = Pair()
+    with pytest.raises(RegistrationError, match=r"Pair\.x: a parameter is registered"):
+        link.add_param("x", (1,))
+    with pytest.raises(RegistrationError, match=r"Pair\.count: a persistent value is registered"):
+        link.add_persistent("count", 0)
+    with pytest.raises(RegistrationError, match="exists already as an unregistered attribute"):
+        link.add_param("note", (1,))
+    with link.init_scope(), pytest.raises(AttributeError, match="a parameter is registered"):
+        link.x = core.Parameter(0, (1,))
+    with link.init_scope(), pytest.raises(RegistrationError, match="attribute of the class"):
+        link.copy = core.Parameter(0, (1,))
+    assert link.x.shape == (2, 3)
+
+
+def test_a_parameter_is_replaced_by_parameters_alone():
+    link = Pair()
+    new = link.x = core.Parameter(0, (4,))
+    assert next(link.params()) is new and new.name == "x"
+    with pytest.raises(RegistrationError, match=r"Set x\.array to change its values"):
+        link.x = np.zeros(4)
+    assert link.x is new
+
+
+def test_attributes_can_be_deleted():
+    link = Pair()
+    del link.x, link.count
+    assert [name for name, _ in link.namedparams()] == ["/y"]
+    assert list(saved(link)) == ["y"]
+    link.add_param("x", (1,))
+    with pytest.raises(AttributeError):
+        del link.nothing
+
+
+def test_misuse_is_named():
+    class Early(core.Link):
+        def __init__(self):
+            with self.init_scope():
+                pass
+
+    with pytest.raises(RegistrationError, match=r"call super\(\).__init__\(\) before"):
+        Early()
+    link = core.Link()
+    with link.init_scope(), pytest.raises(RegistrationError, match="Derive Link from core.Chain"):
+        link.child = Pair()
+    with pytest.raises(RegistrationError, match="Did you mean 'note'"):
+        Pair().register_persistent("noet")
+    with pytest.raises(NotImplementedError, match="Link defines no forward"):
+        core.Link()(1)
+
+
+def test_register_persistent_takes_an_existing_attribute():
+    link = core.Link()
+    link.seen = 3
+    link.register_persistent("seen")
+    assert saved(link) == {"seen": 3}
+
+
+# -- walking and gradients --------------------------------------------------------------------
+
+
+def test_walking_can_leave_out_what_has_no_size():
+    link = Pair()
+    assert len(list(link.params())) == 2
+    assert [p.name for p in link.params(include_uninit=False)] == ["x"]
+    assert list(link.links()) == [link] and list(link.links(skipself=True)) == []
+    assert list(link.namedlinks()) == [("/", link)] and list(link.children()) == []
+
+
+def test_count_params_warns_of_the_uncounted():
+    link = Pair()
+    with pytest.warns(UserWarning, match="not counted.*: /y"):
+        assert link.count_params() == 6
+    link(np.ones((2, 3), "f"))
+    assert link.count_params() == 12
+
+
+def test_clearing_and_zeroing_gradients():
+    link = Pair()
+    link.x.grad = np.ones((2, 3), "f")
+    link.cleargrads()
+    assert link.x.grad is None
+    link.zerograds()
+    link.y.initialize((2,))
+    np.testing.assert_array_equal(link.x.grad, np.zeros((2, 3)))
+    np.testing.assert_array_equal(link.y.grad, np.zeros(2))
+
+
+@pytest.mark.parametrize("place", ["numpy", "strict"])
+def test_addgrads_and_copyparams_cross_backends(place):
+    link, other = core.Link(x=(2,)), core.Link(x=(2,)).to_device(place)
+    other.x.array = backend.get(place).asarray(np.array([1, 2], "f"))
+    other.x.grad = backend.get(place).asarray(np.array([3, 4], "f"))
+    for total in ([3, 4], [6, 8]):
+        link.addgrads(other)
+        np.testing.assert_array_equal(link.x.grad, total)
+    version = link.x.version
+    link.copyparams(other)
+    np.testing.assert_array_equal(link.x.array, [1, 2])
+    assert isinstance(link.x.array, np.ndarray) and link.x.version == version + 1
+
+
+def test_copyparams_copies_persistents_and_sizes():
+    one, two = Pair(), Pair()
+    two(np.ones((2, 3), "f"))
+    two.count[:] = 5
+    one.copyparams(two, copy_persistent=False)
+    assert one.y.shape == (2, 3) and one.count.tolist() == [0, 0]
+    kept = one.count
+    one.copyparams(two)
+    assert one.count is kept and kept.tolist() == [5, 5]
+
+
+def test_links_of_another_form_are_refused():
+    with pytest.raises(ValueError, match=r"no parameter /x.*same form"):
+        core.Link(x=(1,)).copyparams(core.Link(y=(1,)))
+    with pytest.raises(ValueError, match="no parameter /x"):
+        core.Link(x=(1,)).addgrads(core.Link())
+
+
+def test_enable_and_disable_update():
+    link = Pair()
+    assert not link.update_enabled
+    optimizer = core.optimizers.SGD().setup(link)
+    assert link.update_enabled
+    link.disable_update()
+    assert not link.update_enabled
+    link.x.grad = np.ones((2, 3), "f")
+    optimizer.update()
+    assert (link.x.array == 1).all() and link.x.version == 0
+    link.enable_update()
+    optimizer.update()
+    assert (link.x.array < 1).all()
+
+
+# -- copies -----------------------------------------------------------------------------------
+
+
+def test_share_copies_share_arrays_and_not_gradients():
+    link = Pair()
+    link.x.grad = np.ones((2, 3), "f")
+    twin = link.copy()
+    assert twin.x is not link.x and twin.x.array is link.x.array and twin.x.grad is None
+    assert twin.count is link.count and twin.x.name == "x"
+    twin.add_param("more", (1,))
+    assert not hasattr(link, "more") and len(list(link.params())) == 2
+
+
+def test_real_copies_are_independent():
+    link = Pair()
+    twin = link.copy("copy")
+    twin.x.array[...] = 9
+    twin.count[...] = 9
+    assert (link.x.array == 1).all() and (link.count == 0).all()
+
+
+def test_init_copies_are_filled_anew():
+    link = core.Link()
+    with link.init_scope():
+        link.x = core.Parameter(core.initializers.Normal(), (50,))
+        link.given = core.Parameter(np.arange(3.0))
+    twin = link.copy("init")
+    assert not np.array_equal(twin.x.array, link.x.array)
+    np.testing.assert_array_equal(twin.given.array, [0, 1, 2])
+    with pytest.raises(ValueError, match="Did you mean 'share'"):
+        link.copy("shared")
+
+
+def test_repeat_makes_a_sequential_of_copies():
+    link = core.Link(x=(2,))
+    for mode, shared in [("init", False), ("copy", False), ("share", True)]:
+        repeated = link.repeat(3, mode)
+        assert isinstance(repeated, core.Sequential) and len(repeated) == 3
+        assert all((one.x.array is link.x.array) is shared for one in repeated)
+    assert len(link.repeat(0)) == 0
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_deep_copies_and_pickles(clone):
+    link = Pair()
+    core.optimizers.MomentumSGD().setup(link)
+    link.x.grad = np.ones((2, 3), "f")
+    link.x.update()
+    twin = clone(link)
+    np.testing.assert_array_equal(twin.x.array, link.x.array)
+    np.testing.assert_array_equal(twin.x.update_rule.state["v"], link.x.update_rule.state["v"])
+    assert twin.x.update_rule.t == 1 and not twin.y.is_initialized
+    twin.x.update()
+    assert not np.array_equal(twin.x.array, link.x.array)
+
+
+# -- places -----------------------------------------------------------------------------------
+
+
+def test_moving_takes_parameters_persistents_and_what_has_no_size():
+    link = Pair()
+    assert link.to_device("strict") is link
+    assert str(link.device).startswith("strict") and link.xp is backend.get("strict").xp
+    link.y.initialize((2,))
+    for array in (link.x.array, link.y.array, link.count):
+        assert backend.of(array).name == "strict"
+    assert link.to_cpu() is link
+    assert isinstance(link.y.array, np.ndarray) and isinstance(link.count, np.ndarray)
+
+
+def test_new_links_are_made_on_the_current_backend():
+    with backend.using("strict"):
+        link = Pair()
+    assert link.x.backend.name == "strict"
+    assert str(link.device).startswith("strict")
+
+
+def test_an_unavailable_device_is_named():
+    link = Pair()
+    with pytest.raises(backend.BackendError, match="nowhere"):
+        link.to_device("nowhere")
+    if backend.available()["cuda"] is not None:
+        with pytest.raises(backend.BackendUnavailable, match="cuda"):
+            link.to_gpu()
+    assert isinstance(link.x.array, np.ndarray)
+
+
+# -- saving -----------------------------------------------------------------------------------
+
+
+def test_saving_keeps_what_has_no_size_and_loading_gives_it_one():
+    link = Pair()
+    store = saved(link)
+    assert store["y"] is None and set(store) == {"x", "y", "count"}
+    link(np.ones((2, 3), "f"))
+    link.x.array[...] = 4
+    target = Pair()
+    load(target, saved(link))
+    assert target.y.shape == (2, 3) and (target.x.array == 4).all()
+    assert target.x.version == 1, "loading changes a parameter in place"
+    load(target, store)
+    assert target.y.shape == (2, 3), "what was saved without a size leaves a size alone"
+
+
+def test_npz_files(tmp_path):
+    link = Pair()
+    link(np.ones((2, 3), "f"))
+    link.x.array[...] = 4
+    core.serializers.save_npz(tmp_path / "link.npz", link)
+    target = Pair()
+    core.serializers.load_npz(tmp_path / "link.npz", target)
+    np.testing.assert_array_equal(target.x.array, link.x.array)
+    assert target.y.shape == (2, 3)
+
+
+# -- calling ----------------------------------------------------------------------------------
+
+
+class Recording(core.LinkHook):
+    name = "Recording"
+
+    def __init__(self):
+        self.told = []
+
+    def added(self, link):
+        self.told.append(("added", link))
+
+    def deleted(self, link):
+        self.told.append(("deleted", link))
+
+    def forward_preprocess(self, args):
+        self.told.append(("pre", args.link, args.forward_name, args.args, args.kwargs, args.out))
+
+    def forward_postprocess(self, args):
+        self.told.append(("post", args.link, args.out))
+
+
+class Twice(core.Link):
+    def forward(self, x, by=2):
+        return x * by
+
+
+def test_hooks_of_one_link():
+    link, other, hook = Twice(), Twice(), Recording()
+    assert link.add_hook(hook) is link and link.local_link_hooks == {"Recording": hook}
+    with pytest.raises(HookError, match="a hook named 'Recording' is here already"):
+        link.add_hook(Recording())
+    assert link(3, by=5) == 15 and other(3) == 6
+    with pytest.raises(HookError, match="Did you mean 'Recording'"):
+        link.delete_hook("Recoding")
+    link.delete_hook("Recording")
+    link(1)
+    assert hook.told == [
+        ("added", link),
+        ("pre", link, "forward", (3,), {"by": 5}, None),
+        ("post", link, 15),
+        ("deleted", link),
+    ]
+
+
+def test_hooks_of_a_block_see_every_link():
+    outer, hook = core.Sequential(Twice(), Twice()), Recording()
+    with hook:
+        with pytest.raises(HookError, match="in force already"), Recording():
+            pass
+        assert outer(1) == 4
+    outer(1)
+    seen = [entry[1] for entry in hook.told if entry[0] == "pre"]
+    assert seen == [outer, *outer]
+    assert hook.told[0] == ("added", None) and hook.told[-1] == ("deleted", None)
+
+
+def test_a_hook_leaves_its_block_on_an_exception():
+    with pytest.raises(ZeroDivisionError), Recording():
+        1 / 0  # noqa: B018
+    with Recording() as hook:
+        assert hook.told == [("added", None)]
+
+
+def test_debug_mode_knows_the_path_of_the_link():
+    from core.debug import link_path
+
+    paths = []
+
+    class Spy(core.Link):
+        def forward(self, x):
+            paths.append(link_path())
+            return x
+
+    model = core.Chain(body=core.Sequential(Spy(), Spy()))
+    model.forward = lambda x: model.body(x)
+    with core.using_config("debug", True):
+        model(1)
+    model(1)
+    assert paths == ["/body/0", "/body/1", "", ""]
+
+
+# -- looks ------------------------------------------------------------------------------------
+
+
+def test_repr_is_a_tree():
+    link = Pair()
+    link.x.update_rule = core.UpdateRule()
+    link.x.update_rule.enabled = False
+    assert repr(link) == (
+        "Pair: 6 parameters, 1 unsized\n"
+        "├─ x      (2, 3)  float32 frozen      6\n"
+        "├─ y      unsized                     ?\n"
+        "└─ count  (2,)    float32 persistent"
+    )
