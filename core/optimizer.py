@@ -222,8 +222,12 @@ class GradientMethod(Optimizer):
         for name in cls.rule.hyperparameters:
             if not hasattr(cls, name):
                 setattr(cls, name, HyperparameterProxy(name))
-        if "__init__" not in vars(cls):
-            cls.__signature__ = _signature(cls.rule)  # type: ignore[attr-defined]
+        if "__init__" in vars(cls):
+            own = inspect.signature(cls.__init__)
+            shown = own.replace(parameters=list(own.parameters.values())[1:])
+        else:
+            shown = _signature(cls.rule)
+        cls.__signature__ = shown  # type: ignore[attr-defined]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         rule = type(self).rule

@@ -1,0 +1,182 @@
+"""Hooks of optimizers and of rules: what they do to gradients, when they are called."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import core
+from core import optimizer_hooks as hooks
+from core import optimizers
+from core.errors import HookError
+
+VALUES = st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=5)
+
+
+def started(values, gradients, place="numpy"):
+    model = core.Link()
+    with model.init_scope():
+        for i, value in enumerate(values):
+            setattr(model, f"p{i}", core.Parameter(np.array(value, "float64")))
+    model.to_device(place)
+    for param, g in zip(model.params(), gradients, strict=True):
+        param.grad = param.backend.asarray(np.array(g, "float64"))
+    return optimizers.SGD(lr=1.0).setup(model), model
+
+
+def hooked(hook, value, grad, place, level):
+    """The gradient that a hook makes of `grad`."""
+    optimizer, model = started([value], [grad], place)
+    (optimizer if level == "optimizer" else model.p0.update_rule).add_hook(hook)
+    optimizer.update()
+    return core.backend.to_host(model.p0.grad)
+
+
+both = pytest.mark.parametrize("level", ["optimizer", "rule"])
+places = pytest.mark.parametrize("place", ["numpy", "strict"])
+
+
+@both
+@places
+@given(values=VALUES, rate=st.floats(0, 2), data=st.data())
+def test_hooks_of_single_parameters(level, place, values, rate, data):
+    p = np.array(values)
+    g = np.array(data.draw(st.lists(st.floats(-9, 9), min_size=len(p), max_size=len(p))))
+    decayed = hooked(hooks.WeightDecay(rate), p, g, place, level)
+    np.testing.assert_allclose(decayed, g + rate * p)
+    lasso = hooked(hooks.Lasso(rate), p, g, place, level)
+    np.testing.assert_allclose(lasso, g + rate * np.sign(p))
+    clipped = hooked(hooks.GradientHardClipping(-rate, 2 * rate), p, g, place, level)
+    np.testing.assert_allclose(clipped, np.clip(g, -rate, 2 * rate))
+    scaled = hooked(hooks.GradientLARS(0.1, rate), p, g, place, level)
+    size, slope = np.sqrt((p * p).sum()), np.sqrt((g * g).sum())
+    factor = 0.1 * size / (1e-9 + slope + rate * size) if size > 0.1 else 1.0
+    np.testing.assert_allclose(scaled, factor * (g + rate * p), rtol=1e-6, atol=1e-300)
+
+
+@places
+@given(values=VALUES, threshold=st.floats(0.01, 20))
+def test_clipping_limits_the_norm_of_all_gradients_together(place, values, threshold):
+    gradients = [np.array(values), np.array(values[0])]
+    optimizer, model = started(gradients, gradients, place)
+    optimizer.add_hook(hooks.GradientClipping(threshold))
+    optimizer.update()
+    norm = np.sqrt(sum((g * g).sum() for g in gradients))
+    factor = min(1.0, threshold / norm) if norm else 1.0
+    for param, g in zip(model.params(), gradients, strict=True):
+        np.testing.assert_allclose(core.backend.to_host(param.grad), g * factor, rtol=1e-12)
+
+
+def test_clipping_leaves_what_is_not_finite():
+    optimizer, model = started([[1.0, 1.0]], [[np.inf, 1.0]])
+    optimizer.add_hook(hooks.GradientClipping(1.0))
+    optimizer.update()
+    np.testing.assert_array_equal(model.p0.grad, [np.inf, 1.0])
+
+
+def test_clipping_makes_no_sense_at_a_rule():
+    _, model = started([[1.0]], [[1.0]])
+    with pytest.raises(HookError, match="GradientClipping looks at all parameters together"):
+        model.p0.update_rule.add_hook(hooks.GradientClipping(1.0))
+
+
+@both
+@places
+def test_noise(level, place):
+    core.seed(3)
+    try:
+        grad = hooked(hooks.GradientNoise(0.09), np.zeros(4000), np.zeros(4000), place, level)
+    finally:
+        core.random_streams.set_stream_state(None)
+    assert abs(grad.mean()) < 0.03
+    # The step is counted before the hooks of a rule and after those of an optimizer.
+    t = 1 if level == "rule" else 0
+    assert grad.std() == pytest.approx(np.sqrt(0.09 / (1 + t) ** 0.55), rel=0.05)
+
+
+def test_hard_clipping_checks_its_bounds():
+    with pytest.raises(ValueError, match="lower_bound <= upper_bound"):
+        hooks.GradientHardClipping(1, -1)
+
+
+@both
+def test_timing(level):
+    optimizer, model = started([[1.0]], [[1.0]])
+    owner = optimizer if level == "optimizer" else model.p0.update_rule
+    seen = []
+
+    def note(name):
+        def hook(*args):
+            seen.append((name, model.p0.array.tolist()))
+
+        return hook
+
+    class Late:
+        name = "late"
+        timing = "post"
+
+        def __call__(self, *args):
+            seen.append(("late", model.p0.array.tolist()))
+
+    owner.add_hook(Late())
+    owner.add_hook(note("a"), name="a")
+    owner.add_hook(note("b"), name="b", timing="post")
+    owner.add_hook(note("c"), name="c", timing="pre")
+    optimizer.update()
+    assert seen == [("a", [1.0]), ("c", [1.0]), ("late", [0.0]), ("b", [0.0])]
+
+
+@both
+def test_names(level):
+    optimizer, model = started([[1.0]], [[1.0]])
+    owner = optimizer if level == "optimizer" else model.p0.update_rule
+    owner.add_hook(hooks.WeightDecay(0.1))
+    owner.add_hook(hooks.WeightDecay(0.1), name="again")
+    with pytest.raises(HookError, match="a hook named 'WeightDecay' is here already"):
+        owner.add_hook(hooks.WeightDecay(0.1))
+    with pytest.raises(HookError, match="Did you mean 'WeightDecay'"):
+        owner.remove_hook("WeigthDecay")
+    owner.remove_hook("WeightDecay")
+    optimizer.update()
+    np.testing.assert_allclose(model.p0.grad, [1.1])
+    with pytest.raises(TypeError, match="expected a callable, got int"):
+        owner.add_hook(3)
+    with pytest.raises(ValueError, match="Did you mean 'post'"):
+        owner.add_hook(hooks.Lasso(0.1), timing="psot")
+    with pytest.raises(HookError, match="has no name"):
+        owner.add_hook(Nameless())
+
+
+class Nameless:
+    def __call__(self, *args):
+        pass
+
+
+def test_hooks_of_an_optimizer_see_the_optimizer():
+    optimizer, _ = started([[1.0]], [[1.0]])
+    seen = []
+    optimizer.add_hook(seen.append, name="look")
+    optimizer.update()
+    assert seen == [optimizer]
+
+
+def test_setup_starts_without_hooks():
+    optimizer, model = started([[1.0]], [[1.0]])
+    optimizer.add_hook(hooks.WeightDecay(0.1))
+    optimizer.setup(model)
+    optimizer.add_hook(hooks.WeightDecay(0.1))
+
+
+def test_per_parameter_hooks_skip_what_takes_no_part():
+    optimizer, model = started([[1.0], [1.0], [1.0]], [[1.0], [1.0], [1.0]])
+    model.p1.cleargrad()
+    model.p2.update_rule.enabled = False
+    optimizer.add_hook(hooks.WeightDecay(1.0))
+    optimizer.update()
+    assert model.p0.grad.tolist() == [2.0] and model.p1.grad is None
+    assert model.p2.grad.tolist() == [1.0]
+
+
+def test_unknown_hooks_get_the_nearest():
+    with pytest.raises(AttributeError, match="Did you mean 'WeightDecay'"):
+        hooks.WeightDeacy  # noqa: B018

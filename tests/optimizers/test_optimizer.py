@@ -1,0 +1,461 @@
+"""The optimizer's step: the loss it owns, hooks, loss scaling, masters, what it refuses."""
+
+import copy
+import gc
+import inspect
+import pickle
+import weakref
+
+import numpy as np
+import pytest
+
+import core
+import core.functions as F
+import core.links as L
+from core import optimizer_hooks as hooks
+from core import optimizers
+from core.errors import DeclarationError, HookError, UnknownName, UpdateError
+from core.testing.memory import load, saved
+
+
+def model_of(*values, dtype="float64"):
+    model = core.Link()
+    with model.init_scope():
+        for i, value in enumerate(values):
+            setattr(model, f"p{i}", core.Parameter(np.array(value, dtype)))
+    return model
+
+
+def with_gradients(model, *gradients):
+    for param, g in zip(model.params(), gradients, strict=True):
+        param.grad = np.array(g, param.dtype)
+    return model
+
+
+# -- the step ---------------------------------------------------------------------------------
+
+
+def test_setup_gives_the_optimizer_back():
+    optimizer = optimizers.SGD()
+    assert optimizer.setup(model_of([1.0])) is optimizer
+    with pytest.raises(TypeError, match=r"SGD.setup: expected a link, got int"):
+        optimizer.setup(3)
+
+
+def test_what_comes_before_setup_is_refused():
+    for call in (
+        lambda o: o.update(),
+        lambda o: o.add_hook(hooks.WeightDecay(0.1)),
+        lambda o: o.remove_hook("WeightDecay"),
+        lambda o: o.call_hooks(),
+        lambda o: saved(o),
+    ):
+        with pytest.raises(UpdateError, match=r"Call setup\(link\) first"):
+            call(optimizers.SGD())
+
+
+def test_update_computes_the_loss_itself():
+    model = model_of([2.0, 3.0])
+    optimizer = optimizers.SGD(lr=0.5).setup(model)
+    optimizer.update(lambda factor, power: F.sum(factor * model.p0**power), 1.0, power=2)
+    np.testing.assert_allclose(model.p0.array, [0, 0])
+    assert optimizer.t == 1 and model.p0.version == 1
+    with pytest.raises(UpdateError, match="expected the loss function to return a Variable"):
+        optimizer.update(lambda: (1, 2))
+
+
+def test_gradients_are_cleared_before_backward():
+    model = with_gradients(model_of([1.0]), [100.0])
+    optimizer = optimizers.SGD(lr=1.0).setup(model)
+    optimizer.update(lambda: F.sum(model.p0))
+    np.testing.assert_array_equal(model.p0.array, [0])
+    optimizer.use_cleargrads(False)
+    optimizer.update(lambda: core.Variable(np.zeros(())))
+    np.testing.assert_array_equal(model.p0.grad, [0])
+    optimizer.use_cleargrads()
+    optimizer.update(lambda: core.Variable(np.zeros(())))
+    assert model.p0.grad is None
+
+
+def test_reallocating_cleared_gradients():
+    model = model_of([1.0])
+    optimizer = optimizers.SGD().setup(model)
+    optimizer.reallocate_cleared_grads()
+    np.testing.assert_array_equal(model.p0.grad, [0])
+
+
+def test_the_graph_of_an_owned_loss_dies_during_the_step():
+    class Watching(core.Link):
+        def __init__(self):
+            super().__init__()
+            self.held = []
+
+        def forward(self, x):
+            y = F.tanh(x)
+            self.held.append(weakref.ref(y.creator_node))
+            return y
+
+    body = core.Sequential(L.Linear(3, 4), Watching(), L.Linear(4, 2))
+    model = L.Classifier(body)
+    optimizer = optimizers.SGD().setup(model)
+    gc.disable()
+    try:
+        optimizer.update(model, np.ones((5, 3), "f"), np.zeros(5, "i"))
+        assert body[1].held[0]() is None, "no collector is needed, and no result keeps the graph"
+    finally:
+        gc.enable()
+    assert model.y.shape == (5, 2) and not model.y.requires_grad
+    model(np.ones((5, 3), "f"), np.zeros(5, "i"))
+    assert model.y.creator is not None, "outside a step results keep their graph"
+
+
+def test_lossfun_may_be_left_out():
+    model = with_gradients(model_of([1.0]), [0.5])
+    optimizers.SGD(lr=1.0).setup(model).update()
+    np.testing.assert_array_equal(model.p0.array, [0.5])
+
+
+def test_nothing_moves_where_one_gradient_does_not_fit():
+    for bad in (np.zeros(3), np.zeros(2, "f")):
+        model = with_gradients(model_of([1.0, 2.0], [1.0, 2.0]), [1.0, 1.0], [1.0, 1.0])
+        optimizer = optimizers.MomentumSGD().setup(model)
+        model.p1._grad = bad
+        with pytest.raises(UpdateError, match=r"update p1: expected a gradient of (shape|dtype)"):
+            optimizer.update()
+        np.testing.assert_array_equal(model.p0.array, [1, 2])
+        assert optimizer.t == 0 and model.p0.update_rule.t == 0 and model.p0.version == 0
+
+
+def test_epochs():
+    optimizer = optimizers.SGD().setup(model_of([1.0]))
+    optimizer.new_epoch()
+    optimizer.new_epoch(auto=True)
+    assert optimizer.epoch == 2
+    with pytest.raises(UpdateError, match="the updater counts the epochs"):
+        optimizer.new_epoch()
+
+
+# -- hyper-parameters -------------------------------------------------------------------------
+
+
+def test_hyperparameters_are_shared_until_set():
+    model = with_gradients(model_of([1.0], [1.0]), [1.0], [1.0])
+    optimizer = optimizers.SGD(0.5).setup(model)
+    model.p1.update_rule.hyperparam.lr = 0.25
+    optimizer.lr = 1.0
+    optimizer.update()
+    np.testing.assert_array_equal(model.p0.array, [0.0])
+    np.testing.assert_array_equal(model.p1.array, [0.75])
+    assert model.p1.update_rule.lr == 0.25 and optimizer.hyperparam.lr == 1.0
+    assert optimizer.hyperparam.get_dict() == {"lr": 1.0}
+    assert repr(optimizer) == "SGD(lr=1.0)"
+    assert repr(model.p1.update_rule) == "SGDRule(lr=0.25)"
+
+
+def test_misspelt_hyperparameters_get_the_nearest():
+    with pytest.raises(TypeError, match="Did you mean 'alpha'"):
+        optimizers.Adam(alhpa=0.1)
+    optimizer = optimizers.Adam().setup(model_of([1.0]))
+    with pytest.raises(AttributeError, match="Did you mean 'alpha'"):
+        optimizer.alpah = 1
+    with pytest.raises(UnknownName, match="Did you mean 'beta1'"):
+        optimizer.target.p0.update_rule.hyperparam.btea1 = 1
+    with pytest.raises(UnknownName, match="Did you mean 'beta1'"):
+        optimizer.hyperparam.btea1  # noqa: B018
+    with pytest.raises(UnknownName):
+        optimizer.hyperparam.btea1 = 1
+    optimizer.something_of_mine = 3
+    assert optimizer.something_of_mine == 3
+
+
+def test_signatures():
+    assert str(inspect.signature(optimizers.MomentumSGD)) == "(lr=0.01, momentum=0.9)"
+    names = "alpha beta1 beta2 eps eta weight_decay_rate amsgrad adabound final_lr gamma"
+    assert list(inspect.signature(optimizers.Adam).parameters) == names.split()
+    assert list(inspect.signature(optimizers.AdaBound).parameters)[:5] == [
+        "alpha", "beta1", "beta2", "final_lr", "gamma",
+    ]  # fmt: skip
+
+
+def test_former_methods_name_their_cure():
+    optimizer = optimizers.SGD()
+    with pytest.raises(AttributeError, match=r"zero_grads no longer exists. Call target.cleargrad"):
+        optimizer.zero_grads()
+    with pytest.raises(AttributeError, match="Did you mean 'add_hook'"):
+        optimizer.add_hok  # noqa: B018
+
+
+def test_adam_rates():
+    optimizer = optimizers.Adam(alpha=0.1).setup(with_gradients(model_of([1.0]), [1.0]))
+    assert optimizer.lr == optimizer.alpha_t == 0.1
+    optimizer.update()
+    assert optimizer.lr == pytest.approx(0.1 * (1 - 0.999) ** 0.5 / (1 - 0.9))
+    with pytest.raises(AttributeError):
+        optimizer.lr = 1
+
+
+# -- rules of one's own -----------------------------------------------------------------------
+
+
+class Growing(core.UpdateRule):
+    rate: float = 2.0
+    state = {"seen": 1.0}
+
+    def step(self, xp, param, grad, seen):
+        seen *= self.rate
+        param += seen * grad
+
+
+def test_a_rule_is_hyperparameters_state_and_a_step():
+    class Grow(core.GradientMethod):
+        rule = Growing
+
+    model = with_gradients(model_of([1.0]), [1.0])
+    optimizer = Grow(rate=3.0).setup(model)
+    optimizer.update()
+    np.testing.assert_array_equal(model.p0.array, [4.0])
+    np.testing.assert_array_equal(model.p0.update_rule.state["seen"], [3.0])
+    assert Growing(rate=5.0).rate == 5.0 and Growing().rate == 2.0
+    assert Growing().state is None
+
+
+def test_a_rule_that_contradicts_itself_is_refused_when_made():
+    with pytest.raises(DeclarationError, match="Did you mean 'v1'"):
+
+        class Wrong(core.UpdateRule):
+            state = ("v",)
+
+            def step(self, xp, param, grad, v1):
+                pass
+
+    with pytest.raises(DeclarationError, match="a tuple of names"):
+
+        class Text(core.UpdateRule):
+            state = "v"
+
+    with pytest.raises(DeclarationError, match="part of every update rule"):
+
+        class Taken(core.UpdateRule):
+            t: int = 3
+
+    with pytest.raises(NotImplementedError, match="defines no step"):
+        model = with_gradients(model_of([1.0]), [1.0])
+        model.p0.update_rule = core.UpdateRule()
+        model.p0.update()
+
+
+def test_a_rule_inherits_and_changes_defaults():
+    class Faster(Growing):
+        rate = 10.0
+
+    assert Faster().rate == 10.0 and Growing().rate == 2.0
+    assert Faster(rate=1.0).rate == 1.0
+
+
+def test_rules_in_the_older_way():
+    defaults = core.Hyperparameter()
+    defaults.lr = 0.5
+
+    class OldRule(core.UpdateRule):
+        def __init__(self, parent_hyperparam=None, lr=None):
+            super().__init__(parent_hyperparam or defaults)
+            if lr is not None:
+                self.hyperparam.lr = lr
+
+        def init_state(self, param):
+            self.state["count"] = param.xp.zeros_like(param.array)
+
+        def update_core_cpu(self, param):
+            self.state["count"] += 1
+            param.array -= self.hyperparam.lr * param.grad
+
+        def update_core_gpu(self, param):
+            raise AssertionError("these arrays are on the host")
+
+    class Old(core.GradientMethod):
+        def __init__(self, lr=0.5):
+            super().__init__()
+            self.hyperparam.lr = lr
+
+        def create_update_rule(self):
+            return OldRule(self.hyperparam)
+
+    model = with_gradients(model_of([1.0]), [1.0])
+    optimizer = Old(0.25).setup(model)
+    optimizer.update()
+    np.testing.assert_array_equal(model.p0.array, [0.75])
+    store = saved(optimizer)
+    assert store["p0/count"].tolist() == [1.0]
+    fresh = Old().setup(model_of([1.0]))
+    load(fresh, store)
+    assert fresh.target.p0.update_rule.state["count"].tolist() == [1.0]
+    assert OldRule(lr=3).hyperparam.lr == 3
+
+
+def test_an_optimizer_without_a_rule_says_so():
+    with pytest.raises(NotImplementedError, match="names no update rule"):
+        core.GradientMethod().setup(model_of([1.0]))
+
+
+# -- saving -----------------------------------------------------------------------------------
+
+
+def test_keys_of_what_is_saved():
+    model = core.Chain(a=model_of([1.0]))
+    optimizer = optimizers.Adam(amsgrad=True).setup(model)
+    assert set(saved(optimizer)) == {
+        "t", "epoch", "a/p0/t", "a/p0/m", "a/p0/v", "a/p0/vhat",
+    }  # fmt: skip
+    assert saved(optimizer)["a/p0/m"] is None
+
+
+def test_loading_before_the_first_step_and_before_sizes_are_known():
+    def start():
+        model = L.Linear(2, initialW=0.5)
+        return optimizers.Adam(alpha=0.1).setup(model), model
+
+    x = np.ones((4, 3), "f")
+    optimizer, model = start()
+    for _ in range(3):
+        optimizer.update(lambda: F.sum(model(x) ** 2))
+    fresh, target = start()
+    load(fresh, saved(optimizer))
+    load(target, saved(model))
+    for o, m in ((optimizer, model), (fresh, target)):
+        for _ in range(3):
+            o.update(lambda m=m: F.sum(m(x) ** 2))
+    np.testing.assert_array_equal(target.W.array, model.W.array)
+    assert fresh.t == 6 and target.W.update_rule.t == 6
+
+
+def test_state_follows_the_parameter_to_another_backend():
+    model = with_gradients(model_of([1.0, 2.0]), [1.0, 1.0])
+    optimizer = optimizers.MomentumSGD(lr=0.5).setup(model)
+    optimizer.update()
+    model.to_device("strict")
+    optimizer.update()
+    assert core.backend.of(model.p0.update_rule.state["v"]).name == "strict"
+    np.testing.assert_allclose(core.backend.to_host(model.p0), [1 - 0.5 - 0.95, 2 - 0.5 - 0.95])
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_clones(clone):
+    optimizer = optimizers.Adam(alpha=0.5).setup(with_gradients(model_of([1.0]), [1.0]))
+    optimizer.add_hook(hooks.WeightDecay(0.1))
+    optimizer.update()
+    twin = clone(optimizer)
+    assert twin.alpha == 0.5 and twin.t == 1 and twin.target is not optimizer.target
+    twin.alpha = 0.1
+    assert twin.target.p0.update_rule.alpha == 0.1 and optimizer.alpha == 0.5
+    with pytest.raises(HookError):
+        twin.add_hook(hooks.WeightDecay(0.1))
+
+
+# -- 16-bit parameters and loss scaling -------------------------------------------------------
+
+
+def test_float32_masters_keep_what_float16_would_lose():
+    def train(wide):
+        model = model_of([1.0], dtype="float16")
+        optimizer = optimizers.SGD(lr=1e-4).setup(model)
+        if wide:
+            optimizer.use_fp32_update()
+        for _ in range(100):
+            with_gradients(model, [1.0])
+            optimizer.update()
+        return model.p0.array
+
+    assert train(False).tolist() == [1.0]
+    np.testing.assert_allclose(train(True), [0.99], rtol=1e-3)
+    assert train(True).dtype == "float16"
+
+
+def test_masters_take_over_what_others_write():
+    model = with_gradients(model_of([1.0, 1.0], dtype="float16"), [1.0, 1.0])
+    optimizer = optimizers.SGD(lr=1e-5).setup(model)
+    optimizer.use_fp32_update()
+    optimizer.update()
+    model.p0.array[0] = 5
+    model.p0.version += 1
+    for _ in range(99):
+        optimizer.update()
+    np.testing.assert_allclose(model.p0.update_rule._master.array, [5 - 99e-5, 0.999], rtol=1e-5)
+
+
+def test_adam_refuses_an_eps_that_float16_cannot_hold():
+    model = with_gradients(model_of([1.0], dtype="float16"), [1.0])
+    optimizer = optimizers.Adam().setup(model)
+    with pytest.raises(UpdateError, match="use_fp32_update"):
+        optimizer.update()
+    optimizer.use_fp32_update()
+    optimizer.update()
+    assert model.p0.array[0] < 1
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_loss_scale_is_divided_out(wide):
+    def train(scale):
+        model = model_of([0.5, -1.0], dtype="float16" if wide else "float64")
+        optimizer = optimizers.SGD(lr=0.125).setup(model)
+        optimizer.use_fp32_update(wide)
+        optimizer.set_loss_scale(scale)
+        optimizer.add_hook(hooks.GradientClipping(0.5))
+        for _ in range(3):
+            optimizer.update(lambda: F.sum(model.p0 * model.p0))
+        return model.p0.array
+
+    np.testing.assert_array_equal(train(1024.0), train(None))
+    with pytest.raises(ValueError, match="expected a positive number"):
+        train(-1)
+
+
+def test_dynamic_loss_scaling_skips_steps_that_overflow():
+    model = model_of([1.0])
+    optimizer = optimizers.MomentumSGD(lr=1.0).setup(model)
+    optimizer.loss_scaling(interval=2)
+    assert optimizer._loss_scale == 65536
+    for bad in (np.inf, np.nan):
+        optimizer.update(lambda bad=bad: F.sum(model.p0 * np.array([bad])))
+        assert model.p0.array.tolist() == [1.0] and optimizer.t == 0
+        assert model.p0.update_rule.state is None
+    assert optimizer._loss_scale == 65536 / 4
+    for _ in range(2):
+        optimizer.update(lambda: F.sum(model.p0))
+    assert optimizer._loss_scale == 65536 / 2 and optimizer.t == 2
+    np.testing.assert_allclose(model.p0.array, [1 - 1 - 1.9])
+    fresh = optimizers.MomentumSGD().setup(model_of([1.0]))
+    fresh.loss_scaling(interval=2)
+    load(fresh, saved(optimizer))
+    assert fresh._loss_scale == 65536 / 2
+    optimizer.loss_scaling(scale=8.0)
+    optimizer.update(lambda: F.sum(model.p0 * np.array([np.inf])))
+    assert optimizer._loss_scale == 8.0 and optimizer.t == 2
+    with pytest.raises(ValueError, match="interval of at least 1"):
+        optimizer.loss_scaling(interval=0)
+
+
+# -- kernels ----------------------------------------------------------------------------------
+
+
+def test_a_backend_may_offer_a_kernel_by_the_rules_name():
+    home = core.backend.get("numpy")
+    assert "Growing" not in home.update_kernels
+    calls = []
+
+    def kernel(rule, xp, param, grad, seen):
+        calls.append(rule.rate)
+        if rule.rate == 2.0:
+            return NotImplemented
+        param += 100
+        return None
+
+    home.update_kernels["Growing"] = kernel
+    try:
+        for rate, expected in ((2.0, 3.0), (3.0, 101.0)):
+            model = with_gradients(model_of([1.0]), [1.0])
+            model.p0.update_rule = Growing(rate=rate)
+            model.p0.update()
+            assert model.p0.array.tolist() == [expected]
+    finally:
+        del home.update_kernels["Growing"]
+    assert calls == [2.0, 3.0]
