@@ -289,6 +289,9 @@ class FunctionNode:
             outputs = self.apply(args)
             return outputs[0] if self._single else outputs
         args = tuple([dispatch.unscalar(x) for x in args])
+        if self.declared is None:
+            results = self._forward(args)
+            return results[0] if len(results) == 1 else results
         specs: Any = tuple([spec_of(x) for x in args])
         compute, xp, _ = dispatch.admit(self, self._plan_key(specs), specs)
         result = (compute or type(self).compute)(self, xp, *args)  # type: ignore[attr-defined]

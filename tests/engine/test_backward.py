@@ -2,7 +2,19 @@
 
 import numpy as np
 import pytest
-from samples import FORMS, GeneralHalves, Halves, Stop, Tanh, array, ones, tanh, total, variable
+from samples import (
+    FORMS,
+    GeneralHalves,
+    GeneralMultiply,
+    Halves,
+    Stop,
+    Tanh,
+    array,
+    ones,
+    tanh,
+    total,
+    variable,
+)
 
 import core
 from core import Elementwise, FunctionNode, Variable
@@ -181,6 +193,19 @@ def test_a_gradient_set_in_between_is_replaced():
     h.grad = ones(4) * 100
     y.backward()
     np.testing.assert_allclose(x.grad, np.full(4, 6.0))
+
+
+def test_evaluate_computes_at_the_speed_at_hand():
+    x, w = array(4), array(4)
+    node = (Variable(x) * Variable(w)).creator
+    for op in (type(node), GeneralMultiply):
+        y = op().evaluate(x, w)
+        assert type(y) is np.ndarray
+        np.testing.assert_array_equal(y, x * w)
+        z = op().evaluate(Variable(x), w)
+        assert type(z) is Variable and z.creator is not None
+    first, second = GeneralHalves().evaluate(x)
+    assert type(first) is type(second) is np.ndarray
 
 
 def test_several_outputs_in_one_walk():
