@@ -1,10 +1,11 @@
-"""What runs under callgrind: ``python benchmarks/counted.py case=repeat ...``.
+"""What runs under callgrind: each case with N and with 2 N repetitions, between marks.
 
-Every case is always set up and warmed up, and the arguments differ by a number only: between two
-runs all that differs is the repetitions asked for.
+A mark is a call of the C function that callgrind was told to write its counts before
+(`benchmarks.instructions.MARK`). The arguments are ``case=N``.
 """
 
 import gc
+import os
 import sys
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from plugrad_worker import cases  # noqa: E402
 WARM = 10
 """Repetitions before: specialised bytecode, interned shapes and free lists are all in place."""
 
+mark = os.getloadavg
+
 
 def main(arguments: list[str]) -> None:
     functions = {**cases(), "calibration": calibration}
@@ -24,7 +27,10 @@ def main(arguments: list[str]) -> None:
         function(WARM)
     for argument in arguments:
         name, _, repeat = argument.partition("=")
-        functions[name](int(repeat))
+        for times in (1, 2):
+            mark()
+            functions[name](times * int(repeat))
+    mark()
 
 
 if __name__ == "__main__":

@@ -14,11 +14,11 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import TypedDict
 
 from benchmarks import ONE_THREAD, ROOT, BenchmarkError
@@ -27,14 +27,17 @@ from benchmarks.workers.protocol import OPERATIONS
 
 RECORDED = Path(__file__).with_name("recorded.json")
 SCRIPT = Path(__file__).with_name("counted.py")
+MARK = "getloadavg"
+"""A C function that Python reaches as os.getloadavg and nothing measured calls."""
+
 REPEATS = {
-    "forward": 12,
-    "forward_backward": 8,
-    "no_gradients": 16,
-    "recording": 6,
-    "calibration": 10,
+    "forward": 6,
+    "forward_backward": 4,
+    "no_gradients": 6,
+    "recording": 2,
+    "calibration": 4,
 }
-"""Repetitions counted of each case: some 20 million instructions, which repeat to the last one."""
+"""Repetitions counted of each case, and then twice as many: a count repeats to a few in 10 000."""
 
 Counts = dict[str, float]
 
@@ -167,42 +170,49 @@ def key() -> str:
 def count() -> Counts:
     """Return instructions per operation of every case.
 
-    Start-up costs 600 million instructions and cancels out: each case is the difference of a run
-    that repeats it twice as often and one that does not.
+    Each is counted with N and with 2 N repetitions, and the difference taken: what comes with a
+    case once, however often it is repeated, cancels out.
     """
     if shutil.which("valgrind") is None:
         raise BenchmarkError("valgrind was not found. Install it: apt-get install valgrind")
-    _run([])  # bytecode is compiled and cached here, not in one of the counted runs
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        base = pool.submit(instructions, REPEATS)
-        more = {
-            case: pool.submit(instructions, {**REPEATS, case: 2 * repeat})
-            for case, repeat in REPEATS.items()
-        }
-        return {
-            case: (more[case].result() - base.result()) / (repeat * OPERATIONS)
-            for case, repeat in REPEATS.items()
-        }
+    arguments = [f"{case}={repeat}" for case, repeat in REPEATS.items()]
+    _run([], arguments)  # bytecode is compiled and cached here, not in the counted run
+    found = instructions(arguments)
+    return {
+        case: (found[2 * i + 1] - found[2 * i]) / (repeat * OPERATIONS)
+        for i, (case, repeat) in enumerate(REPEATS.items())
+    }
 
 
-def instructions(repeats: dict[str, int]) -> int:
-    """Count one run's instructions."""
-    valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-    text = _run(valgrind, [f"{case}={repeat:06}" for case, repeat in repeats.items()])
-    found = re.search(r"Collected : (\d+)", text)
+def instructions(arguments: list[str]) -> list[int]:
+    """Return the instructions between the marks of one run."""
+    with TemporaryDirectory() as folder:
+        out = Path(folder) / "counts"
+        marks = [f"--dump-before={MARK}", f"--callgrind-out-file={out}"]
+        _run(["valgrind", "--tool=callgrind", *marks], arguments)
+        # counts.1 ends at the first mark, counts.2 at the second, and so on; what follows the
+        # last mark is in the file without a number.
+        files = [Path(f"{out}.{i}") for i in range(2, 2 + 2 * len(arguments))]
+        if not all(file.exists() for file in files):
+            raise BenchmarkError(f"callgrind saw no call of {MARK}: has this C library another?")
+        return [total(file.read_text()) for file in files]
+
+
+def total(text: str) -> int:
+    """Read the sum out of a file that callgrind wrote."""
+    found = re.search(r"^totals: (\d+)", text, re.MULTILINE)
     if found is None:
-        raise BenchmarkError(f"callgrind gave no count:\n{text[-2000:]}")
+        raise BenchmarkError(f"callgrind wrote no totals: {text[-500:]!r}")
     return int(found[1])
 
 
-def _run(prefix: list[str], arguments: list[str] | None = None) -> str:
-    command = [*prefix, sys.executable, str(SCRIPT), *(arguments or [])]
+def _run(prefix: list[str], arguments: list[str]) -> None:
+    command = [*prefix, sys.executable, str(SCRIPT), *arguments]
     result = subprocess.run(
         command, env=_environment(), cwd=ROOT, capture_output=True, text=True, check=False
     )
     if result.returncode:
         raise BenchmarkError(f"{' '.join(command)} failed:\n{result.stderr[-3000:]}")
-    return result.stderr
 
 
 def _environment() -> dict[str, str]:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -253,13 +254,32 @@ def test_an_unknown_interpreter_is_told_how_to_become_a_known_one():
 
 def test_each_count_is_the_difference_that_more_repetitions_make(monkeypatch):
     per_operation = {case: 100.0 * (i + 1) for i, case in enumerate(instructions.REPEATS)}
-
-    def counted(repeats):
-        return 600_000_000 + sum(n * OPERATIONS * per_operation[c] for c, n in repeats.items())
-
-    monkeypatch.setattr(instructions, "_run", lambda prefix, arguments=None: "")
-    monkeypatch.setattr(instructions, "instructions", counted)
+    found = [
+        7_000 + times * repeat * OPERATIONS * int(per_operation[case])
+        for case, repeat in instructions.REPEATS.items()
+        for times in (1, 2)
+    ]
+    monkeypatch.setattr(instructions.shutil, "which", lambda name: name)
+    monkeypatch.setattr(instructions, "_run", lambda prefix, arguments: None)
+    monkeypatch.setattr(instructions, "instructions", lambda arguments: found)
     assert instructions.count() == pytest.approx(per_operation)
+
+
+def test_the_counts_between_marks_are_read_in_order(monkeypatch):
+    def callgrind(prefix, arguments):
+        (out,) = [a.partition("=")[2] for a in prefix if a.startswith("--callgrind-out-file")]
+        for i in range(1, 6):
+            Path(f"{out}.{i}").write_text(f"version: 1\nfn=(1) totals: 9\ntotals: {100 * i}\n")
+
+    monkeypatch.setattr(instructions, "_run", callgrind)
+    assert instructions.instructions(["a=1", "b=1"]) == [200, 300, 400, 500]
+    with pytest.raises(BenchmarkError, match="saw no call of getloadavg"):
+        instructions.instructions(["a=1", "b=1", "c=1"])
+
+
+def test_a_file_without_totals_is_refused():
+    with pytest.raises(BenchmarkError, match="no totals"):
+        instructions.total("version: 1\n")
 
 
 def test_a_check_fails_exactly_if_a_case_became_dearer(monkeypatch, capsys):
