@@ -287,7 +287,8 @@ class FunctionNode:
         """
         if any([isinstance(x, Variable) for x in args]):
             outputs = self.apply(args)
-            return outputs[0] if self._single else outputs
+            lone = self._single or self.declared is None and len(outputs) == 1
+            return outputs[0] if lone else outputs
         args = tuple([dispatch.unscalar(x) for x in args])
         if self.declared is None:
             results = self._forward(args)
