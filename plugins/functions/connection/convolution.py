@@ -207,14 +207,16 @@ class ConvolutionFilterGradient(_Windowed):
     ksize: tuple[int, ...] = ()
 
     def compute(self, xp, x, y):
-        seen, shape = self.columns(x, self.ksize)
-        grouped = xp.reshape(y, (*shape[:2], y.shape[1] // self.groups, shape[3]))
-        W = xp.sum(
-            xp.matmul(grouped, xp.matrix_transpose(xp.reshape(seen, shape))),
-            axis=0,
-            dtype=x.dtype,
+        seen, (n, groups, rows, out) = self.columns(x, self.ksize)
+        # One product over images and places at once: (filters, n * out) times (n * out, rows).
+        seen = xp.permute_dims(xp.reshape(seen, (n, groups, rows, out)), (1, 0, 3, 2))
+        y = xp.reshape(y, (n, groups, y.shape[1] // groups, out))
+        filters = xp.permute_dims(y, (1, 2, 0, 3))
+        W = xp.matmul(
+            xp.reshape(filters, (groups, y.shape[2], n * out)),
+            xp.reshape(seen, (groups, n * out, rows)),
         )
-        return xp.reshape(W, (y.shape[1], x.shape[1] // self.groups, *self.ksize))
+        return xp.reshape(W, (groups * y.shape[2], rows // prod(self.ksize), *self.ksize))
 
     def gradient_x(self, xp, g, y):
         return Deconvolution(*self.settings, size=self.input_shape(0)[2:]).evaluate(y, g)
