@@ -11,6 +11,7 @@ import hashlib
 import math
 import os
 import pickletools
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -217,6 +218,7 @@ _MALFORMED = (
     SyntaxError,
     TypeError,
     OSError,
+    tokenize.TokenError,
 )
 
 
