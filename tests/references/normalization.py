@@ -4,6 +4,7 @@ import math
 import statistics
 
 import numpy as np
+from references.tools import along
 
 
 def _by_channel(x, axis):
@@ -33,7 +34,70 @@ def fixed_batch_normalization(x, gamma, beta, mean, var, eps=2e-5, axis=None):
     return y
 
 
+def _standardized(values, eps):
+    mean, spread = statistics.fmean(values), math.sqrt(statistics.pvariance(values) + eps)
+    return [(v - mean) / spread for v in values]
+
+
+def layer_normalization(x, gamma, beta, eps=1e-5, axis=(1,)):
+    y = np.empty_like(x)
+    rest = [n for i, n in enumerate(x.shape) if i not in axis]
+    for place in np.ndindex(*rest):
+        left = iter(place)
+        part = tuple(slice(None) if i in axis else next(left) for i in range(x.ndim))
+        z = _standardized(x[part].ravel().tolist(), eps)
+        y[part] = np.array(z).reshape(gamma.shape) * gamma + beta
+    return y
+
+
+def group_normalization(x, gamma, beta, groups, eps=1e-5):
+    y = np.empty_like(x)
+    size = x.shape[1] // groups
+    for example, group in np.ndindex(len(x), groups):
+        part = (example, slice(group * size, (group + 1) * size))
+        y[part] = np.reshape(_standardized(x[part].ravel().tolist(), eps), x[part].shape)
+    for channel in range(x.shape[1]):
+        y[:, channel] = y[:, channel] * gamma[channel] + beta[channel]
+    return y
+
+
+def rms_normalization(x, gamma, eps=1e-5):
+    y = np.empty_like(x)
+    for place in np.ndindex(*x.shape[:-1]):
+        root = math.sqrt(statistics.fmean([v * v for v in x[place].tolist()]) + eps)
+        y[place] = [v / root * c for v, c in zip(x[place], gamma, strict=True)]
+    return y
+
+
+def normalize(x, eps=1e-5, axis=1):
+    lengths = along(lambda values: math.hypot(*values))(x, axis, keepdims=True)
+    return x / (lengths + eps)
+
+
+def neighbour_sum(x, n=5):
+    y = np.zeros_like(x)
+    for i in range(x.shape[1]):
+        for j in range(max(i - n // 2, 0), min(i + n // 2 + 1, x.shape[1])):
+            y[:, i] += x[:, j]
+    return y
+
+
+def local_response_normalization(x, n=5, k=2, alpha=1e-4, beta=0.75):
+    y = np.empty_like(x)
+    for b, i, *place in np.ndindex(*x.shape):
+        near = x[(b, slice(max(i - n // 2, 0), i + n // 2 + 1), *place)].tolist()
+        strength = k + alpha * math.fsum(v * v for v in near)
+        y[(b, i, *place)] = x[(b, i, *place)] * math.exp(-beta * math.log(strength))
+    return y
+
+
 REFERENCES = {
     "BatchNormalization": batch_normalization,
     "FixedBatchNormalization": fixed_batch_normalization,
+    "GroupNormalization": group_normalization,
+    "LayerNormalization": layer_normalization,
+    "LocalResponseNormalization": local_response_normalization,
+    "NeighbourSum": neighbour_sum,
+    "NormalizeL2": normalize,
+    "RMSNormalization": rms_normalization,
 }

@@ -3,4 +3,9 @@
 provides = {
     "batch_normalization": "BatchNormalization batch_normalization",
     "fixed_batch_normalization": "FixedBatchNormalization fixed_batch_normalization",
+    "group_normalization": "GroupNormalization group_normalization",
+    "l2_normalization": "NormalizeL2 normalize",
+    "layer_normalization": "LayerNormalization layer_normalization",
+    "local_response_normalization": "LocalResponseNormalization local_response_normalization",
+    "rms_normalization": "RMSNormalization rms_normalization",
 }

@@ -64,7 +64,10 @@ def fixed_batch_normalization(
 
     Args:
         x: Floating, (n, c, ...).
-        gamma, beta, mean, var: Of the shape of `x` without the reduced axes.
+        gamma: Scales, of the shape of `x` without the reduced axes.
+        beta: Shifts, alike.
+        mean: What is taken off, alike.
+        var: What the differences are divided by the root of, alike.
         eps: Added to the variance.
         axis: The axes that the statistics were taken over; None takes all but axis 1.
 

@@ -1,0 +1,70 @@
+"""Division by the Euclidean norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, choice, number, real
+from core.intrinsics import check_axes
+from plugins.functions.axes import Axis, as_axes
+
+
+class NormalizeL2(FunctionNode):
+    """y = x / (n + eps), with n the norm of x over some axes.
+
+    At n = 0 the derivative is that of x / eps, and the second derivative, which does not exist
+    there, is given as 0.
+    """
+
+    eps: float = 1e-5
+    axis: Axis = 1
+
+    wide = True
+    saved = ("norm",)
+    domain = Domain(
+        "(...x)->(...x)",
+        x=real(-3, 3),
+        settings={"eps": number(1e-2, 1e-1), "axis": choice(0, 1, -1, (0, 1), (0, -1))},
+        dims={"...x": (2, 3)},
+        valid=lambda shapes, settings: settings["axis"] != (0, -1) or len(shapes["x"]) > 1,
+    )
+
+    def check_type_forward(self, in_types):
+        check_axes(self.axis, in_types[0])
+
+    def recompute_norm(self, xp, x):
+        squares = xp.sum(x * x, axis=self.axis, keepdims=True)
+        zeros, ones = xp.zeros_like(squares), xp.ones_like(squares)
+        root = xp.sqrt(xp.where(squares > 0, squares, ones))
+        return xp.where(squares > 0, root, zeros)
+
+    def compute(self, xp, x):
+        self.norm = self.recompute_norm(xp, x)
+        return x / (self.norm + self.eps)
+
+    def gradient(self, xp, g, x, norm):
+        length = norm + self.eps
+        along = xp.sum(g * x, axis=self.axis, keepdims=True)
+        divisor = xp.where(norm > 0, norm, xp.ones_like(norm)) * length * length
+        return g / length - x * (along / divisor)
+
+
+def normalize(x: Any, eps: float = 1e-5, axis: Any = 1) -> Variable:
+    """Divide by the Euclidean norm: y = x / (‖x‖ + ε), the norm taken over `axis`.
+
+    Args:
+        x: Floating.
+        eps: Added to the norm, so that zeros stay zeros.
+        axis: The axis of the vectors, or several axes, whose elements together are a vector.
+
+    Returns:
+        The shape and dtype of `x`. The gradient at a vector of zeros is that of x / ε.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.normalize(np.array([[3, 4]], "f"), eps=1e-8)
+    variable([[0.6, 0.8]], dtype=float32)
+    """
+    return NormalizeL2.call(x, eps, as_axes(axis, "normalize"))
