@@ -126,18 +126,20 @@ _rooms = frozenset(
 )
 
 
-def __getattr__(name: str) -> Any:
-    """What costs too much to load before it is needed."""
-    from importlib import import_module
+if not TYPE_CHECKING:  # checkers shall not take every name for known
 
-    if name in _rooms:
-        return import_module(f"core.{name}")
-    if name == "hookimpl":
-        return import_module("core.hookspecs").hookimpl
-    from core.errors import nearest
+    def __getattr__(name: str) -> Any:
+        """What costs too much to load before it is needed."""
+        from importlib import import_module
 
-    known = [*_rooms, *(n for n in globals() if not n.startswith("_"))]
-    raise AttributeError(f"module 'core' has no attribute {name!r}.{nearest(name, known)}")
+        if name in _rooms:
+            return import_module(f"core.{name}")
+        if name == "hookimpl":
+            return import_module("core.hookspecs").hookimpl
+        from core.errors import nearest
+
+        known = [*_rooms, *(n for n in globals() if not n.startswith("_"))]
+        raise AttributeError(f"module 'core' has no attribute {name!r}.{nearest(name, known)}")
 
 
 def __dir__() -> list[str]:
