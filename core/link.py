@@ -296,11 +296,12 @@ class Link:
         """
 
     def disable_update(self) -> None:
-        """Freeze the parameters: optimizers leave them alone."""
+        """Freeze the parameters: optimizers leave them alone, and no gradient is computed."""
         self._set_update(False)
 
     def _set_update(self, enabled: bool) -> None:
         for parameter in self.params():
+            parameter.frozen = not enabled
             if parameter.update_rule is not None:
                 parameter.update_rule.enabled = enabled
 

@@ -14,7 +14,7 @@ class Row(NamedTuple):
     """One line of the tree: what stands left, and what is counted on the right."""
 
     text: str
-    count: str
+    total: str
 
 
 def tree(link: Link) -> str:
@@ -23,8 +23,8 @@ def tree(link: Link) -> str:
     head = f"{heading(link)}: {known:,} parameters" + (f", {unknown} unsized" if unknown else "")
     rows = list(_rows(link, ""))
     width = max((len(row.text) for row in rows), default=0)
-    right = max((len(row.count) for row in rows), default=0)
-    lines = [f"{row.text:<{width}}  {row.count:>{right}}".rstrip() for row in rows]
+    right = max((len(row.total) for row in rows), default=0)
+    lines = [f"{row.text:<{width}}  {row.total:>{right}}".rstrip() for row in rows]
     return "\n".join([head, *lines])
 
 
@@ -41,7 +41,7 @@ def _rows(link: Link, indent: str) -> Iterator[Row]:
     left = len(own) + len(parts)
     for row in own:
         left -= 1
-        yield Row(indent + ("├─ " if left else "└─ ") + row.text, row.count)
+        yield Row(indent + ("├─ " if left else "└─ ") + row.text, row.total)
     for name, child in parts:
         left -= 1
         head, deeper = ("├─ ", "│  ") if left else ("└─ ", "   ")
@@ -66,7 +66,7 @@ def _own(link: Link) -> list[Row]:
 
 def _parameter(parameter: Parameter) -> tuple[str, str, str]:
     rule = parameter.update_rule
-    frozen = not parameter.requires_grad or (rule is not None and not rule.enabled)
+    frozen = parameter.frozen or (rule is not None and not rule.enabled)
     mark = " frozen" if frozen else ""
     array = parameter.array
     if array is None:

@@ -259,6 +259,7 @@ class GradientMethod(Optimizer):
         super().setup(link)
         for parameter in link.params():
             parameter.update_rule = self.create_update_rule()
+            parameter.update_rule.enabled = not parameter.frozen
             if self._use_fp32_update:
                 parameter.update_rule.use_fp32_update()
         return self

@@ -7,6 +7,7 @@ from typing import Any
 from core import backend as backends
 from core.backend import BACKENDS, Device
 from core.variable import Variable, is_array, is_index
+from core.variable_node import VariableNode
 
 
 class Parameter(Variable):
@@ -30,6 +31,7 @@ class Parameter(Variable):
     initializer: Any = None
     update_rule: Any = None
     version: int = 0
+    _frozen: bool = False
     _home: Device | None = None
     _wants_grad_array: bool = False
 
@@ -69,6 +71,26 @@ class Parameter(Variable):
     def dtype(self) -> Any:
         """The dtype of the elements, None as long as there is no array."""
         return None if self._array is None else self._array.dtype
+
+    @property
+    def frozen(self) -> bool:
+        """Whether backpropagation passes it by for now: no gradient is computed, nothing kept.
+
+        Setting it clears the gradient. A parameter that never wanted one stays as it is.
+        """
+        return self._frozen
+
+    @frozen.setter
+    def frozen(self, frozen: bool) -> None:
+        if frozen == self._frozen or (frozen and self._edge is None):
+            return
+        name = self.name
+        self.cleargrad()
+        self._constant = None
+        self._edge = None if frozen else VariableNode(self)
+        self._frozen = frozen
+        if name is not None:
+            self.name = name
 
     def initialize(self, shape: Any) -> None:
         """Make the array in `shape` with the initializer; a parameter that has one keeps it."""

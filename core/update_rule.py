@@ -169,6 +169,7 @@ class UpdateRule:
         """Whether there is something to do; raises UpdateError where it could not be done."""
         if not self.enabled or param.array is None:
             return False
+        param.frozen = False  # a rule that was enabled by itself wants gradients again
         grad = param.grad
         if grad is None:
             return False

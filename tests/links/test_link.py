@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import core
+import core.functions as F
+import core.links as L
 from core import backend
 from core.errors import HookError, RegistrationError
 from core.testing.memory import load, saved
@@ -200,8 +202,36 @@ def test_enable_and_disable_update():
     optimizer.update()
     assert (link.x.array == 1).all() and link.x.version == 0
     link.enable_update()
+    assert link.x.name == "x"
+    link.x.grad = np.ones((2, 3), "f")
     optimizer.update()
     assert (link.x.array < 1).all()
+
+
+def test_frozen_parameters_cost_no_gradient():
+    model = core.Sequential(L.Linear(2, 2), L.Linear(2, 2))
+    model[0].disable_update()
+    optimizer = core.optimizers.SGD().setup(model)
+    x = np.ones((3, 2), "f")
+    hidden = model[0](x)
+    assert not hidden.requires_grad, "nothing below the trained layer is recorded"
+    optimizer.update(lambda: F.sum(model(x)))
+    assert model[0].W.grad is None and model[0].W.version == 0 and model[1].W.version == 1
+    model[0].W.update_rule.enabled = True  # by its rule, not by enable_update
+    for _ in range(2):
+        optimizer.update(lambda: F.sum(model(x)))
+    assert model[0].W.version == 1 and model[0].b.version == 0
+    twin = copy.deepcopy(model)
+    assert twin[0].b.frozen and not twin[0].b.requires_grad and not twin[0].W.frozen
+
+
+def test_what_never_wanted_a_gradient_stays_so():
+    link = core.Link()
+    with link.init_scope():
+        link.fixed = core.Parameter(1, (2,), requires_grad=False)
+    link.disable_update()
+    link.enable_update()
+    assert not link.fixed.requires_grad and not link.fixed.frozen
 
 
 # -- copies -----------------------------------------------------------------------------------
