@@ -19,7 +19,7 @@ class Sigmoid(Elementwise):
         return 0.5 * xp.tanh(0.5 * x) + 0.5
 
     def gradient(self, xp, g, out):
-        return g * out * (1 - out)
+        return (g - g * out) * out
 
 
 def sigmoid(x: Any) -> Variable:

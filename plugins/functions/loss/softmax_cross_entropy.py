@@ -86,12 +86,12 @@ class SoftmaxCrossEntropy(FunctionNode):
         return w / (xp.maximum(count, xp.ones_like(count)) if self.normalize else count)
 
     def gradient_x(self, xp, g, x, t, w, log_total):
+        classes = xp.arange(x.shape[1], dtype=t.dtype, device=t.device)
+        classes = xp.reshape(classes, (-1, *(1,) * (t.ndim - 1)))
         share = xp.exp(x - log_total)
-        classes = xp.reshape(
-            xp.arange(x.shape[1], dtype=t.dtype, device=t.device), (-1, *(1,) * (t.ndim - 1))
-        )
-        share = xp.where(classes == xp.expand_dims(t, axis=1), share - 1.0, share)
-        return share * xp.expand_dims(g * w, axis=1)
+        share -= xp.astype(classes == xp.expand_dims(t, axis=1), x.dtype)
+        share *= xp.expand_dims(g * w, axis=1)
+        return share
 
     def recompute_log_total(self, xp, x):
         top = xp.max(x, axis=1, keepdims=True)
