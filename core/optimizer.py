@@ -25,6 +25,16 @@ __all__ = [
     "UpdateRule",
 ]
 
+
+def __getattr__(name: str) -> Any:
+    """The hooks, which existing scripts look for here: `core.optimizer.WeightDecay`."""
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from core import registry
+
+    return registry.catalogue("optimizer_hooks").get(name)
+
+
 _REMOVED = {
     "zero_grads": "Call target.cleargrads().",
     "clip_grads": "Add the hook GradientClipping(threshold).",

@@ -177,6 +177,13 @@ def test_per_parameter_hooks_skip_what_takes_no_part():
     assert model.p2.grad.tolist() == [1.0]
 
 
+def test_hooks_are_where_existing_scripts_look_for_them():
+    assert core.optimizer.WeightDecay is hooks.WeightDecay
+    assert core.optimizer.exponential_decay_noise is hooks.exponential_decay_noise
+    with pytest.raises(AttributeError, match="Did you mean 'Lasso'"):
+        core.optimizer.Laso  # noqa: B018
+
+
 def test_unknown_hooks_get_the_nearest():
     with pytest.raises(AttributeError, match="Did you mean 'WeightDecay'"):
         hooks.WeightDeacy  # noqa: B018
