@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 from weakref import ref
@@ -45,17 +46,17 @@ class _Watch:
 
     def __init__(self, trial: Trial) -> None:
         self._trial = trial
-        self._seen: list[tuple[str, Any, bool, list[int]]] = []
-        self._memory: list[tuple[Any, bool]] = []
+        self._seen: list[tuple[str, Any, bool, tuple[int, int]]] = []
+        self._memory: list[tuple[int, int]] = []
 
     def add(self, what: str, array: Any, kept: bool) -> None:
-        self._seen.append((what, ref(array), kept, _span(self._trial.host(array))))
+        self._seen.append((what, ref(array), kept, _span(self._trial, array)))
         if kept:
-            self._memory.append((_span(self._trial.host(array)), kept))
+            self._memory.append(_span(self._trial, array))
 
     def share_with(self, arrays: list[Any]) -> None:
         """Arrays that the function keeps itself: what they are views of lives with them."""
-        self._memory += [(_span(self._trial.host(a)), True) for a in arrays]
+        self._memory += [_span(self._trial, a) for a in arrays]
 
     def finish(self, wanted: tuple[int, ...], function: Any) -> None:
         names = ", ".join(self._trial.case.names[i] for i in wanted)
@@ -70,14 +71,23 @@ class _Watch:
                     f"{what} is named by no gradient rule of {names}, yet kept alive by the graph"
                 )
 
-    def _is_shared(self, span: list[int]) -> bool:
-        return any(span[0] < other[1] and other[0] < span[1] for other, _ in self._memory)
+    def _is_shared(self, span: tuple[int, int]) -> bool:
+        return any(span[0] < other[1] and other[0] < span[1] for other in self._memory)
 
 
-def _span(host: Any) -> list[int]:
-    """First and last byte of the memory that an array shows."""
-    low, high = np.lib.array_utils.byte_bounds(host)
-    return [low, high]
+def _span(trial: Trial, array: Any) -> tuple[int, int]:
+    """The memory that an array shows, from its first byte to behind its last."""
+    device = getattr(array, "__cuda_array_interface__", None)
+    interface = device or trial.host(array).__array_interface__
+    shape, size = interface["shape"], np.dtype(interface["typestr"]).itemsize
+    low = int(interface["data"][0])
+    if 0 in shape:
+        return low, low
+    strides = interface.get("strides") or [
+        size * math.prod(shape[i + 1 :]) for i in range(len(shape))
+    ]
+    reach = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
+    return low + sum(r for r in reach if r < 0), low + sum(r for r in reach if r > 0) + size
 
 
 def _is_array(trial: Trial, value: Any) -> bool:
