@@ -100,8 +100,11 @@ class UpdateRule:
 
     # ------------------------------------------------------------------ what an author writes
 
-    def step(self, xp: Any, param: Any, grad: Any, **state: Any) -> None:
-        """Change the array `param` in place, and the state arrays, by the array `grad`."""
+    def step(self, *args: Any, **state: Any) -> None:
+        """`step(xp, param, grad, **state)`: change `param` and the state in place by `grad`.
+
+        All are arrays of one backend, whose namespace is `xp`.
+        """
         raise NotImplementedError(
             f"{type(self).__name__} defines no step(). Write one, or override update_core()."
         )

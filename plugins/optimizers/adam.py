@@ -33,7 +33,7 @@ class AdamRule(UpdateRule):
     adabound: bool = False
     final_lr: float = 0.1
     gamma: float = 0.001
-    state = ("m", "v")
+    state: Any = ("m", "v")
 
     def check(self, param: Parameter) -> None:
         """Refuse an `eps` that is 0 in the parameter's dtype, since 0 / 0 would follow."""

@@ -51,7 +51,7 @@ class EmbedID(Link):
     @classmethod
     def from_params(cls, W: Any, ignore_label: int | None = None) -> Self:
         """A table with the given rows (in_size, out_size), copied."""
-        return cls(*W.shape, initialW=W, ignore_label=ignore_label)
+        return cls(W.shape[0], W.shape[1], initialW=W, ignore_label=ignore_label)
 
     @property
     def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:

@@ -88,7 +88,8 @@ class StatelessLSTM(_LSTM):
         gates = self.upward(x)
         if h is not None:
             gates = gates + self.lateral(h)
-        return F.lstm(self._zeros(gates) if c is None else c, gates)
+        c, h = F.lstm(self._zeros(gates) if c is None else c, gates)
+        return c, h
 
 
 class LSTM(_LSTM, Stateful):
@@ -138,6 +139,7 @@ class LSTM(_LSTM, Stateful):
         if self.h is not None:
             h, rest = self._split(self.h, n)
             gates = gates + self.lateral(h)
+        y: Variable
         self.c, y = F.lstm(self._zeros(gates) if self.c is None else self.c, gates)
         self.h = y if rest is None else F.concat([y, rest], axis=0)
         return y
