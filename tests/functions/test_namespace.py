@@ -1,0 +1,264 @@
+"""The differentiable namespace gives what NumPy gives, and derivatives to the second order."""
+
+import numpy as np
+import pytest
+
+import core
+from core import Variable
+from core.gradient_check import check_backward, check_double_backward
+from core.namespace import namespace as xp
+
+A = np.array([[0.3, -1.2, 2.5], [1.7, 0.9, -0.4]])
+B = np.array([[1.1, 0.6, -2.0], [-0.7, 3.0, 1.4]])
+P = np.abs(A) + 1.5  # above 1, where acosh and log live
+U = A / 4  # inside (-1, 1)
+
+# name -> arguments, of which arrays of floats are made Variables
+CALLS = {
+    "abs": [(A,)],
+    "acos": [(U,)],
+    "acosh": [(P,)],
+    "add": [(A, B)],
+    "asin": [(U,)],
+    "asinh": [(A,)],
+    "atan": [(A,)],
+    "atan2": [(A, B)],
+    "atanh": [(U,)],
+    "ceil": [(A,)],
+    "concat": [([A, B],), ([A, B], {"axis": 1}), ([A, B[:1]], {"axis": None})],
+    "copysign": [(A, B)],
+    "cos": [(A,)],
+    "cosh": [(A,)],
+    "diff": [(A,), (A, {"axis": 0}), (A, {"n": 2})],
+    "divide": [(A, B)],
+    "exp": [(A,)],
+    "expand_dims": [(A, {"axis": 0}), (A, {"axis": -1})],
+    "expm1": [(A,)],
+    "flip": [(A,), (A, {"axis": 1}), (A, {"axis": (0, -1)})],
+    "floor": [(A,)],
+    "hypot": [(A, B)],
+    "log": [(P,)],
+    "log10": [(P,)],
+    "log1p": [(P,)],
+    "log2": [(P,)],
+    "logaddexp": [(A, B)],
+    "matmul": [(A, B.T), (A, B[0])],
+    "matrix_transpose": [(A,)],
+    "max": [(A,), (A, {"axis": 1}), (A, {"axis": (0, 1), "keepdims": True})],
+    "maximum": [(A, B), (A, B[0])],
+    "mean": [(A,), (A, {"axis": 0}), (A, {"axis": -1, "keepdims": True})],
+    "min": [(A,), (A, {"axis": 1})],
+    "minimum": [(A, B)],
+    "moveaxis": [(A, 0, 1)],
+    "multiply": [(A, B)],
+    "negative": [(A,)],
+    "permute_dims": [(A, (1, 0))],
+    "pow": [(P, B)],
+    "prod": [(A,), (A, {"axis": 1}), (A, {"axis": 0, "keepdims": True})],
+    "reciprocal": [(A,)],
+    "remainder": [(A, P)],
+    "repeat": [(A, 2), (A, 2, {"axis": 1}), (A, [1, 3], {"axis": 0})],
+    "reshape": [(A, (3, 2))],
+    "roll": [(A, 1), (A, -1, {"axis": 1}), (A, (1, 2), {"axis": (0, 1)})],
+    "sign": [(A,)],
+    "sin": [(A,)],
+    "sinh": [(A,)],
+    "sort": [(A,), (A, {"axis": 0})],
+    "sqrt": [(P,)],
+    "square": [(A,)],
+    "squeeze": [(A[None], {"axis": 0})],
+    "stack": [([A, B],), ([A, B], {"axis": -1})],
+    "std": [(A,), (A, {"axis": 1, "correction": 1})],
+    "subtract": [(A, B)],
+    "sum": [(A,), (A, {"axis": 0})],
+    "take": [(A, np.array([1, 1, 0]), {"axis": 1})],
+    "take_along_axis": [(A, np.array([[2, 0], [1, 1]]), {"axis": 1})],
+    "tan": [(U,)],
+    "tanh": [(A,)],
+    "tensordot": [(A, B), (A, B, {"axes": ((0, 1), (0, 1))}), (A, B.T, {"axes": 1})],
+    "tile": [(A, (2, 1, 3))],
+    "tril": [(A,), (A, {"k": 1})],
+    "triu": [(A,), (A, {"k": -1})],
+    "trunc": [(A,)],
+    "var": [(A,), (A, {"axis": 0}), (A, {"axis": 1, "correction": 1.0, "keepdims": True})],
+    "vecdot": [(A, B)],
+}
+WITHOUT_GRADIENT = {
+    "all": [(A > 0,), (A > 0, {"axis": 1})],
+    "any": [(A > 0,), (A > 0, {"axis": 1, "keepdims": True})],
+    "argmax": [(A,), (A, {"axis": 1})],
+    "argmin": [(A, {"axis": 0, "keepdims": True})],
+    "argsort": [(A,), (A, {"axis": 0})],
+    "bitwise_and": [(np.array([6]), np.array([3]))],
+    "bitwise_invert": [(np.array([6]),)],
+    "bitwise_left_shift": [(np.array([6]), np.array([3]))],
+    "bitwise_or": [(np.array([6]), np.array([3]))],
+    "bitwise_right_shift": [(np.array([6]), np.array([1]))],
+    "bitwise_xor": [(np.array([6]), np.array([3]))],
+    "count_nonzero": [(A > 0, {"axis": 1})],
+    "equal": [(A, B)],
+    "floor_divide": [(A, B)],
+    "greater": [(A, B)],
+    "greater_equal": [(A, B)],
+    "isfinite": [(np.array([1, np.inf, np.nan]),)],
+    "isinf": [(np.array([1, np.inf, np.nan]),)],
+    "isnan": [(A,)],
+    "less": [(A, B)],
+    "less_equal": [(A, B)],
+    "logical_and": [(A > 0, B > 0)],
+    "logical_not": [(A > 0,)],
+    "logical_or": [(A > 0, B > 0)],
+    "logical_xor": [(A > 0, B > 0)],
+    "nextafter": [(A, B)],
+    "not_equal": [(A, B)],
+    "round": [(A,)],
+    "searchsorted": [(np.sort(A[0]), B[0])],
+    "signbit": [(A,)],
+}
+"""Some of these give results of another dtype; none has a derivative worth the name."""
+
+
+def calls(table):
+    return [
+        pytest.param(name, call, id=f"{name}-{i}")
+        for name, those in table.items()
+        for i, call in enumerate(those)
+    ]
+
+
+def split(call):
+    return (call[:-1], call[-1]) if isinstance(call[-1], dict) else (call, {})
+
+
+def on(function, arguments, options):
+    """A function of the floating arrays among (or listed first among) the arguments alone."""
+    if isinstance(arguments[0], list) and isinstance(arguments[0][0], np.ndarray):
+        return tuple(arguments[0]), lambda *xs: function(list(xs), *arguments[1:], **options)
+    floats = [i for i, a in enumerate(arguments) if getattr(a, "dtype", None) == "float64"]
+
+    def called(*xs):
+        given = list(arguments)
+        for i, x in zip(floats, xs, strict=True):
+            given[i] = x
+        return function(*given, **options)
+
+    return tuple([arguments[i] for i in floats]), called
+
+
+@pytest.mark.parametrize(("name", "call"), calls(CALLS | WITHOUT_GRADIENT))
+def test_values(name, call):
+    arguments, options = split(call)
+    arrays, function = on(getattr(xp, name), arguments, options)
+    actual = function(*map(Variable, arrays)) if arrays else function()
+    expected = getattr(np, name)(*arguments, **options)
+    assert isinstance(actual, Variable)
+    assert actual.dtype.kind == expected.dtype.kind
+    np.testing.assert_allclose(actual.array, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "call"), calls(CALLS))
+def test_derivatives(name, call):
+    arguments, options = split(call)
+    arrays, function = on(getattr(xp, name), arguments, options)
+    random = np.random.default_rng(0)
+    g = random.normal(size=function(*arrays).shape)
+    seeds = tuple([random.normal(size=a.shape) for a in arrays])
+    check_backward(function, arrays, g, atol=1e-5, rtol=1e-4)
+    # x - x would be linear: squares make a second derivative of every function.
+    check_double_backward(lambda *xs: function(*xs) ** 2, arrays, g, seeds, atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", WITHOUT_GRADIENT)
+def test_no_gradient(name):
+    arguments, options = split(WITHOUT_GRADIENT[name][0])
+    arrays, function = on(getattr(xp, name), arguments, options)
+    assert not function(*map(Variable, arrays)).requires_grad
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    calls(
+        {
+            "arange": [(3,), (1, 7, 2), (3, {"dtype": "float32"})],
+            "eye": [(2,), (2, 3, {"k": 1})],
+            "full": [((2, 2), 7.0)],
+            "full_like": [(A, 7)],
+            "linspace": [(0, 1, 5), (0, 1, 4, {"endpoint": False})],
+            "ones": [((2, 3),), (2, {"dtype": "float32"})],
+            "ones_like": [(A,)],
+            "zeros": [((2, 3),), ((), {"dtype": "int32"})],
+            "zeros_like": [(A,)],
+        }
+    ),
+)
+def test_creation(name, call):
+    arguments, options = split(call)
+    actual = getattr(xp, name)(*arguments, **options)
+    expected = getattr(np, name)(*arguments, **options)
+    assert (actual.dtype, actual.requires_grad) == (expected.dtype, False)
+    np.testing.assert_array_equal(actual.array, expected)
+
+
+def test_creation_on_the_device_of_a_variable():
+    x = Variable(core.backend.get("strict").asarray(A))
+    for y in (xp.arange(3, device=x.device), xp.full_like(x, 1.0), xp.empty_like(x)):
+        assert y.device == x.device
+
+
+def test_unstack_meshgrid_and_broadcast_arrays():
+    for actual, expected in (
+        (xp.unstack(Variable(A), axis=1), [A[:, i] for i in range(3)]),
+        (xp.meshgrid(A[0], B[1]), np.meshgrid(A[0], B[1])),
+        (
+            xp.meshgrid(A[0], B[1], A[1], indexing="ij"),
+            np.meshgrid(A[0], B[1], A[1], indexing="ij"),
+        ),
+        (xp.broadcast_arrays(A, B[0]), np.broadcast_arrays(A, B[0])),
+        (xp.nonzero(Variable(A > 0)), np.nonzero(A > 0)),
+    ):
+        assert len(actual) == len(expected)
+        for one, other in zip(actual, expected, strict=True):
+            np.testing.assert_array_equal(one.array, other)
+
+
+def test_clip_takes_numbers_arrays_and_none():
+    x = Variable(A)
+    np.testing.assert_array_equal(xp.clip(x, -1, 1).array, np.clip(A, -1, 1))
+    np.testing.assert_array_equal(xp.clip(x, max=B).array, np.minimum(A, B))
+    np.testing.assert_array_equal(xp.clip(np.arange(5), 1, 3).array, [1, 1, 2, 3, 3])
+
+
+def test_descending_sorts_are_stable():
+    x = np.array([2, 1, 2, 3, 1])
+    assert xp.argsort(x, descending=True).array.tolist() == [3, 0, 2, 1, 4]
+    assert xp.sort(Variable(A), descending=True).array.tolist() == np.sort(A)[:, ::-1].tolist()
+
+
+def test_integers_stay_integers():
+    x = np.array([[4, -7], [9, 2]])
+    for name in ("max", "min", "prod", "sum"):
+        np.testing.assert_array_equal(getattr(xp, name)(x).array, getattr(np, name)(x))
+    for name in ("maximum", "minimum", "remainder"):
+        y = getattr(xp, name)(x, np.array([3, 5]))
+        assert y.dtype.kind == "i"
+        np.testing.assert_array_equal(y.array, getattr(np, name)(x, [3, 5]))
+
+
+def test_numpys_own_functions_find_their_counterparts():
+    x = Variable(A)
+    for actual, expected in (
+        (np.exp(x), np.exp(A)),
+        (np.maximum(x, B), np.maximum(A, B)),
+        (np.max(x, axis=1), np.max(A, 1)),
+        (np.mean(x, 0), np.mean(A, 0)),
+        (np.concatenate([x, x]), np.concatenate([A, A])),
+        (np.expand_dims(x, 0), A[None]),
+        (np.stack([x, x], axis=1), np.stack([A, A], axis=1)),
+        (np.where(A > 0, x, 0.0), np.where(A > 0, A, 0)),
+        (np.squeeze(x[None]), A),
+        (np.clip(x, -1, 1), np.clip(A, -1, 1)),
+        (np.arctan2(x, B), np.arctan2(A, B)),
+    ):
+        assert isinstance(actual, Variable)
+        assert actual.requires_grad
+        np.testing.assert_array_equal(actual.array, expected)
