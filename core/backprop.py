@@ -143,6 +143,7 @@ class _Walk:
         owned: set[Edge] = set()
         f: Any = heappop(heap)[1]
         first = f
+        cotangent: Any = gradients[f] if f._single else None
         e: Any
         while True:
             edges = f._edges
@@ -154,12 +155,21 @@ class _Walk:
             rules = (f._plain_var if graph else f._plain_raw) if plain else None
             if rules is None and f is first and plain and f._single and not f._local_hooks:
                 rules = f._var if graph else f._raw  # a root keeps the gradient it was given
-            found = self._step(f) if rules is None else rules(f, pop(f), f.want)
+            if rules is not None:
+                found = rules(f, cotangent, f.want)
+            else:
+                if cotangent is not None:
+                    gradients[f] = cotangent
+                found = self._step(f)
             if freed:
                 self._free(f)
-            pending = None
+            # The next function is most often an input of this one: its gradient stays at hand.
+            pending = cotangent = None
             for e, g in zip(edges, found):  # noqa: B905 - rules are held to one gradient an input
                 if g is None:
+                    continue
+                if e is pending:
+                    cotangent = cotangent + g
                     continue
                 old = get(e)
                 if old is not None:
@@ -170,32 +180,32 @@ class _Walk:
                         old += g
                         gradients[e] = old
                     continue
-                gradients[e] = g
-                if e.is_function:
-                    if e._edges is None:
-                        leaves.append(e)
-                        continue
-                    creator = e
-                else:
+                inner = e._edges
+                if inner is None:
+                    gradients[e] = g
+                    leaves.append(e)
+                elif not inner:  # one of several outputs
+                    gradients[e] = g
                     creator = e._creator
-                    if creator is None:
-                        leaves.append(e)
-                        continue
-                    if creator in queued:
-                        continue
-                    queued.add(creator)
-                if pending is None:
-                    pending = creator
+                    if creator not in queued:
+                        queued.add(creator)
+                        heappush(heap, (-creator.sequence, creator))
+                elif pending is None:
+                    pending, cotangent = e, g
                 else:
-                    heappush(heap, (-creator.sequence, creator))
+                    gradients[e] = g
+                    heappush(heap, (-e.sequence, e))
             found = g = old = None  # gradients do not outlive their use
-            if pending is None:
-                if not heap:
+            if not heap:
+                if pending is None:
                     return
+                f = pending
+            elif pending is None or -heap[0][0] > pending.sequence:
+                if pending is not None:
+                    gradients[pending] = cotangent
+                    heappush(heap, (-pending.sequence, pending))
                 f = heappop(heap)[1]
-            elif heap and -heap[0][0] > pending.sequence:
-                heappush(heap, (-pending.sequence, pending))
-                f = heappop(heap)[1]
+                cotangent = pop(f, None)
             else:
                 f = pending
 
@@ -209,7 +219,7 @@ class _Walk:
         elif not f._single:
             for node in [reference() for reference in f.outputs]:
                 if node in self.freed:
-                    node._creator = None
+                    node.unchain()
 
     # ------------------------------------------------------------------ a step with everything
 

@@ -314,7 +314,7 @@ def constant_node(x: Any, spec: Spec | None) -> VariableNode:
         return x.node
     node: VariableNode = object.__new__(VariableNode)
     node._constant = True
-    node._creator = node._grad = node._name = node.data = None
+    node._creator = node._edges = node._grad = node._name = node.data = None
     node._variable = NOBODY
     node.spec = spec
     return node

@@ -395,7 +395,7 @@ class FunctionNode:
         else:
             nodes = [v.node for v in outputs]
             for node, array in zip(nodes, retained, strict=True):
-                node._creator = self
+                node.creator_node = self
                 node.data = array
             self._outputs = tuple([ref(node) for node in nodes])
             self.data = retained
@@ -530,7 +530,7 @@ class FunctionNode:
         node: VariableNode | None = self._outputs[index]()
         if node is None:
             node = VariableNode(None, data=self.data[index])
-            node._creator = self
+            node.creator_node = self
             references = list(self._outputs)
             references[index] = ref(node)
             self._outputs = tuple(references)
@@ -542,7 +542,7 @@ class FunctionNode:
             for reference in self._outputs or ():
                 node = reference()
                 if node is not None:
-                    node._creator = None
+                    node.unchain()
         self._edges = self._nodes = None
 
     # ------------------------------------------------------------------ hooks and debug mode

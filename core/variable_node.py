@@ -42,6 +42,7 @@ class VariableNode:
         "__weakref__",
         "_constant",
         "_creator",
+        "_edges",
         "_grad",
         "_name",
         "_variable",
@@ -54,6 +55,7 @@ class VariableNode:
 
     _constant: bool
     _creator: FunctionNode | None
+    _edges: tuple[()] | None  # None for a leaf, (): the walk asks every kind of edge for them
     _grad: Any
     _name: str | None
     _variable: Any
@@ -69,7 +71,7 @@ class VariableNode:
         requires_grad: bool = True,
     ) -> None:
         self._constant = not requires_grad
-        self._creator = self._grad = None
+        self._creator = self._edges = self._grad = None
         self._name = name
         self._variable = NOBODY if variable is None else ref(variable)
         self.data = data
@@ -102,6 +104,7 @@ class VariableNode:
     @creator_node.setter
     def creator_node(self, function: FunctionNode | None) -> None:
         self._creator = function
+        self._edges = None if function is None else ()
 
     def set_creator_node(self, creator_node: FunctionNode | None) -> None:
         """Make `creator_node` the function that made this variable."""
@@ -123,7 +126,7 @@ class VariableNode:
 
     def unchain(self) -> None:
         """Forget how the variable was made."""
-        self._creator = None
+        self._creator = self._edges = None
 
     @property
     def shape(self) -> tuple[int, ...] | None:
