@@ -26,28 +26,40 @@ def checked_unit(where: str, unit: str) -> str:
 class Progress:
     """How far training was at the last call and is now, in a trigger's unit; part of snapshots.
 
-    Without a last call, as for a trigger that only the resumed run has, the updater says.
+    Without a last call, as for a trigger that only the resumed run has, the updater says. Both
+    units are saved, so that a run may be resumed with a trigger of the other one.
     """
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
-        self._last = -1.0
+        self._last = dict.fromkeys(UNITS, -1.0)
 
     def step(self, trainer: Any) -> tuple[float, float]:
         """The values before and now, of which now becomes before."""
-        updater = trainer.updater
-        if self._unit == "epoch":
-            now = updater.epoch_detail
-            before = updater.previous_epoch_detail if self._last < 0 else self._last
-        else:
-            now = updater.iteration
-            before = now - 1 if self._last < 0 else self._last
+        before, now = self._last[self._unit], _now(trainer.updater)
+        if before < 0:
+            before = _before(trainer.updater, self._unit)
         self._last = now
-        return max(before or 0, 0), now
+        return before, now[self._unit]
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load where the last call was."""
-        self._last = serializer("last", self._last)
+        self._last = {unit: serializer(f"last_{unit}", self._last[unit]) for unit in UNITS}
+
+
+def _now(updater: Any) -> dict[str, float]:
+    """An updater without a dataset counts no epochs."""
+    epochs = getattr(updater, "epoch_detail", None)
+    return {
+        "epoch": -1.0 if epochs is None else float(epochs),
+        "iteration": float(updater.iteration),
+    }
+
+
+def _before(updater: Any, unit: str) -> float:
+    if unit == "epoch":
+        return float(updater.previous_epoch_detail or 0)
+    return float(max(updater.iteration - 1, 0))
 
 
 class IntervalTrigger:

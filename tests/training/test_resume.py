@@ -1,0 +1,174 @@
+"""A run that is interrupted anywhere and resumed ends with the same bits as one that is not."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import small
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import core
+from core.errors import CheckpointError
+from core.serializers import load_npz, save_npz
+from core.training import extensions
+
+STEPS = 14  # 3 epochs of 37 examples in batches of 8
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run never interrupted, with a snapshot of every iteration; its state at the end."""
+    out = tmp_path_factory.mktemp("whole")
+    trainer = small.trainer(out)
+    trainer.run()
+    ended = small.state(trainer)
+    core.seed(None)
+    assert trainer.updater.iteration == STEPS
+    return out, ended
+
+
+def snapshot(whole, step):
+    return whole[0] / f"snapshot_iter_{step}"
+
+
+@pytest.mark.parametrize("step", range(1, STEPS + 1))
+def test_resumed_at_any_step(whole, tmp_path, step):
+    trainer = small.trainer(tmp_path)
+    load_npz(snapshot(whole, step), trainer)
+    assert trainer.updater.iteration == step
+    core.backend.get("numpy").random.normal((5,))  # between loading and running: no difference
+    trainer.run()
+    assert small.state(trainer) == whole[1]
+    plot = "plot.png"
+    if step < STEPS:
+        assert (tmp_path / plot).read_bytes() == (whole[0] / plot).read_bytes()
+
+
+@settings(max_examples=5)
+@given(st.lists(st.integers(1, STEPS), min_size=1, max_size=4, unique=True).map(sorted))
+def test_stopped_and_resumed_several_times(whole, tmp_path_factory, stops):
+    out = tmp_path_factory.mktemp("parts")
+    for stop in [*stops, None]:
+        length = (3, "epoch") if stop is None else (stop, "iteration")
+        trainer = small.trainer(out, length, autoload=True, n_retains=2)
+        trainer.run()
+    assert small.state(trainer) == whole[1]
+    assert len(list(out.glob("snapshot_iter_*"))) <= 2
+
+
+def test_numpys_global_generator_is_part_of_a_snapshot(tmp_path):
+    def run(path, resume=None):
+        import numpy as np
+
+        trainer = small.trainer(path)
+        core.seed(None)
+        np.random.seed(5)
+        if resume is not None:
+            load_npz(resume, trainer)
+            np.random.seed(6)
+        trainer.run()
+        return small.state(trainer)
+
+    first = run(tmp_path / "first")
+    assert run(tmp_path / "second", tmp_path / "first" / "snapshot_iter_6") == first
+
+
+def test_a_snapshot_of_another_training_changes_nothing(whole, tmp_path):
+    other = small.trainer(tmp_path)
+    other.extend(extensions.LogReport(filename="second"))
+    before = small.state(other)
+    with pytest.raises(CheckpointError, match="extensions/LogReport_1/log: missing"):
+        load_npz(snapshot(whole, 5), other)
+    assert small.state(other) == before
+    load_npz(snapshot(whole, 5), other, strict=False)
+    assert other.updater.iteration == 5
+
+
+def test_a_snapshot_with_more_than_the_trainer_wants_warns(whole, tmp_path):
+    trainer = small.trainer(tmp_path)
+    trainer.extend(extensions.LogReport(filename="second"))
+    save_npz(tmp_path / "more", trainer)
+    with pytest.warns(UserWarning, match="LogReport_1"):
+        load_npz(tmp_path / "more", small.trainer(tmp_path))
+
+
+def test_a_model_loads_from_the_snapshot_of_its_training(whole):
+    model = small.Model()
+    load_npz(snapshot(whole, STEPS), model, path="updater/model:main/")
+    assert model.l1.W.array.tobytes() == whole[1]["updater/model:main/l1/W"][2]
+
+
+# -- autoload ---------------------------------------------------------------------------------
+
+
+def copied(whole, directory, *steps):
+    for step in steps:
+        shutil.copy(snapshot(whole, step), directory)
+
+
+def damage(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 8
+    path.write_bytes(data)
+
+
+def names(directory):
+    return sorted(path.name for path in Path(directory).glob("*snapshot*"))
+
+
+def test_a_damaged_snapshot_is_put_aside_for_the_one_before(whole, tmp_path):
+    copied(whole, tmp_path, 4, 9, 11)
+    damage(tmp_path / "snapshot_iter_9")
+    damage(tmp_path / "snapshot_iter_11")
+    trainer = small.trainer(tmp_path, (4, "iteration"), autoload=True)
+    with pytest.warns(UserWarning) as warned:
+        trainer.run()
+    assert [str(w.message).split(" is damaged")[0][-2:] for w in warned] == ["11", "_9"]
+    assert trainer.updater.iteration == 4
+    assert names(tmp_path) == [
+        "snapshot_iter_11.damaged",
+        "snapshot_iter_4",
+        "snapshot_iter_9.damaged",
+    ]
+
+
+def test_nothing_but_damaged_snapshots_is_an_error(whole, tmp_path):
+    copied(whole, tmp_path, 4)
+    damage(tmp_path / "snapshot_iter_4")
+    trainer = small.trainer(tmp_path, autoload=True)
+    with pytest.warns(UserWarning, match="damaged"), pytest.raises(CheckpointError, match="all 1"):
+        trainer.run(show_loop_exception_msg=False)
+    assert trainer.updater.iteration == 0
+
+
+def test_the_newest_is_that_of_most_iterations(whole, tmp_path, capsys):
+    copied(whole, tmp_path, 10, 9, 2)
+    trainer = small.trainer(tmp_path, (10, "iteration"), autoload=True)
+    trainer.run()
+    assert trainer.updater.iteration == 10
+    assert "snapshot_iter_10" in capsys.readouterr().err
+
+
+def test_an_empty_directory_starts_from_the_beginning(whole, tmp_path):
+    trainer = small.trainer(tmp_path, autoload=True)
+    trainer.run()
+    assert small.state(trainer) == whole[1]
+
+
+def test_retention_never_removes_the_newest(whole, tmp_path):
+    copied(whole, tmp_path, 3, 12)  # 12 is of a longer run in the same directory
+    trainer = small.trainer(tmp_path, (6, "iteration"), n_retains=2)
+    load_npz(snapshot(whole, 3), trainer)
+    trainer.run()
+    assert names(tmp_path) == ["snapshot_iter_12", "snapshot_iter_5", "snapshot_iter_6"]
+
+
+def test_temporaries_of_killed_runs_are_removed(tmp_path):
+    dead = tmp_path / ".snapshot_iter_4.4194304-0123abcd.tmp"
+    alive = tmp_path / ".snapshot_iter_4.1-0123abcd.tmp"
+    unrelated = tmp_path / ".mine.tmp"
+    for path in (dead, alive, unrelated):
+        path.touch()
+    small.trainer(tmp_path, (1, "iteration")).run()
+    assert (dead.exists(), alive.exists(), unrelated.exists()) == (False, True, True)

@@ -1,0 +1,261 @@
+"""The trainer: order, names, errors, and what it refuses."""
+
+import pytest
+import small
+
+import core
+from core import training
+from core.errors import RemovedArgument
+from core.training import extensions, triggers
+
+
+def trainer(tmp_path, stop=(3, "iteration"), **options):
+    return training.Trainer(small.updater(), stop, tmp_path / "out", **options)
+
+
+class Recorder(training.Extension):
+    """Notes each call in a list that several share."""
+
+    def __init__(self, calls, label, fail=()):
+        self.calls, self.label, self.fail = calls, label, fail
+
+    def note(self, method):
+        self.calls.append((self.label, method))
+        if method in self.fail:
+            raise ArithmeticError(f"{self.label} in {method}")
+
+    def initialize(self, trainer):
+        self.note("initialize")
+
+    def __call__(self, trainer):
+        self.note("call")
+
+    def on_error(self, trainer, exc, tb):
+        self.note("on_error")
+
+    def finalize(self):
+        self.note("finalize")
+
+
+def recorded(tmp_path, priorities, fail=None, stop=(1, "iteration")):
+    calls, made = [], trainer(tmp_path, stop)
+    for label, priority in priorities.items():
+        made.extend(
+            Recorder(calls, label, (fail or {}).get(label, ())), name=label, priority=priority
+        )
+    return made, calls
+
+
+def test_extensions_run_by_priority_and_then_by_order(tmp_path):
+    made, calls = recorded(tmp_path, {"a": 100, "b": 300, "c": 100, "d": -1})
+    made.run()
+    for method in ("initialize", "call", "finalize"):
+        assert [label for label, called in calls if called == method] == ["b", "a", "c", "d"]
+    assert made.elapsed_time > 0 and not made.is_before_training
+
+
+@pytest.mark.parametrize("method", ["initialize", "call"])
+def test_a_failing_extension_is_named_and_all_are_finalized(tmp_path, method, capsys):
+    made, calls = recorded(tmp_path, {"good": 2, "bad": 1}, {"bad": [method, "finalize"]})
+    with pytest.raises(ArithmeticError, match=f"bad in {method}") as info:
+        made.run()
+    shown = method if method == "initialize" else "__call__"
+    assert info.value.__notes__ == [
+        f"Raised by the extension 'bad' in {shown}.",
+        "Finalizing raised ArithmeticError('bad in finalize') as well.",
+    ]
+    assert [c for c in calls if c[1] in ("on_error", "finalize")] == [
+        ("good", "on_error"),
+        ("bad", "on_error"),
+        ("good", "finalize"),
+        ("bad", "finalize"),
+    ]
+    assert "ArithmeticError" in capsys.readouterr().err
+
+
+def test_an_error_in_finalize_alone_is_raised(tmp_path):
+    made, calls = recorded(tmp_path, {"a": 2, "b": 1}, {"a": ["finalize"]})
+    with pytest.raises(ArithmeticError, match="a in finalize"):
+        made.run()
+    assert ("b", "finalize") in calls
+
+
+def test_an_interrupt_finalizes_as_well(tmp_path):
+    calls, made = [], trainer(tmp_path)
+    made.extend(Recorder(calls, "a"))
+
+    def interrupt(trainer):
+        raise KeyboardInterrupt
+
+    made.extend(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        made.run()
+    assert calls[-1] == ("a", "finalize")
+
+
+def test_two_of_one_name_are_numbered_in_order(tmp_path):
+    made = trainer(tmp_path)
+    reports = [extensions.LogReport(filename=f"log{i}") for i in range(3)]
+    for report in reports:
+        made.extend(report)
+    made.extend(extensions.LogReport(filename="own"), name="mine")
+    found = [made.get_extension(name) for name in ("LogReport", "LogReport_1", "LogReport_2")]
+    assert found == reports
+    assert [report.name for report in reports] == ["LogReport", "LogReport_1", "LogReport_2"]
+    assert made.get_extension("mine").name == "mine"
+
+
+def test_names_of_all_kinds_of_extensions(tmp_path):
+    made = trainer(tmp_path)
+
+    @training.make_extension(default_name="decorated", trigger=(2, "iteration"))
+    def function(trainer):
+        pass
+
+    def plain(trainer):
+        pass
+
+    for extension in (function, plain, extensions.snapshot(), extensions.dump_graph("main/loss")):
+        made.extend(extension)
+    for name in ("decorated", "plain", "snapshot", "dump_graph"):
+        assert callable(made.get_extension(name))
+    with pytest.raises(ValueError, match="Did you mean 'snapshot'"):
+        made.get_extension("snapshto")
+
+
+def test_make_extension_gives_all_methods(tmp_path):
+    calls = []
+
+    @training.make_extension(
+        initializer=lambda trainer: calls.append("initialize"),
+        finalizer=lambda: calls.append("finalize"),
+        on_error=lambda trainer, exc, tb: calls.append(str(exc)),
+    )
+    def extension(trainer):
+        calls.append("call")
+        raise ArithmeticError("stop")
+
+    made = trainer(tmp_path, extensions=[extension])
+    with pytest.raises(ArithmeticError):
+        made.run(show_loop_exception_msg=False)
+    assert calls == ["initialize", "call", "stop", "finalize"]
+
+
+def test_call_before_training(tmp_path):
+    calls, made = [], trainer(tmp_path, (2, "iteration"))
+    made.extend(lambda t: calls.append(t.updater.iteration), name="f", call_before_training=True)
+    made.run()
+    assert calls == [0, 1, 2]
+
+
+def test_a_trainer_runs_once(tmp_path):
+    made = trainer(tmp_path)
+    with pytest.raises(RuntimeError, match="call run"):
+        made.elapsed_time  # noqa: B018
+    made.run()
+    with pytest.raises(RuntimeError, match="Make a new one"):
+        made.run()
+
+
+def test_what_once_was_is_refused_with_its_cure(tmp_path):
+    made = trainer(tmp_path)
+    with pytest.raises(RemovedArgument, match="initialize"):
+        made.extend(lambda t: None, name="f", invoke_before_training=True)
+    with pytest.raises(RemovedArgument, match="initializer"):
+        training.make_extension(invoke_before_training=True)
+
+    class Old(training.Extension):
+        invoke_before_training = True
+
+    with pytest.raises(RemovedArgument, match="Old.*initialize"):
+        made.extend(Old())
+    with pytest.raises(RemovedArgument, match="initialize"):
+        training.Extension().invoke_before_training  # noqa: B018
+    for call in (
+        lambda: extensions.snapshot(trigger=(1, "epoch")),
+        lambda: extensions.snapshot_object(None, "x", trigger=(1, "epoch")),
+    ):
+        with pytest.raises(RemovedArgument, match=r"Trainer\.extend"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda t: t.extend(3), "Extension or a function"),
+        (lambda t: t.extend(extensions.LogReport), r"LogReport\(\.\.\.\)"),
+        (lambda t: t.extend(print, triger=(1, "epoch")), "triger"),
+        (lambda t: training.get_trigger("epoch"), r"\(5, 'epoch'\)"),
+        (lambda t: training.make_extension(priorty=3), "priorty"),
+        (lambda t: extensions.LogReport(file="x"), "file"),
+    ],
+)
+def test_what_is_no_extension_or_trigger_is_refused(tmp_path, call, message):
+    with pytest.raises(TypeError, match=message):
+        call(trainer(tmp_path))
+
+
+def test_the_name_training_is_taken(tmp_path):
+    with pytest.raises(ValueError, match="'training'"):
+        trainer(tmp_path).extend(print, name="training")
+
+
+def test_misspelt_names_get_the_nearest():
+    with pytest.raises(AttributeError, match="Did you mean 'LogReport'"):
+        extensions.LogReprot  # noqa: B018
+    with pytest.raises(AttributeError, match="Did you mean 'IntervalTrigger'"):
+        triggers.IntervalTriger  # noqa: B018
+    with pytest.raises(ValueError, match="Did you mean 'epoch'"):
+        triggers.IntervalTrigger(1, "epochs")
+
+
+def test_training_has_the_names_of_old():
+    assert training.StandardUpdater is training.updaters.StandardUpdater
+    assert training.IntervalTrigger is triggers.IntervalTrigger
+    assert training.extension.Extension is training.Extension
+    with pytest.raises(AttributeError, match="no_such"):
+        training.no_such  # noqa: B018
+
+
+def test_losses_get_plain_arrays_tuples_dicts_and_functions(tmp_path):
+    seen = []
+
+    def loss(*args, **kwargs):
+        seen.append((args, kwargs))
+        return core.functions.sum(model.l1.W)
+
+    model = small.Model()
+    for convert in (
+        lambda batch, device: (1, 2),
+        lambda batch, device: {"x": 1},
+        lambda batch, device: [1, 2],
+    ):
+        optimizer = core.optimizers.SGD().setup(model)
+        iterator = core.iterators.SerialIterator([0], 1)
+        training.StandardUpdater(iterator, optimizer, convert, loss_func=loss).update()
+    assert seen == [((1, 2), {}), ((), {"x": 1}), (([1, 2],), {})]
+
+
+def test_the_updater_tells_the_optimizer_of_epochs():
+    updater = small.updater(batch_size=small.LENGTH)
+    updater.update()
+    assert (updater.get_optimizer("main").epoch, updater.epoch, updater.iteration) == (1, 1, 1)
+    assert updater.is_new_epoch and updater.previous_epoch_detail == 0
+    with pytest.raises(KeyError, match="Did you mean 'main'"):
+        updater.get_optimizer("mian")
+
+
+def test_the_updaters_graph_is_gone_after_the_update():
+    import weakref
+
+    updater, graphs = small.updater(), []
+    model = updater.get_optimizer("main").target
+
+    def loss(x, t):
+        y = model(x, t)
+        graphs.append(weakref.ref(y.creator))
+        return y
+
+    updater.loss_func = loss
+    updater.update()
+    assert graphs[0]() is None

@@ -1,0 +1,153 @@
+"""Triggers: when they fire, also after they were saved in between."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.serializers import DictionarySerializer, NpzDeserializer
+from core.training import triggers
+
+
+class Progress:
+    """A trainer and updater in one: only how far it is."""
+
+    def __init__(self, per_epoch):
+        self.updater = self
+        self.per_epoch = per_epoch
+        self.iteration = 0
+        self.observation = {}
+        self.elapsed_time = 0.0
+
+    @property
+    def epoch_detail(self):
+        return self.iteration / self.per_epoch
+
+    @property
+    def previous_epoch_detail(self):
+        return (self.iteration - 1) / self.per_epoch if self.iteration else None
+
+
+def fired(make, steps, per_epoch=7, save_at=None, observe=lambda i: {}):
+    """The iterations at which a trigger fires; at `save_at` a loaded copy takes its place."""
+    trainer, trigger, found = Progress(per_epoch), make(), []
+    for i in range(1, steps + 1):
+        trainer.iteration, trainer.observation = i, observe(i)
+        trainer.elapsed_time = i * 0.25
+        if trigger(trainer):
+            found.append(i)
+        if i == save_at:
+            saved = DictionarySerializer()
+            saved.save(trigger)
+            trigger = make()
+            NpzDeserializer(saved.target).load(trigger)
+    return found
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(0, 40))
+def test_intervals(period, per_epoch, save_at):
+    iterations = fired(lambda: triggers.IntervalTrigger(period, "iteration"), 40, save_at=save_at)
+    assert iterations == list(range(period, 41, period))
+    epochs = fired(lambda: triggers.IntervalTrigger(period, "epoch"), 40, per_epoch, save_at)
+    assert epochs == list(range(period * per_epoch, 41, period * per_epoch))
+
+
+def test_fractions_of_epochs_lose_no_period_to_rounding():
+    assert fired(lambda: triggers.IntervalTrigger(0.1, "epoch"), 30, 10) == list(range(1, 31))
+
+
+def test_a_stop_trigger_does_not_fire_before_the_first_update():
+    for unit in ("epoch", "iteration"):
+        assert not triggers.IntervalTrigger(1, unit)(Progress(5))
+
+
+def test_a_trigger_that_joins_late_does_not_make_up_for_the_past():
+    trainer, trigger = Progress(10), triggers.IntervalTrigger(10, "iteration")
+    trainer.iteration = 25
+    assert not trigger(trainer)
+    trainer.iteration = 30
+    assert trigger(trainer)
+
+
+@given(st.lists(st.integers(1, 40), max_size=5), st.integers(0, 40))
+def test_manual_schedules(points, save_at):
+    make = lambda: triggers.ManualScheduleTrigger(points, "iteration")  # noqa: E731
+    assert fired(make, 40, save_at=save_at) == sorted(set(points))
+    halves = lambda: triggers.ManualScheduleTrigger([p / 2 for p in points], "epoch")  # noqa: E731
+    assert fired(halves, 40, per_epoch=2, save_at=save_at) == sorted(set(points))
+    assert fired(lambda: triggers.ManualScheduleTrigger(3, "iteration"), 9) == [3]
+
+
+def test_once():
+    assert fired(triggers.OnceTrigger, 5, save_at=2) == [1]
+    assert fired(lambda: triggers.OnceTrigger(call_on_resume=True), 5, save_at=2) == [1, 3]
+
+
+@given(st.integers(0, 20))
+def test_time(save_at):
+    assert fired(lambda: triggers.TimeTrigger(1.0), 20, save_at=save_at) == [4, 8, 12, 16, 20]
+    assert fired(lambda: triggers.TimeTrigger(0.1), 3) == [1, 2, 3]
+
+
+values = st.lists(st.floats(-9, 9), min_size=5, max_size=5)
+
+
+@given(values, st.integers(0, 20))
+def test_best_values(means, save_at):
+    def observe(i):
+        return {"x": means[(i - 1) // 4]} if i % 2 else {}
+
+    for make, better in ((triggers.MaxValueTrigger, max), (triggers.MinValueTrigger, min)):
+        expected = [
+            4 * (i + 1)
+            for i in range(5)
+            if i == 0 or means[i] not in means[:i] and better(means[: i + 1]) == means[i]
+        ]
+        found = fired(lambda m=make: m("x", (4, "iteration")), 20, 7, save_at, observe)
+        assert found == expected
+
+
+@given(values, st.integers(1, 3), st.integers(0, 20))
+def test_early_stopping(means, patience, save_at):
+    bad, best, expected = 0, -math.inf, []
+    for i, mean in enumerate(means):
+        bad, best = (0, mean) if mean > best else (bad + 1, best)
+        expected += [4 * (i + 1) + k for k in range(4)] if bad >= patience else []
+
+    def make():
+        return triggers.EarlyStoppingTrigger(
+            (4, "iteration"), "accuracy", patience, max_trigger=(100, "iteration")
+        )
+
+    found = fired(make, 20, 7, save_at, lambda i: {"accuracy": means[(i - 1) // 4]})
+    assert found[:1] == expected[:1]
+
+
+def test_early_stopping_has_a_last_moment_and_says_it(capsys):
+    make = lambda: triggers.EarlyStoppingTrigger(  # noqa: E731
+        (1, "iteration"), "loss", 2, verbose=True, max_trigger=(3, "iteration")
+    )
+    assert make().get_training_length() == (3, "iteration")
+    assert fired(make, 3, observe=lambda i: {"loss": -i}) == [3]
+    assert fired(make, 3, observe=lambda i: {"loss": i}) == [3]
+    assert "1 of 2 checks" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: triggers.IntervalTrigger(0, "epoch"), "above 0"),
+        (lambda: triggers.ManualScheduleTrigger(1, "iterations"), "Did you mean 'iteration'"),
+        (lambda: triggers.TimeTrigger(-1), "above 0"),
+        (lambda: triggers.EarlyStoppingTrigger(mode="maximum"), "'max'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_value_that_nobody_reports_is_named():
+    with pytest.raises(KeyError, match=r"main/los'.*Did you mean 'main/loss'|'main/los'; there"):
+        fired(lambda: triggers.MaxValueTrigger("main/los", (1, "iteration")), 1)
