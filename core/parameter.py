@@ -14,11 +14,11 @@ class Parameter(Variable):
     """A variable that a link owns and an optimizer changes.
 
     Args:
-        initializer: An initializer, a number to fill with or an array to copy; None fills with NaN.
+        initializer: An initializer, a number to fill with, or an array; None fills with NaN.
         shape: A shape, or None to decide later: `initialize(shape)` then makes the array.
         name: Its name in the link.
 
-    Where `shape` is None and `initializer` is an array or number, the array is made of it at once.
+    An array without a shape becomes the parameter's own array; with a shape it is copied.
     `version` counts the changes made to the array in place.
 
     >>> import core
@@ -53,11 +53,9 @@ class Parameter(Variable):
                 raise ValueError(
                     f"Parameter: expected an array of shape {shape}, got {initializer.shape}"
                 )
-            array = BACKENDS[type(initializer)].copy(initializer)
+            array = initializer if shape is None else BACKENDS[type(initializer)].copy(initializer)
         elif shape is not None:
             array = _make(as_initializer(initializer), shape, backends.current_device())
-        elif isinstance(initializer, (int, float)):
-            array = _make(as_initializer(initializer), (), backends.current_device())
         super().__init__(array, name=name, requires_grad=requires_grad)
         if not is_array(initializer):  # kept for copies that are to be filled anew
             self.initializer = as_initializer(initializer)

@@ -520,13 +520,19 @@ def test_a_parameter_is_made_at_once_or_later():
     assert unmade.array is kept
 
 
-def test_a_parameter_of_an_array_copies_it():
-    a = array(3)
-    p = core.Parameter(a)
-    assert p.array is not a
-    np.testing.assert_array_equal(p.array, a)
-    with pytest.raises(ValueError, match=r"expected an array of shape \(4,\), got \(3,\)"):
-        core.Parameter(a, (4,))
+def test_a_parameter_of_an_array_is_made_of_it():
+    array = np.arange(3, dtype="f")
+    assert core.Parameter(array).array is array
+    assert core.Parameter(array, (3,)).array is not array
+    with pytest.raises(ValueError, match=r"expected an array of shape \(2,\), got \(3,\)"):
+        core.Parameter(array, (2,))
+
+
+def test_a_parameter_of_a_number_without_shape_waits_for_one():
+    parameter = core.Parameter(3)
+    assert not parameter.is_initialized
+    parameter.initialize((2,))
+    assert parameter.array.tolist() == [3, 3]
 
 
 def test_an_uninitialized_parameter_is_refused_by_operations():
