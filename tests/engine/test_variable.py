@@ -509,7 +509,7 @@ def test_a_parameter_is_made_at_once_or_later():
     assert p.is_initialized and p.array.dtype == np.float32 and (p.array == 0.5).all()
     assert p.name == "p" and p.requires_grad and p.update_rule is None and p.version == 0
     later = core.Parameter(0.5)
-    assert later.array is not None or not later.is_initialized
+    assert later.array is None and not later.is_initialized
     unmade = core.Parameter()
     assert not unmade.is_initialized and unmade.array is None and unmade.dtype is None
     assert repr(unmade) == "variable(uninitialized)"
