@@ -132,9 +132,11 @@ def split(call):
 
 def on(function, arguments, options):
     """A function of the floating arrays among (or listed first among) the arguments alone."""
-    if isinstance(arguments[0], list) and isinstance(arguments[0][0], np.ndarray):
+    if isinstance(arguments[0], list):
         return tuple(arguments[0]), lambda *xs: function(list(xs), *arguments[1:], **options)
-    floats = [i for i, a in enumerate(arguments) if getattr(a, "dtype", None) == "float64"]
+    floats = [
+        i for i, a in enumerate(arguments) if str(getattr(a, "dtype", "")).endswith("float64")
+    ]
 
     def called(*xs):
         given = list(arguments)
@@ -145,26 +147,39 @@ def on(function, arguments, options):
     return tuple([arguments[i] for i in floats]), called
 
 
+def moved(argument, backend):
+    if isinstance(argument, np.ndarray):
+        return backend.asarray(argument)
+    whole = isinstance(argument, list) and isinstance(argument[0], np.ndarray)
+    return [backend.asarray(a) for a in argument] if whole else argument
+
+
+@pytest.mark.parametrize("where", ["numpy", "strict"])
 @pytest.mark.parametrize(("name", "call"), calls(CALLS | WITHOUT_GRADIENT))
-def test_values(name, call):
+def test_values(name, call, where):
+    backend = core.backend.get(where)
     arguments, options = split(call)
-    arrays, function = on(getattr(xp, name), arguments, options)
+    arrays, function = on(
+        getattr(xp, name), [moved(argument, backend) for argument in arguments], options
+    )
     actual = function(*map(Variable, arrays)) if arrays else function()
     expected = getattr(np, name)(*arguments, **options)
     assert isinstance(actual, Variable)
-    assert actual.dtype.kind == expected.dtype.kind
-    np.testing.assert_allclose(actual.array, expected, rtol=1e-12)
+    assert actual.backend is backend
+    found = backend.to_host(actual.array)
+    assert found.dtype.kind == expected.dtype.kind
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(("name", "call"), calls(CALLS))
 def test_derivatives(name, call):
+    """Of the function squared, so that there is a second derivative of linear ones as well."""
     arguments, options = split(call)
     arrays, function = on(getattr(xp, name), arguments, options)
     random = np.random.default_rng(0)
     g = random.normal(size=function(*arrays).shape)
     seeds = tuple([random.normal(size=a.shape) for a in arrays])
     check_backward(function, arrays, g, atol=1e-5, rtol=1e-4)
-    # x - x would be linear: squares make a second derivative of every function.
     check_double_backward(lambda *xs: function(*xs) ** 2, arrays, g, seeds, atol=1e-3, rtol=1e-3)
 
 
