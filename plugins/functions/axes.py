@@ -10,6 +10,15 @@ from core.type_check import eval, expect
 Axis = int | tuple[int, ...] | None
 
 
+def is_whole(value: Any) -> bool:
+    """Whether `value` is a single whole number, of whatever type.
+
+    >>> is_whole(3), is_whole([3]), is_whole(3.0)
+    (True, False, False)
+    """
+    return hasattr(value, "__index__") and getattr(value, "ndim", 0) == 0
+
+
 def as_axes(axis: Any, where: str) -> Axis:
     """None, an int, or a tuple of ints, from those or any sequence of integers.
 
@@ -18,7 +27,7 @@ def as_axes(axis: Any, where: str) -> Axis:
     """
     if axis is None or type(axis) is int:
         return axis  # type: ignore[no-any-return]
-    if hasattr(axis, "__index__"):
+    if is_whole(axis):
         return int(axis)
     try:
         axes = tuple([int(a.__index__()) for a in axis])

@@ -8,6 +8,7 @@ from core import Variable, as_variable
 from core.intrinsics import broadcast_to
 from plugins.functions.array.axis_order import known_axes
 from plugins.functions.array.take import take
+from plugins.functions.axes import is_whole
 
 
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
@@ -33,7 +34,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
     if axis is None:
         x, axis = x.reshape((x.size,)), 0
     (axis,) = known_axes("repeat", axis, x.ndim)
-    counts = [int(repeats)] if hasattr(repeats, "__index__") else [int(n) for n in repeats]
+    counts = [int(repeats)] if is_whole(repeats) else [int(n) for n in repeats]
     if len(counts) not in (1, x.shape[axis]) or min(counts, default=0) < 0:
         raise ValueError(
             f"repeat: expected a number of at least 0, or {x.shape[axis]} of them, got {repeats}"

@@ -8,6 +8,7 @@ from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.intrinsics import axes_of, check_axes
 from core.type_check import expect
 from plugins.functions.array.concat import Concat
+from plugins.functions.axes import is_whole
 
 
 def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
@@ -32,10 +33,9 @@ class SplitAxis(FunctionNode):
     )
 
     def __init__(self, indices_or_sections: Any, axis: int) -> None:
-        whole = hasattr(indices_or_sections, "__index__")
         cuts = indices_or_sections
         self.indices_or_sections = (
-            int(cuts) if whole else tuple([int(i) for i in _host(indices_or_sections)])
+            int(cuts) if is_whole(cuts) else tuple([int(i) for i in _host(cuts)])
         )
         self.axis = axis
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
+from plugins.functions.axes import is_whole
 
 
 class Tile(FunctionNode):
@@ -50,7 +51,7 @@ def tile(x: Any, reps: Any) -> Variable:
     variable([[1., 2.],
               [1., 2.]], dtype=float32)
     """
-    reps = (int(reps),) if hasattr(reps, "__index__") else tuple([int(n) for n in reps])
+    reps = (int(reps),) if is_whole(reps) else tuple([int(n) for n in reps])
     if any([n < 0 for n in reps]):
         raise ValueError(f"tile: expected reps of at least 0, got {reps}")
     return Tile.call(x, reps)

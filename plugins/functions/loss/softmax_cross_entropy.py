@@ -66,9 +66,8 @@ class SoftmaxCrossEntropy(FunctionNode):
         self.log_total = top + total
         # x[t] - top first: both are of one size, so that nothing is lost for huge scores.
         chosen = xp.take_along_axis(x, xp.expand_dims(label, axis=1), axis=1) - top
-        loss = w * (total - chosen)[:, 0, ...]
-        # An infinite loss of an ignored example times 0 would be NaN.
-        loss = xp.where(counted, loss, xp.zeros_like(loss))
+        # Chosen first, weighted then: an infinite loss times 0 would be NaN.
+        loss = xp.where(counted, (total - chosen)[:, 0, ...], xp.zeros_like(w)) * w
         return xp.sum(loss, dtype=x.dtype) if self.reduce == "mean" else loss
 
     def _weights(self, xp, x, counted, label):

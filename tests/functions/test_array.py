@@ -1,0 +1,183 @@
+"""What the walk over the ops does not reach: functions that are made of ops, and refusals."""
+
+import numpy as np
+import pytest
+
+import core
+import core.functions as F
+from core import Variable
+from core.errors import InvalidType
+from core.gradient_check import check_backward
+
+X = np.arange(24, dtype="float64").reshape(2, 3, 4)
+V = np.array([1.0, 2.0, 3.0])
+
+
+def same(actual, expected):
+    np.testing.assert_array_equal(actual.array, expected)
+
+
+@pytest.mark.parametrize("name", ["hstack", "vstack", "dstack"])
+@pytest.mark.parametrize("x", [np.array(3.0), V, X[0], X])
+def test_stacks_are_numpys(name, x):
+    same(getattr(F, name)([x, x]), getattr(np, name)([x, x]))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("swapaxes", (0, -1)),
+        ("rollaxis", (2,)),
+        ("rollaxis", (0, 3)),
+        ("rollaxis", (-1, 1)),
+        ("rollaxis", (0, 2)),
+        ("moveaxis", (0, -1)),
+        ("moveaxis", ((0, 2), (1, 0))),
+        ("moveaxis", ((0, 1, 2), (2, 0, 1))),
+        ("transpose", ((1, 2, 0),)),
+        ("repeat", (2,)),
+        ("repeat", (3, 1)),
+        ("repeat", ((1, 0, 2), 1)),
+        ("repeat", (0, -1)),
+        ("expand_dims", (-2,)),
+        ("tile", (2,)),
+    ],
+)
+def test_moved_axes_and_repetitions_are_numpys(name, arguments):
+    same(getattr(F, name)(X, *arguments), getattr(np, name)(X, *arguments))
+    y = getattr(F, name)(X, *arguments)
+    check_backward(
+        lambda x: getattr(F, name)(x, *arguments), X, np.random.default_rng(0).normal(size=y.shape)
+    )
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "wrap"])
+@pytest.mark.parametrize("width", [2, (1, 2), ((0, 1), (2, 0)), [(3, 5), (4, 4)]])
+def test_padding_is_numpys(mode, width):
+    x = X[0]
+    same(F.pad(x, width, mode), np.pad(x, width, mode))
+    g = np.random.default_rng(0).normal(size=np.pad(x, width, mode).shape)
+    check_backward(lambda x: F.pad(x, width, mode), x, g)
+
+
+def test_padding_with_a_constant_for_each_side():
+    options = {"constant_values": ((1, 2), (3, 4))}
+    same(F.pad(V[None], 1, "constant", **options), np.pad(V[None], 1, "constant", **options))
+
+
+def test_padding_refuses_what_it_does_not_know():
+    with pytest.raises(ValueError, match="Did you mean 'reflect'"):
+        F.pad(V, 1, "reflct")
+    with pytest.raises(ValueError, match="at least 0"):
+        F.pad(V, -1, "constant")
+    with pytest.raises(TypeError, match="'constant_values'"):
+        F.pad(V, 1, "edge", constant_values=3)
+    with pytest.raises(ValueError, match="expected pad_width to be 1 pairs"):
+        F.pad(V, ((1, 1), (1, 1)), "constant")
+
+
+def test_split_axis_gives_a_tuple_unless_told_otherwise():
+    assert isinstance(F.split_axis(X, 1, 0), tuple)
+    assert isinstance(F.split_axis(X, 1, 0, force_tuple=False), Variable)
+    for cuts in (3, [1, 2], np.array([1, 1]), []):
+        parts = F.split_axis(X, cuts, 1)
+        for part, expected in zip(parts, np.split(X, cuts, 1), strict=True):
+            same(part, expected)
+
+
+def test_split_axis_with_some_parts_unused():
+    x = Variable(X.copy())
+    first, _, third = F.split_axis(x, 3, 1)
+    F.sum(first * 2 + third).backward()
+    expected = np.zeros_like(X)
+    expected[:, 0], expected[:, 2] = 2, 1
+    np.testing.assert_array_equal(x.grad, expected)
+
+
+def test_separate_and_transpose_sequence():
+    for part, expected in zip(F.separate(X, axis=-1), np.moveaxis(X, -1, 0), strict=True):
+        same(part, expected)
+    assert F.separate(np.zeros((0, 3))) == ()
+    xs = [Variable(np.arange(float(n))) for n in (3, 3, 1)]
+    steps = F.transpose_sequence(xs)
+    assert [s.array.tolist() for s in steps] == [[0, 0, 0], [1, 1], [2, 2]]
+    F.sum(steps[1] * np.array([5.0, 7.0])).backward()
+    assert [x.grad.tolist() for x in xs] == [[0, 5, 0], [0, 7, 0], [0]]
+    assert F.transpose_sequence([]) == ()
+
+
+def test_broadcast_gives_a_common_shape():
+    x, y, z = F.broadcast(X, V[:, None], np.array(1.0))
+    assert x.shape == y.shape == z.shape == X.shape
+    same(y, np.broadcast_to(V[:, None], X.shape))
+
+
+def test_copies_cross_backends_and_their_gradients_come_back():
+    x = Variable(V.copy())
+    y = F.copy(x, "strict:0")
+    assert (y.backend.name, x.backend.name) == ("strict", "numpy")
+    F.sum(y * y).backward()
+    np.testing.assert_array_equal(x.grad, 2 * V)
+    z = F.copy(x, -1)
+    assert z.array is not x.array
+    same(z, V)
+
+
+def test_cast_and_squeeze_change_nothing_needlessly():
+    x = Variable(V)
+    assert F.cast(x, "float64") is x
+    assert F.cast(x, np.float32).dtype == np.float32
+    assert F.squeeze(X[None, :, None]).shape == X.shape
+    assert F.flatten(X).shape == (24,)
+
+
+def test_get_item_sums_over_repeated_places():
+    x = Variable(V.copy())
+    F.sum(F.get_item(x, [0, 0, 2])).backward()
+    assert x.grad.tolist() == [2, 0, 1]
+
+
+def test_permutations_undo_themselves():
+    order = np.array([2, 0, 1])
+    y = F.permutate(V, order)
+    same(F.permutate(y, order, inv=True), V)
+    with core.using_config("debug", True), pytest.raises(ValueError, match="each of 0 to 2 once"):
+        F.permutate(V, np.array([0, 0, 1]))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: F.concat([X, V]), "shape"),
+        (lambda: F.concat([X, X[:, :2]], axis=0), "shape"),
+        (lambda: F.concat([V, V], axis=1), "ndim"),
+        (lambda: F.stack([X, X[:1]]), "shape"),
+        (lambda: F.stack([V, V], axis=2), "ndim"),
+        (lambda: F.split_axis(X, 2, 1), "Expect: "),
+        (lambda: F.split_axis(X, [9], 1), "Expect: "),
+        (lambda: F.swapaxes(X, 0, 3), "axis is 3"),
+        (lambda: F.rollaxis(X, 0, 9), "axis is 9"),
+        (lambda: F.expand_dims(X, 5), "ndim"),
+        (lambda: F.squeeze(X, 0), "Expect: "),
+        (lambda: F.broadcast(X, V), "broadcast"),
+        (lambda: F.broadcast_to(X, (2, 3)), "ndim"),
+        (lambda: F.select_item(X[0], np.array([0])), "shape"),
+        (lambda: F.select_item(X[0], V), "t.dtype is integral"),
+        (lambda: F.reshape(X, (5, 5)), "size"),
+        (lambda: F.fliplr(V), "ndim"),
+    ],
+)
+def test_ill_fitting_input_is_refused_in_three_parts(call, message):
+    with pytest.raises(InvalidType, match=message) as caught:
+        call()
+    assert "Invalid operation is performed in: " in str(caught.value)
+    assert "Expect: " in str(caught.value)
+    assert "Actual: " in str(caught.value)
+
+
+def test_empty_sequences_are_refused():
+    for name in ("concat", "stack", "hstack", "vstack", "dstack"):
+        with pytest.raises(TypeError, match=f"{name}: expected at least one array"):
+            getattr(F, name)([])
+    with pytest.raises(TypeError, match="got ndarray"):
+        F.concat(X)

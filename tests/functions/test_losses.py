@@ -1,0 +1,149 @@
+"""Losses where it hurts: huge scores, nothing to count, weights, probabilities, wrong settings."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+import core
+import core.functions as F
+from core import Variable
+from core.errors import InvalidType
+from core.gradient_check import check_backward, check_double_backward
+
+X = np.random.default_rng(0).normal(size=(4, 3))
+T = np.array([0, 2, 1, 2])
+LOGS = special.log_softmax(X, axis=1)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_huge_scores(dtype):
+    x = Variable(np.array([[3e4, -3e4], [0, 3e4]], dtype))
+    t = np.array([1, 1])
+    loss = F.softmax_cross_entropy(x, t, reduce="no")
+    assert loss.array.tolist() == [float(np.array(6e4, dtype)), 0.0]
+    F.sum(F.softmax_cross_entropy(x, t)).backward()
+    assert x.grad.tolist() == [[0.5, -0.5], [0, 0]]
+    binary = F.sigmoid_cross_entropy(x, np.array([[1, 1], [0, 0]]), reduce="no")
+    np.testing.assert_allclose(binary.array[0], [0, 3e4], rtol=1e-3)
+
+
+def test_infinite_scores_of_what_is_ignored_do_no_harm():
+    x = np.array([[0.0, 1.0], [np.inf, 0.0]])[:1]
+    x = np.concatenate([x, [[-np.inf, 0.0]]])
+    loss = F.softmax_cross_entropy(x, np.array([0, -1]))
+    np.testing.assert_allclose(loss.array, -special.log_softmax(x[0])[0])
+
+
+def test_nothing_to_count():
+    x = Variable(X.copy())
+    loss = F.softmax_cross_entropy(x, np.full(4, -1))
+    assert loss.array == 0
+    loss.backward()
+    assert not x.grad.any()
+    assert F.accuracy(X, np.full(4, -1), ignore_label=-1).array == 0
+    assert F.sigmoid_cross_entropy(X, np.full((4, 3), -1)).array == 0
+    assert F.binary_accuracy(X, np.full((4, 3), -1)).array == 0
+
+
+@pytest.mark.parametrize("reduce", ["mean", "no"])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_class_weights(reduce, normalize):
+    weight = np.array([1.0, 0.5, 3.0])
+    each = -LOGS[np.arange(4), T] * weight[T]
+    options = {"class_weight": weight, "reduce": reduce, "normalize": normalize}
+    loss = F.softmax_cross_entropy(X, T, **options)
+    np.testing.assert_allclose(loss.array, each if reduce == "no" else each.mean())
+
+    def function(x):
+        return F.softmax_cross_entropy(x, T, **options)
+
+    check_backward(function, X, np.ones(loss.shape))
+    check_double_backward(function, X, np.ones(loss.shape), np.ones(X.shape))
+
+
+def test_class_weights_that_do_not_fit():
+    with pytest.raises(TypeError, match="class_weight to be an array, got a Variable"):
+        F.softmax_cross_entropy(X, T, class_weight=Variable(np.ones(3)))
+    with pytest.raises(InvalidType, match=r"class_weight.ndim == 1"):
+        F.softmax_cross_entropy(X, T, class_weight=np.ones((3, 1)))
+    with pytest.raises(InvalidType, match=r"class_weight.shape\[0\] == x.shape\[1\]"):
+        F.softmax_cross_entropy(X, T, class_weight=np.ones(2))
+
+
+@pytest.mark.parametrize("reduce", ["mean", "no"])
+@pytest.mark.parametrize("kind", ["cross-entropy", "kl-divergence"])
+def test_probabilities_for_labels(kind, reduce):
+    p = special.softmax(np.random.default_rng(1).normal(size=X.shape), axis=1)
+    p[0] = [1, 0, 0]
+    each = -(p * LOGS).sum(1)
+    if kind == "kl-divergence":
+        each += special.xlogy(p, p).sum(1)
+    loss = F.softmax_cross_entropy(X, p, reduce=reduce, soft_target_loss=kind)
+    np.testing.assert_allclose(loss.array, each if reduce == "no" else each.mean())
+    with pytest.raises(InvalidType, match=r"x.shape == t.shape"):
+        F.softmax_cross_entropy(X, p[:2], soft_target_loss=kind)
+
+
+def test_scores_with_places():
+    x = np.random.default_rng(1).normal(size=(2, 3, 4))
+    t = np.array([[0, 1, 2, 0], [2, 2, -1, 1]])
+    flat, labels = x.swapaxes(1, 2).reshape(-1, 3), t.reshape(-1)
+    one, other = (F.softmax_cross_entropy(a, b) for a, b in ((x, t), (flat, labels)))
+    np.testing.assert_allclose(one.array, other.array)
+    hits = flat.argmax(1) == labels
+    np.testing.assert_allclose(F.accuracy(x, t).array, hits.mean())
+    np.testing.assert_allclose(F.accuracy(x, t, ignore_label=-1).array, hits[labels >= 0].mean())
+
+
+def test_accuracy_takes_scores_with_axes_of_length_one():
+    assert F.accuracy(X[:, :, None, None], T).array == F.accuracy(X, T).array
+
+
+def test_labels_out_of_range_are_named_in_debug_mode():
+    with core.using_config("debug", True), pytest.raises(ValueError, match="got 3"):
+        F.softmax_cross_entropy(X, np.array([0, 1, 2, 3]))
+
+
+@pytest.mark.parametrize("reduce", ["sum_along_second_axis", "no"])
+def test_huber_loss(reduce):
+    t = np.zeros_like(X)
+    each = special.huber(0.7, X)
+    loss = F.huber_loss(X, t, 0.7, reduce)
+    np.testing.assert_allclose(loss.array, each if reduce == "no" else each.sum(1))
+
+
+def test_unknown_settings_are_refused_with_the_nearest():
+    with pytest.raises(ValueError, match="Did you mean 'mean'"):
+        F.softmax_cross_entropy(X, T, reduce="maen")
+    with pytest.raises(ValueError, match="'mean' or 'no', got 'sum'"):
+        F.sigmoid_cross_entropy(X, np.ones((4, 3), int), reduce="sum")
+    with pytest.raises(ValueError, match="'L1' or 'L2', got 'L3'"):
+        F.hinge(X, T, norm="L3")
+    with pytest.raises(ValueError, match="soft_target_loss"):
+        F.softmax_cross_entropy(X, X, soft_target_loss="kl")
+    with pytest.raises(ValueError, match="sum_along_second_axis"):
+        F.huber_loss(X, X, 1.0, reduce="mean")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: F.softmax_cross_entropy(X, T[:2]),
+        lambda: F.softmax_cross_entropy(X[0], T[:1]),
+        lambda: F.softmax_cross_entropy(X.astype(int), T),
+        lambda: F.sigmoid_cross_entropy(X, T),
+        lambda: F.mean_squared_error(X, X[:2]),
+        lambda: F.accuracy(X, T[:2]),
+        lambda: F.hinge(X, T[:2]),
+    ],
+)
+def test_ill_fitting_input_is_refused_in_three_parts(call):
+    with pytest.raises(InvalidType, match="Invalid operation is performed in: "):
+        call()
+
+
+def test_the_graph_of_a_loss_keeps_the_scores_and_no_second_array_of_their_size():
+    x = Variable(X.copy())
+    node = F.softmax_cross_entropy(x * 1.0, T).creator
+    kept = [a for a in (node.w, node.log_total) if a is not None]
+    assert sum(a.size for a in kept) == 2 * len(X)
