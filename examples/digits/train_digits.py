@@ -17,6 +17,7 @@ import core
 import core.functions as F
 import core.links as L
 from core import datasets, iterators, optimizers, serializers, training
+from core.errors import CoreError
 from core.training import extensions
 
 
@@ -98,9 +99,9 @@ def main() -> int:
     arguments = parse_arguments()
     try:
         core.use(arguments.backend)
-    except (core.backend.BackendError, core.backend.BackendUnavailable) as error:
-        return fail(error)  # no such backend, or it cannot run here and says why
-    trainer = make_trainer(arguments)
+        trainer = make_trainer(arguments)
+    except (CoreError, OSError, ValueError) as error:
+        return fail(error)  # a backend that cannot run here, a file that is not there: it says why
     trainer.run()
 
     accuracy = held_out_accuracy(arguments.out)

@@ -1,5 +1,6 @@
 """A run that is interrupted anywhere and resumed ends with the same bits as one that is not."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -103,8 +104,10 @@ def test_a_model_loads_from_the_snapshot_of_its_training(whole):
 
 
 def copied(whole, directory, *steps):
-    for step in steps:
-        shutil.copy(snapshot(whole, step), directory)
+    """Snapshots as if they had been written in this order."""
+    for second, step in enumerate(steps):
+        path = shutil.copy(snapshot(whole, step), directory)
+        os.utime(path, (1e9 + second, 1e9 + second))
 
 
 def damage(path):
@@ -142,12 +145,20 @@ def test_nothing_but_damaged_snapshots_is_an_error(whole, tmp_path):
     assert trainer.updater.iteration == 0
 
 
-def test_the_newest_is_that_of_most_iterations(whole, tmp_path, capsys):
-    copied(whole, tmp_path, 10, 9, 2)
+def test_the_newest_is_the_one_written_last(whole, tmp_path, capsys):
+    copied(whole, tmp_path, 12, 9, 10)  # 12 is of an earlier, longer run
     trainer = small.trainer(tmp_path, (10, "iteration"), autoload=True)
     trainer.run()
     assert trainer.updater.iteration == 10
     assert "snapshot_iter_10" in capsys.readouterr().err
+
+
+def test_of_one_moment_the_one_of_most_iterations_is_the_newest(whole, tmp_path):
+    copied(whole, tmp_path, 9, 10)
+    os.utime(tmp_path / "snapshot_iter_9", (1e9 + 1, 1e9 + 1))
+    trainer = small.trainer(tmp_path, (10, "iteration"), autoload=True)
+    trainer.run()
+    assert not (tmp_path / "log").exists()  # nothing was left to do
 
 
 def test_an_empty_directory_starts_from_the_beginning(whole, tmp_path):
@@ -157,11 +168,12 @@ def test_an_empty_directory_starts_from_the_beginning(whole, tmp_path):
 
 
 def test_retention_never_removes_the_newest(whole, tmp_path):
-    copied(whole, tmp_path, 3, 12)  # 12 is of a longer run in the same directory
+    copied(whole, tmp_path, 3, 12)
+    os.utime(tmp_path / "snapshot_iter_12", (1e10, 1e10))  # a clock that was wrong
     trainer = small.trainer(tmp_path, (6, "iteration"), n_retains=2)
     load_npz(snapshot(whole, 3), trainer)
     trainer.run()
-    assert names(tmp_path) == ["snapshot_iter_12", "snapshot_iter_5", "snapshot_iter_6"]
+    assert names(tmp_path) == ["snapshot_iter_12", "snapshot_iter_6"]
 
 
 def test_temporaries_of_killed_runs_are_removed(tmp_path):

@@ -147,9 +147,9 @@ class Snapshot(Extension):
         return sorted((path for path in names if not path.name.endswith(_ASIDE)), key=_age)
 
     def _remove_old(self, newest: Path) -> None:
-        """Keep the newest ones up to the one just written; later ones are of another run."""
-        known = [path for path in self._found(newest.parent) if _age(path) <= _age(newest)]
-        for path in known[: -self.n_retains]:
+        """Keep the newest ones; the one just written is among them in any case."""
+        others = [path for path in self._found(newest.parent) if path.name != newest.name]
+        for path in others[: len(others) + 1 - self.n_retains]:
             path.unlink(missing_ok=True)
 
     def _load_newest(self, trainer: Any) -> None:
@@ -177,12 +177,12 @@ def _pattern(filename: str) -> re.Pattern[str]:
     )
 
 
-def _age(path: Path) -> tuple[list[int], int]:
-    """Sorts snapshots by the numbers in their names, and equal ones by time.
+def _age(path: Path) -> tuple[int, list[int]]:
+    """Sorts snapshots by the time they were written, those of one moment by their numbers.
 
-    Numbers come first because copying a directory changes times.
+    Not by number first: an earlier, longer run may have left its snapshots in the directory.
     """
-    return [int(n) for n in re.findall(r"\d+", path.name)], path.stat().st_mtime_ns
+    return path.stat().st_mtime_ns, [int(n) for n in re.findall(r"\d+", path.name)]
 
 
 def _put_aside(path: Path, error: CheckpointDamaged) -> None:
