@@ -8,12 +8,13 @@ from core import Domain, FunctionNode, real
 from core.type_check import expect
 
 
-def _gate(xp: Any, x: Any, number: int) -> Any:
+def gate(xp: Any, x: Any, number: int) -> Any:
     """Every fourth column, from `number` on: the gates lie interleaved."""
     return xp.reshape(x, (x.shape[0], x.shape[1] // 4, 4))[:, :, number]
 
 
-def _sigmoid(xp: Any, x: Any) -> Any:
+def sigmoid(xp: Any, x: Any) -> Any:
+    """1 / (1 + exp(-x)), which cannot overflow in this form."""
     return xp.tanh(x * 0.5) * 0.5 + 0.5
 
 
@@ -41,16 +42,16 @@ class LSTM(FunctionNode):
         expect(c.shape[0] >= x.shape[0], x.shape[1] == 4 * c.shape[1])
 
     def recompute_a(self, xp, x):
-        return xp.tanh(_gate(xp, x, 0))
+        return xp.tanh(gate(xp, x, 0))
 
     def recompute_i(self, xp, x):
-        return _sigmoid(xp, _gate(xp, x, 1))
+        return sigmoid(xp, gate(xp, x, 1))
 
     def recompute_f(self, xp, x):
-        return _sigmoid(xp, _gate(xp, x, 2))
+        return sigmoid(xp, gate(xp, x, 2))
 
     def recompute_o(self, xp, x):
-        return _sigmoid(xp, _gate(xp, x, 3))
+        return sigmoid(xp, gate(xp, x, 3))
 
     def compute(self, xp, c_prev, x):
         n = x.shape[0]

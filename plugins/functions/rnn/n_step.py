@@ -1,0 +1,179 @@
+"""Layers of recurrent units run over whole sequences, in one direction or both.
+
+The products of a layer's inputs at all times are one matrix product; what is left to a step is the
+product of its state. The batches of the steps may shrink: sequences are sorted by length, and the
+last ones end first. Rows that are not in a batch keep their state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from core import Variable, as_variable
+from core.errors import InvalidType, refuse_removed
+from core.intrinsics import reshape
+from plugins.functions.activation.relu import ReLU
+from plugins.functions.activation.tanh import Tanh
+from plugins.functions.array.concat import Concat
+from plugins.functions.array.split_axis import separate, split_axis
+from plugins.functions.array.stack import Stack
+from plugins.functions.connection.linear import LinearFunction
+from plugins.functions.noise.dropout import dropout
+from plugins.functions.rnn.gru import GRUStep
+from plugins.functions.rnn.lstm import LSTM
+
+States = tuple[Variable, ...]
+
+
+class Cell(NamedTuple):
+    """A kind of recurrent unit.
+
+    A layer has `weights` matrices, the first half for the input, the second half for the state.
+    `join` makes one matrix (or vector) of a half. `step(states, x, W, b)` gives the new states, of
+    which the first is the output, from `x`, the product of the input with its bias. `b` is the
+    state's bias where the unit `keeps_bias` apart; otherwise it is None, and in `x` as well.
+    """
+
+    weights: int
+    join: Callable[[Sequence[Any]], Variable]
+    step: Callable[[States, Variable, Variable, Any], States]
+    keeps_bias: bool = False
+
+
+def _in_blocks(parts: Sequence[Any]) -> Variable:
+    return Concat.call(*parts, axis=0)
+
+
+def _dealt_out(parts: Sequence[Any]) -> Variable:
+    """From i, f, o, a the rows of a, i, f, o in turn, as the LSTM cell takes them."""
+    i, f, o, a = parts
+    rows = Stack.call(a, i, f, o, axis=1)
+    return reshape(rows, (4 * rows.shape[0], *rows.shape[2:]))
+
+
+def _lstm(states: States, x: Variable, W: Variable, b: Any) -> States:
+    h, c = states
+    c, h = LSTM.call(c, LinearFunction.call(h, W) + x)
+    return h, c
+
+
+def _gru(states: States, x: Variable, W: Variable, b: Any) -> States:
+    (h,) = states
+    return (GRUStep.call(h, x, LinearFunction.call(h, W, b)),)
+
+
+def _simple(activation: Any) -> Callable[[States, Variable, Variable, Any], States]:
+    def step(states: States, x: Variable, W: Variable, b: Any) -> States:
+        return (activation.call(LinearFunction.call(states[0], W) + x),)
+
+    return step
+
+
+LSTM_CELL = Cell(8, _dealt_out, _lstm)
+GRU_CELL = Cell(6, _in_blocks, _gru, keeps_bias=True)
+SIMPLE_CELLS = {
+    "tanh": Cell(2, _in_blocks, _simple(Tanh)),
+    "relu": Cell(2, _in_blocks, _simple(ReLU)),
+}
+
+
+def run(
+    name: str,
+    cell: Cell,
+    directions: int,
+    n_layers: int,
+    dropout_ratio: float,
+    states: Sequence[Any],
+    ws: Any,
+    bs: Any,
+    xs: Any,
+    former: dict[str, Any],
+) -> tuple[Any, ...]:
+    """The last states, stacked over layers and directions, and the outputs by time."""
+    if former:
+        refuse_removed(name, former, _FORMER)
+    if not 0 <= dropout_ratio < 1:
+        raise ValueError(f"{name}: expected a dropout_ratio in [0, 1), got {dropout_ratio}")
+    xs, states = [as_variable(x) for x in xs], [as_variable(s) for s in states]
+    _check(name, cell, directions * n_layers, states, ws, bs, xs)
+    cuts = list(accumulate([x.shape[0] for x in xs]))[:-1]
+    first = list(zip(*[separate(s, axis=0) for s in states], strict=True))
+    x, last = Concat.call(*xs, axis=0), []
+    for layer in range(n_layers):
+        if layer and dropout_ratio:
+            x = dropout(x, dropout_ratio)
+        outputs = []
+        for i in range(layer * directions, (layer + 1) * directions):
+            ys, end = _run_once(cell, ws[i], bs[i], x, cuts, first[i], i % directions == 1)
+            outputs.append(Concat.call(*ys, axis=0))
+            last.append(end)
+        x = outputs[0] if directions == 1 else Concat.call(*outputs, axis=1)
+    stacked = [Stack.call(*each, axis=0) for each in zip(*last, strict=True)]
+    return *stacked, split_axis(x, cuts, axis=0)
+
+
+def _run_once(
+    cell: Cell, ws: Any, bs: Any, x: Variable, cuts: Any, states: States, reverse: bool
+) -> tuple[list[Variable], list[Variable]]:
+    """One layer in one direction: the outputs in the order of time, and the last states."""
+    half = cell.weights // 2
+    W, U, b, c = [cell.join(part) for part in (ws[:half], ws[half:], bs[:half], bs[half:])]
+    total = b if cell.keeps_bias else b + c
+    parts = split_axis(LinearFunction.call(x, W, total), cuts, axis=0)
+    rest: tuple[Any, ...] = (None,) * len(states)
+    ys = []
+    for part in parts[::-1] if reverse else parts:
+        if part.shape[0] != states[0].shape[0]:
+            states, rest = _with_rows(states, rest, part.shape[0])
+        states = cell.step(states, part, U, c)
+        ys.append(states[0])
+    return ys[::-1] if reverse else ys, [_joined(*pair) for pair in zip(states, rest, strict=True)]
+
+
+def _with_rows(states: States, rest: tuple[Any, ...], rows: int) -> tuple[Any, ...]:
+    """The first rows of the states as they are now, and the others."""
+    whole = [_joined(*pair) for pair in zip(states, rest, strict=True)]
+    if whole[0].shape[0] == rows:
+        return tuple(whole), (None,) * len(whole)
+    return tuple(zip(*[split_axis(s, [rows], axis=0) for s in whole], strict=True))
+
+
+def _joined(state: Variable, rest: Any) -> Variable:
+    return state if rest is None else Concat.call(state, rest, axis=0)
+
+
+_FORMER = {
+    "train": "Use `with core.using_config('train', False):`.",
+    "use_cudnn": "Set core.config.use_cudnn.",
+}
+
+
+def _check(
+    name: str, cell: Cell, count: int, states: Any, ws: Any, bs: Any, xs: list[Variable]
+) -> None:
+    if count < 1:
+        raise ValueError(f"{name}: expected n_layers of at least 1, got {count}")
+    if not xs:
+        raise ValueError(f"{name}: expected at least one time step in xs, got none")
+    for what, given in (("ws", ws), ("bs", bs)):
+        lengths = [len(part) for part in given]
+        _expect(
+            name,
+            f"{cell.weights} arrays in each of {count} {what}",
+            lengths,
+            [cell.weights] * count,
+        )
+    _expect(name, f"hx.shape[0] == {count}", states[0].shape[0], count)
+    for state in states[1:]:
+        _expect(name, "hx.shape == cx.shape", states[0].shape, state.shape)
+    sizes = [states[0].shape[1], *[x.shape[0] for x in xs]]
+    _expect(name, "batches of hx and of xs that do not grow", sizes, sorted(sizes, reverse=True))
+
+
+def _expect(name: str, what: str, actual: Any, expected: Any) -> None:
+    if actual != expected:
+        error = InvalidType(what, f"{actual} != {expected}")
+        error.operation = name
+        raise error
