@@ -2,6 +2,7 @@
 
 import os
 import platform
+import sysconfig
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -16,9 +17,16 @@ def machine() -> dict[str, str | int]:
         "system": f"{platform.system()} {platform.release()}",
         "architecture": platform.machine(),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "compiler": platform.python_compiler(),
+        "build": build(),
         "numpy": version("numpy"),
     }
+
+
+def build() -> str:
+    """Say how the interpreter was compiled: one without profile-guided optimization is slower."""
+    options = sysconfig.get_config_var("CONFIG_ARGS") or ""
+    guided = "with" if "--enable-optimizations" in options else "without"
+    return f"{platform.python_compiler()}, {guided} profile-guided optimization"
 
 
 def processor() -> str:

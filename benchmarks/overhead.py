@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks import BenchmarkError
-from benchmarks.machine import machine
+from benchmarks.machine import build, machine, processor
 from benchmarks.peers import PEERS, environment
 from benchmarks.process import Worker
 from benchmarks.rounds import Slice, Spread, Summary, summarise
@@ -132,7 +132,8 @@ def report(summaries: dict[str, Summary], versions: dict[str, dict[str, str]]) -
     """Return what is printed: the versions, the table and what was left out."""
     header = ["", "", "us per operation", f"{SUBJECT} takes", "goal", "rounds"]
     rows = [row for case, s in summaries.items() for row in rows_of(case, s, list(versions))]
-    lines = [_versions(name, found) for name, found in versions.items()]
+    lines = [f"{processor()}; interpreter: {build()}"]
+    lines += [_versions(name, found) for name, found in versions.items()]
     lines += ["", table(header, rows), ""]
     lines.append("Medians (quartiles) of the undisturbed rounds; one thread each.")
     return "\n".join(lines)

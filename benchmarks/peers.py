@@ -1,8 +1,10 @@
 """The frameworks that plugrad is measured against, each in a virtual environment of its own.
 
-The environments live in ``benchmarks/.peers/`` (git ignores it) and are made on first use.
+The environments live in ``benchmarks/.peers/`` (git ignores it) and are made on first use, one for
+each interpreter that the benchmarks are run with: a framework and its peers share the interpreter.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -41,11 +43,11 @@ PEERS = {
 
 def environment(name: str) -> Path:
     """Return the Python of a peer's virtual environment, made now if need be."""
-    folder = HOME / name
+    folder = HOME / f"{name}-{_digest(_recipe(name))}"
     python = folder / "bin" / "python"
     done = folder / "installed.json"
-    if not (done.exists() and done.read_text() == _recipe(name)):
-        print(f"making benchmarks/.peers/{name} (once) ...", file=sys.stderr, flush=True)
+    if not done.exists():
+        print(f"making benchmarks/.peers/{folder.name} (once) ...", file=sys.stderr, flush=True)
         _make(name, folder, python)
         # Written last: an interrupted installation is never taken for a finished one.
         done.write_text(_recipe(name))
@@ -54,6 +56,10 @@ def environment(name: str) -> Path:
 
 def _recipe(name: str) -> str:
     return json.dumps({"base": _base(PEERS[name]), **asdict(PEERS[name])})
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _make(name: str, folder: Path, python: Path) -> None:

@@ -195,12 +195,20 @@ def test_every_peer_is_pinned_and_has_a_worker():
 def test_an_interrupted_installation_is_made_anew(tmp_path, monkeypatch):
     made = []
     monkeypatch.setattr(peers, "HOME", tmp_path)
-    monkeypatch.setattr(peers, "_run", lambda name, command: made.append(command))
-    (tmp_path / "torch").mkdir()
-    (tmp_path / "torch" / "half").write_text("")
-    monkeypatch.setattr(peers.Path, "write_text", lambda path, text: None)
+
+    def run(name, command):
+        made.append(command)
+        (tmp_path / f"{name}-{peers._digest(peers._recipe(name))}").mkdir(exist_ok=True)
+
+    monkeypatch.setattr(peers, "_run", run)
+    folder = peers.environment("torch").parent.parent
+    assert len(made) == 2 and (folder / "installed.json").exists()
     peers.environment("torch")
-    assert len(made) == 2 and not (tmp_path / "torch" / "half").exists()
+    assert len(made) == 2
+    (folder / "installed.json").unlink()
+    (folder / "half").write_text("")
+    peers.environment("torch")
+    assert len(made) == 4 and not (folder / "half").exists()
 
 
 def test_a_peer_that_needs_a_python_we_lack_says_so(monkeypatch):
