@@ -1,5 +1,7 @@
 """The differentiable namespace gives what NumPy gives, and derivatives to the second order."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -241,6 +243,11 @@ def test_clip_takes_numbers_arrays_and_none():
     np.testing.assert_array_equal(xp.clip(x, -1, 1).array, np.clip(A, -1, 1))
     np.testing.assert_array_equal(xp.clip(x, max=B).array, np.minimum(A, B))
     np.testing.assert_array_equal(xp.clip(np.arange(5), 1, 3).array, [1, 1, 2, 3, 3])
+
+
+def test_constants_are_pythons():
+    assert (xp.pi, xp.e, xp.inf) == (math.pi, math.e, math.inf)
+    assert math.isnan(xp.nan)
 
 
 def test_descending_sorts_are_stable():

@@ -8,5 +8,5 @@ provides = {
     "mean_squared_error": "MeanSquaredError mean_squared_error",
     "sigmoid_cross_entropy": "SigmoidCrossEntropy sigmoid_cross_entropy",
     "softmax_cross_entropy": "SoftmaxCrossEntropy softmax_cross_entropy",
-    "squared_error": "squared_error",
+    "squared_error": "SquaredError squared_error",
 }

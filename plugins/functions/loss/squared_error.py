@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable
-from plugins.functions.math.squared_difference import SquaredDifference
+from plugins.functions.math.squared_difference import SquaredDifference as SquaredError
 
 
 def squared_error(x0: Any, x1: Any) -> Variable:
@@ -25,4 +25,4 @@ def squared_error(x0: Any, x1: Any) -> Variable:
     >>> F.squared_error(np.array([1, 5], "f"), np.array([3, 5], "f"))
     variable([4., 0.], dtype=float32)
     """
-    return SquaredDifference.call(x0, x1)
+    return SquaredError.call(x0, x1)

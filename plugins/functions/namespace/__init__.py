@@ -56,6 +56,9 @@ provides = {
 """Module here -> the standard's names in it."""
 
 
+constants = {name: f"math:{name}" for name in ("e", "inf", "nan", "pi")}
+
+
 def provided() -> dict[str, str]:
     """Every name with where it is found."""
     calls = {
@@ -63,4 +66,4 @@ def provided() -> dict[str, str]:
         for module, ops in operations.items()
         for name, op in ops.items()
     }
-    return calls | lazily(__name__, provides)
+    return calls | constants | lazily(__name__, provides)
