@@ -111,7 +111,8 @@ class Venv:
         return done.stdout
 
     def environ(self, more):
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("PLUGRAD_", "PYTHON"))}
+        ours = ("PLUGRAD_", "PYTHON", "PYTEST_")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
         path = os.pathsep.join([str(self.bin), kept.get("PATH", "")])
         quiet = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_ROOT_USER_ACTION": "ignore"}
         return {**kept, **quiet, "PATH": path, "VIRTUAL_ENV": str(self.path), **more}
