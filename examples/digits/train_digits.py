@@ -41,7 +41,7 @@ class Network(core.Chain):
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--epoch", type=int, default=20, help="passes over the training set")
+    parser.add_argument("--epoch", type=int, default=15, help="passes over the training set")
     parser.add_argument("--batchsize", type=int, default=64, help="images in a batch")
     parser.add_argument("--out", default="result", help="directory of the results")
     parser.add_argument(

@@ -5,9 +5,17 @@ from core.registry import lazily
 from plugins.optimizers import hooks
 
 provides = {
-    "sgd": "SGD",
-    "momentum_sgd": "MomentumSGD",
+    "adadelta": "AdaDelta",
+    "adagrad": "AdaGrad",
     "adam": "Adam AdamW AMSGrad AdaBound AMSBound",
+    "corrected_momentum_sgd": "CorrectedMomentumSGD",
+    "momentum_sgd": "MomentumSGD",
+    "msvag": "MSVAG",
+    "nesterov_ag": "NesterovAG",
+    "rmsprop": "RMSprop",
+    "rmsprop_graves": "RMSpropGraves",
+    "sgd": "SGD",
+    "smorms3": "SMORMS3",
 }
 
 

@@ -6,10 +6,8 @@ import math
 from typing import Any
 
 from core import Parameter
-from core.errors import UpdateError
 from core.optimizer import GradientMethod, UpdateRule
-
-_LEAST_HALF = 2.0**-25  # what rounds to 0 in float16
+from plugins.optimizers.half import refuse_lost_eps
 
 
 def corrected_rate(hyperparam: Any, t: int) -> float:
@@ -37,11 +35,7 @@ class AdamRule(UpdateRule):
 
     def check(self, param: Parameter) -> None:
         """Refuse an `eps` that is 0 in the parameter's dtype, since 0 / 0 would follow."""
-        if self.eps < _LEAST_HALF and param.backend.dtype_name(param.dtype) == "float16":
-            raise UpdateError(
-                f"Adam: eps={self.eps} is 0 in float16, the dtype of the parameter "
-                f"{param.name}. Call optimizer.use_fp32_update(), or give an eps of 1e-4 or more."
-            )
+        refuse_lost_eps("Adam", self.eps, param)
 
     def init_state(self, param: Parameter) -> None:
         """Zeros for each moment; what the options need beside."""

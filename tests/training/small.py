@@ -34,11 +34,10 @@ def data():
     return datasets.TupleDataset(x, (x[:, 0] > 0).astype("i") + (x[:, 1] > 0).astype("i"))
 
 
-def updater(batch_size=8, model=None):
+def updater(batch_size=8, model=None, device=None):
     optimizer = optimizers.Adam(alpha=0.01).setup(model or Model())
-    return training.updaters.StandardUpdater(
-        iterators.SerialIterator(data(), batch_size), optimizer
-    )
+    iterator = iterators.SerialIterator(data(), batch_size)
+    return training.updaters.StandardUpdater(iterator, optimizer, device=device)
 
 
 def trainer(out, stop=(3, "epoch"), snapshots=(1, "iteration"), **options):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import core
+from core import training
 from core.errors import CheckpointError
 from core.serializers import load_npz, save_npz
 from core.training import extensions
@@ -184,3 +185,19 @@ def test_temporaries_of_killed_runs_are_removed(tmp_path):
         path.touch()
     small.trainer(tmp_path, (1, "iteration")).run()
     assert (dead.exists(), alive.exists(), unrelated.exists()) == (False, True, True)
+
+
+def test_a_run_on_another_backend_resumes_as_exactly(tmp_path):
+    def run(out, *stops):
+        for stop in stops:
+            core.seed(3)
+            updater = small.updater(device="strict")
+            trainer = training.Trainer(updater, (stop, "iteration"), out)
+            trainer.extend(extensions.LogReport(trigger=(3, "iteration")))
+            trainer.extend(extensions.snapshot(autoload=True), trigger=(1, "iteration"))
+            trainer.run()
+        model = updater.get_optimizer("main").target
+        assert core.backend.of(model.l1.W.array).name == "strict"
+        return small.state(trainer)
+
+    assert run(tmp_path / "parts", 2, 5, 7) == run(tmp_path / "whole", 7)

@@ -10,6 +10,7 @@ from core import Domain, Elementwise, Variable, real
 class ReLU(Elementwise):
     """max(x, 0), whose derivative is 1 for x > 0, else 0."""
 
+    inline = True
     domain = Domain("()->()", x=real(-3, 3), kinks=(0,))
 
     def compute(self, xp, x):

@@ -1,3 +1,9 @@
 """Randomness in networks."""
 
-provides = {"dropout": "Dropout dropout"}
+provides = {
+    "dropout": "Dropout dropout",
+    "gaussian": "Gaussian gaussian",
+    "gumbel_softmax": "gumbel_softmax",
+    "simplified_dropconnect": "SimplifiedDropconnect simplified_dropconnect",
+    "zoneout": "Zoneout zoneout",
+}

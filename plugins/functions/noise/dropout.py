@@ -18,12 +18,14 @@ class Dropout(Elementwise):
         "()->()",
         x=real(-3, 3),
         settings={"dropout_ratio": choice(0.0, 0.3, 0.9)},
-        leave_out={"forward": "random", "backends": "random"},
+        leave_out={"forward": "random"},
     )
 
     def compute(self, xp, x):
         if self.mask is None:
-            keep = self.backend.random.bernoulli(1 - self.dropout_ratio, x.shape)
+            keep = self.backend.random.bernoulli(
+                1 - self.dropout_ratio, x.shape, device=self.backend.device_of(x)
+            )
             self.mask = xp.astype(keep, x.dtype) / (1 - self.dropout_ratio)
         return x * self.mask
 
