@@ -1,0 +1,72 @@
+"""Zoneout (Krueger et al. 2016, arXiv:1606.01305)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, as_variable, choice, config, real
+
+
+class Zoneout(FunctionNode):
+    """h where a random mask is true, x elsewhere; the mask is drawn unless it is given."""
+
+    zoneout_ratio: float
+    mask: Any = None
+
+    saved = ("mask",)
+    domain = Domain(
+        "(...),(...)->(...)",
+        h=real(-3, 3),
+        x=real(-3, 3),
+        settings={"zoneout_ratio": choice(0.0, 0.3, 0.9)},
+        leave_out={"forward": "random"},
+    )
+
+    def compute(self, xp, h, x):
+        if self.mask is None:
+            self.mask = self.backend.random.bernoulli(
+                self.zoneout_ratio, x.shape, device=self.backend.device_of(x)
+            )
+        return xp.where(self.mask, h, x)
+
+    def gradient_h(self, xp, g, mask):
+        return xp.where(mask, g, xp.zeros_like(g))
+
+    def gradient_x(self, xp, g, mask):
+        return xp.where(mask, xp.zeros_like(g), g)
+
+
+def zoneout(h: Any, x: Any, ratio: float = 0.5, **former: Any) -> Variable:
+    """Let a random part of a state stay as it was, while training.
+
+    Each element is that of `h` with probability `ratio`, else that of `x`. With
+    `core.config.train` off it is that of `x`.
+
+    Args:
+        h: The state before, floating, of any shape.
+        x: The state after, of the same shape and dtype.
+        ratio: In [0, 1].
+        **former: Arguments that no longer exist, refused with what to write instead.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: The ratio is out of range.
+
+    Source: Krueger et al. 2016 (arXiv:1606.01305), section 3.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.zoneout(np.zeros(2, "f"), np.ones(2, "f"), ratio=1.0)
+    variable([0., 0.], dtype=float32)
+    """
+    if former:
+        from core.errors import refuse_removed
+
+        refuse_removed(
+            "zoneout", former, {"train": "Use `with core.using_config('train', False):`."}
+        )
+    if not 0 <= ratio <= 1:
+        raise ValueError(f"zoneout: expected a ratio in [0, 1], got {ratio}")
+    return Zoneout.call(h, x, ratio) if config.train else as_variable(x)

@@ -1,0 +1,105 @@
+"""Random functions: what their draws are distributed by, and that given draws decide."""
+
+import numpy as np
+import pytest
+
+import core
+import core.functions as F
+
+
+@pytest.fixture
+def seeded():
+    core.seed(7)
+    yield
+    core.seed(None)
+
+
+def test_dropout_keeps_the_mean_and_drops_its_share(seeded):
+    y = F.dropout(np.ones(100_000), ratio=0.3).array
+    assert abs(np.mean(y == 0) - 0.3) < 0.01
+    np.testing.assert_allclose(y[y != 0], 1 / 0.7)
+
+
+def test_zoneout_takes_each_element_from_one_of_the_two(seeded):
+    h, x = np.zeros(100_000), np.ones(100_000)
+    y = F.zoneout(h, x, ratio=0.3).array
+    assert set(np.unique(y)) == {0.0, 1.0}
+    assert abs(np.mean(y) - 0.7) < 0.01
+    with core.using_config("train", False):
+        np.testing.assert_array_equal(F.zoneout(h, x, ratio=0.3).array, x)
+
+
+def test_zoneout_with_a_mask_is_a_choice():
+    mask = np.array([True, False])
+    (y,) = F.Zoneout(0.5, mask).apply((np.array([1.0, 2.0]), np.array([3.0, 4.0])))
+    np.testing.assert_array_equal(y.array, [1.0, 4.0])
+
+
+def test_gaussian_has_the_mean_and_variance_asked_for(seeded):
+    y = F.gaussian(np.full(100_000, 2.0), np.full(100_000, np.log(9.0))).array
+    assert abs(y.mean() - 2) < 0.05
+    assert abs(y.std() - 3) < 0.05
+
+
+def test_gaussian_gives_its_draw_for_another_time(seeded):
+    mean, ln_var = np.ones((2, 3), "f"), np.zeros((2, 3), "f")
+    y, eps = F.gaussian(mean, ln_var, return_eps=True)
+    np.testing.assert_array_equal(y.array, mean + eps)
+    np.testing.assert_array_equal(F.gaussian(mean, ln_var, eps=eps).array, y.array)
+
+
+def test_gumbel_softmax_draws_classes_by_their_probabilities(seeded):
+    pi = np.array([0.1, 0.2, 0.7])
+    y = F.gumbel_softmax(np.tile(np.log(pi), (50_000, 1)), tau=0.5).array
+    np.testing.assert_allclose(y.sum(axis=1), 1)
+    shares = np.bincount(y.argmax(axis=1)) / len(y)
+    np.testing.assert_allclose(shares, pi, atol=0.01)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_gumbel_softmax_keeps_the_dtype_and_the_axis(dtype):
+    y = F.gumbel_softmax(np.zeros((2, 3, 4), dtype), axis=2)
+    assert y.dtype == dtype
+    np.testing.assert_allclose(y.array.sum(axis=2), 1, rtol=2e-3)
+    with pytest.raises(ValueError, match="tau above 0"):
+        F.gumbel_softmax(np.zeros((2, 3), dtype), tau=0)
+
+
+@pytest.mark.parametrize("batchwise", [True, False])
+def test_dropconnect_by_a_mask_is_a_product_with_masked_weights(batchwise):
+    draw = np.random.default_rng(0)
+    x, W, b = draw.normal(size=(3, 2, 2)), draw.normal(size=(5, 4)), draw.normal(size=5)
+    mask = draw.integers(0, 2, (3, 5, 4) if batchwise else (5, 4)) * 2.0
+    y = F.simplified_dropconnect(x, W, b, mask=mask).array
+    expected = [
+        (W * (mask[i] if batchwise else mask)) @ row + b for i, row in enumerate(x.reshape(3, 4))
+    ]
+    np.testing.assert_allclose(y, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("batchwise", [True, False])
+def test_dropconnect_drops_its_share_and_keeps_the_mean(seeded, batchwise):
+    x, W = np.ones((300, 1)), np.ones((300, 1))
+    y = F.simplified_dropconnect(x, W, ratio=0.25, use_batchwise_mask=batchwise).array
+    assert abs(np.mean(y == 0) - 0.25) < 0.1
+    np.testing.assert_allclose(y[y != 0], 1 / 0.75)
+    assert np.all(y == y[0]) != batchwise
+
+
+def test_dropconnect_out_of_training_is_linear():
+    x, W = np.ones((2, 3)), np.arange(6.0).reshape(2, 3)
+    y = F.simplified_dropconnect(x, W, train=False)
+    np.testing.assert_array_equal(y.array, F.linear(x, W).array)
+
+
+def test_ratios_out_of_range_are_refused():
+    x, W = np.ones((2, 2)), np.ones((2, 2))
+    for call in (
+        lambda: F.dropout(x, ratio=1.0),
+        lambda: F.zoneout(x, x, ratio=1.5),
+        lambda: F.simplified_dropconnect(x, W, ratio=1.0),
+    ):
+        with pytest.raises(ValueError, match="expected a ratio in"):
+            call()
+    with pytest.raises(ValueError, match="train"):
+        F.zoneout(x, x, train=False)
