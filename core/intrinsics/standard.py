@@ -75,7 +75,7 @@ def broadcast_to(x: Any, shape: Any) -> Variable:
     return x if x.shape == shape else BroadcastTo.call(x, shape)
 
 
-def sum(x: Any, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Variable:
+def sum(x: Any, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Variable:
     """The sum over axes, in the dtype of x unless another is given."""
     x = x if dtype is None else astype(x, dtype)
     return Sum.call(x, axis, keepdims)
