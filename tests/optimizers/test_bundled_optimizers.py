@@ -1,10 +1,14 @@
 """Every bundled optimizer, by check_optimizer: against loops over Python floats."""
 
+import inspect
 import math
 
+import numpy as np
 import pytest
 
+import core
 from core import optimizers
+from core.errors import UpdateError
 from core.testing import check_optimizer
 
 
@@ -48,7 +52,123 @@ def adam(
         yield theta
 
 
+def adadelta(theta, gradients, rho=0.95, eps=1e-6):
+    squares = changes = 0.0
+    for g in gradients:
+        squares = rho * squares + (1 - rho) * g * g
+        change = math.sqrt(changes + eps) / math.sqrt(squares + eps) * g
+        changes = rho * changes + (1 - rho) * change * change
+        theta = theta - change
+        yield theta
+
+
+def adagrad(theta, gradients, lr=0.001, eps=1e-8):
+    total = 0.0
+    for g in gradients:
+        total = total + g * g
+        theta = theta - lr / (math.sqrt(total) + eps) * g
+        yield theta
+
+
+def corrected_momentum_sgd(theta, gradients, lr=0.01, momentum=0.9):
+    velocity = 0.0
+    for g in gradients:
+        velocity = momentum * velocity - g
+        theta = theta + lr * velocity
+        yield theta
+
+
+def nesterov_ag(theta, gradients, lr=0.01, momentum=0.9):
+    velocity = 0.0
+    for g in gradients:
+        before, velocity = velocity, momentum * velocity - lr * g
+        theta = theta - momentum * before + (1 + momentum) * velocity
+        yield theta
+
+
+def rmsprop(theta, gradients, lr=0.01, alpha=0.99, eps=1e-8, inside=False):
+    square = 0.0
+    for g in gradients:
+        square = alpha * square + (1 - alpha) * g * g
+        theta = theta - lr * g / (math.sqrt(square + eps) if inside else math.sqrt(square) + eps)
+        yield theta
+
+
+def rmsprop_graves(theta, gradients, lr=1e-4, alpha=0.95, momentum=0.9, eps=1e-4):
+    square = mean = change = 0.0
+    for g in gradients:
+        square = alpha * square + (1 - alpha) * g * g
+        mean = alpha * mean + (1 - alpha) * g
+        change = momentum * change - lr * g / math.sqrt(square - mean * mean + eps)
+        theta = theta + change
+        yield theta
+
+
+def smorms3(theta, gradients, lr=0.001, eps=1e-16):
+    memory, mean, square = 1.0, 0.0, 0.0
+    for g in gradients:
+        r = 1 / (memory + 1)
+        mean = (1 - r) * mean + r * g
+        square = (1 - r) * square + r * g * g
+        certainty = mean * mean / (square + eps)
+        theta = theta - g * min(lr, certainty) / (math.sqrt(square) + eps)
+        memory = 1 + memory * (1 - certainty)
+        yield theta
+
+
+def msvag(theta, gradients, lr=0.1, beta=0.9, eta=1.0, decay=0.0):
+    m = v = 0.0
+    for t, g in enumerate(gradients, 1):
+        m = beta * m + (1 - beta) * g
+        v = beta * v + (1 - beta) * g * g
+        mean, square = m / (1 - beta**t), v / (1 - beta**t)
+        rho = (1 - beta) * (1 + beta**t) / ((1 + beta) * (1 - beta**t))
+        trust = 1.0
+        if t > 1:
+            variance = (square - mean**2) / (1 - rho)
+            trust = mean**2 / (mean**2 + rho * variance)
+        theta = theta - eta * (lr * trust * mean + decay * theta)
+        yield theta
+
+
+def row(name, loop, renamed=(), **arguments):
+    """An optimizer with arguments, and its loop with the same under the loop's names."""
+    settings = {dict(renamed).get(key, key): value for key, value in arguments.items()}
+    return getattr(optimizers, name), arguments, loop, settings
+
+
 OPTIMIZERS = {
+    "AdaDelta": row("AdaDelta", adadelta),
+    "AdaDelta(...)": row("AdaDelta", adadelta, rho=0.5, eps=1e-2),
+    "AdaGrad": row("AdaGrad", adagrad),
+    "AdaGrad(...)": row("AdaGrad", adagrad, lr=0.3, eps=1e-2),
+    "CorrectedMomentumSGD": row("CorrectedMomentumSGD", corrected_momentum_sgd),
+    "CorrectedMomentumSGD(...)": row(
+        "CorrectedMomentumSGD", corrected_momentum_sgd, lr=0.1, momentum=0.5
+    ),
+    "NesterovAG": row("NesterovAG", nesterov_ag),
+    "NesterovAG(...)": row("NesterovAG", nesterov_ag, lr=0.1, momentum=0.5),
+    "RMSprop": row("RMSprop", rmsprop),
+    "RMSprop(...)": row("RMSprop", rmsprop, lr=0.1, alpha=0.5, eps=1e-2),
+    "RMSprop(eps_inside_sqrt)": row(
+        "RMSprop", rmsprop, [("eps_inside_sqrt", "inside")], eps=1e-2, eps_inside_sqrt=True
+    ),
+    "RMSpropGraves": row("RMSpropGraves", rmsprop_graves),
+    "RMSpropGraves(...)": row(
+        "RMSpropGraves", rmsprop_graves, lr=0.1, alpha=0.5, momentum=0.3, eps=1e-2
+    ),
+    "SMORMS3": row("SMORMS3", smorms3),
+    "SMORMS3(...)": row("SMORMS3", smorms3, lr=0.5, eps=1e-3),
+    "MSVAG": row("MSVAG", msvag),
+    "MSVAG(...)": row(
+        "MSVAG",
+        msvag,
+        [("weight_decay_rate", "decay")],
+        lr=0.3,
+        beta=0.5,
+        eta=0.5,
+        weight_decay_rate=0.1,
+    ),
     "SGD": (optimizers.SGD, {}, sgd, {}),
     "SGD(lr)": (optimizers.SGD, {"lr": 0.3}, sgd, {"lr": 0.3}),
     "MomentumSGD": (optimizers.MomentumSGD, {}, momentum_sgd, {}),
@@ -89,3 +209,73 @@ def test_optimizer(name):
         lambda: make(**arguments),
         lambda theta, gradients: list(loop(theta, gradients, **settings)),
     )
+
+
+def parameter(values, dtype="float32"):
+    model = core.Link()
+    with model.init_scope():
+        model.x = core.Parameter(np.array(values, dtype))
+    return model
+
+
+def stepped(optimizer, values, gradients, dtype="float32"):
+    """The parameter after a step by each of the gradients."""
+    model = parameter(values, dtype)
+    optimizer.setup(model)
+    for g in gradients:
+        model.x.grad = np.array(g, dtype)
+        optimizer.update()
+    return model.x.array
+
+
+@pytest.mark.parametrize("name", core.registry.catalogue("optimizers").names())
+def test_elements_without_a_gradient_stay_where_they_are(name):
+    zeros = [np.zeros(2)] * 3
+    optimizer = getattr(optimizers, name)()
+    if hasattr(optimizer, "weight_decay_rate"):
+        optimizer.weight_decay_rate = 0.0
+    assert stepped(optimizer, [0.5, -1.0], zeros).tolist() == [0.5, -1.0]
+
+
+@pytest.mark.parametrize("name", ["AdaGrad", "Adam", "RMSprop", "SMORMS3"])
+def test_an_eps_that_float16_cannot_hold_is_refused(name):
+    optimizer = getattr(optimizers, name)()
+    with pytest.raises(UpdateError, match=f"{name}: eps=.*use_fp32_update"):
+        stepped(optimizer, [1.0], [[1.0]], "float16")
+    optimizer.use_fp32_update()
+    assert stepped(optimizer, [1.0], [[1.0]], "float16")[0] < 1
+
+
+def test_rounding_makes_no_negative_variance():
+    big = [[3001.7], [3001.7], [3001.7]] * 20
+    assert np.isfinite(stepped(optimizers.RMSpropGraves(alpha=0.5, eps=1e-8), [1.0], big)).all()
+    assert np.isfinite(stepped(optimizers.MSVAG(beta=0.5), [1.0], big)).all()
+
+
+def test_momentum_is_corrected_for_changes_of_the_rate():
+    constant = [[1.0]] * 3
+    plain, corrected = optimizers.MomentumSGD(lr=0.1), optimizers.CorrectedMomentumSGD(lr=0.1)
+    np.testing.assert_allclose(stepped(plain, [0.0], constant), stepped(corrected, [0.0], constant))
+    for optimizer in (plain, corrected):
+        optimizer.lr = 0.0
+        optimizer.target.x.grad = np.ones(1, "f")
+        optimizer.update()
+    assert (
+        plain.target.x.array
+        < corrected.target.x.array
+        == stepped(optimizers.CorrectedMomentumSGD(lr=0.1), [0.0], constant)
+    )
+
+
+def test_signatures():
+    for name, expected in {
+        "AdaDelta": "(rho=0.95, eps=1e-06)",
+        "AdaGrad": "(lr=0.001, eps=1e-08)",
+        "CorrectedMomentumSGD": "(lr=0.01, momentum=0.9)",
+        "NesterovAG": "(lr=0.01, momentum=0.9)",
+        "RMSprop": "(lr=0.01, alpha=0.99, eps=1e-08, eps_inside_sqrt=False)",
+        "RMSpropGraves": "(lr=0.0001, alpha=0.95, momentum=0.9, eps=0.0001)",
+        "SMORMS3": "(lr=0.001, eps=1e-16)",
+        "MSVAG": "(lr=0.1, beta=0.9, eta=1.0, weight_decay_rate=0.0)",
+    }.items():
+        assert str(inspect.signature(getattr(optimizers, name))) == expected

@@ -1,0 +1,59 @@
+"""AdaDelta: a step without a rate of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Parameter
+from core.optimizer import GradientMethod, UpdateRule
+from plugins.optimizers.half import refuse_lost_eps
+
+
+class AdaDeltaRule(UpdateRule):
+    """The rule of `AdaDelta`: means `msg` of squared gradients and `msdx` of squared changes."""
+
+    rho: float = 0.95
+    eps: float = 1e-6
+    state = ("msg", "msdx")
+
+    def check(self, param: Parameter) -> None:
+        """Refuse an `eps` that is 0 in the parameter's dtype."""
+        refuse_lost_eps("AdaDelta", self.eps, param)
+
+    def step(self, xp: Any, param: Any, grad: Any, msg: Any, msdx: Any) -> None:
+        """One step, in place."""
+        msg += (1 - self.rho) * (grad * grad - msg)
+        change = xp.sqrt((msdx + self.eps) / (msg + self.eps)) * grad
+        msdx += (1 - self.rho) * (change * change - msdx)
+        param -= change
+
+
+class AdaDelta(GradientMethod):
+    r"""AdaDelta: the step is measured by the steps before it.
+
+    .. math::
+        a &\leftarrow \rho a + (1 - \rho) g^2 \\
+        d &= g \sqrt{(b + \epsilon) / (a + \epsilon)} \\
+        b &\leftarrow \rho b + (1 - \rho) d^2 \\
+        \theta &\leftarrow \theta - d
+
+    There is no rate: the change d has the unit of the parameter by itself.
+
+    Args:
+        rho: Share :math:`\rho` of both means that is kept.
+        eps: Added under the roots; the first steps are as small as it makes them.
+
+    Source: Zeiler 2012 (arXiv:1212.5701), algorithm 1.
+
+    >>> import core, numpy as np
+    >>> model = core.Link()
+    >>> with model.init_scope():
+    ...     model.x = core.Parameter(np.array([1.0]))
+    >>> optimizer = core.optimizers.AdaDelta(rho=0.5, eps=1e-3).setup(model)
+    >>> for step in range(3):
+    ...     optimizer.update(lambda: model.x * model.x)
+    >>> model.x.array.round(3)
+    array([0.85])
+    """
+
+    rule = AdaDeltaRule

@@ -1,0 +1,53 @@
+"""AdaGrad: rates that fall with all the gradients so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Parameter
+from core.optimizer import GradientMethod, UpdateRule
+from plugins.optimizers.half import refuse_lost_eps
+
+
+class AdaGradRule(UpdateRule):
+    """The rule of `AdaGrad`: the sum `h` of squared gradients."""
+
+    lr: float = 0.001
+    eps: float = 1e-8
+    state = ("h",)
+
+    def check(self, param: Parameter) -> None:
+        """Refuse an `eps` that is 0 in the parameter's dtype."""
+        refuse_lost_eps("AdaGrad", self.eps, param)
+
+    def step(self, xp: Any, param: Any, grad: Any, h: Any) -> None:
+        """One step, in place."""
+        h += grad * grad
+        param -= self.lr * grad / (xp.sqrt(h) + self.eps)
+
+
+class AdaGrad(GradientMethod):
+    r"""Gradient descent whose rates fall with the gradients that each element has had.
+
+    .. math::
+        h \leftarrow h + g^2, \qquad
+        \theta \leftarrow \theta - \eta \frac{g}{\sqrt h + \epsilon}
+
+    Args:
+        lr: The rate :math:`\eta`.
+        eps: Added to the root.
+
+    Source: Duchi et al., Journal of Machine Learning Research 12 (2011), with a diagonal matrix.
+
+    >>> import core, numpy as np
+    >>> model = core.Link()
+    >>> with model.init_scope():
+    ...     model.x = core.Parameter(np.array([1.0]))
+    >>> optimizer = core.optimizers.AdaGrad(lr=0.1).setup(model)
+    >>> for step in range(3):
+    ...     optimizer.update(lambda: model.x * model.x)
+    >>> model.x.array.round(3)
+    array([0.78])
+    """
+
+    rule = AdaGradRule
