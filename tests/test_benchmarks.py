@@ -105,6 +105,28 @@ def test_with_every_round_disturbed_there_are_no_figures():
     assert line == ["forward", "plugrad", "-", "", "", "0 of 1"]
 
 
+@pytest.mark.parametrize(("waited", "batches"), [(1.0, 3), (2.0, 15)])
+def test_a_busy_machine_gets_more_rounds_up_to_a_limit(waited, batches, monkeypatch):
+    started = []
+
+    class Worker:
+        name, versions = "plugrad", {"plugrad": "1"}
+
+        def __init__(self, name, python):
+            started.append(name)
+
+        __enter__ = lambda self: self  # noqa: E731
+        __exit__ = lambda self, *error: None  # noqa: E731
+
+        def measure(self, case, repeat, collector):
+            return slice_of(waited=waited)
+
+    monkeypatch.setattr(overhead, "Worker", Worker)
+    rounds, versions = overhead.measure({"plugrad": Path()}, 6, "off")
+    assert len(started) == batches and versions == {"plugrad": {"plugrad": "1"}}
+    assert {len(found) for found in rounds.values()} == {2 * batches}
+
+
 def test_only_starts_that_waited_no_more_than_usual_are_kept():
     usual, waited = (0.02, 0.019), (0.04, 0.019)
     pairs = [(usual, usual)] * 3 + [(usual, waited), (waited, usual)]
