@@ -43,10 +43,12 @@ def _parser() -> argparse.ArgumentParser:
     for name, summary in _SUMMARIES.items():
         command = commands.add_parser(name, help=summary, description=summary)
         command.add_argument("--json", action="store_true", help="print the report as JSON")
-        if name == "stubs":
+        if name == "info":
             command.add_argument(
-                "--output", metavar="DIR", help="write stubs for all that is installed to DIR"
+                "--ops", action="store_true", help="print which checks prove which operations"
             )
+        if name in ("stubs", "reference"):
+            command.add_argument("--output", metavar="DIR", help=_OUTPUTS[name])
             command.add_argument(
                 "--check", action="store_true", help="write nothing; fail where one is stale"
             )
@@ -67,14 +69,21 @@ def _backends(options: argparse.Namespace) -> Report:
 
 def _info(options: argparse.Namespace) -> Report:
     from core.commands.info import info
+    from core.commands.ops import ops
 
-    return info()
+    return ops() if options.ops else info()
 
 
 def _stubs(options: argparse.Namespace) -> Report:
     from core.commands.stubs import stubs
 
     return stubs(options.output, options.check)
+
+
+def _reference(options: argparse.Namespace) -> Report:
+    from core.commands.reference import reference
+
+    return reference(options.output, options.check)
 
 
 def _doctor(options: argparse.Namespace) -> Report:
@@ -88,13 +97,19 @@ _SUMMARIES = {
     "backends": "list every array backend: available, or why not",
     "info": "print versions, processor, threads and settings",
     "stubs": "write type stubs of the faces, beside them or with --output elsewhere",
+    "reference": "write pages that list every bundled name by family",
     "doctor": "look for what is wrong with this installation",
+}
+_OUTPUTS = {
+    "stubs": "write stubs for all that is installed to DIR",
+    "reference": "write the pages to DIR instead of docs/reference",
 }
 _COMMANDS: dict[str, Callable[[argparse.Namespace], Report]] = {
     "plugins": _plugins,
     "backends": _backends,
     "info": _info,
     "stubs": _stubs,
+    "reference": _reference,
     "doctor": _doctor,
 }
 

@@ -82,11 +82,11 @@ from plugins.functions.array.transpose_sequence import transpose_sequence as tra
 from plugins.functions.array.where import Where as Where
 from plugins.functions.array.where import where as where
 from plugins.functions.connection.convolution import Convolution as Convolution
+from plugins.functions.connection.convolution import Deconvolution as Deconvolution
 from plugins.functions.connection.convolution import convolution_1d as convolution_1d
 from plugins.functions.connection.convolution import convolution_2d as convolution_2d
 from plugins.functions.connection.convolution import convolution_3d as convolution_3d
 from plugins.functions.connection.convolution import convolution_nd as convolution_nd
-from plugins.functions.connection.deconvolution import Deconvolution as Deconvolution
 from plugins.functions.connection.deconvolution import deconvolution_1d as deconvolution_1d
 from plugins.functions.connection.deconvolution import deconvolution_2d as deconvolution_2d
 from plugins.functions.connection.deconvolution import deconvolution_3d as deconvolution_3d
@@ -117,6 +117,7 @@ from plugins.functions.loss.softmax_cross_entropy import SoftmaxCrossEntropy as 
 from plugins.functions.loss.softmax_cross_entropy import (
     softmax_cross_entropy as softmax_cross_entropy,
 )
+from plugins.functions.loss.squared_error import SquaredError as SquaredError
 from plugins.functions.loss.squared_error import squared_error as squared_error
 from plugins.functions.math.absolute import Absolute as Absolute
 from plugins.functions.math.absolute import absolute as absolute
@@ -216,6 +217,17 @@ from plugins.functions.math.trigonometric import sin as sin
 from plugins.functions.math.trigonometric import tan as tan
 from plugins.functions.noise.dropout import Dropout as Dropout
 from plugins.functions.noise.dropout import dropout as dropout
+from plugins.functions.noise.gaussian import Gaussian as Gaussian
+from plugins.functions.noise.gaussian import gaussian as gaussian
+from plugins.functions.noise.gumbel_softmax import gumbel_softmax as gumbel_softmax
+from plugins.functions.noise.simplified_dropconnect import (
+    SimplifiedDropconnect as SimplifiedDropconnect,
+)
+from plugins.functions.noise.simplified_dropconnect import (
+    simplified_dropconnect as simplified_dropconnect,
+)
+from plugins.functions.noise.zoneout import Zoneout as Zoneout
+from plugins.functions.noise.zoneout import zoneout as zoneout
 from plugins.functions.normalization.batch_normalization import (
     BatchNormalization as BatchNormalization,
 )
@@ -228,6 +240,28 @@ from plugins.functions.normalization.fixed_batch_normalization import (
 from plugins.functions.normalization.fixed_batch_normalization import (
     fixed_batch_normalization as fixed_batch_normalization,
 )
+from plugins.functions.normalization.group_normalization import (
+    GroupNormalization as GroupNormalization,
+)
+from plugins.functions.normalization.group_normalization import (
+    group_normalization as group_normalization,
+)
+from plugins.functions.normalization.l2_normalization import NormalizeL2 as NormalizeL2
+from plugins.functions.normalization.l2_normalization import normalize as normalize
+from plugins.functions.normalization.layer_normalization import (
+    LayerNormalization as LayerNormalization,
+)
+from plugins.functions.normalization.layer_normalization import (
+    layer_normalization as layer_normalization,
+)
+from plugins.functions.normalization.local_response_normalization import (
+    LocalResponseNormalization as LocalResponseNormalization,
+)
+from plugins.functions.normalization.local_response_normalization import (
+    local_response_normalization as local_response_normalization,
+)
+from plugins.functions.normalization.rms_normalization import RMSNormalization as RMSNormalization
+from plugins.functions.normalization.rms_normalization import rms_normalization as rms_normalization
 from plugins.functions.pooling.average_pooling import AveragePooling2D as AveragePooling2D
 from plugins.functions.pooling.average_pooling import AveragePoolingND as AveragePoolingND
 from plugins.functions.pooling.average_pooling import average_pooling_1d as average_pooling_1d
@@ -240,7 +274,28 @@ from plugins.functions.pooling.max_pooling import max_pooling_1d as max_pooling_
 from plugins.functions.pooling.max_pooling import max_pooling_2d as max_pooling_2d
 from plugins.functions.pooling.max_pooling import max_pooling_3d as max_pooling_3d
 from plugins.functions.pooling.max_pooling import max_pooling_nd as max_pooling_nd
+from plugins.functions.pooling.spatial_pyramid_pooling import (
+    spatial_pyramid_pooling_2d as spatial_pyramid_pooling_2d,
+)
+from plugins.functions.pooling.unpooling import Unpooling2D as Unpooling2D
+from plugins.functions.pooling.unpooling import UnpoolingND as UnpoolingND
+from plugins.functions.pooling.unpooling import unpooling_1d as unpooling_1d
+from plugins.functions.pooling.unpooling import unpooling_2d as unpooling_2d
+from plugins.functions.pooling.unpooling import unpooling_3d as unpooling_3d
+from plugins.functions.pooling.unpooling import unpooling_nd as unpooling_nd
+from plugins.functions.pooling.upsampling import Upsampling2D as Upsampling2D
+from plugins.functions.pooling.upsampling import upsampling_2d as upsampling_2d
 from plugins.functions.rnn.lstm import LSTM as LSTM
 from plugins.functions.rnn.lstm import lstm as lstm
+from plugins.functions.rnn.n_step_gru import n_step_bigru as n_step_bigru
+from plugins.functions.rnn.n_step_gru import n_step_gru as n_step_gru
+from plugins.functions.rnn.n_step_lstm import n_step_bilstm as n_step_bilstm
+from plugins.functions.rnn.n_step_lstm import n_step_lstm as n_step_lstm
+from plugins.functions.rnn.n_step_rnn import n_step_birnn as n_step_birnn
+from plugins.functions.rnn.n_step_rnn import n_step_rnn as n_step_rnn
+from plugins.functions.rnn.slstm import SLSTM as SLSTM
+from plugins.functions.rnn.slstm import slstm as slstm
+from plugins.functions.rnn.tree_lstm import TreeLSTM as TreeLSTM
+from plugins.functions.rnn.tree_lstm import tree_lstm as tree_lstm
 
 def of(distribution: str) -> Offer: ...

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable
-from plugins.functions.math.squared_difference import SquaredDifference as SquaredError
+from plugins.functions.math.squared_difference import SquaredDifference
+
+SquaredError = SquaredDifference
 
 
 def squared_error(x0: Any, x1: Any) -> Variable:
