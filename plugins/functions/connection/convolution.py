@@ -14,6 +14,7 @@ from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.standard import Geometry, per_axis, window_count
 from core.type_check import eval, expect
 from core.type_check import prod as size_of
+from core.utils.conv import get_deconv_outsize
 
 Sizes = int | tuple[int, ...]
 
@@ -108,15 +109,6 @@ class Convolution(_Windowed):
         return xp.sum(g, axis=(0, *range(2, g.ndim)))
 
 
-def spread_size(size: int, k: int, stride: int, pad: int, dilate: int = 1) -> int:
-    """The least length of an axis on which `size` windows fit: what deconvolution gives.
-
-    >>> spread_size(5, 3, 2, 1)
-    9
-    """
-    return (size - 1) * stride + (k - 1) * dilate + 1 - 2 * pad
-
-
 def _spreads(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
     """Whether the input holds one value for each window of the output."""
     x, W = shapes["x"][2:], shapes["W"][2:]
@@ -178,7 +170,8 @@ class Deconvolution(_Windowed):
             return self.size
         names = ("stride", "pad", "dilate")
         steps = [per_axis(getattr(self, name), len(x), name) for name in names]
-        return tuple([spread_size(*each) for each in zip(x, ksize, *steps, strict=True)])
+        sizes = zip(x, ksize, *steps, strict=True)
+        return tuple([get_deconv_outsize(n, k, s, p, d=d) for n, k, s, p, d in sizes])
 
     def compute(self, xp, x, W, b=None):
         groups, filters, rows = self.by_group(W)

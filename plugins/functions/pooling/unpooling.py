@@ -1,0 +1,187 @@
+"""The opposite of pooling: each element fills a window."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core.standard import Geometry, per_axis
+from core.type_check import eval, expect
+from core.utils.conv import get_deconv_outsize
+from plugins.functions.pooling.average_pooling import AveragePooling2D, AveragePoolingND
+
+Sizes = int | tuple[int, ...]
+
+
+def fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
+    """Whether an output of the size asked for has a window for each element of the input."""
+    x = shapes["x"][2:]
+    f = Unpooling2D(**{k: v for k, v in settings.items() if k != "indexes"})
+    size = f.size(x)
+    return min(x) > 0 and min(size) > 0 and f.windows_on(size) == x
+
+
+class _Spreading(FunctionNode):
+    """How windows lie on an output: what unpooling and upsampling have in common.
+
+    A subclass has the settings `ksize`, `stride`, `pad`, `outsize` and `cover_all`.
+    """
+
+    def prepare(self) -> None:
+        self.stride = self.ksize if self.stride is None else self.stride
+
+    def check_type_forward(self, in_types):
+        shape = tuple([eval(n) for n in in_types[0].shape])[2:]
+        for i, n in enumerate(self.windows_on(self.size(shape))):
+            expect(in_types[0].shape[i + 2] == n)
+
+    def size(self, shape):
+        """The spatial sizes of the output, from those of the input."""
+        if self.outsize is not None:
+            return per_axis(self.outsize, len(shape), "outsize")
+        names = ("ksize", "stride", "pad")
+        steps = [per_axis(getattr(self, name), len(shape), name) for name in names]
+        each = zip(shape, *steps, strict=True)
+        return tuple([get_deconv_outsize(n, k, s, p, self.cover_all) for n, k, s, p in each])
+
+    def windows_on(self, size):
+        """How many windows an output of this size has along each axis."""
+        return Geometry(size, self.ksize, self.stride, self.pad, 1, self.cover_all).out
+
+
+class Unpooling2D(_Spreading):
+    """Each element at every place of its window, elements of windows that overlap summed."""
+
+    ksize: Sizes
+    stride: Sizes | None = None
+    pad: Sizes = 0
+    outsize: Sizes | None = None
+    cover_all: bool = True
+
+    wide = True
+    domain = Domain(
+        "(n,c,h,w)->(n,c,p,q)",
+        x=real(-3, 3),
+        settings={
+            "ksize": choice(2, 3, (2, 1)),
+            "stride": choice(None, 1, 2),
+            "pad": choice(0, 1),
+            "outsize": choice(None, None, (3, 4)),
+            "cover_all": choice(True, False),
+        },
+        dims={"h": (1, 3), "w": (1, 3)},
+        valid=fits,
+    )
+
+    def compute(self, xp, x):
+        ksize = per_axis(self.ksize, x.ndim - 2, "ksize")
+        lone = xp.reshape(x, (*x.shape[:2], *(1,) * len(ksize), *x.shape[2:]))
+        filled = xp.broadcast_to(lone, (*x.shape[:2], *ksize, *x.shape[2:]))
+        return self.backend.fold(filled, self.size(x.shape[2:]), self.stride, self.pad)
+
+    def gradient(self, xp, g):
+        pooling = AveragePooling2D if g.ndim == 4 else AveragePoolingND
+        mean = pooling(self.ksize, self.stride, self.pad, self.cover_all).evaluate(g)
+        return mean * float(prod(per_axis(self.ksize, g.ndim - 2, "ksize")))
+
+
+class UnpoolingND(Unpooling2D):
+    """Each element at every place of its window, over any number of spatial axes."""
+
+    domain = Domain(
+        "(n,c,...s)->(n,c,...p)",
+        x=real(-3, 3),
+        settings=Unpooling2D.domain.settings
+        | {"ksize": choice(2, 3), "outsize": choice(None, None, 3)},
+        dims={"...s": (1, 3)},
+        valid=fits,
+    )
+
+
+def unpooling_nd(
+    x: Any,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    outsize: Sizes | None = None,
+    cover_all: bool = True,
+) -> Variable:
+    """Spread each element over a window, the opposite of pooling.
+
+    Where windows overlap the elements are summed: average pooling's gradient but for a factor.
+
+    Args:
+        x: Floating, (n, c, d_1, ..., d_N).
+        ksize: Size of the windows, for each axis or for all.
+        stride: Distance of neighbouring windows; None takes `ksize`.
+        pad: How much is cut off each end of the output.
+        outsize: Spatial sizes of the output, of which pooling has to give those of `x`. None takes
+            the least.
+        cover_all: Whether that pooling is one that covers all elements, so that the last window
+            may reach over the end.
+
+    Returns:
+        (n, c, e_1, ..., e_N); by default e = stride (d - 1) + ksize - 2 pad, with `cover_all`
+        less by stride - 1.
+
+    Raises:
+        InvalidType: `x` is not floating, or does not fit `outsize`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.unpooling_nd(np.array([[[1, 2]]], "f"), 2, cover_all=False)
+    variable([[[1., 1., 2., 2.]]], dtype=float32)
+    """
+    op = Unpooling2D if as_variable(x).ndim == 4 else UnpoolingND
+    return op.call(x, ksize, stride, pad, outsize, cover_all)
+
+
+def unpooling_1d(
+    x: Any,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    outsize: Sizes | None = None,
+    cover_all: bool = True,
+) -> Variable:
+    """Unpooling of x (n, c, l); see `unpooling_nd`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.unpooling_1d(np.ones((1, 1, 3), "f"), 2, outsize=6).shape
+    (1, 1, 6)
+    """
+    return unpooling_nd(x, per_axis(ksize, 1, "ksize"), stride, pad, outsize, cover_all)
+
+
+def unpooling_2d(
+    x: Any,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    outsize: Sizes | None = None,
+    cover_all: bool = True,
+) -> Variable:
+    """Unpooling of images x (n, c, h, w); see `unpooling_nd`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.unpooling_2d(np.ones((1, 1, 3, 3), "f"), 2).shape
+    (1, 1, 5, 5)
+    """
+    return unpooling_nd(x, per_axis(ksize, 2, "ksize"), stride, pad, outsize, cover_all)
+
+
+def unpooling_3d(
+    x: Any,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    outsize: Sizes | None = None,
+    cover_all: bool = True,
+) -> Variable:
+    """Unpooling of volumes x (n, c, d, h, w); see `unpooling_nd`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.unpooling_3d(np.ones((1, 1, 2, 2, 2), "f"), 2, cover_all=False).shape
+    (1, 1, 4, 4, 4)
+    """
+    return unpooling_nd(x, per_axis(ksize, 3, "ksize"), stride, pad, outsize, cover_all)
