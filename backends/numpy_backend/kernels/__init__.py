@@ -15,3 +15,19 @@ GRADIENT = {
     "ReLU": "backends.numpy_backend.kernels.activation:relu_gradient",
     "LeakyReLU": "backends.numpy_backend.kernels.activation:leaky_relu_gradient",
 }
+UPDATE = dict.fromkeys(
+    [
+        "AdaDelta",
+        "AdaGrad",
+        "Adam",
+        "CorrectedMomentumSGD",
+        "MSVAG",
+        "MomentumSGD",
+        "NesterovAG",
+        "RMSprop",
+        "RMSpropGraves",
+        "SGD",
+        "SMORMS3",
+    ],
+    "backends.numpy_backend.kernels.update:blockwise",
+)
