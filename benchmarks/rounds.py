@@ -12,8 +12,8 @@ from statistics import median, quantiles
 WAITED = 1.03
 """A slice whose wall time exceeds its CPU time by more than this was interrupted."""
 
-SLOWED = 1.15
-"""A calibration loop this much slower than the worker's calm one means a busy machine."""
+SLOWED = 1.2
+"""A calibration loop this much slower than the worker's calm ones means a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +54,22 @@ def spread(values: Sequence[float]) -> Spread:
     return Spread(median(values), low, high)
 
 
-def calm(slices: Iterable[Slice]) -> float:
-    """Return the time of a worker's calibration loop on the undisturbed machine.
+def calm(slices: Iterable[Slice]) -> tuple[float, float]:
+    """Return the times of a worker's calibration loops on the undisturbed machine.
 
-    It is the lower quartile and not the minimum: one lucky run must not condemn all others.
+    The one before and the one after a slice are apart: what ran before a loop has filled the
+    caches for it, or not. Each is the lower quartile and not the minimum: one lucky run must not
+    condemn all others.
     """
-    return spread([t for s in slices for t in (s.before, s.after)]).low
+    slices = list(slices)
+    return spread([s.before for s in slices]).low, spread([s.after for s in slices]).low
 
 
-def disturbance(s: Slice, calm_time: float) -> str | None:
+def disturbance(s: Slice, calm_times: tuple[float, float]) -> str | None:
     """Say what disturbed a slice, or None."""
     if s.wall > WAITED * s.cpu:
         return "waited for a processor"
-    if max(s.before, s.after) > SLOWED * calm_time:
+    if s.before > SLOWED * calm_times[0] or s.after > SLOWED * calm_times[1]:
         return "calibration slowed"
     return None
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,15 +68,17 @@ def test_a_spread_lies_within_its_values_in_order(values):
 
 def test_calm_is_not_the_one_lucky_calibration():
     slices = [Slice(1, 1, 1, CALM / 2, CALM)] + [slice_of() for _ in range(9)]
-    assert calm(slices) == CALM
+    assert calm(slices) == (CALM, CALM)
 
 
 def test_a_slice_is_disturbed_by_waiting_or_by_a_slow_machine():
-    assert disturbance(slice_of(), CALM) is None
-    assert disturbance(slice_of(waited=1.02, slowed=1.1), CALM) is None
-    assert disturbance(slice_of(waited=1.1), CALM) == "waited for a processor"
-    assert disturbance(slice_of(slowed=1.3), CALM) == "calibration slowed"
-    assert disturbance(Slice(1, 1, 1, CALM * 1.3, CALM), CALM) == "calibration slowed"
+    calm_times = (CALM, 2 * CALM)
+    good = Slice(1, 1, 1, CALM, 2 * CALM)
+    assert disturbance(good, calm_times) is None
+    assert disturbance(replace(good, cpu=0.98, before=1.1 * CALM), calm_times) is None
+    assert disturbance(replace(good, cpu=0.9), calm_times) == "waited for a processor"
+    assert disturbance(replace(good, before=1.3 * CALM), calm_times) == "calibration slowed"
+    assert disturbance(replace(good, after=2.6 * CALM), calm_times) == "calibration slowed"
 
 
 def test_a_disturbed_slice_takes_its_whole_round_out_and_is_counted():
