@@ -36,6 +36,7 @@ REFERENCES = _references()
 # places of maxima, the size of an image): the gradient check of the op named here is the check of
 # their forward, and its double gradient that of their gradient.
 PROVEN_BY = {
+    "Fold": "Windows",
     "AddAlongAxis": "TakeAlongAxis",
     "AddTaken": "Take",
     "AveragePoolingGradient": "AveragePooling2D",

@@ -62,7 +62,24 @@ def embed_id(x, W, ignore_label=None):
     return y
 
 
+def all_windows(x, ksize, stride=1, pad=0, dilate=1, cover_all=False):
+    n = x.ndim - 2
+    steps = [pair(v, n) for v in (ksize, stride, pad, dilate)]
+    places = [
+        windows(size, k, s, p, cover_all, d)
+        for size, k, s, p, d in zip(x.shape[2:], *steps, strict=True)
+    ]
+    y = np.zeros((*x.shape[:2], *steps[0], *map(len, places)))
+    for index in np.ndindex(*y.shape):
+        inside, window = index[2 : 2 + n], index[2 + n :]
+        seen = [place[o][k] for place, o, k in zip(places, window, inside, strict=True)]
+        if None not in seen:
+            y[index] = x[(*index[:2], *seen)]
+    return y
+
+
 REFERENCES = {
+    "Windows": all_windows,
     "LinearFunction": linear,
     "Convolution": convolution,
     "Deconvolution": deconvolution,

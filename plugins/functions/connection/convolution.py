@@ -11,6 +11,7 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core.errors import InvalidType
 from core.standard import Geometry, per_axis, window_count
 from core.type_check import eval, expect
 from core.type_check import prod as size_of
@@ -272,18 +273,13 @@ FORMER = {
 }
 
 
-def of_rank(name: str, ndim: int, x: Any) -> Any:
+def of_rank(operation: str, ndim: int, x: Any, name: str = "x") -> Any:
     """`x` as a Variable, refused unless it has that many spatial axes."""
     x = as_variable(x)
     if x.ndim != ndim + 2:
-        from core.type_check import InvalidType
-
-        raise InvalidType(
-            f"x.ndim == {ndim + 2}",
-            f"{x.ndim} != {ndim + 2}",
-            f"\nInvalid operation is performed in: {name} (Forward)\n\n"
-            f"Expect: x.ndim == {ndim + 2}\nActual: {x.ndim} != {ndim + 2}",
-        )
+        error = InvalidType(f"{name}.ndim == {ndim + 2}", f"{x.ndim} != {ndim + 2}")
+        error.operation = operation
+        raise error
     return x
 
 

@@ -1,0 +1,76 @@
+"""Images as windows, and windows summed back into images: each the adjoint of the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, choice, real
+from core.standard import per_axis, window_count
+
+Sizes = int | tuple[int, ...]
+
+
+def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
+    names = ("ksize", "stride", "pad", "dilate")
+    x = shapes["x"][2:]
+    steps = [per_axis(settings[name], len(x), name) for name in names]
+    return all(
+        [
+            window_count(n, k, s, p, settings["cover_all"], d) > 0
+            for n, k, s, p, d in zip(x, *steps, strict=True)
+        ]
+    )
+
+
+class Windows(FunctionNode):
+    """All windows of images: (n, c, ...) to (n, c, *ksize, *out)."""
+
+    ksize: Sizes
+    stride: Sizes = 1
+    pad: Sizes = 0
+    dilate: Sizes = 1
+    cover_all: bool = False
+
+    domain = Domain(
+        "(n,c,...s)->(n,c,...k)",
+        x=real(-3, 3),
+        settings={
+            "ksize": choice(2, 3, 1),
+            "stride": choice(1, 2),
+            "pad": choice(0, 1),
+            "dilate": choice(1, 2),
+            "cover_all": choice(False, True),
+        },
+        dims={"...s": (1, 2)},
+        valid=_fits,
+    )
+
+    def compute(self, xp, x):
+        ksize = per_axis(self.ksize, x.ndim - 2, "ksize")
+        laid = (self.stride, self.pad, self.dilate, self.cover_all)
+        return xp.asarray(self.backend.windows(x, ksize, *laid), copy=True)
+
+    def gradient(self, xp, g):
+        size = self.input_shape(0)[2:]
+        laid = (self.ksize, self.stride, self.pad, self.dilate, self.cover_all)
+        return Fold(*laid, size=size).evaluate(g)
+
+
+class Fold(FunctionNode):
+    """Windows (n, c, *ksize, *out) summed into images (n, c, *size)."""
+
+    ksize: Sizes
+    stride: Sizes = 1
+    pad: Sizes = 0
+    dilate: Sizes = 1
+    cover_all: bool = False
+    size: tuple[int, ...] = ()
+
+    wide = True
+
+    def compute(self, xp, windows):
+        return self.backend.fold(windows, self.size, self.stride, self.pad, self.dilate)
+
+    def gradient(self, xp, g):
+        laid = (self.ksize, self.stride, self.pad, self.dilate, self.cover_all)
+        return Windows(*laid).evaluate(g)
