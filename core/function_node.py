@@ -652,7 +652,7 @@ def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
     )
     lines = [f"def __init__(self{arguments}):", *[f"  self.{n} = {n}" for n in fields]]
     lines += ["  self.prepare()"] if cls._prepares else ["  pass"]
-    scope: dict[str, Any] = {"default": fields}
+    scope: dict[str, Any] = {"__name__": cls.__module__, "default": fields}
     exec("\n".join(lines), scope)
     made: Callable[..., None] = scope["__init__"]
     made.__qualname__ = f"{cls.__qualname__}.__init__"

@@ -299,7 +299,7 @@ class _Writer:
         text = "\n".join(lines) + "\n"
         where = f"<{name} of {self.cls.__qualname__} with {self.arity} inputs>"
         linecache.cache[where] = (len(text), None, text.splitlines(True), where)
-        scope = dict(self.scope)
+        scope = {"__name__": self.cls.__module__, **self.scope}
         exec(compile(text, where, "exec"), scope)
         made: Callable[..., Any] = scope[name]
         made.__qualname__ = f"{self.cls.__qualname__}.{name}"

@@ -34,6 +34,7 @@ operations = {
 """Module -> the standard's name -> the op whose call it is."""
 
 provides = {
+    "constants": "e inf nan pi",
     "arithmetic": (
         "ceil clip copysign floor hypot logaddexp maximum minimum reciprocal remainder square trunc"
     ),
@@ -56,9 +57,6 @@ provides = {
 """Module here -> the standard's names in it."""
 
 
-constants = {name: f"math:{name}" for name in ("e", "inf", "nan", "pi")}
-
-
 def provided() -> dict[str, str]:
     """Every name with where it is found."""
     calls = {
@@ -66,4 +64,4 @@ def provided() -> dict[str, str]:
         for module, ops in operations.items()
         for name, op in ops.items()
     }
-    return calls | constants | lazily(__name__, provides)
+    return calls | lazily(__name__, provides)
