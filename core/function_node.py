@@ -635,6 +635,7 @@ def _first_call(cls: type[FunctionNode]) -> Callable[..., Any]:
     def call(*inputs: Any, **settings: Any) -> Any:
         return cls.ready_call()(*inputs, **settings)
 
+    call.operation = cls  # type: ignore[attr-defined]
     return call
 
 

@@ -40,11 +40,13 @@ def _find(name: str) -> Any:
     from core import intrinsics, registry
 
     found = intrinsics.standard.get(name)
-    if found is not None:
-        return getattr(found, "ready_call", lambda: found)()
     catalogue = registry.catalogue("namespace")
-    if name in catalogue:
-        return catalogue.get(name)
+    if found is None and name in catalogue:
+        found = catalogue.get(name)
+    if found is not None:
+        # An operation, or its first call, stands for the specialised call.
+        operation = getattr(found, "operation", found)
+        return operation.ready_call() if hasattr(operation, "ready_call") else found
     raise UnknownName(
         f"the differentiable namespace has no {name!r}.{nearest(name, _names())} "
         "On a plain array, compute with the array's own library."
