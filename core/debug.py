@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.backend import BACKENDS
@@ -12,6 +14,9 @@ from core.parameter import Parameter
 
 if TYPE_CHECKING:
     from core.function_node import FunctionNode
+
+_ROOT = Path(__file__).resolve().parents[1]
+_OURS = ("<", *(f"{_ROOT / room}{os.sep}" for room in ("core", "plugins", "backends")))
 
 links: ContextVar[tuple[Any, ...]] = ContextVar("core.debug.links", default=())
 """The links whose call is under way in this context, the outermost first."""
@@ -26,8 +31,7 @@ def link_path() -> str:
 def users_stack(stack: Any) -> str:
     """The innermost line of a recorded stack that is neither the framework's nor a plugin's."""
     for frame in reversed(stack):
-        module = frame.filename.replace("\\", "/")
-        if not any(part in module for part in ("/core/", "/plugins/", "/backends/", "<")):
+        if not frame.filename.startswith(_OURS):
             return f"{frame.filename}:{frame.lineno}: {frame.line}"
     return f"{stack[-1].filename}:{stack[-1].lineno}: {stack[-1].line}" if stack else ""
 
