@@ -63,3 +63,67 @@ def test_local_response_normalization_by_its_defaults():
     y = F.local_response_normalization(x).array
     near = sum(x[:, i] ** 2 for i in range(1, 6))
     np.testing.assert_allclose(y[:, 3], x[:, 3] / (2 + 1e-4 * near) ** 0.75, rtol=1e-12)
+
+
+def renormalized(x, gamma, beta, rmax, dmax, m, v, eps=2e-5):
+    y = np.empty_like(x)
+    for c in range(x.shape[1]):
+        values = x[:, c]
+        deviation = np.sqrt(values.var() + eps)
+        r = min(max(deviation / np.sqrt(v[c] + eps), 1 / rmax), rmax)
+        d = min(max((values.mean() - m[c]) / np.sqrt(v[c] + eps), -dmax), dmax)
+        y[:, c] = gamma[c] * ((values - values.mean()) / deviation * r + d) + beta[c]
+    return y
+
+
+@pytest.mark.parametrize(("rmax", "dmax"), [(1, 0), (1.2, 0.1), (1e3, 1e3)])
+def test_batch_renormalization_against_loops(rmax, dmax):
+    draw = np.random.default_rng(3).normal
+    x, gamma, beta = draw(2, 3, size=(6, 3, 2)), draw(size=3), draw(size=3)
+    m, v = draw(size=3), np.array([0.5, 4.0, 20.0])
+    kept = m.copy(), v.copy()
+    y = F.batch_renormalization(x, gamma, beta, rmax, dmax, running_mean=m, running_var=v)
+    np.testing.assert_allclose(y.array, renormalized(x, gamma, beta, rmax, dmax, m, v), rtol=1e-10)
+    np.testing.assert_array_equal((m, v), kept)
+    if rmax == 1:
+        plain = F.batch_normalization(x, gamma, beta)
+        np.testing.assert_allclose(y.array, plain.array, rtol=1e-10)
+    if rmax == 1e3:
+        fixed = F.fixed_batch_renormalization(x, gamma, beta, m, v)
+        np.testing.assert_allclose(y.array, fixed.array, rtol=1e-10)
+
+
+def test_batch_renormalization_takes_corrections_for_constants():
+    draw = np.random.default_rng(4).normal
+    x, gamma, beta, m, v = draw(size=(5, 2)), draw(size=2), draw(size=2), draw(size=2), np.ones(2)
+    xs = [core.Variable(a) for a in (x, gamma, beta)]
+    y = F.batch_renormalization(*xs, 10.0, 5.0, running_mean=m, running_var=v)
+    r = np.sqrt(x.var(axis=0) + 2e-5) / np.sqrt(v + 2e-5)
+    d = (x.mean(axis=0) - m) / np.sqrt(v + 2e-5)
+    zs = [core.Variable(a) for a in (x, gamma, beta)]
+    z = F.batch_normalization(zs[0], np.ones(2), np.zeros(2))
+    expected = (z * r + d) * zs[1] + zs[2]
+    seed = core.Variable(draw(size=(5, 2)))
+    for g, e in zip(core.grad([y], xs, [seed]), core.grad([expected], zs, [seed]), strict=True):
+        np.testing.assert_allclose(g.array, e.array, atol=1e-10)
+
+
+def test_batch_renormalization_moves_statistics_when_asked():
+    x = np.random.default_rng(5).normal(size=(5, 2))
+    m, v = np.zeros(2), np.ones(2)
+    one, zero = np.ones(2), np.zeros(2)
+    F.batch_renormalization(x, one, zero, 1, 0, 2e-5, m, v, 0.5, update_statistics=True)
+    np.testing.assert_allclose(m, x.mean(axis=0) / 2)
+    np.testing.assert_allclose(v, 0.5 + x.var(axis=0, ddof=1) / 2)
+    with pytest.raises(ValueError, match="rmax of at least 1"):
+        F.batch_renormalization(x, one, zero, 0.5, 0)
+
+
+def test_parameters_of_several_axes_are_channels_of_several_axes():
+    x = np.random.default_rng(6).normal(size=(4, 2, 3, 5))
+    gamma, beta = np.full((2, 3), 2.0), np.ones((2, 3))
+    y = F.batch_normalization(x, gamma, beta).array
+    mean, var = x.mean(axis=(0, 3), keepdims=True), x.var(axis=(0, 3), keepdims=True)
+    np.testing.assert_allclose(y, (x - mean) / np.sqrt(var + 2e-5) * 2 + 1, rtol=1e-10)
+    fixed = F.fixed_batch_normalization(x, gamma, beta, mean[0, :, :, 0], var[0, :, :, 0])
+    np.testing.assert_allclose(fixed.array, y, rtol=1e-10)

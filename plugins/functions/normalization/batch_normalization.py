@@ -12,10 +12,13 @@ from core.backend import of
 Axis = tuple[int, ...]
 
 
-def reduced_axes(axis: Any, ndim: int) -> Axis:
-    """The axes that statistics are taken over: those given, or all but the channels, axis 1."""
+def reduced_axes(axis: Any, ndim: int, channels: int = 1) -> Axis:
+    """The axes that statistics are taken over: those given, or all but the channels.
+
+    Channels lie along axis 1, and the next ones where the parameters have several axes.
+    """
     if axis is None:
-        return (0, *range(2, ndim))
+        return (0, *range(1 + channels, ndim))
     return tuple(sorted([a % ndim for a in ((axis,) if isinstance(axis, int) else axis)]))
 
 
@@ -125,7 +128,7 @@ def batch_normalization(
             (1 - `decay`) times the new one. None keeps none.
         running_var: Alike for the variance, of which the unbiased estimate is taken.
         decay: In [0, 1].
-        axis: The reduced axes; None takes all but axis 1.
+        axis: The reduced axes; None takes the first one and those after the axes of `gamma`.
         **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
@@ -148,16 +151,16 @@ def batch_normalization(
         refuse_removed("batch_normalization", former, {"use_cudnn": "Set core.config.use_cudnn."})
     if not eps > 0:
         raise ValueError(f"batch_normalization: expected eps above 0, got {eps}")
-    x = as_variable(x)
-    axis = reduced_axes(axis, x.ndim)
+    x, gamma = as_variable(x), as_variable(gamma)
+    axis = reduced_axes(axis, x.ndim, gamma.ndim)
     y, mean, var = BatchNormalization.call(x, gamma, beta, eps=eps, axis=axis)
     count = prod([x.shape[i] for i in axis])
-    _move(running_mean, mean.array, decay)
-    _move(running_var, var.array * (count / max(count - 1, 1)), decay)
+    move(running_mean, mean.array, decay)
+    move(running_var, var.array * (count / max(count - 1, 1)), decay)
     return y
 
 
-def _move(running: Any, new: Any, decay: float) -> None:
+def move(running: Any, new: Any, decay: float) -> None:
     """Move a running statistic, which keeps its dtype, towards a new value, in place."""
     if running is not None:
         backend = of(running)

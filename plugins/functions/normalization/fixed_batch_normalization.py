@@ -69,7 +69,8 @@ def fixed_batch_normalization(
         mean: What is taken off, alike.
         var: What the differences are divided by the root of, alike.
         eps: Added to the variance.
-        axis: The axes that the statistics were taken over; None takes all but axis 1.
+        axis: The axes that the statistics were taken over; None takes the first one and those
+            after the axes of `gamma`.
 
     Returns:
         The shape and dtype of `x`.
@@ -82,5 +83,6 @@ def fixed_batch_normalization(
     >>> F.fixed_batch_normalization(np.array([[4]], "f"), one, zero, one, 9 * one, eps=1e-8)
     variable([[1.]], dtype=float32)
     """
-    axis = reduced_axes(axis, as_variable(x).ndim)
+    x, gamma = as_variable(x), as_variable(gamma)
+    axis = reduced_axes(axis, x.ndim, gamma.ndim)
     return FixedBatchNormalization.call(x, gamma, beta, mean, var, eps=eps, axis=axis)
