@@ -41,6 +41,7 @@ class Declaration:
         self.joint: Rule | None = getattr(cls, "gradient", None)
         self.rules = {n: r for n in self.names if (r := getattr(cls, f"gradient_{n}", None))}
         self._refuse_strays()
+        self._refuse_reserved()
         self.uses = {name: self._asked(rule) for name, rule in self.rules.items()}
         self.joint_uses = self._asked(self.joint) if self.joint else ()
         self.rederived = {
@@ -80,6 +81,16 @@ class Declaration:
                 raise DeclarationError(
                     f"{self.label}.{attribute}: compute has no input {name!r}; it has "
                     f"{', '.join(self.names)}.{nearest(name, self.names)}"
+                )
+
+    def _refuse_reserved(self) -> None:
+        """A setting or saved intermediate would hide what every function node has."""
+        engine = next(b for b in self.cls.__mro__ if b.__module__ == "core.function_node")
+        for name in (*self.fields, *self.saved):
+            if hasattr(engine, name):
+                raise DeclarationError(
+                    f"{self.label}: {name!r} is what every function node has; call the setting or "
+                    "saved intermediate something else"
                 )
 
     def _asked(self, rule: Rule) -> tuple[str, ...]:

@@ -1,0 +1,72 @@
+"""A declared class that contradicts itself is refused while it is being made."""
+
+import pytest
+
+import core
+from core.errors import DeclarationError
+
+
+def test_a_rule_that_asks_for_an_unknown_name():
+    with pytest.raises(DeclarationError, match=r"argument 'w' is none of x, out, wanted"):
+
+        class Wrong(core.Elementwise):
+            def compute(self, xp, x):
+                return x
+
+            def gradient(self, xp, g, w):
+                return g * w
+
+
+def test_a_rule_for_an_input_that_compute_lacks():
+    with pytest.raises(DeclarationError, match=r"compute has no input 'z'; it has x, y"):
+
+        class Wrong(core.Elementwise):
+            def compute(self, xp, x, y):
+                return x * y
+
+            def gradient_z(self, xp, g):
+                return g
+
+
+def test_both_kinds_of_rules():
+    with pytest.raises(DeclarationError, match="found both"):
+
+        class Wrong(core.Elementwise):
+            def compute(self, xp, x, y):
+                return x * y
+
+            def gradient(self, xp, g, x, y):
+                return g * y, g * x
+
+            def gradient_x(self, xp, g, y):
+                return g * y
+
+
+@pytest.mark.parametrize("name", ["data", "inputs", "spec", "label"])
+def test_a_setting_that_hides_what_nodes_have(name):
+    with pytest.raises(DeclarationError, match=f"'{name}' is what every function node has"):
+        type(
+            "Wrong",
+            (core.Elementwise,),
+            {
+                "__annotations__": {name: float},
+                "compute": lambda self, xp, x: x,
+                "gradient": lambda self, xp, g: g,
+            },
+        )
+
+
+def test_a_rule_that_gives_too_few_gradients_is_named():
+    class Short(core.Elementwise):
+        def compute(self, xp, x, y):
+            return x * y
+
+        def gradient(self, xp, g, x, y):
+            return (g * y,)
+
+    x = core.Variable(core.backend.get("numpy").asarray([1.0, 2.0]))
+    z = Short.call(x, x)
+    z.grad = x.array
+    with pytest.raises(ValueError, match="Short.gradient: expected 2 gradients.*got 1"):
+        z.backward()
+    assert x.grad is None
