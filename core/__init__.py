@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from core import gradient_check as gradient_check
     from core import initializers as initializers
     from core import iterators as iterators
+    from core import link_hooks as link_hooks
     from core import links as links
     from core import optimizer_hooks as optimizer_hooks
     from core import optimizers as optimizers
@@ -112,6 +113,7 @@ _rooms = frozenset(
         "gradient_check",
         "initializers",
         "iterators",
+        "link_hooks",
         "links",
         "optimizer_hooks",
         "optimizers",

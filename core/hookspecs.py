@@ -59,6 +59,12 @@ def register_function_hooks() -> Provided:
 
 
 @hookspec
+def register_link_hooks() -> Provided:
+    """Return what `core.link_hooks` offers: name -> subclass of `core.LinkHook`."""
+    return {}
+
+
+@hookspec
 def register_datasets() -> Provided:
     """Return what `core.datasets` offers: name -> dataset class, or function that makes one."""
     return {}

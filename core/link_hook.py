@@ -7,7 +7,7 @@ A hook given to `with` sees every link that its thread calls in the block; one g
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from core.configuration import current
 from core.debug import links as links_called
@@ -51,7 +51,7 @@ class LinkHook:
     Double
     """
 
-    name: ClassVar[str] = "LinkHook"
+    name: str = "LinkHook"
 
     def __enter__(self) -> Self:
         hooks = _hooks.get() or {}
@@ -81,17 +81,32 @@ class LinkHook:
     def forward_postprocess(self, args: ForwardArgs) -> None:
         """A link has been called; `args.out` is what it gave."""
 
+    def forward_interrupted(self, args: ForwardArgs) -> None:
+        """An exception came between the two: undo what `forward_preprocess` has done."""
+
 
 def call_observed(link: Link, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `link.forward` with the hooks around it; in debug mode errors can name its path."""
     hooks = [*(hooks_in_force() or {}).values(), *link.local_link_hooks.values()]
     told = ForwardArgs(link, "forward", args, kwargs)
-    for hook in hooks:
-        hook.forward_preprocess(told)
-    out = _call_in_path(link, args, kwargs) if current().debug else link.forward(*args, **kwargs)
-    for hook in hooks:
-        hook.forward_postprocess(told._replace(out=out))
-    return out
+    begun: list[LinkHook] = []
+    forward = _call_in_path if current().debug else _call
+    try:
+        for hook in hooks:
+            hook.forward_preprocess(told)
+            begun.append(hook)
+        told = told._replace(out=forward(link, args, kwargs))
+        while begun:
+            begun.pop(0).forward_postprocess(told)
+    except BaseException:
+        for hook in begun:
+            hook.forward_interrupted(told)
+        raise
+    return told.out
+
+
+def _call(link: Link, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return link.forward(*args, **kwargs)
 
 
 def _call_in_path(link: Link, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -20,6 +20,7 @@ FACES = {
     "optimizers": "core.optimizers",
     "optimizer_hooks": "core.optimizer_hooks",
     "function_hooks": "core.function_hooks",
+    "link_hooks": "core.link_hooks",
     "datasets": "core.datasets",
     "iterators": "core.iterators",
     "serializers": "core.serializers",

@@ -1,0 +1,5 @@
+"""Hooks around links (weight normalizations, timers), from every installed plugin."""
+
+from core.registry import face
+
+__getattr__, __dir__, of = face(__name__, "link_hooks")

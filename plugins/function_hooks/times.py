@@ -1,0 +1,42 @@
+"""What timers make of their measurements: sums and a table."""
+
+from __future__ import annotations
+
+from typing import Any, TextIO
+
+from plugins.function_hooks.measure import in_unit, print_table
+
+_UNITS = (("sec", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+
+
+class Times:
+    """Sums over `call_history`, pairs of a label and seconds; `head` is the title of the labels."""
+
+    head: str
+    call_history: list[tuple[str, float]]
+
+    def total_time(self) -> float:
+        """Seconds spent in all calls together."""
+        return float(sum(seconds for _, seconds in self.call_history))
+
+    def summary(self) -> dict[str, dict[str, Any]]:
+        """For each label `elapsed_time` in seconds and `occurrence`, the number of calls."""
+        found: dict[str, dict[str, Any]] = {}
+        for label, seconds in self.call_history:
+            entry = found.setdefault(label, {"elapsed_time": 0.0, "occurrence": 0})
+            entry["elapsed_time"] += seconds
+            entry["occurrence"] += 1
+        return found
+
+    def print_report(self, file: TextIO | None = None, unit: str = "auto") -> None:
+        """Print the summary as a table, the longest time first.
+
+        `unit` is sec, ms, us, ns, or auto for the one that suits each figure; `file` is standard
+        output where None.
+        """
+        entries = sorted(self.summary().items(), key=lambda item: -item[1]["elapsed_time"])
+        rows = [
+            (label, in_unit(entry["elapsed_time"], _UNITS, unit), str(entry["occurrence"]))
+            for label, entry in entries
+        ]
+        print_table((self.head, "ElapsedTime", "Occurrence"), rows, file)

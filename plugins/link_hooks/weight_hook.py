@@ -1,0 +1,72 @@
+"""What hooks have in common that let a link compute with a function of its weight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Link, LinkHook, Parameter, Variable, no_backprop_mode
+from core.errors import HookError, nearest
+from core.link_hook import ForwardArgs
+
+
+class WeightHook(LinkHook):
+    """Puts `replacement(link, weight)` in the weight's place while the link is called.
+
+    The parameter itself stays what is trained and saved. A weight without a size yet gets it in a
+    call of `forward` of its own, without gradients.
+
+    Args:
+        weight_name: The parameter's name in the link.
+        name: The hook's name; that of its class by default.
+    """
+
+    def __init__(self, weight_name: str, name: str | None) -> None:
+        self.weight_name = weight_name
+        self.name = name or type(self).__name__
+        self._replaced: dict[int, list[Any]] = {}  # by link, for calls that are under way
+
+    def replacement(self, link: Link, weight: Any) -> Variable:
+        """What stands in the weight's place."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Any:
+        raise HookError(
+            f"with {type(self).__name__}: expected link.add_hook(...), since this hook belongs to "
+            "the weight of one link, and not to all links in a block."
+        )
+
+    def added(self, link: Link | None) -> None:
+        """Check that the link has the weight."""
+        name = self.weight_name
+        if link is None or name not in link._params:
+            known = [] if link is None else list(link._params)
+            raise HookError(
+                f"{type(self).__name__}: expected a link with a parameter {name!r}, got a "
+                f"{type(link).__name__} with {', '.join(known) or 'none'}.{nearest(name, known)}"
+            )
+
+    def forward_preprocess(self, args: ForwardArgs) -> None:
+        """Replace the weight, but not once more in a link that calls itself."""
+        link, calls = args.link, self._replaced.setdefault(id(args.link), [])
+        weight = link.__dict__[self.weight_name]
+        if not calls:
+            if weight.array is None:  # only forward knows the sizes
+                with no_backprop_mode():
+                    link.forward(*args.args, **args.kwargs)
+            stand_in = self.replacement(link, weight)
+            stand_in.__dict__["is_initialized"] = True  # what links ask their parameters
+            link.__dict__[self.weight_name] = stand_in
+        calls.append(weight)
+
+    def forward_postprocess(self, args: ForwardArgs) -> None:
+        """Put the parameter back; what another hook has replaced before is that hook's to undo."""
+        calls = self._replaced[id(args.link)]
+        weight = calls.pop()
+        if isinstance(weight, Parameter):
+            args.link.__dict__[self.weight_name] = weight
+        if not calls:
+            del self._replaced[id(args.link)]
+
+    def forward_interrupted(self, args: ForwardArgs) -> None:
+        """The same."""
+        self.forward_postprocess(args)
