@@ -459,6 +459,11 @@ class Link:
     def __repr__(self) -> str:
         return tree(self) if "_params" in self.__dict__ else object.__repr__(self)
 
+    def _repr_html_(self) -> str:
+        from core.notebook import link_html
+
+        return link_html(self)
+
     @classmethod
     def from_params(cls, *args: Any, **kwargs: Any) -> Self:
         """A link with given arrays as its parameters, for the links that offer it."""

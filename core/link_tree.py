@@ -19,13 +19,17 @@ class Row(NamedTuple):
 
 def tree(link: Link) -> str:
     """The whole tree under `link` in aligned lines."""
-    known, unknown = _counts(link)
-    head = f"{heading(link)}: {known:,} parameters" + (f", {unknown} unsized" if unknown else "")
     rows = list(_rows(link, ""))
     width = max((len(row.text) for row in rows), default=0)
     right = max((len(row.total) for row in rows), default=0)
     lines = [f"{row.text:<{width}}  {row.total:>{right}}".rstrip() for row in rows]
-    return "\n".join([head, *lines])
+    return "\n".join([summary(link), *lines])
+
+
+def summary(link: Link) -> str:
+    """The link in one line: class, settings and number of parameters."""
+    known, unknown = _counts(link)
+    return f"{heading(link)}: {known:,} parameters" + (f", {unknown} unsized" if unknown else "")
 
 
 def heading(link: Link) -> str:
@@ -55,13 +59,18 @@ def _rows(link: Link, indent: str) -> Iterator[Row]:
 
 def _own(link: Link) -> list[Row]:
     """The link's own parameters and persistent values, names and shapes aligned."""
-    cells = [(name, *_parameter(link.__dict__[name])) for name in link._params]
-    cells += [(name, *_persistent(link.__dict__[name])) for name in link._persistent]
-    names, shapes = (max((len(cell[i]) for cell in cells), default=0) for i in (0, 1))
+    own = cells(link)
+    names, shapes = (max((len(cell[i]) for cell in own), default=0) for i in (0, 1))
     return [
         Row(f"{name:<{names}}  {shape:<{shapes}} {dtype}".rstrip(), count)
-        for name, shape, dtype, count in cells
+        for name, shape, dtype, count in own
     ]
+
+
+def cells(link: Link) -> list[tuple[str, str, str, str]]:
+    """Name, shape, dtype with remarks, and count of what the link itself owns."""
+    own = [(name, *_parameter(link.__dict__[name])) for name in link._params]
+    return own + [(name, *_persistent(link.__dict__[name])) for name in link._persistent]
 
 
 def _parameter(parameter: Parameter) -> tuple[str, str, str]:

@@ -189,6 +189,11 @@ class Variable:
     def __str__(self) -> str:
         return variable_str(self)
 
+    def _repr_html_(self) -> str:
+        from core.notebook import variable_html
+
+        return variable_html(self)
+
     def debug_print(self) -> str:
         """A few lines on the array and its gradient: where, how large, mean and spread."""
         lines = [self.summary(), f"- backend: {self._spec and self._spec.backend.name}"]
