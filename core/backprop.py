@@ -139,7 +139,8 @@ class _Walk:
         """Walk until nothing is pending."""
         gradients, graph, queued, leaves = self.gradients, self.graph, self.queued, self.leaves
         get, pop, heap, freed = gradients.get, gradients.pop, self.heap, self.freed
-        plain = not (self.state.slow or self.retain_grad or self.required is not None)
+        plain = not (self.state.slow or self.retain_grad)
+        required = self.required
         owned: set[Edge] = set()
         f: Any = heappop(heap)[1]
         first = f
@@ -156,7 +157,8 @@ class _Walk:
             if rules is None and f is first and plain and f._single and not f._local_hooks:
                 rules = f._var if graph else f._raw  # a root keeps the gradient it was given
             if rules is not None:
-                found = rules(f, cotangent, f.want)
+                want = f.want if required is None else self._want_towards(f, cotangent)
+                found = rules(f, cotangent, want) if want else ()
             else:
                 if cotangent is not None:
                     gradients[f] = cotangent
@@ -208,6 +210,13 @@ class _Walk:
                 cotangent = pop(f, None)
             else:
                 f = pending
+
+    def _want_towards(self, f: FunctionNode, g: Any) -> int:
+        """Which inputs lead to a target; the gradient of a target itself is kept."""
+        if f in self.keep:
+            self.gradients[f] = g
+        required: Any = self.required
+        return f.want & sum([1 << i for i, edge in enumerate(f._edges) if edge in required])
 
     def _free(self, f: FunctionNode) -> None:
         """Cut a root off what it was computed from: nobody but this walk holds that any more."""

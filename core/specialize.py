@@ -111,7 +111,7 @@ class _Writer:
             self.scope["with_scalar"] = scalar.ready_call()
             lines += [
                 "  t = type(x1)",
-                "  if t is float or t is int: return with_scalar(x0, x1)",
+                "  if t is not Variable and (t is float or t is int): return with_scalar(x0, x1)",
             ]
         everything = self._each("x#") + ("," if self.arity == 1 else "")
         for i in range(self.arity):
@@ -164,15 +164,8 @@ class _Writer:
             return ["  v._edge = None"]
         wants = " or ".join([f"e{i} is not None" for i in range(self.arity)])
         lines = [f"  if ({wants}) and state.backprop:", f"    f.want = want = {self._want()}"]
-        if self.arity > 1:
-            lines += [f"    if want != {self.all}:"]
-            lines += [
-                f"      if e{i} is None: e{i} = constant_node(x{i}, s{i})"
-                for i in range(self.arity)
-            ]
+        lines += self._retain()
         lines += [f"    f._edges = ({self._each('e#')},); f.sequence = next_sequence()"]
-        for i, name in enumerate(self.names):
-            lines += self._if_kept(self._source_name(name), f"e{i}.data = a{i}")
         mask = self.declared.kept("out", self.arity)
         data = "None" if not mask else "y" if mask == self.all else f"y if want & {mask} else None"
         lines += [f"    f.spec = s; f.data = {data}; v._edge = f"]
@@ -185,11 +178,22 @@ class _Writer:
     def _source_name(self, name: str) -> str:
         return self.declared.names[0] if self.declared.variadic else name
 
-    def _if_kept(self, name: str, action: str) -> list[str]:
-        mask = self.declared.kept(name, self.arity)
-        if not mask:
-            return []
-        return [f"    {action}" if mask == self.all else f"    if want & {mask}: {action}"]
+    def _retain(self) -> list[str]:
+        """Arrays of inputs that rules ask for. Mostly all inputs want a gradient: tested first."""
+        masks = [self.declared.kept(self._source_name(n), self.arity) for n in self.names]
+        kept = [(mask, f"e{i}.data = a{i}") for i, mask in enumerate(masks) if mask]
+        everything = "; ".join([text for _, text in kept])
+        if self.arity == 1:
+            return [f"    {everything}"] if everything else []
+        return [
+            f"    if want == {self.all}: {everything or 'pass'}",
+            "    else:",
+            *[
+                f"      if e{i} is None: e{i} = constant_node(x{i}, s{i})"
+                for i in range(self.arity)
+            ],
+            *[f"      if want & {mask}: {text}" for mask, text in kept],
+        ]
 
     def _want(self) -> str:
         if self.arity == 1:
@@ -218,7 +222,7 @@ class _Writer:
         lines += self._joint(kind) if declared.joint else self._separate(kind)
         result = f"({self._each('g#')},)" if not declared.joint else "gradients"
         lines += [f"  return unbroadcast(f, {result})" if broadcast else f"  return {result}"]
-        return self._compile(kind, lines)
+        return self._compile(f"{kind}_broadcast" if broadcast else kind, lines, kind)
 
     def _kernels(self) -> list[str]:
         """A backend's own gradient, if it has one, which may decline."""
@@ -238,29 +242,41 @@ class _Writer:
         return "xp" if self.declared.reads_xp else "None"
 
     def _joint(self, kind: str) -> list[str]:
-        self.scope["rule"] = self.declared.joint
-        asked = self._arguments(kind, self.declared.joint_uses)
-        lines = [f"  gradients = rule(f, {self._xp}, g{asked})"]
-        if self.arity == 1 and not self.declared.variadic:
+        rule: Any = self.declared.joint
+        self.scope["rule"] = rule
+        texts = ["f", self._xp, "g", *[self._value(kind, n) for n in self.declared.joint_uses]]
+        lone = self.arity == 1 and not self.declared.variadic
+        inline = expression(rule, texts) if self.cls.inline and lone else None
+        if inline:
+            return [f"  gradients = ({inline},)"]
+        lines = [f"  gradients = rule({', '.join(texts)})"]
+        if lone:
             lines += ["  if type(gradients) is not tuple: gradients = (gradients,)"]
         lines += [f"  if len(gradients) != {self.arity}: wrong_number(f, gradients)"]
         return [*lines, f"  if want != {self.all}: gradients = only_wanted(gradients, want)"]
 
     def _separate(self, kind: str) -> list[str]:
-        lines = []
-        for i, name in enumerate(self.names):
-            rule = self.declared.rules.get(name)
-            if rule is None:
-                lines += [f"  g{i} = None"]
-                continue
-            self.scope[f"rule{i}"] = rule
-            asked = [self._value(kind, use) for use in self.declared.uses[name]]
-            texts = ["f", self._xp, "g", *asked]
-            inline = expression(rule, texts) if self.cls.inline else None
-            computed = inline or f"rule{i}({', '.join(texts)})"
-            condition = "" if self.arity == 1 else f" if want & {1 << i} else None"
-            lines += [f"  g{i} = {computed}{condition}"]
-        return lines
+        texts = [self._gradient(kind, name, i) for i, name in enumerate(self.names)]
+        every = [f"  g{i} = {text}" for i, text in enumerate(texts)]
+        if self.arity == 1:
+            return every
+        wanted = [f"  g{i} = {text} if want & {1 << i} else None" for i, text in enumerate(texts)]
+        return [
+            f"  if want == {self.all}:",
+            *[f"  {line}" for line in every],
+            "  else:",
+            *[f"  {line}" for line in wanted],
+        ]
+
+    def _gradient(self, kind: str, name: str, i: int) -> str:
+        """The text of one input's gradient."""
+        rule = self.declared.rules.get(name)
+        if rule is None:
+            return "None"
+        self.scope[f"rule{i}"] = rule
+        texts = ["f", self._xp, "g", *[self._value(kind, use) for use in self.declared.uses[name]]]
+        inline = expression(rule, texts) if self.cls.inline else None
+        return inline or f"rule{i}({', '.join(texts)})"
 
     def _arguments(self, kind: str, asked: tuple[str, ...]) -> str:
         return "".join([", " + self._value(kind, name) for name in asked])
@@ -295,13 +311,14 @@ class _Writer:
 
     # ------------------------------------------------------------------ text to function
 
-    def _compile(self, name: str, lines: list[str]) -> Callable[..., Any]:
+    def _compile(self, name: str, lines: list[str], defined: str = "") -> Callable[..., Any]:
+        """The function that the text defines, under `name` unless it says `defined`."""
         text = "\n".join(lines) + "\n"
         where = f"<{name} of {self.cls.__qualname__} with {self.arity} inputs>"
         linecache.cache[where] = (len(text), None, text.splitlines(True), where)
         scope = {"__name__": self.cls.__module__, **self.scope}
         exec(compile(text, where, "exec"), scope)
-        made: Callable[..., Any] = scope[name]
+        made: Callable[..., Any] = scope[defined or name]
         made.__qualname__ = f"{self.cls.__qualname__}.{name}"
         return made
 
