@@ -1,5 +1,7 @@
 """Spatial pyramids against loops over their windows, and unpooling as what undoes pooling."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -87,3 +89,105 @@ def test_average_pooling_undoes_unpooling(cover_all):
 def test_unpooling_says_which_size_does_not_fit():
     with pytest.raises(core.type_check.InvalidType, match=r"x\.shape\[2\] == 4"):
         F.unpooling_2d(np.ones((1, 1, 3, 3)), 2, outsize=(8, 6))
+
+
+def regions(seed, count, size):
+    """Regions (y_min, x_min, y_max, x_max) that reach over the edges of images, and images."""
+    draw = np.random.default_rng(seed)
+    corner = draw.uniform(-3, size, (count, 2)).round(2)
+    rois = np.concatenate([corner, corner + draw.uniform(-1, size, (count, 2)).round(2)], axis=1)
+    return rois, draw.integers(0, 2, count)
+
+
+def interpolated(image, y, x):
+    """The value of an image between its elements; None outside."""
+    h, w = image.shape
+    if not (-1 <= y <= h and -1 <= x <= w):
+        return None
+    y, x = min(max(y, 0), h - 1), min(max(x, 0), w - 1)
+    i, j = min(int(y), max(h - 2, 0)), min(int(x), max(w - 2, 0))
+    rows, columns = image[i : i + 2, j : j + 2], np.array([1 - (x - j), x - j])[: w - j]
+    return float(np.array([1 - (y - i), y - i])[: h - i] @ rows @ columns)
+
+
+def points(roi, outsize, ratio, bin_y, bin_x):
+    (top, left, bottom, right), (high, wide) = roi, outsize
+    height, width = max(bottom - top, 1) / high, max(right - left, 1) / wide
+    down, across = ratio or (math.ceil(height), math.ceil(width))
+    for i in range(down):
+        for j in range(across):
+            yield (
+                top + (bin_y + (i + 0.5) / down) * height,
+                left + (bin_x + (j + 0.5) / across) * width,
+            )
+
+
+@given(
+    seed=st.integers(0, 99),
+    outsize=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    ratio=st.sampled_from([None, (1, 2), (3, 2)]),
+    scale=st.sampled_from([1.0, 0.5]),
+)
+def test_regions_aligned_are_sampled_by_interpolation(seed, outsize, ratio, scale):
+    x = np.random.default_rng(seed).normal(size=(2, 2, 4, 5))
+    rois, images = regions(seed, 3, 5)
+    settings = (rois, images, outsize, scale, ratio)
+    mean = F.roi_average_align_2d(x, *settings).array
+    top = F.roi_max_align_2d(x, *settings).array
+    assert mean.shape == top.shape == (3, 2, *outsize)
+    for r, c, i, j in np.ndindex(*mean.shape):
+        image = x[images[r], c]
+        places = points(rois[r] * scale, outsize, ratio, i, j)
+        values = [interpolated(image, y, x) for y, x in places]
+        seen = [v for v in values if v is not None]
+        np.testing.assert_allclose(mean[r, c, i, j], sum(seen) / len(values), atol=1e-9)
+        np.testing.assert_allclose(top[r, c, i, j], max(seen, default=0), atol=1e-9)
+
+
+@given(seed=st.integers(0, 99), outsize=st.integers(1, 3), scale=st.sampled_from([1.0, 0.5]))
+def test_regions_pooled_by_their_means(seed, outsize, scale):
+    x = np.random.default_rng(seed).normal(size=(2, 2, 4, 5))
+    rois, images = regions(seed, 3, 5)
+    y = F.roi_average_pooling_2d(x, rois, images, outsize, scale).array
+    for r, c, i, j in np.ndindex(*y.shape):
+        ends = np.floor(rois[r] * scale + 0.5).astype(int)
+        slices = []
+        for low, high, at, length in zip(ends[:2], ends[2:], (i, j), (4, 5), strict=True):
+            size = max(high - low, 1)
+            start, stop = low + at * size // outsize, low - (-(at + 1) * size // outsize)
+            slices.append(slice(max(start, 0), max(min(stop, length), 0)))
+        seen = x[(images[r], c, *slices)]
+        np.testing.assert_allclose(y[r, c, i, j], seen.mean() if seen.size else 0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name", ["roi_average_pooling_2d", "roi_average_align_2d", "roi_max_align_2d"]
+)
+def test_regions_have_gradients_of_images_alone(name):
+    function = getattr(F, name)
+    x = np.random.default_rng(3).permutation(np.arange(40.0)).reshape(2, 1, 4, 5)
+    rois, images = regions(3, 3, 5)
+    g = np.random.default_rng(4).normal(size=(3, 1, 2, 2))
+    check_backward(lambda x: function(x, rois, images, 2, 1.0), x, g, atol=1e-6)
+    y = function(core.Variable(x), core.Variable(rois), images, 2, 1.0)
+    y.grad = g
+    y.backward()
+    half = function(x.astype("float16"), rois.astype("float16"), images, 2, 1.0)
+    assert half.dtype == "float16"
+    empty = function(x, rois[:0], images[:0], 2, 1.0)
+    assert empty.shape == (0, 1, 2, 2)
+
+
+def test_regions_that_do_not_fit_are_refused():
+    x, rois, images = np.ones((2, 1, 4, 5)), np.zeros((3, 4)), np.zeros(3, int)
+    InvalidType = core.type_check.InvalidType
+    with pytest.raises(InvalidType, match=r"roi_max_align_2d .*\n\nExpect: rois.shape == \(r, 4\)"):
+        F.roi_max_align_2d(x, rois[:, :3], images, 1, 1.0)
+    with pytest.raises(InvalidType, match=r"roi_indices.shape == \(r,\)"):
+        F.roi_average_pooling_2d(x, rois, images[:2], 1, 1.0)
+    with pytest.raises(InvalidType, match="x.dtype == rois.dtype"):
+        F.roi_average_align_2d(x, rois.astype("f"), images, 1, 1.0)
+    with pytest.raises(ValueError, match="output size of at least 1"):
+        F.roi_max_pooling_2d(x, rois, images, 0, 1.0)
+    with pytest.raises(ValueError, match="sampling_ratio of at least 1"):
+        F.roi_average_align_2d(x, rois, images, 1, 1.0, 0)

@@ -1,6 +1,7 @@
 """References of pooling."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from references.tools import pair, pooled
@@ -46,11 +47,51 @@ def upsampling(x, indexes, ksize, stride=None, pad=0, outsize=None, cover_all=Tr
     return _spread(x, ksize, stride, pad, outsize, cover_all, place)
 
 
+def _rounded(v):
+    return math.floor(v + 0.5)
+
+
+def _bin(low, size, i, count, length):
+    """The places of a bin, by exact fractions."""
+    size = max(size, 1)
+    start, stop = math.floor(Fraction(i * size, count)), math.ceil(Fraction((i + 1) * size, count))
+    return [k for k in range(low + start, low + stop) if 0 <= k < length]
+
+
+def _region_maxima(x, regions, outh, outw):
+    y = np.zeros((len(regions), x.shape[1], outh, outw))
+    for (r, c, i, j), _ in np.ndenumerate(y):
+        image, top, left, height, width = regions[r]
+        rows = _bin(top, height, i, outh, x.shape[2])
+        columns = _bin(left, width, j, outw, x.shape[3])
+        seen = [x[image, c, h, w] for h in rows for w in columns]
+        y[r, c, i, j] = max(seen, default=0.0)
+    return y
+
+
+def roi_pooling(x, rois, outh, outw, spatial_scale):
+    regions = []
+    for image, *ends in rois.tolist():
+        left, top, right, bottom = (_rounded(v * spatial_scale) for v in ends)
+        regions.append((int(image), top, left, bottom - top + 1, right - left + 1))
+    return _region_maxima(x, regions, outh, outw)
+
+
+def roi_max_pooling(x, rois, roi_indices, outh, outw, spatial_scale):
+    regions = []
+    for image, ends in zip(roi_indices, rois.tolist(), strict=True):
+        top, left, bottom, right = (_rounded(v * spatial_scale) for v in ends)
+        regions.append((image, top, left, bottom - top, right - left))
+    return _region_maxima(x, regions, outh, outw)
+
+
 REFERENCES = {
     "MaxPooling2D": max_pooling,
     "MaxPoolingND": max_pooling,
     "AveragePooling2D": average_pooling,
     "AveragePoolingND": average_pooling,
+    "ROIMaxPooling2D": roi_max_pooling,
+    "ROIPooling2D": roi_pooling,
     "Unpooling2D": unpooling,
     "UnpoolingND": unpooling,
     "Upsampling2D": upsampling,

@@ -1,0 +1,59 @@
+"""Regions of interest and the bins they are divided into, in numbers of elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import as_array, as_variable
+from core.errors import InvalidType
+from core.standard import per_axis
+
+
+def whole(xp: Any, positions: Any, scale: float) -> Any:
+    """Scaled positions rounded to integers, halves up."""
+    return xp.astype(xp.floor(positions * scale + 0.5), xp.int64)
+
+
+def bins(xp: Any, low: Any, size: Any, count: int, length: int) -> tuple[Any, Any]:
+    """First elements of `count` bins and the elements behind their last, on an axis of `length`.
+
+    `low` and `size` (r,) are those of regions, which have one element at least; the bins (r, count)
+    overlap where they do not divide a region evenly, and are cut at the ends of the axis.
+    """
+    size = xp.maximum(size, xp.ones_like(size))[:, None]
+    number = xp.arange(count, dtype=size.dtype, device=size.device)[None, :]
+    start = low[:, None] + number * size // count
+    stop = low[:, None] - (-(number + 1) * size) // count
+    ends = xp.zeros_like(start), xp.full_like(start, length)
+    return tuple([xp.minimum(xp.maximum(edge, ends[0]), ends[1]) for edge in (start, stop)])
+
+
+def members(xp: Any, edges: tuple[Any, Any], length: int) -> Any:
+    """Which elements of an axis lie in which bin: booleans (r, count, length)."""
+    start, stop = edges
+    place = xp.arange(length, dtype=start.dtype, device=start.device)
+    return (place >= start[..., None]) & (place < stop[..., None])
+
+
+def checked(name: str, x: Any, rois: Any, roi_indices: Any, outsize: Any) -> tuple[Any, ...]:
+    """`x` as a Variable, regions and indices as arrays, and the two output sizes."""
+    x, rois, roi_indices = as_variable(x), as_array(rois), as_array(roi_indices)
+    for expect, actual, expected in (
+        ("x.ndim == 4", x.ndim, 4),
+        ("rois.shape == (r, 4)", rois.shape[1:], (4,)),
+        ("roi_indices.shape == (r,)", roi_indices.shape, rois.shape[:1]),
+        ("x.dtype == rois.dtype", x.dtype, rois.dtype),
+    ):
+        if actual != expected:
+            error = InvalidType(expect, f"{actual} != {expected}")
+            error.operation = name
+            raise error
+    return x, rois, roi_indices, positive(name, outsize)
+
+
+def positive(name: str, outsize: Any) -> tuple[int, ...]:
+    """The output's height and width, at least 1."""
+    size = per_axis(outsize, 2, "outsize")
+    if min(size) < 1:
+        raise ValueError(f"{name}: expected an output size of at least 1, got {outsize!r}")
+    return size

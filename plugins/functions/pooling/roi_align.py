@@ -1,0 +1,161 @@
+"""Means and maxima of regions sampled between elements (He et al. 2017, arXiv:1703.06870)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable
+from core.intrinsics import matmul, reshape, where
+from core.standard import per_axis
+from plugins.functions.array.take import Take
+from plugins.functions.math.extrema import Max
+from plugins.functions.pooling.regions import checked
+from plugins.functions.pooling.roi_average_pooling import weighed
+
+Pair = int | tuple[int, int]
+
+
+def roi_average_align_2d(
+    x: Any,
+    rois: Any,
+    roi_indices: Any,
+    outsize: Pair,
+    spatial_scale: float,
+    sampling_ratio: Any = None,
+) -> Variable:
+    """The means of regions of images, each divided into a grid of bins and sampled evenly.
+
+    A region has its scaled corners where they are, without rounding, and is one element high and
+    wide at least. In each bin a grid of points is sampled, by interpolating between the four
+    elements around a point; points farther than one element outside of the image count as 0.
+
+    Args:
+        x: Floating, (n, c, h, w).
+        rois: Regions (y_min, x_min, y_max, x_max), (r, 4), of the dtype of `x`.
+        roi_indices: Which image each region is of, integers (r,).
+        outsize: How many rows and columns of bins, for each or for both.
+        spatial_scale: How large `x` is beside the image that the regions are measured in.
+        sampling_ratio: How many rows and columns of points each bin has, for each or for both;
+            None takes as many as there are elements, rounded up.
+
+    Returns:
+        (r, c, *outsize). There is no gradient to the regions.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: `outsize` or `sampling_ratio` is less than 1.
+
+    Source: He, Gkioxari, Dollár and Girshick 2017 (arXiv:1703.06870), section 3.
+
+    >>> import core.functions as F, numpy as np
+    >>> x = np.arange(16, dtype="f").reshape(1, 1, 4, 4)
+    >>> F.roi_average_align_2d(x, np.array([[0, 0, 2, 2]], "f"), np.array([0]), 1, 1.0)
+    variable([[[[5.]]]], dtype=float32)
+    """
+    name = "roi_average_align_2d"
+    x, rois, roi_indices, outsize = checked(name, x, rois, roi_indices, outsize)
+    sides = []
+    for points, inside, count in _points(name, x, rois, outsize, spatial_scale, sampling_ratio):
+        counted = points * x.xp.astype(inside, x.dtype)[..., None]
+        sides.append(x.xp.sum(counted, axis=2) / x.xp.astype(count, x.dtype)[:, None, None])
+    return weighed(x, roi_indices, *sides)
+
+
+def roi_max_align_2d(
+    x: Any,
+    rois: Any,
+    roi_indices: Any,
+    outsize: Pair,
+    spatial_scale: float,
+    sampling_ratio: Any = None,
+) -> Variable:
+    """The maxima of regions of images, each divided into a grid of bins and sampled evenly.
+
+    Regions, bins and points are those of `roi_average_align_2d`, but points outside of the image
+    are left out.
+
+    Args:
+        x: Floating, (n, c, h, w).
+        rois: Regions (y_min, x_min, y_max, x_max), (r, 4), of the dtype of `x`.
+        roi_indices: Which image each region is of, integers (r,).
+        outsize: How many rows and columns of bins, for each or for both.
+        spatial_scale: How large `x` is beside the image that the regions are measured in.
+        sampling_ratio: How many rows and columns of points each bin has, for each or for both;
+            None takes as many as there are elements, rounded up.
+
+    Returns:
+        (r, c, *outsize), 0 for bins without points. There is no gradient to the regions.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: `outsize` or `sampling_ratio` is less than 1.
+
+    >>> import core.functions as F, numpy as np
+    >>> x = np.arange(16, dtype="f").reshape(1, 1, 4, 4)
+    >>> F.roi_max_align_2d(x, np.array([[0, 0, 2, 2]], "f"), np.array([0]), 1, 1.0)
+    variable([[[[7.5]]]], dtype=float32)
+    """
+    name = "roi_max_align_2d"
+    x, rois, roi_indices, outsize = checked(name, x, rois, roi_indices, outsize)
+    rows, columns = _points(name, x, rois, outsize, spatial_scale, sampling_ratio)
+    sampled = _sampled(x, roi_indices, rows[0], columns[0])
+    known = rows[1][:, None, :, :, None, None] & columns[1][:, None, None, None, :, :]
+    xp = x.xp
+    nothing = xp.full(sampled.shape, -float("inf"), dtype=x.dtype, device=x.array.device)
+    best = Max.call(where(known, sampled, nothing), (3, 5))
+    found = xp.any(known, axis=(3, 5))
+    return where(found, best, xp.zeros_like(best.array))
+
+
+def _sampled(x: Variable, roi_indices: Any, rows: Any, columns: Any) -> Variable:
+    """The values at all points: (r, c, bins, points, bins, points)."""
+    xp = x.xp
+    r, height, down, h = rows.shape
+    _, width, across, w = columns.shape
+    rows = xp.reshape(rows, (r, 1, height * down, h))
+    columns = xp.reshape(columns, (r, 1, width * across, w))
+    images = Take.call(x, roi_indices, axis=0)
+    values = matmul(rows, matmul(images, xp.matrix_transpose(columns)))
+    return reshape(values, (r, x.shape[1], height, down, width, across))
+
+
+def _points(
+    name: str, x: Variable, rois: Any, outsize: Any, scale: float, sampling_ratio: Any
+) -> list[tuple[Any, Any, Any]]:
+    """For rows and for columns: what each element weighs at each point, and which points count."""
+    ratios = (None, None) if sampling_ratio is None else per_axis(sampling_ratio, 2, name)
+    if any([ratio is not None and ratio < 1 for ratio in ratios]):
+        raise ValueError(f"{name}: expected a sampling_ratio of at least 1, got {sampling_ratio!r}")
+    xp = x.xp
+    if x.backend.dtype_name(rois.dtype) != "float64":
+        rois = xp.astype(rois, xp.float32)
+    sides = []
+    for axis in range(2):
+        low, high = rois[:, axis] * scale, rois[:, axis + 2] * scale
+        length = x.shape[axis + 2]
+        place, counts, count = _grid(xp, low, high, outsize[axis], ratios[axis])
+        inside = counts & (place >= -1) & (place <= length)
+        element = xp.arange(length, dtype=place.dtype, device=place.device)
+        last = xp.full_like(place, length - 1)
+        place = xp.minimum(xp.maximum(place, xp.zeros_like(place)), last)
+        share = 1.0 - xp.abs(place[..., None] - element)
+        share = xp.maximum(share, xp.zeros_like(share))
+        sides.append((xp.astype(share, x.dtype), inside, count))
+    return sides
+
+
+def _grid(xp: Any, low: Any, high: Any, bins: int, ratio: int | None) -> tuple[Any, Any, Any]:
+    """Positions (r, bins, points), which of them are points of the region, and how many a bin has.
+
+    Regions that have fewer points than others are filled up.
+    """
+    like = {"dtype": low.dtype, "device": low.device}
+    size = xp.maximum(high - low, xp.ones_like(low))
+    count = xp.ceil(size / bins) if ratio is None else xp.full_like(low, ratio)
+    most = ratio or (int(xp.max(count)) if low.shape[0] else 1)
+    number = xp.arange(most, **like)
+    part = (number + 0.5) / count[:, None, None]
+    bin_size = (size / bins)[:, None, None]
+    place = low[:, None, None] + (xp.arange(bins, **like)[:, None] + part) * bin_size
+    counts = xp.broadcast_to(number < count[:, None, None], place.shape)
+    return place, counts, count

@@ -1,0 +1,63 @@
+"""The means of bins of regions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable
+from core.intrinsics import matmul
+from plugins.functions.array.take import Take
+from plugins.functions.pooling.regions import bins, checked, members, whole
+
+Pair = int | tuple[int, int]
+
+
+def roi_average_pooling_2d(
+    x: Any, rois: Any, roi_indices: Any, outsize: Pair, spatial_scale: float
+) -> Variable:
+    """The means of regions of images, each divided into a grid of bins.
+
+    Regions and bins are those of `roi_max_pooling_2d`.
+
+    Args:
+        x: Floating, (n, c, h, w).
+        rois: Regions (y_min, x_min, y_max, x_max), (r, 4), of the dtype of `x`.
+        roi_indices: Which image each region is of, integers (r,).
+        outsize: How many rows and columns of bins, for each or for both.
+        spatial_scale: How large `x` is beside the image that the regions are measured in.
+
+    Returns:
+        (r, c, *outsize), 0 for bins outside of the image. There is no gradient to the regions.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: `outsize` is less than 1.
+
+    >>> import core.functions as F, numpy as np
+    >>> x = np.arange(16, dtype="f").reshape(1, 1, 4, 4)
+    >>> F.roi_average_pooling_2d(x, np.array([[0, 1, 4, 3]], "f"), np.array([0]), (2, 1), 1.0)
+    variable([[[[ 3.5],
+                [11.5]]]], dtype=float32)
+    """
+    x, rois, roi_indices, outsize = checked("roi_average_pooling_2d", x, rois, roi_indices, outsize)
+    sides = []
+    for axis in range(2):
+        low, high = [whole(x.xp, rois[:, axis + i], spatial_scale) for i in (0, 2)]
+        edges = bins(x.xp, low, high - low, outsize[axis], x.shape[axis + 2])
+        sides.append(_shares(x, edges, x.shape[axis + 2]))
+    return weighed(x, roi_indices, *sides)
+
+
+def _shares(x: Variable, edges: Any, length: int) -> Any:
+    """What each element of an axis counts in each bin's mean, (r, count, length)."""
+    xp = x.xp
+    inside = xp.astype(members(xp, edges, length), x.dtype)
+    total = xp.sum(inside, axis=2, keepdims=True)
+    return inside / xp.maximum(total, xp.ones_like(total))
+
+
+def weighed(x: Variable, roi_indices: Any, rows: Any, columns: Any) -> Variable:
+    """Sums of elements of a region's image, weighed along each axis: two matrix products."""
+    images = Take.call(x, roi_indices, axis=0)
+    across = matmul(images, x.xp.matrix_transpose(columns)[:, None, ...])
+    return matmul(rows[:, None, ...], across)
