@@ -81,6 +81,7 @@ from plugins.functions.array.transpose_sequence import TransposeSequence as Tran
 from plugins.functions.array.transpose_sequence import transpose_sequence as transpose_sequence
 from plugins.functions.array.where import Where as Where
 from plugins.functions.array.where import where as where
+from plugins.functions.connection.bilinear import bilinear as bilinear
 from plugins.functions.connection.convolution import Convolution as Convolution
 from plugins.functions.connection.convolution import Deconvolution as Deconvolution
 from plugins.functions.connection.convolution import convolution_1d as convolution_1d
@@ -91,16 +92,31 @@ from plugins.functions.connection.deconvolution import deconvolution_1d as decon
 from plugins.functions.connection.deconvolution import deconvolution_2d as deconvolution_2d
 from plugins.functions.connection.deconvolution import deconvolution_3d as deconvolution_3d
 from plugins.functions.connection.deconvolution import deconvolution_nd as deconvolution_nd
+from plugins.functions.connection.depthwise_convolution import (
+    depthwise_convolution_2d as depthwise_convolution_2d,
+)
+from plugins.functions.connection.dilated_convolution import (
+    dilated_convolution_2d as dilated_convolution_2d,
+)
 from plugins.functions.connection.embed_id import EmbedIDFunction as EmbedIDFunction
 from plugins.functions.connection.embed_id import embed_id as embed_id
 from plugins.functions.connection.linear import LinearFunction as LinearFunction
 from plugins.functions.connection.linear import linear as linear
+from plugins.functions.connection.local_convolution import (
+    local_convolution_2d as local_convolution_2d,
+)
 from plugins.functions.evaluation.accuracy import Accuracy as Accuracy
 from plugins.functions.evaluation.accuracy import accuracy as accuracy
 from plugins.functions.evaluation.binary_accuracy import BinaryAccuracy as BinaryAccuracy
 from plugins.functions.evaluation.binary_accuracy import binary_accuracy as binary_accuracy
 from plugins.functions.loss.absolute_error import AbsoluteError as AbsoluteError
 from plugins.functions.loss.absolute_error import absolute_error as absolute_error
+from plugins.functions.loss.contrastive import Contrastive as Contrastive
+from plugins.functions.loss.contrastive import contrastive as contrastive
+from plugins.functions.loss.covariance import CrossCovariance as CrossCovariance
+from plugins.functions.loss.covariance import DeCov as DeCov
+from plugins.functions.loss.covariance import cross_covariance as cross_covariance
+from plugins.functions.loss.covariance import decov as decov
 from plugins.functions.loss.hinge import Hinge as Hinge
 from plugins.functions.loss.hinge import hinge as hinge
 from plugins.functions.loss.huber_loss import HuberLoss as HuberLoss
@@ -119,6 +135,11 @@ from plugins.functions.loss.softmax_cross_entropy import (
 )
 from plugins.functions.loss.squared_error import SquaredError as SquaredError
 from plugins.functions.loss.squared_error import squared_error as squared_error
+from plugins.functions.loss.triplet import Triplet as Triplet
+from plugins.functions.loss.triplet import triplet as triplet
+from plugins.functions.loss.vae import bernoulli_nll as bernoulli_nll
+from plugins.functions.loss.vae import gaussian_kl_divergence as gaussian_kl_divergence
+from plugins.functions.loss.vae import gaussian_nll as gaussian_nll
 from plugins.functions.math.absolute import Absolute as Absolute
 from plugins.functions.math.absolute import absolute as absolute
 from plugins.functions.math.add import Add as Add
@@ -234,6 +255,12 @@ from plugins.functions.normalization.batch_normalization import (
 from plugins.functions.normalization.batch_normalization import (
     batch_normalization as batch_normalization,
 )
+from plugins.functions.normalization.batch_renormalization import (
+    batch_renormalization as batch_renormalization,
+)
+from plugins.functions.normalization.batch_renormalization import (
+    fixed_batch_renormalization as fixed_batch_renormalization,
+)
 from plugins.functions.normalization.fixed_batch_normalization import (
     FixedBatchNormalization as FixedBatchNormalization,
 )
@@ -274,6 +301,15 @@ from plugins.functions.pooling.max_pooling import max_pooling_1d as max_pooling_
 from plugins.functions.pooling.max_pooling import max_pooling_2d as max_pooling_2d
 from plugins.functions.pooling.max_pooling import max_pooling_3d as max_pooling_3d
 from plugins.functions.pooling.max_pooling import max_pooling_nd as max_pooling_nd
+from plugins.functions.pooling.roi_align import roi_average_align_2d as roi_average_align_2d
+from plugins.functions.pooling.roi_align import roi_max_align_2d as roi_max_align_2d
+from plugins.functions.pooling.roi_average_pooling import (
+    roi_average_pooling_2d as roi_average_pooling_2d,
+)
+from plugins.functions.pooling.roi_max_pooling import ROIMaxPooling2D as ROIMaxPooling2D
+from plugins.functions.pooling.roi_max_pooling import ROIPooling2D as ROIPooling2D
+from plugins.functions.pooling.roi_max_pooling import roi_max_pooling_2d as roi_max_pooling_2d
+from plugins.functions.pooling.roi_max_pooling import roi_pooling_2d as roi_pooling_2d
 from plugins.functions.pooling.spatial_pyramid_pooling import (
     spatial_pyramid_pooling_2d as spatial_pyramid_pooling_2d,
 )

@@ -5,7 +5,7 @@ import statistics
 
 import numpy as np
 from references.tools import each
-from scipy import special
+from scipy import special, stats
 
 
 def _mean(values):
@@ -53,6 +53,61 @@ def softmax_cross_entropy(x, t, normalize=True, ignore_label=-1, reduce="mean"):
     return np.asarray(math.fsum(loss.ravel().tolist()) / max(count, 1))
 
 
+def _mean_or_each(loss, reduce):
+    return loss if reduce == "no" else np.asarray(math.fsum(loss.tolist()) / max(len(loss), 1))
+
+
+def contrastive(x0, x1, y, margin=1.0, reduce="mean"):
+    loss = np.empty(len(y))
+    for i, (a, b) in enumerate(zip(x0, x1, strict=True)):
+        d = math.dist(a, b)
+        loss[i] = (d if y[i] else max(margin - d, 0.0)) ** 2 / 2
+    return _mean_or_each(loss, reduce)
+
+
+def triplet(anchor, positive, negative, margin=0.2, reduce="mean"):
+    loss = np.empty(len(anchor))
+    for i, (a, p, n) in enumerate(zip(anchor, positive, negative, strict=True)):
+        loss[i] = max(math.dist(a, p) ** 2 - math.dist(a, n) ** 2 + margin, 0.0)
+    return _mean_or_each(loss, reduce)
+
+
+def gaussian_nll(x, mean, ln_var):
+    return -stats.norm.logpdf(x, mean, np.sqrt(np.exp(ln_var)))
+
+
+def gaussian_kl_divergence(mean, ln_var):
+    """The integral of p (log p - log q) by Gauss-Hermite quadrature, exact for quadratics."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(5)
+    z = mean + math.exp(ln_var / 2) * nodes
+    terms = (z**2 - nodes**2 - ln_var) / 2
+    return math.fsum(weights * terms) / math.sqrt(2 * math.pi)
+
+
+def bernoulli_nll(x, y):
+    return -(x * special.log_expit(y) + (1 - x) * special.log_expit(-y))
+
+
+def _covariances(y, z):
+    rows, columns = y.shape[1], z.shape[1]
+    both = np.cov(np.concatenate([y, z], axis=1), rowvar=False, bias=True)
+    return np.reshape(both, (rows + columns,) * 2)[:rows, rows:]
+
+
+def cross_covariance(y, z, reduce="half_squared_sum"):
+    if not (y.shape[1] and z.shape[1]):
+        covariances = np.zeros((y.shape[1], z.shape[1]))
+    else:
+        covariances = _covariances(y, z)
+    return covariances if reduce == "no" else np.asarray((covariances**2).sum() / 2)
+
+
+def decov(h, reduce="half_squared_sum"):
+    covariances = cross_covariance(h, h, "no")
+    np.fill_diagonal(covariances, 0)
+    return covariances if reduce == "no" else np.asarray((covariances**2).sum() / 2)
+
+
 def accuracy(y, t, ignore_label=None):
     hits = []
     for index in np.ndindex(*t.shape):
@@ -70,11 +125,18 @@ def binary_accuracy(y, t):
 REFERENCES = {
     "AbsoluteError": each(lambda x, y: math.fabs(x - y)),
     "Accuracy": accuracy,
+    "BernoulliNLL": bernoulli_nll,
     "BinaryAccuracy": binary_accuracy,
+    "Contrastive": contrastive,
+    "CrossCovariance": cross_covariance,
+    "DeCov": decov,
+    "GaussianKLDivergence": each(gaussian_kl_divergence),
+    "GaussianNLL": gaussian_nll,
     "Hinge": hinge,
     "HuberLoss": each(huber_loss),
     "MeanAbsoluteError": lambda x, y: _mean([math.fabs(d) for d in (x - y).ravel()]),
     "MeanSquaredError": lambda x, y: _mean([d * d for d in (x - y).ravel()]),
     "SigmoidCrossEntropy": sigmoid_cross_entropy,
     "SoftmaxCrossEntropy": softmax_cross_entropy,
+    "Triplet": triplet,
 }

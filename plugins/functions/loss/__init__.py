@@ -2,6 +2,8 @@
 
 provides = {
     "absolute_error": "AbsoluteError absolute_error",
+    "contrastive": "Contrastive contrastive",
+    "covariance": "CrossCovariance DeCov cross_covariance decov",
     "hinge": "Hinge hinge",
     "huber_loss": "HuberLoss huber_loss",
     "mean_absolute_error": "MeanAbsoluteError mean_absolute_error",
@@ -9,4 +11,6 @@ provides = {
     "sigmoid_cross_entropy": "SigmoidCrossEntropy sigmoid_cross_entropy",
     "softmax_cross_entropy": "SoftmaxCrossEntropy softmax_cross_entropy",
     "squared_error": "SquaredError squared_error",
+    "triplet": "Triplet triplet",
+    "vae": "bernoulli_nll gaussian_kl_divergence gaussian_nll",
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from core import Variable
 from core.errors import nearest
+from plugins.functions.math.sum import sum
 
 
 def check_reduce(where: str, reduce: str, known: tuple[str, ...] = ("mean", "no")) -> None:
@@ -18,3 +20,16 @@ def check_reduce(where: str, reduce: str, known: tuple[str, ...] = ("mean", "no"
             f"{where}: expected reduce to be {' or '.join(map(repr, known))}, got {reduce!r}."
             + nearest(str(reduce), known)
         )
+
+
+def reduced(loss: Variable, reduce: str) -> Variable:
+    """The losses of elements as they are ('no'), their sum, or their mean.
+
+    >>> import core, numpy as np
+    >>> reduced(core.Variable(np.array([1.0, 2.0])), "mean")
+    variable(1.5)
+    """
+    if reduce == "no":
+        return loss
+    total = sum(loss)
+    return total if reduce == "sum" else total / max(loss.size, 1)

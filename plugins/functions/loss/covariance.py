@@ -1,0 +1,133 @@
+"""Losses that make features vary independently of each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, choice, real
+from plugins.functions.loss.reduction import check_reduce
+
+REDUCTIONS = ("half_squared_sum", "no")
+
+
+def _centered(xp: Any, x: Any) -> Any:
+    return x - xp.sum(x, axis=0, keepdims=True) / max(x.shape[0], 1)
+
+
+class CrossCovariance(FunctionNode):
+    """C = Y^T Z / n of centered Y and Z, or half the sum of its squares.
+
+    With G the gradient of C the derivatives are Z G^T / n and Y G / n, of the centered ones.
+    """
+
+    reduce: str = "half_squared_sum"
+
+    wide = True
+    domain = Domain(
+        "(n,k),(n,m)->(...b)",
+        y=real(-2, 2),
+        z=real(-2, 2),
+        settings={"reduce": choice(*REDUCTIONS)},
+        dims={"n": (1, 4)},
+    )
+
+    def prepare(self):
+        check_reduce("cross_covariance", self.reduce, REDUCTIONS)
+
+    def compute(self, xp, y, z):
+        covariance = _centered(xp, y).T @ _centered(xp, z) / max(y.shape[0], 1)
+        return covariance if self.reduce == "no" else 0.5 * xp.sum(covariance * covariance)
+
+    def gradient(self, xp, g, y, z):
+        n = max(y.shape[0], 1)
+        y, z = _centered(xp, y), _centered(xp, z)
+        if self.reduce != "no":
+            g = g * (y.T @ z / n)
+        return z @ g.T / n, y @ g / n
+
+
+class DeCov(FunctionNode):
+    """C = H^T H / n of centered H, with zeros on the diagonal, or half the sum of its squares.
+
+    With G the gradient of C, its diagonal zero, the derivative is H (G + G^T) / n.
+    """
+
+    reduce: str = "half_squared_sum"
+
+    wide = True
+    domain = Domain(
+        "(n,k)->(...b)", h=real(-2, 2), settings={"reduce": choice(*REDUCTIONS)}, dims={"n": (1, 4)}
+    )
+
+    def prepare(self):
+        check_reduce("decov", self.reduce, REDUCTIONS)
+
+    def compute(self, xp, h):
+        covariance = self._off_diagonal(xp, _centered(xp, h))
+        return covariance if self.reduce == "no" else 0.5 * xp.sum(covariance * covariance)
+
+    def _off_diagonal(self, xp, h):
+        return xp.where(self._others(xp, h), h.T @ h / max(h.shape[0], 1), 0.0)
+
+    def _others(self, xp, h):
+        features = xp.arange(h.shape[1], device=h.device)
+        return features[:, None] != features
+
+    def gradient(self, xp, g, h):
+        h = _centered(xp, h)
+        if self.reduce == "no":
+            g = xp.where(self._others(xp, h), g, 0.0)
+        else:
+            g = g * self._off_diagonal(xp, h)
+        return h @ (g + g.T) / max(h.shape[0], 1)
+
+
+def cross_covariance(y: Any, z: Any, reduce: str = "half_squared_sum") -> Variable:
+    """How the features of `y` vary with those of `z`: ½ Σᵢⱼ (1/n Σₙ (yᵢ - ȳᵢ)(zⱼ - z̄ⱼ))².
+
+    Args:
+        y: Features, (n, k), floating.
+        z: Other features of the same examples, (n, m), of the dtype of `y`.
+        reduce: 'half_squared_sum', or 'no' for the cross-covariance matrix itself.
+
+    Returns:
+        No axes, or (k, m) with `reduce='no'`, and the dtype of `y`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: `reduce` is unknown.
+
+    Source: Cheung, Livezey, Bansal and Olshausen 2014 (arXiv:1412.6583), equation 6.
+
+    >>> import core.functions as F, numpy as np
+    >>> y = np.array([[1], [-1]], "f")
+    >>> F.cross_covariance(y, 2 * y)
+    variable(2., dtype=float32)
+    """
+    return CrossCovariance.call(y, z, reduce)
+
+
+def decov(h: Any, reduce: str = "half_squared_sum") -> Variable:
+    """How much features vary together: half the sum of their squared covariances in the batch.
+
+    Variances do not count: the diagonal of the covariance matrix is set to zero.
+
+    Args:
+        h: Features, (n, k), floating.
+        reduce: 'half_squared_sum', or 'no' for the matrix of covariances.
+
+    Returns:
+        No axes, or (k, k) with `reduce='no'`, and the dtype of `h`.
+
+    Raises:
+        InvalidType: `h` is not a floating matrix.
+        ValueError: `reduce` is unknown.
+
+    Source: Cogswell, Ahmed, Girshick, Zitnick and Batra 2015 (arXiv:1511.06068), equation 2.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.decov(np.array([[1, 2], [-1, -2]], "f"), reduce="no")
+    variable([[0., 2.],
+              [2., 0.]], dtype=float32)
+    """
+    return DeCov.call(h, reduce)
