@@ -127,3 +127,14 @@ def test_parameters_of_several_axes_are_channels_of_several_axes():
     np.testing.assert_allclose(y, (x - mean) / np.sqrt(var + 2e-5) * 2 + 1, rtol=1e-10)
     fixed = F.fixed_batch_normalization(x, gamma, beta, mean[0, :, :, 0], var[0, :, :, 0])
     np.testing.assert_allclose(fixed.array, y, rtol=1e-10)
+
+
+def test_batch_renormalization_without_statistics_takes_the_standard_ones():
+    x = core.Variable(np.random.default_rng(7).normal(size=(5, 2)))
+    one, zero = np.ones(2), np.zeros(2)
+    seed = core.Variable(np.arange(10.0).reshape(5, 2))
+    y = F.batch_renormalization(x, one, zero, 2, 1, update_statistics=True)
+    z = F.batch_renormalization(x, one, zero, 2, 1, running_mean=zero, running_var=one)
+    np.testing.assert_array_equal(y.array, z.array)
+    (g,), (e,) = core.grad([y], [x], [seed]), core.grad([z], [x], [seed])
+    np.testing.assert_array_equal(g.array, e.array)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from core import Variable, as_variable
+from core import Variable, as_array, as_variable
 from core.intrinsics import reshape
 from plugins.functions.normalization.batch_normalization import (
     BatchNormalization,
@@ -73,15 +73,15 @@ def batch_renormalization(
     axis, xp = reduced_axes(None, x.ndim, gamma.ndim), x.xp
     one, zero = xp.ones_like(gamma.array), xp.zeros_like(gamma.array)
     z, mean, var = BatchNormalization.call(x, one, zero, eps=eps, axis=axis)
-    m = zero if running_mean is None else running_mean
-    deviation = xp.sqrt((one if running_var is None else running_var) + eps)
+    m, v = [None if s is None else as_array(s) for s in (running_mean, running_var)]
+    deviation = xp.sqrt((one if v is None else v) + eps)
     r = _clipped(xp, xp.sqrt(var.array + eps) / deviation, 1.0 / rmax, rmax)
-    d = _clipped(xp, (mean.array - m) / deviation, -dmax, dmax)
+    d = _clipped(xp, (mean.array - (zero if m is None else m)) / deviation, -dmax, dmax)
     r, d = xp.astype(r, gamma.dtype), xp.astype(d, gamma.dtype)
     if update_statistics:
         count = prod([x.shape[i] for i in axis])
-        move(running_mean, mean.array, decay)
-        move(running_var, var.array * (count / max(count - 1, 1)), decay)
+        move(m, mean.array, decay)
+        move(v, var.array * (count / max(count - 1, 1)), decay)
     shape = expanded(x.shape, axis)
     return z * reshape(gamma * r, shape) + reshape(gamma * d + beta, shape)
 
