@@ -40,6 +40,15 @@ def test_snippets_run_one_after_the_other(path):
         core.seed(None)
 
 
+def test_the_readme_shows_the_model_as_it_prints():
+    scope = {"__name__": "snippet"}
+    shown = re.search(r"```text\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+    with contextlib.redirect_stdout(io.StringIO()):
+        for snippet in snippets(ROOT / "README.md")[:2]:
+            exec(snippet, scope)
+    assert repr(scope["model"]) == shown.group(1).rstrip()
+
+
 def test_the_readme_begins_with_the_two_commands():
     block = re.search(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
     first, second = block.splitlines()
