@@ -1,5 +1,6 @@
 """References of losses and of what is counted: one example at a time."""
 
+import itertools
 import math
 import statistics
 
@@ -108,6 +109,26 @@ def decov(h, reduce="half_squared_sum"):
     return covariances if reduce == "no" else np.asarray((covariances**2).sum() / 2)
 
 
+def _collapsed(alignment, blank):
+    return [k for k, _ in itertools.groupby(alignment) if k != blank]
+
+
+def connectionist_temporal_classification(
+    x, t, input_length, label_length, blank_symbol, reduce="mean", impossible=1e10
+):
+    """Every alignment, one by one."""
+    loss = np.empty(len(t))
+    for i, (labels, steps, size) in enumerate(zip(t, input_length, label_length, strict=True)):
+        logs = special.log_softmax(x[:steps, i], axis=1)
+        fitting = [
+            math.fsum(logs[step, k] for step, k in enumerate(alignment))
+            for alignment in itertools.product(range(x.shape[2]), repeat=int(steps))
+            if _collapsed(alignment, blank_symbol) == labels[:size].tolist()
+        ]
+        loss[i] = -special.logsumexp(fitting) if fitting else impossible
+    return _mean_or_each(loss, reduce)
+
+
 def accuracy(y, t, ignore_label=None):
     hits = []
     for index in np.ndindex(*t.shape):
@@ -127,6 +148,7 @@ REFERENCES = {
     "Accuracy": accuracy,
     "BernoulliNLL": bernoulli_nll,
     "BinaryAccuracy": binary_accuracy,
+    "ConnectionistTemporalClassification": connectionist_temporal_classification,
     "Contrastive": contrastive,
     "CrossCovariance": cross_covariance,
     "DeCov": decov,

@@ -2,6 +2,9 @@
 
 provides = {
     "absolute_error": "AbsoluteError absolute_error",
+    "connectionist_temporal_classification": (
+        "ConnectionistTemporalClassification connectionist_temporal_classification"
+    ),
     "contrastive": "Contrastive contrastive",
     "covariance": "CrossCovariance DeCov cross_covariance decov",
     "hinge": "Hinge hinge",
