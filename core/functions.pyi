@@ -33,6 +33,7 @@ from plugins.functions.activation.swish import silu as silu
 from plugins.functions.activation.swish import swish as swish
 from plugins.functions.activation.tanh import Tanh as Tanh
 from plugins.functions.activation.tanh import tanh as tanh
+from plugins.functions.array.as_strided import as_strided as as_strided
 from plugins.functions.array.axis_order import Transpose as Transpose
 from plugins.functions.array.axis_order import moveaxis as moveaxis
 from plugins.functions.array.axis_order import rollaxis as rollaxis
@@ -50,6 +51,7 @@ from plugins.functions.array.concat import hstack as hstack
 from plugins.functions.array.concat import vstack as vstack
 from plugins.functions.array.copy import Copy as Copy
 from plugins.functions.array.copy import copy as copy
+from plugins.functions.array.diagonal import diagonal as diagonal
 from plugins.functions.array.expand_dims import ExpandDims as ExpandDims
 from plugins.functions.array.expand_dims import expand_dims as expand_dims
 from plugins.functions.array.flip import Flip as Flip
@@ -66,6 +68,7 @@ from plugins.functions.array.repeat import repeat as repeat
 from plugins.functions.array.reshape import Reshape as Reshape
 from plugins.functions.array.reshape import flatten as flatten
 from plugins.functions.array.reshape import reshape as reshape
+from plugins.functions.array.scatter_add import scatter_add as scatter_add
 from plugins.functions.array.select_item import SelectItem as SelectItem
 from plugins.functions.array.select_item import select_item as select_item
 from plugins.functions.array.split_axis import SplitAxis as SplitAxis
@@ -111,6 +114,12 @@ from plugins.functions.evaluation.binary_accuracy import BinaryAccuracy as Binar
 from plugins.functions.evaluation.binary_accuracy import binary_accuracy as binary_accuracy
 from plugins.functions.loss.absolute_error import AbsoluteError as AbsoluteError
 from plugins.functions.loss.absolute_error import absolute_error as absolute_error
+from plugins.functions.loss.connectionist_temporal_classification import (
+    ConnectionistTemporalClassification as ConnectionistTemporalClassification,
+)
+from plugins.functions.loss.connectionist_temporal_classification import (
+    connectionist_temporal_classification as connectionist_temporal_classification,
+)
 from plugins.functions.loss.contrastive import Contrastive as Contrastive
 from plugins.functions.loss.contrastive import contrastive as contrastive
 from plugins.functions.loss.covariance import CrossCovariance as CrossCovariance
@@ -152,8 +161,19 @@ from plugins.functions.math.average import Mean as Mean
 from plugins.functions.math.average import average as average
 from plugins.functions.math.average import mean as mean
 from plugins.functions.math.bias import bias as bias
+from plugins.functions.math.cholesky import Cholesky as Cholesky
+from plugins.functions.math.cholesky import cholesky as cholesky
 from plugins.functions.math.clip import Clip as Clip
 from plugins.functions.math.clip import clip as clip
+from plugins.functions.math.cumulative import Cumprod as Cumprod
+from plugins.functions.math.cumulative import Cumsum as Cumsum
+from plugins.functions.math.cumulative import cumprod as cumprod
+from plugins.functions.math.cumulative import cumsum as cumsum
+from plugins.functions.math.det import BatchDet as BatchDet
+from plugins.functions.math.det import batch_det as batch_det
+from plugins.functions.math.det import det as det
+from plugins.functions.math.einsum import EinSum as EinSum
+from plugins.functions.math.einsum import einsum as einsum
 from plugins.functions.math.erf import Erf as Erf
 from plugins.functions.math.erf import erf as erf
 from plugins.functions.math.exponential import Exp as Exp
@@ -178,6 +198,10 @@ from plugins.functions.math.hyperbolic import cosh as cosh
 from plugins.functions.math.hyperbolic import sinh as sinh
 from plugins.functions.math.identity import Identity as Identity
 from plugins.functions.math.identity import identity as identity
+from plugins.functions.math.inv import BatchInv as BatchInv
+from plugins.functions.math.inv import Inv as Inv
+from plugins.functions.math.inv import batch_inv as batch_inv
+from plugins.functions.math.inv import inv as inv
 from plugins.functions.math.linear_interpolate import LinearInterpolate as LinearInterpolate
 from plugins.functions.math.linear_interpolate import linear_interpolate as linear_interpolate
 from plugins.functions.math.logarithm import Log as Log
@@ -222,6 +246,7 @@ from plugins.functions.math.sum import Sum as Sum
 from plugins.functions.math.sum import SumTo as SumTo
 from plugins.functions.math.sum import sum as sum
 from plugins.functions.math.sum import sum_to as sum_to
+from plugins.functions.math.tensordot import tensordot as tensordot
 from plugins.functions.math.trigonometric import Arccos as Arccos
 from plugins.functions.math.trigonometric import Arcsin as Arcsin
 from plugins.functions.math.trigonometric import Arctan as Arctan
@@ -333,5 +358,6 @@ from plugins.functions.rnn.slstm import SLSTM as SLSTM
 from plugins.functions.rnn.slstm import slstm as slstm
 from plugins.functions.rnn.tree_lstm import TreeLSTM as TreeLSTM
 from plugins.functions.rnn.tree_lstm import tree_lstm as tree_lstm
+from plugins.functions.util.forget import forget as forget
 
 def of(distribution: str) -> Offer: ...

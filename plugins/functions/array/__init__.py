@@ -1,11 +1,13 @@
 """Shapes, pieces and copies of arrays."""
 
 provides = {
+    "as_strided": "as_strided",
     "axis_order": "Transpose moveaxis rollaxis swapaxes transpose",
     "broadcast": "BroadcastTo broadcast broadcast_to",
     "cast": "Cast cast",
     "concat": "Concat concat dstack hstack vstack",
     "copy": "Copy copy",
+    "diagonal": "diagonal",
     "expand_dims": "ExpandDims expand_dims",
     "flip": "Flip flip fliplr flipud",
     "get_item": "GetItem get_item",
@@ -13,6 +15,7 @@ provides = {
     "permutate": "Permutate permutate",
     "repeat": "repeat",
     "reshape": "Reshape flatten reshape",
+    "scatter_add": "scatter_add",
     "select_item": "SelectItem select_item",
     "split_axis": "SplitAxis separate split_axis",
     "squeeze": "Squeeze squeeze",

@@ -1,0 +1,52 @@
+"""Elements at regular steps."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from core import Variable, as_variable
+from core.errors import InvalidType
+from plugins.functions.array.take import take
+
+
+def as_strided(x: Any, shape: Any, strides: Any, storage_offset: int | None = None) -> Variable:
+    """The elements at regular steps through an array, each as often as a step meets it.
+
+    The element at (i, j, ...) of the result is number storage_offset + i s_0 + j s_1 + ... of `x`,
+    counted in row-major order, however the array lies in memory. It is a copy, not a view.
+
+    Args:
+        x: Of any shape and dtype.
+        shape: The shape of the result.
+        strides: The steps s_0, s_1, ... in elements (not bytes), one an axis of the result.
+        storage_offset: The number of the first element; None is 0.
+
+    Returns:
+        `shape`, and the dtype of `x`.
+
+    Raises:
+        InvalidType: The steps lead out of the array.
+        ValueError: There are more or fewer strides than axes.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.as_strided(np.arange(4, dtype="f"), (3, 2), (1, 1))
+    variable([[0., 1.],
+              [1., 2.],
+              [2., 3.]], dtype=float32)
+    """
+    x = as_variable(x)
+    shape, strides = tuple(map(int, shape)), tuple(map(int, strides))
+    if len(shape) != len(strides):
+        raise ValueError(f"as_strided: expected {len(shape)} strides, one an axis; got {strides}")
+    offset = int(storage_offset or 0)
+    steps = [[s * i for i in range(n)] for n, s in zip(shape, strides, strict=True)]
+    places = [offset + sum(step) for step in product(*steps)]
+    if places and not 0 <= min(places) <= max(places) < x.size:
+        error = InvalidType(
+            f"elements among 0 to {x.size - 1}", f"elements {min(places)} to {max(places)}"
+        )
+        error.operation = "as_strided"
+        raise error
+    indices = x.backend.asarray(places, "int64", x.device)
+    return take(x.reshape((x.size,)), indices, axis=0).reshape(shape)

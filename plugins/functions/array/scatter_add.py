@@ -1,0 +1,46 @@
+"""Adding to some elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable, as_array, as_variable
+from core.errors import InvalidType
+from core.intrinsics import ScatterAdd
+
+
+def scatter_add(a: Any, slices: Any, b: Any) -> Variable:
+    """A copy of `a` with `b` added at an index, as often as the index names a place.
+
+    Args:
+        a: Of any shape and dtype.
+        slices: An index as in `a[slices]`: numbers, slices, None, ..., arrays of integers.
+        b: Of the dtype of `a` and the shape of `a[slices]`.
+
+    Returns:
+        The shape and dtype of `a`.
+
+    Raises:
+        InvalidType: `b` has another shape or dtype.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.scatter_add(np.zeros(3, "f"), [0, 0, 2], np.array([1, 2, 3], "f"))
+    variable([3., 0., 3.], dtype=float32)
+    """
+    a, b = as_variable(a), as_variable(b)
+    if isinstance(slices, tuple):
+        slices = tuple([_index(a, part) for part in slices])
+    slices = _index(a, slices)
+    shape = a.array[slices].shape
+    if b.shape != shape:
+        error = InvalidType("b.shape == a[slices].shape", f"{b.shape} != {shape}")
+        error.operation = "scatter_add"
+        raise error
+    return a + ScatterAdd.call(b, slices=slices, shape=a.shape)
+
+
+def _index(a: Variable, part: Any) -> Any:
+    """A list as an array of the backend, a Variable as its array, anything else itself."""
+    if isinstance(part, list):
+        return a.backend.asarray(part, None, a.device)
+    return as_array(part)

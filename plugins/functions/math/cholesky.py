@@ -1,0 +1,57 @@
+"""The Cholesky factorisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, real
+from core.type_check import expect
+from plugins.functions.math.inv import Inv, dominant
+
+
+class Cholesky(FunctionNode):
+    """The lower triangle L with L L^T = (a + a^T) / 2.
+
+    With P the lower triangle of L^T g, its diagonal halved, the gradient is the symmetric part of
+    L^-T P L^-1 (Murray, "Differentiation of the Cholesky decomposition", 2016, eq. 9 and 10).
+    """
+
+    wide = True
+    domain = Domain("(n,n)->(n,n)", a=real(-0.5, 0.5, make=dominant))
+
+    def check_type_forward(self, in_types):
+        expect(in_types[0].shape[0] == in_types[0].shape[1])
+
+    def compute(self, xp, a):
+        return xp.linalg.cholesky((a + a.T) * 0.5)
+
+    def gradient(self, xp, g, out):
+        product = out.T @ g
+        halved = (xp.tril(product) + xp.tril(product, k=-1)) * 0.5
+        inverse = Inv().evaluate(out)
+        unsymmetric = inverse.T @ halved @ inverse
+        return (unsymmetric + unsymmetric.T) * 0.5
+
+
+def cholesky(a: Any) -> Variable:
+    """The Cholesky factor of a matrix: the lower triangle L with L L^T = a.
+
+    A matrix that is not symmetric counts as its symmetric part, and so does the gradient.
+
+    Args:
+        a: (n, n), floating, symmetric and positive definite. Floats of 16 bits are computed in
+            float32.
+
+    Returns:
+        (n, n), and the dtype of `a`; zeros above the diagonal.
+
+    Raises:
+        InvalidType: `a` is no square matrix, or not floating.
+        numpy.linalg.LinAlgError: On NumPy: `a` is not positive definite.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cholesky(np.array([[4, 2], [2, 5]], "f"))
+    variable([[2., 0.],
+              [1., 2.]], dtype=float32)
+    """
+    return Cholesky.call(a)

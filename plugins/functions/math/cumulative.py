@@ -1,0 +1,143 @@
+"""Running sums and products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, axes, real
+from core.intrinsics import check_axes
+from plugins.functions.axes import as_axes
+
+
+def _running(xp: Any, standard: str, older: str) -> Any:
+    """The function by its name in the standard of 2023 or 2024, or by the one it had before."""
+    return getattr(xp, standard, None) or getattr(xp, older)
+
+
+class Cumsum(FunctionNode):
+    """The sums up to each element along an axis; the gradient is summed from the other end."""
+
+    axis: int | None = None
+    wide = True
+    domain = Domain("(...)->(...b)", x=real(-3, 3), settings={"axis": axes("x", none=True)})
+
+    def check_type_forward(self, in_types):
+        check_axes(self.axis, in_types[0])
+
+    def compute(self, xp, x):
+        x, axis = _along(xp, x, self.axis)
+        return _running(xp, "cumulative_sum", "cumsum")(x, axis=axis, dtype=x.dtype)
+
+    def gradient(self, xp, g):
+        axis = 0 if self.axis is None else self.axis
+        back = xp.flip(Cumsum(axis).evaluate(xp.flip(g, axis=axis)), axis=axis)
+        return xp.reshape(back, self.input_shape(0))
+
+
+class Cumprod(FunctionNode):
+    """The products up to each element along an axis.
+
+    An element's gradient is the product of those before it times r_i = g_i + x_(i+1) r_(i+1): no
+    division, so it is right where there are zeros.
+    """
+
+    axis: int | None = None
+    wide = True
+    domain = Domain("(...)->(...b)", x=real(-2, 2), settings={"axis": axes("x", none=True)})
+
+    def check_type_forward(self, in_types):
+        check_axes(self.axis, in_types[0])
+
+    def compute(self, xp, x):
+        x, axis = _along(xp, x, self.axis)
+        return _running(xp, "cumulative_prod", "cumprod")(x, axis=axis, dtype=x.dtype)
+
+    def gradient(self, xp, g, x, out):
+        x, axis = _along(xp, x, self.axis)
+        axis %= x.ndim
+        if x.shape[axis] == 0:
+            return xp.reshape(g, self.input_shape(0))
+        after = _shifted(xp, x, axis, 1, xp.zeros_like)
+        rest = _recurrence(xp, after, g, axis)
+        before = _delayed(xp, out, axis)
+        return xp.reshape(before * rest, self.input_shape(0))
+
+
+def _along(xp: Any, x: Any, axis: int | None) -> tuple[Any, int]:
+    return (xp.reshape(x, (-1,)), 0) if axis is None else (x, axis)
+
+
+def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
+    return x[(*(slice(None),) * axis, slice(start, stop), ...)]
+
+
+def _shifted(xp: Any, x: Any, axis: int, steps: int, filler: Any) -> Any:
+    """Each element replaced by the one `steps` later; what runs out is filled up."""
+    last = filler(_part(x, axis, 0, steps))
+    return xp.concat([_part(x, axis, steps, None), last], axis=axis)
+
+
+def _delayed(xp: Any, x: Any, axis: int) -> Any:
+    """Each element replaced by the one before, the first by 1."""
+    first = xp.ones_like(_part(x, axis, 0, 1))
+    return xp.concat([first, _part(x, axis, None, -1)], axis=axis)
+
+
+def _recurrence(xp: Any, a: Any, g: Any, axis: int) -> Any:
+    """R with r_i = g_i + a_i r_(i+1), in log n steps that double the reach of each element."""
+    reach, n = 1, a.shape[axis]
+    while reach < n:
+        g = g + a * _shifted(xp, g, axis, reach, xp.zeros_like)
+        a = a * _shifted(xp, a, axis, reach, xp.zeros_like)
+        reach *= 2
+    return g
+
+
+def cumsum(x: Any, axis: int | None = None) -> Variable:
+    """The sum of each element and those before it along an axis.
+
+    Args:
+        x: Floating, of any shape. Floats of 16 bits are summed in float32.
+        axis: The axis; None sums along the flattened array.
+
+    Returns:
+        The dtype of `x`; its shape, or one axis without `axis`.
+
+    Raises:
+        InvalidType: `x` has no such axis, or is not floating.
+        TypeError: `axis` is neither None nor an int.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cumsum(np.array([[1, 2], [3, 4]], "f"), axis=0)
+    variable([[1., 2.],
+              [4., 6.]], dtype=float32)
+    """
+    return Cumsum.call(x, _one_axis(axis, "cumsum"))
+
+
+def cumprod(x: Any, axis: int | None = None) -> Variable:
+    """The product of each element and those before it along an axis.
+
+    Args:
+        x: Floating, of any shape. Floats of 16 bits are multiplied in float32.
+        axis: The axis; None multiplies along the flattened array.
+
+    Returns:
+        The dtype of `x`; its shape, or one axis without `axis`.
+
+    Raises:
+        InvalidType: `x` has no such axis, or is not floating.
+        TypeError: `axis` is neither None nor an int.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cumprod(np.array([[1, 2], [3, 4]], "f"))
+    variable([ 1.,  2.,  6., 24.], dtype=float32)
+    """
+    return Cumprod.call(x, _one_axis(axis, "cumprod"))
+
+
+def _one_axis(axis: Any, where: str) -> Any:
+    axis = as_axes(axis, where)
+    if isinstance(axis, tuple):
+        raise TypeError(f"{where}: expected axis to be None or an int, got {axis!r}")
+    return axis

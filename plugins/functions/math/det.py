@@ -1,0 +1,76 @@
+"""Determinants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, as_variable, real
+from core.errors import InvalidType
+from core.type_check import expect
+from plugins.functions.math.inv import BatchInv, dominant
+
+
+class BatchDet(FunctionNode):
+    """y = det a of each matrix, with the gradient g y a^-T."""
+
+    wide = True
+    domain = Domain("(b,n,n)->(b)", a=real(-0.5, 0.5, make=dominant))
+
+    def check_type_forward(self, in_types):
+        expect(in_types[0].shape[1] == in_types[0].shape[2])
+
+    def compute(self, xp, a):
+        return xp.linalg.det(a)
+
+    def gradient(self, xp, g, a, out):
+        inverse = BatchInv().evaluate(a)
+        return (g * out)[:, None, None] * xp.matrix_transpose(inverse)
+
+
+def det(a: Any) -> Variable:
+    """The determinant of a matrix.
+
+    The gradient needs the inverse, so it is there only where the determinant is not 0.
+
+    Args:
+        a: (n, n), floating. Floats of 16 bits are computed in float32.
+
+    Returns:
+        No axes, and the dtype of `a`.
+
+    Raises:
+        InvalidType: `a` is no square matrix, or not floating.
+        numpy.linalg.LinAlgError: On NumPy, in the backward: `a` has no inverse.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.det(np.array([[2, 0], [0, 4]], "f"))
+    variable(8., dtype=float32)
+    """
+    a = as_variable(a)
+    if a.ndim != 2:
+        error = InvalidType("a.ndim == 2", f"{a.ndim} != 2")
+        error.operation = "det"
+        raise error
+    return BatchDet.call(a.reshape((1, *a.shape))).reshape(())
+
+
+def batch_det(a: Any) -> Variable:
+    """The determinants of a batch of matrices.
+
+    The gradient needs the inverse, so it is there only where the determinant is not 0.
+
+    Args:
+        a: (batch, n, n), floating. Floats of 16 bits are computed in float32.
+
+    Returns:
+        (batch,), and the dtype of `a`.
+
+    Raises:
+        InvalidType: `a` is no batch of square matrices, or not floating.
+        numpy.linalg.LinAlgError: On NumPy, in the backward: a matrix has no inverse.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.batch_det(np.array([[[2]], [[4]]], "f"))
+    variable([2., 4.], dtype=float32)
+    """
+    return BatchDet.call(a)

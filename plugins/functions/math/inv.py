@@ -1,0 +1,79 @@
+"""Inverses of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, real
+from core.type_check import expect
+
+
+def dominant(xp: Any, values: Any) -> Any:
+    """Matrices with a diagonal that outweighs the rest, so that they have an inverse."""
+    return values + 3 * xp.eye(values.shape[-1])
+
+
+class Inv(FunctionNode):
+    """y = a^-1, with the gradient -y^T g y^T."""
+
+    wide = True
+    domain = Domain("(n,n)->(n,n)", a=real(-0.5, 0.5, make=dominant))
+
+    def check_type_forward(self, in_types):
+        expect(in_types[0].shape[-1] == in_types[0].shape[-2])
+
+    def compute(self, xp, a):
+        return xp.linalg.inv(a)
+
+    def gradient(self, xp, g, out):
+        turned = xp.matrix_transpose(out)
+        return -(turned @ g @ turned)
+
+
+class BatchInv(Inv):
+    """The inverse of each matrix of a batch."""
+
+    domain = Domain("(b,n,n)->(b,n,n)", a=real(-0.5, 0.5, make=dominant))
+
+
+def inv(a: Any) -> Variable:
+    """The inverse of a matrix.
+
+    Args:
+        a: (n, n), floating. Floats of 16 bits are computed in float32.
+
+    Returns:
+        (n, n), and the dtype of `a`.
+
+    Raises:
+        InvalidType: `a` is no square matrix, or not floating.
+        numpy.linalg.LinAlgError: On NumPy: `a` has no inverse.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.inv(np.array([[2, 0], [0, 4]], "f"))
+    variable([[0.5 , 0.  ],
+              [0.  , 0.25]], dtype=float32)
+    """
+    return Inv.call(a)
+
+
+def batch_inv(a: Any) -> Variable:
+    """The inverses of a batch of matrices.
+
+    Args:
+        a: (batch, n, n), floating. Floats of 16 bits are computed in float32.
+
+    Returns:
+        (batch, n, n), and the dtype of `a`.
+
+    Raises:
+        InvalidType: `a` is no batch of square matrices, or not floating.
+        numpy.linalg.LinAlgError: On NumPy: a matrix has no inverse.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.batch_inv(np.array([[[2]], [[4]]], "f"))
+    variable([[[0.5 ]],
+    <BLANKLINE>
+              [[0.25]]], dtype=float32)
+    """
+    return BatchInv.call(a)

@@ -1,0 +1,67 @@
+"""Products over several axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable, as_variable
+from core.errors import InvalidType
+from plugins.functions.axes import is_whole
+from plugins.functions.namespace import products
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Variable:
+    """The products of two arrays, summed over axes of both.
+
+    Args:
+        a: Floating, of any shape.
+        b: Of the dtype of `a`.
+        axes: How many: so many of the last of `a` are summed with the first of `b`, in order. Or a
+            pair: the axes of `a`, and those of `b` they are summed with; each an int or several.
+
+    Returns:
+        The dtype of `a`; the other axes of `a`, then the others of `b`.
+
+    Raises:
+        InvalidType: There are no such axes, or two that belong together differ in length.
+        ValueError: An axis comes twice, or there are more of one array than of the other.
+
+    >>> import core.functions as F, numpy as np
+    >>> a = np.array([[1, 2], [3, 4]], "f")
+    >>> F.tensordot(a, a)
+    variable(30., dtype=float32)
+    >>> F.tensordot(a, a, axes=(0, 1))
+    variable([[ 7., 15.],
+              [10., 22.]], dtype=float32)
+    """
+    a, b = as_variable(a), as_variable(b)
+    over_a, over_b = _pair(axes, a.ndim)
+    _check(over_a, a, "a")
+    _check(over_b, b, "b")
+    if len(over_a) != len(over_b):
+        raise ValueError(f"tensordot: expected as many axes of a as of b, got {axes}")
+    for i, j in zip(over_a, over_b, strict=True):
+        if a.shape[i] != b.shape[j]:
+            raise _refused(f"a.shape[{i}] == b.shape[{j}]", f"{a.shape[i]} != {b.shape[j]}")
+    return products.tensordot(a, b, axes=(over_a, over_b))
+
+
+def _pair(axes: Any, ndim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if is_whole(axes):
+        return tuple(range(ndim - int(axes), ndim)), tuple(range(int(axes)))
+    first, second = ((int(one),) if is_whole(one) else tuple(map(int, one)) for one in axes)
+    return first, second
+
+
+def _check(axes: tuple[int, ...], x: Variable, name: str) -> None:
+    for axis in axes:
+        if not -x.ndim <= axis < x.ndim:
+            raise _refused(f"{-x.ndim} <= axis of {name} < {x.ndim}", str(axis))
+    if len({axis % x.ndim for axis in axes}) != len(axes):
+        raise ValueError(f"tensordot: expected axes of {name} that differ, got {axes}")
+
+
+def _refused(expect: str, actual: str) -> InvalidType:
+    error = InvalidType(expect, actual)
+    error.operation = "tensordot"
+    return error
