@@ -286,6 +286,12 @@ from plugins.functions.normalization.batch_renormalization import (
 from plugins.functions.normalization.batch_renormalization import (
     fixed_batch_renormalization as fixed_batch_renormalization,
 )
+from plugins.functions.normalization.decorrelated_batch_normalization import (
+    decorrelated_batch_normalization as decorrelated_batch_normalization,
+)
+from plugins.functions.normalization.decorrelated_batch_normalization import (
+    fixed_decorrelated_batch_normalization as fixed_decorrelated_batch_normalization,
+)
 from plugins.functions.normalization.fixed_batch_normalization import (
     FixedBatchNormalization as FixedBatchNormalization,
 )

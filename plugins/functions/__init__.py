@@ -23,6 +23,7 @@ families = (
     "normalization",
     "pooling",
     "rnn",
+    "util",
 )
 
 

@@ -1,0 +1,5 @@
+"""What changes how a graph is kept, not what it computes."""
+
+provides = {
+    "forget": "forget",
+}

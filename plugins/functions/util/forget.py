@@ -1,0 +1,184 @@
+"""Less memory for more time: a part of the graph that is computed again when gradients need it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from core import FunctionNode, Variable, as_variable, config, grad, using_config
+from core.backend import random_state, set_random_state
+from core.errors import GraphError
+from core.specialize import next_sequence
+
+Func = Callable[..., Any]
+
+
+class _Replay:
+    """Calls of a function that all go as the first one: its random numbers, and its mode."""
+
+    def __init__(self, func: Func) -> None:
+        self.func = func
+        self.state = random_state()
+        self.train = config.train
+
+    def run(self, xs: Sequence[Variable]) -> tuple[Variable, ...]:
+        """The outputs, with their graph; the state of random numbers stays what it is."""
+        now = random_state()
+        set_random_state(self.state)
+        try:
+            with using_config("enable_backprop", True), using_config("train", self.train):
+                return _as_tuple(self.func(*xs))
+        finally:
+            set_random_state(now)
+
+
+class _Forget(FunctionNode):
+    """What a function computed, keeping its inputs alone.
+
+    The inputs are the `count` arguments, and after them the leaves that the function reads from
+    elsewhere, such as the parameters of a link.
+    """
+
+    def __init__(self, replay: _Replay, count: int, results: tuple[Any, ...]) -> None:
+        self.replay = replay
+        self.count = count
+        self.results = results
+
+    def forward(self, inputs):
+        self.retain_inputs(range(len(inputs)))
+        results, self.results = self.results, ()
+        return results
+
+    def backward(self, indexes, grad_outputs):
+        inputs = self.get_retained_inputs()
+        pull = _Pull(self.replay, indexes, inputs[self.count :], grad_outputs)
+        given = (*inputs[: self.count], *[g for g in grad_outputs if g is not None])
+        if config.enable_backprop:
+            found = forget(pull, *given)
+        else:
+            found = pull(*_apart(given))
+        return pull.spread(found)
+
+
+class _Pull:
+    """Gradients of a replayed function, itself a function of its arguments and their gradients."""
+
+    def __init__(
+        self,
+        replay: _Replay,
+        indexes: Sequence[int],
+        leaves: Sequence[Variable],
+        grad_outputs: Sequence[Variable | None],
+    ) -> None:
+        self.replay = replay
+        self.indexes = indexes
+        self.leaves = leaves
+        self.present = [i for i, g in enumerate(grad_outputs) if g is not None]
+        self.reached: list[bool] = []
+
+    def __call__(self, *given: Variable) -> tuple[Variable, ...]:
+        count = len(given) - len(self.present)
+        xs, gradients = given[:count], given[count:]
+        outputs = self.replay.run(xs)
+        inputs = (*xs, *self.leaves)
+        found = grad(
+            [outputs[i] for i in self.present],
+            [inputs[i] for i in self.indexes],
+            list(gradients),
+            enable_double_backprop=config.enable_backprop,
+        )
+        self.reached = [g is not None for g in found]
+        return tuple([g for g in found if g is not None])
+
+    def spread(self, found: tuple[Variable, ...]) -> tuple[Variable | None, ...]:
+        """A gradient an index, None where the outputs do not depend on that input."""
+        rest = iter(found)
+        return tuple([next(rest) if reached else None for reached in self.reached])
+
+
+def forget(func: Func, *xs: Any) -> Any:
+    """Call a function without keeping what it computes in between; backward computes it again.
+
+    Only the arguments are kept. When gradients are asked for, of any order, `func` runs once more
+    on them, with the same random numbers and the same `core.config.train`, so it must compute the
+    same whenever it is called. Parameters that it reads, as links do, get their gradients; what it
+    changes besides (running statistics) is changed with every run.
+
+    Args:
+        func: Takes Variables and returns a Variable or a tuple of them.
+        *xs: Variables or arrays.
+
+    Returns:
+        What `func` returns.
+
+    Raises:
+        TypeError: `func` returns something else.
+        GraphError: `func` reads a Variable that was computed from others outside, and is not among
+            its arguments.
+
+    Source: Chen, Xu, Zhang and Guestrin 2016, "Training deep nets with sublinear memory cost"
+    (arXiv:1604.06174).
+
+    >>> import core, core.functions as F, numpy as np
+    >>> x = core.Variable(np.array([1.0, 2.0]))
+    >>> y = F.forget(lambda x: F.exp(x) * x, x)
+    >>> F.sum(y).backward()
+    >>> np.allclose(x.grad, np.exp(x.array) * (1 + x.array))
+    True
+    """
+    xs = tuple([as_variable(x) for x in xs])
+    if not config.enable_backprop:
+        return func(*xs)
+    replay, start = _Replay(func), next_sequence()
+    apart = _apart(xs)
+    result = func(*apart)
+    outputs = _as_tuple(result)
+    leaves = _leaves(outputs, apart, start)
+    if not outputs or not (leaves or any([x.requires_grad for x in xs])):
+        return result
+    lone = isinstance(result, Variable)
+    node = _Forget(replay, len(xs), tuple([y.array for y in outputs]))
+    del result, outputs, apart  # and with them the graph of the function
+    found = node.apply((*xs, *leaves))
+    return found[0] if lone else found
+
+
+def _apart(xs: Sequence[Variable]) -> tuple[Variable, ...]:
+    """The same arrays in Variables that lead nowhere."""
+    return tuple([Variable(x.array, requires_grad=x.requires_grad) for x in xs])
+
+
+def _as_tuple(result: Any) -> tuple[Variable, ...]:
+    outputs = result if isinstance(result, tuple) else (result,)
+    for y in outputs:
+        if not isinstance(y, Variable):
+            raise TypeError(
+                "forget: expected func to return a Variable or a tuple of them, "
+                f"got {type(y).__name__}{' in a tuple' if result is outputs else ''}"
+            )
+    return outputs
+
+
+def _leaves(
+    outputs: Sequence[Variable], arguments: Sequence[Variable], start: int
+) -> list[Variable]:
+    """The leaves that outputs made since `start` depend on, beside the arguments."""
+    pending = [y.node for y in outputs if y.requires_grad]
+    seen = {x.node for x in arguments}
+    found = []
+    while pending:
+        node = pending.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        creator = node.creator_node
+        if creator is None:
+            found += [node.get_variable()] if node.requires_grad else []
+        elif creator.sequence < start:
+            raise GraphError(
+                f"forget: func reads a Variable that {creator.label} computed outside. "
+                "Make it an argument, forget(func, ..., x), so that its gradient is known."
+            )
+        else:
+            pending += creator.inputs
+    return found
