@@ -35,6 +35,7 @@ CALLS = {
     "local_convolution_2d": (IMAGES, DRAW(size=(2, 4, 3, 3, 2, 2)), DRAW(size=(2, 4, 3))),
     "layer_normalization": (IMAGES, np.ones((5, 4)), np.zeros((5, 4))),
     "batch_renormalization": (IMAGES, ONES, ONES, 2.0, 1.0, 1e-5, ONES, ONES),
+    "decorrelated_batch_normalization": (DRAW(size=(20, 16, 2)),),
     "simplified_dropconnect": (XS[0], DRAW(size=(3, 4)), ONES, 0.5, False),
     "spatial_pyramid_pooling_2d": (IMAGES, 2, "max"),
     "roi_average_pooling_2d": (IMAGES, ROIS, WHICH, 2, 1.0),

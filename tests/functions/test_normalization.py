@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy import linalg
 
 import core
 import core.functions as F
+from core.gradient_check import check_backward, check_double_backward
 
 
 def test_layer_normalization_takes_the_last_axes_by_default():
@@ -138,3 +140,48 @@ def test_batch_renormalization_without_statistics_takes_the_standard_ones():
     np.testing.assert_array_equal(y.array, z.array)
     (g,), (e,) = core.grad([y], [x], [seed]), core.grad([z], [x], [seed])
     np.testing.assert_array_equal(g.array, e.array)
+
+
+def whitened(x, eps):
+    """One group, the channels last."""
+    centred = x - x.mean(axis=0)
+    covariance = centred.T @ centred / len(x) + eps * np.eye(x.shape[1])
+    root = linalg.sqrtm(covariance)
+    return linalg.solve(root, centred.T).T
+
+
+def test_decorrelated_batch_normalization_whitens_groups():
+    x = np.random.default_rng(8).normal(2, 3, size=(6, 4, 3))
+    x[:, 1] += x[:, 0]
+    y = F.decorrelated_batch_normalization(x, groups=2, eps=1e-3).array
+    for group in (slice(0, 2), slice(2, 4)):
+        rows, out = (np.moveaxis(a[:, group], 1, 2).reshape(-1, 2) for a in (x, y))
+        np.testing.assert_allclose(out, whitened(rows, 1e-3), atol=1e-10)
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_decorrelated_batch_normalization_has_derivatives_also_at_equal_eigenvalues(equal):
+    x = np.array([[3.0, 1], [1, 3], [-3, -1], [-1, -3], [2, -2], [-2, 2]])
+    if equal:
+        x = np.array([[2.0, 0], [0, 2], [-2, 0], [0, -2]])
+    g, gg = np.random.default_rng(9).normal(size=(2, *x.shape))
+
+    def function(x):
+        return F.decorrelated_batch_normalization(x, groups=1, eps=0.1)
+
+    check_backward(function, x, g, atol=1e-6)
+    check_double_backward(function, x, g, gg, atol=1e-5)
+
+
+def test_decorrelated_batch_normalization_moves_statistics_that_the_fixed_form_takes():
+    x = np.random.default_rng(10).normal(1, 2, size=(50, 4))
+    mean, projection = np.zeros((2, 2)), np.zeros((2, 2, 2))
+    settings = {"running_mean": mean, "running_projection": projection, "decay": 0.0}
+    y = F.decorrelated_batch_normalization(x, groups=2, **settings).array
+    np.testing.assert_allclose(mean.ravel(), x.mean(axis=0))
+    fixed = F.fixed_decorrelated_batch_normalization(x, mean, projection * 49 / 50, groups=2)
+    np.testing.assert_allclose(fixed.array, y, atol=1e-12)
+    with pytest.raises(core.type_check.InvalidType, match="groups"):
+        F.decorrelated_batch_normalization(x, groups=3)
+    with pytest.raises(ValueError, match="eps above 0"):
+        F.decorrelated_batch_normalization(x, groups=2, eps=0)

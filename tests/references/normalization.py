@@ -5,6 +5,7 @@ import statistics
 
 import numpy as np
 from references.tools import along
+from scipy import linalg
 
 
 def _by_channel(x, axis):
@@ -91,12 +92,29 @@ def local_response_normalization(x, n=5, k=2, alpha=1e-4, beta=0.75):
     return y
 
 
+def inverse_square_root(A):
+    return np.stack([linalg.inv(linalg.sqrtm((a + a.T) / 2)) for a in A])
+
+
+def lyapunov(X, Q):
+    """By the linear equations for the entries of P."""
+    solutions = []
+    for x, q in zip(X, Q, strict=True):
+        x, one = (x + x.T) / 2, np.eye(len(x))
+        solutions.append(
+            linalg.solve(np.kron(x, one) + np.kron(one, x), q.ravel()).reshape(q.shape)
+        )
+    return np.stack(solutions)
+
+
 REFERENCES = {
     "BatchNormalization": batch_normalization,
     "FixedBatchNormalization": fixed_batch_normalization,
     "GroupNormalization": group_normalization,
+    "InverseSquareRoot": inverse_square_root,
     "LayerNormalization": layer_normalization,
     "LocalResponseNormalization": local_response_normalization,
+    "Lyapunov": lyapunov,
     "NeighbourSum": neighbour_sum,
     "NormalizeL2": normalize,
     "RMSNormalization": rms_normalization,

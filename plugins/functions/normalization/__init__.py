@@ -3,6 +3,9 @@
 provides = {
     "batch_normalization": "BatchNormalization batch_normalization",
     "batch_renormalization": "batch_renormalization fixed_batch_renormalization",
+    "decorrelated_batch_normalization": (
+        "decorrelated_batch_normalization fixed_decorrelated_batch_normalization"
+    ),
     "fixed_batch_normalization": "FixedBatchNormalization fixed_batch_normalization",
     "group_normalization": "GroupNormalization group_normalization",
     "l2_normalization": "NormalizeL2 normalize",
