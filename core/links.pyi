@@ -1,9 +1,36 @@
 """What `core.links` offers; written by `plugrad stubs`, not by hand."""
 
 from core.registry import Offer
+from plugins.links.activation.maxout import Maxout as Maxout
+from plugins.links.activation.prelu import PReLU as PReLU
+from plugins.links.activation.simplified_dropconnect import (
+    SimplifiedDropconnect as SimplifiedDropconnect,
+)
+from plugins.links.activation.swish import Swish as Swish
+from plugins.links.connection.bias import Bias as Bias
+from plugins.links.connection.bilinear import Bilinear as Bilinear
 from plugins.links.connection.convolution_2d import Convolution2D as Convolution2D
+from plugins.links.connection.convolution_nd import Convolution1D as Convolution1D
+from plugins.links.connection.convolution_nd import Convolution3D as Convolution3D
+from plugins.links.connection.convolution_nd import ConvolutionND as ConvolutionND
+from plugins.links.connection.deconvolution_2d import Deconvolution2D as Deconvolution2D
+from plugins.links.connection.deconvolution_nd import Deconvolution1D as Deconvolution1D
+from plugins.links.connection.deconvolution_nd import Deconvolution3D as Deconvolution3D
+from plugins.links.connection.deconvolution_nd import DeconvolutionND as DeconvolutionND
+from plugins.links.connection.depthwise_convolution_2d import (
+    DepthwiseConvolution2D as DepthwiseConvolution2D,
+)
+from plugins.links.connection.dilated_convolution_2d import (
+    DilatedConvolution2D as DilatedConvolution2D,
+)
 from plugins.links.connection.embed_id import EmbedID as EmbedID
+from plugins.links.connection.highway import Highway as Highway
+from plugins.links.connection.inception import Inception as Inception
+from plugins.links.connection.inceptionbn import InceptionBN as InceptionBN
 from plugins.links.connection.linear import Linear as Linear
+from plugins.links.connection.local_convolution_2d import LocalConvolution2D as LocalConvolution2D
+from plugins.links.connection.mlp_convolution_2d import MLPConvolution2D as MLPConvolution2D
+from plugins.links.connection.scale import Scale as Scale
 from plugins.links.model.classifier import Classifier as Classifier
 from plugins.links.normalization.batch_normalization import BatchNormalization as BatchNormalization
 from plugins.links.rnn.lstm import LSTM as LSTM

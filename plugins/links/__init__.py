@@ -5,7 +5,7 @@ from importlib import import_module
 from core import hookimpl
 from core.registry import lazily
 
-families = ("connection", "model", "normalization", "rnn")
+families = ("activation", "connection", "model", "normalization", "rnn")
 
 
 @hookimpl

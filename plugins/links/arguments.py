@@ -29,3 +29,12 @@ def weight(spec: Any, dtype: Any = None) -> Any:
 def bias(spec: Any, dtype: Any = None) -> Any:
     """The initializer of a bias: 0 unless said otherwise."""
     return as_initializer(spec, 0, dtype)
+
+
+def sizes(link: str, in_size: int | None, out_size: int | None) -> tuple[int | None, int]:
+    """The sizes of inputs and outputs: where one is given alone, it is that of the outputs."""
+    if out_size is None:
+        in_size, out_size = None, in_size
+    if out_size is None:
+        raise TypeError(f"links.{link}: expected an out_size, got None.")
+    return in_size, out_size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, Elementwise, Variable, real
+from core import Domain, Elementwise, Variable, as_variable, real
 from plugins.functions.activation.sigmoid import sigmoid
 from plugins.functions.math.alongside import alongside
 
@@ -63,4 +63,5 @@ def swish(x: Any, beta: Any) -> Variable:
     >>> F.swish(np.array([[100, -100]], "f"), np.array([1, 0], "f"))
     variable([[100., -50.]], dtype=float32)
     """
+    x = as_variable(x)
     return x * sigmoid(x * alongside("swish", x, beta, 1, "beta"))

@@ -1,7 +1,20 @@
 """Linear maps with weights: fully connected, convolutional, embedding."""
 
 provides = {
-    "linear": "Linear",
+    "bias": "Bias",
+    "bilinear": "Bilinear",
     "convolution_2d": "Convolution2D",
+    "convolution_nd": "Convolution1D Convolution3D ConvolutionND",
+    "deconvolution_2d": "Deconvolution2D",
+    "deconvolution_nd": "Deconvolution1D Deconvolution3D DeconvolutionND",
+    "depthwise_convolution_2d": "DepthwiseConvolution2D",
+    "dilated_convolution_2d": "DilatedConvolution2D",
     "embed_id": "EmbedID",
+    "highway": "Highway",
+    "inception": "Inception",
+    "inceptionbn": "InceptionBN",
+    "linear": "Linear",
+    "local_convolution_2d": "LocalConvolution2D",
+    "mlp_convolution_2d": "MLPConvolution2D",
+    "scale": "Scale",
 }

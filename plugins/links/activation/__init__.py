@@ -1,0 +1,8 @@
+"""Activations that learn."""
+
+provides = {
+    "maxout": "Maxout",
+    "prelu": "PReLU",
+    "simplified_dropconnect": "SimplifiedDropconnect",
+    "swish": "Swish",
+}

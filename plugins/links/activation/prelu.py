@@ -1,0 +1,36 @@
+"""The rectifier with a slope to learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Link, Parameter, Variable
+from core import functions as F
+from core.initializer import as_initializer
+
+
+class PReLU(Link):
+    r"""A leaky rectifier that learns its slopes: x where :math:`x \ge 0`, elsewhere W x.
+
+    Args:
+        shape: Shape of W, that of x from the second axis on, as far as it goes; () is one slope for
+            all.
+        init: Initializer of W, a number or an array.
+
+    Shapes: x (n, ...) floating; W `shape`; y that of x.
+
+    Source: He et al. 2015 (arXiv:1502.01852), equation 1.
+
+    >>> import core.links as L, numpy as np
+    >>> L.PReLU()(np.array([[-4, 4]], "f"))
+    variable([[-1.,  4.]], dtype=float32)
+    """
+
+    def __init__(self, shape: Any = (), init: Any = 0.25) -> None:
+        super().__init__()
+        with self.init_scope():
+            self.W = Parameter(as_initializer(init), shape)
+
+    def forward(self, x: Any) -> Variable:
+        """Apply the rectifier to x (n, ...)."""
+        return F.prelu(x, self.W)

@@ -1,0 +1,194 @@
+"""Convolutional layers over any number of spatial axes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from core import Variable
+from core import functions as F
+from plugins.links.connection.windowed import Size, Windowed
+
+
+class ConvolutionND(Windowed):
+    r"""A convolutional layer over any number of spatial axes.
+
+    .. math:: y_{no\vec h} = b_o + \sum_{c\vec i} W_{oc\vec i}\,
+        x_{n,c,\vec s\vec h+\vec d\vec i-\vec p}
+
+    Args:
+        ndim: Number of spatial axes.
+        in_channels: Channels of the input; None, or left out (`ConvolutionND(ndim, out_channels,
+            ksize)`), takes it from the first input.
+        out_channels: Channels of the output.
+        ksize: Sizes of the filters, one for each axis or one number for all.
+        stride: Distances s of neighbouring windows, likewise.
+        pad: Zeros p around the input, likewise.
+        nobias: Whether to leave b out.
+        initialW: Initializer of W, a number or an array; LeCunNormal by default.
+        initial_bias: The same of b; 0 by default.
+        cover_all: Whether the last window may hang over, so that every element is seen.
+        dilate: Distances d of neighbouring elements of a window, as ksize.
+        groups: Into how many independent parts the channels are divided.
+
+    Shapes: x (n, in_channels, ...) floating, with ndim axes more; W (out_channels, in_channels /
+    groups, *ksize), b (out_channels,), y (n, out_channels, ...).
+
+    Source: Dumoulin and Visin 2016 (arXiv:1603.07285), section 2.
+
+    >>> import core.links as L, numpy as np
+    >>> layer = L.ConvolutionND(3, 1, 2, ksize=2)
+    >>> layer(np.ones((1, 1, 4, 4, 4), "f")).shape
+    (1, 2, 3, 3, 3)
+    """
+
+    _rank: ClassVar[int | None] = None
+
+    def __init__(
+        self,
+        ndim: int,
+        in_channels: int | None,
+        out_channels: Any,
+        ksize: Size | None = None,
+        stride: Size = 1,
+        pad: Size = 0,
+        nobias: bool = False,
+        initialW: Any = None,
+        initial_bias: Any = None,
+        cover_all: bool = False,
+        dilate: Size = 1,
+        groups: int = 1,
+    ) -> None:
+        super().__init__(
+            ndim,
+            in_channels,
+            out_channels,
+            ksize,
+            stride,
+            pad,
+            nobias,
+            initialW,
+            initial_bias,
+            dilate,
+            groups,
+        )
+        self.cover_all = cover_all
+
+    def forward(self, x: Any) -> Variable:
+        """Apply the layer to a batch (n, in_channels, ...)."""
+        self._sized(x)
+        return F.convolution_nd(
+            x, self.W, self.b, self.stride, self.pad, self.cover_all, self.dilate, self.groups
+        )
+
+    @classmethod
+    def from_params(
+        cls,
+        W: Any,
+        b: Any = None,
+        stride: Size = 1,
+        pad: Size = 0,
+        nobias: bool = False,
+        **settings: Any,
+    ) -> Self:
+        """A layer with the given filters (out, in / groups, ...) and bias (out,), copied.
+
+        `settings` are further arguments of the class: dilate, groups, ...
+
+        >>> import core.links as L, numpy as np
+        >>> L.ConvolutionND.from_params(np.ones((2, 3, 5), "f"), pad=2).in_channels
+        3
+        """
+        rank = (len(W.shape) - 2,) if cls._rank is None else ()
+        channels = (W.shape[1] * settings.get("groups", 1), W.shape[0])
+        arrays = {"initialW": W, "initial_bias": b, **settings}
+        return cls(*rank, *channels, tuple(W.shape[2:]), stride, pad, nobias, **arrays)
+
+
+class Convolution1D(ConvolutionND):
+    """A convolutional layer along one axis.
+
+    It is `ConvolutionND` with ndim = 1, and takes the other arguments of it.
+
+    Shapes: x (n, in_channels, l) floating; W (out_channels, in_channels / groups, k), b
+    (out_channels,), y (n, out_channels, l').
+
+    >>> import core.links as L, numpy as np
+    >>> L.Convolution1D(2, 3, ksize=2)(np.ones((1, 2, 5), "f")).shape
+    (1, 3, 4)
+    """
+
+    _rank = 1
+
+    def __init__(
+        self,
+        in_channels: int | None,
+        out_channels: Any,
+        ksize: Size | None = None,
+        stride: Size = 1,
+        pad: Size = 0,
+        nobias: bool = False,
+        initialW: Any = None,
+        initial_bias: Any = None,
+        cover_all: bool = False,
+        dilate: Size = 1,
+        groups: int = 1,
+    ) -> None:
+        super().__init__(
+            1,
+            in_channels,
+            out_channels,
+            ksize,
+            stride,
+            pad,
+            nobias,
+            initialW,
+            initial_bias,
+            cover_all,
+            dilate,
+            groups,
+        )
+
+
+class Convolution3D(ConvolutionND):
+    """A convolutional layer over volumes.
+
+    It is `ConvolutionND` with ndim = 3, and takes the other arguments of it.
+
+    Shapes: x (n, in_channels, d, h, w) floating; W (out_channels, in_channels / groups, kd, kh,
+    kw), b (out_channels,), y (n, out_channels, d', h', w').
+
+    >>> import core.links as L, numpy as np
+    >>> L.Convolution3D(2, 3, ksize=2)(np.ones((1, 2, 4, 4, 4), "f")).shape
+    (1, 3, 3, 3, 3)
+    """
+
+    _rank = 3
+
+    def __init__(
+        self,
+        in_channels: int | None,
+        out_channels: Any,
+        ksize: Size | None = None,
+        stride: Size = 1,
+        pad: Size = 0,
+        nobias: bool = False,
+        initialW: Any = None,
+        initial_bias: Any = None,
+        cover_all: bool = False,
+        dilate: Size = 1,
+        groups: int = 1,
+    ) -> None:
+        super().__init__(
+            3,
+            in_channels,
+            out_channels,
+            ksize,
+            stride,
+            pad,
+            nobias,
+            initialW,
+            initial_bias,
+            cover_all,
+            dilate,
+            groups,
+        )

@@ -1,0 +1,92 @@
+"""What layers with filters over spatial axes have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from core import Link, Parameter
+from core.standard import per_axis
+from plugins.links import arguments
+
+Size = int | tuple[int, ...]
+
+
+class Windowed(Link):
+    """Filters W and a bias b, with the places of the windows they are applied to.
+
+    Sizes are one number for all spatial axes, or one for each. Where `ksize` is None, the input
+    channels were left out, and what was given is out_channels and ksize.
+    """
+
+    b: Parameter | None
+
+    def __init__(
+        self,
+        ndim: int,
+        in_channels: int | None,
+        out_channels: Any,
+        ksize: Any,
+        stride: Any,
+        pad: Any,
+        nobias: bool,
+        initialW: Any,
+        initial_bias: Any,
+        dilate: Any,
+        groups: int,
+    ) -> None:
+        super().__init__()
+        if ksize is None:
+            in_channels, out_channels, ksize = None, in_channels, out_channels
+        if out_channels is None or ksize is None:
+            raise TypeError(f"{self._link_name}: expected out_channels and ksize, got None.")
+        self.ndim = ndim
+        self.in_channels = in_channels
+        self.out_channels = int(out_channels)
+        self.ksize = per_axis(ksize, ndim, "ksize")
+        self.stride = per_axis(stride, ndim, "stride")
+        self.pad = per_axis(pad, ndim, "pad")
+        self.dilate = per_axis(dilate, ndim, "dilate")
+        self.groups = groups
+        self.b = None
+        with self.init_scope():
+            self.W = Parameter(arguments.weight(initialW))
+            if not nobias:
+                self.b = Parameter(arguments.bias(initial_bias), (self.out_channels,))
+        if in_channels is not None:
+            self._initialize(in_channels)
+
+    @property
+    def _link_name(self) -> str:
+        return f"links.{type(self).__name__}"
+
+    def _initialize(self, in_channels: int) -> None:
+        for name, channels in (("input", in_channels), ("output", self.out_channels)):
+            if channels % self.groups:
+                raise ValueError(
+                    f"{self._link_name}: expected {name} channels that {self.groups} groups "
+                    f"divide, got {channels}."
+                )
+        self.in_channels = in_channels
+        self.W.initialize(self._filter_shape(in_channels))
+
+    def _filter_shape(self, in_channels: int) -> tuple[int, ...]:
+        """The shape of W."""
+        return (self.out_channels, in_channels // self.groups, *self.ksize)
+
+    def _sized(self, x: Any) -> None:
+        """Size W by the first input."""
+        if not self.W.is_initialized:
+            self._initialize(x.shape[1])
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """Sizes, and how windows lie where that is not the plain way."""
+        yield "in_channels", self.in_channels, 0
+        yield "out_channels", self.out_channels, 0
+        yield "ksize", self.ksize, None
+        yield "stride", self.stride, (1,) * self.ndim
+        yield "pad", self.pad, (0,) * self.ndim
+        yield "nobias", self.b is None, False
+        yield "dilate", self.dilate, (1,) * self.ndim
+        yield "groups", self.groups, 1
