@@ -31,6 +31,11 @@ CALLS = {
     "n_step_birnn": (1, 0.0, np.tile(HX, (2, 1, 1)), cells(1, 4, 3) * 2, biases(2) * 2, XS),
     "tree_lstm": (DRAW(size=(2, 3)), DRAW(size=(2, 3)), DRAW(size=(2, 15))),
     "bilinear": (XS[0], XS[1], DRAW(size=(4, 4, 2))),
+    "deformable_convolution_2d_sampler": (
+        IMAGES,
+        np.round(DRAW(size=(2, 8, 4, 3)) * 4) / 4 + 1 / 8,  # off the integers, where it has kinks
+        DRAW(size=(2, 3, 2, 2)),
+    ),
     "depthwise_convolution_2d": (IMAGES, DRAW(size=(2, 3, 2, 2))),
     "local_convolution_2d": (IMAGES, DRAW(size=(2, 4, 3, 3, 2, 2)), DRAW(size=(2, 4, 3))),
     "layer_normalization": (IMAGES, np.ones((5, 4)), np.zeros((5, 4))),

@@ -141,3 +141,42 @@ def test_deconvolution_by_rank(ndim):
 def test_deconvolution_refuses_former_arguments():
     with pytest.raises(ValueError, match="deterministic"):
         F.deconvolution_2d(draw(1, 1, 2, 2), draw(1, 1, 2, 2), deterministic=True)
+
+
+def deformed(x, offset, W, b, stride, pad):
+    """Element by element, the image having zeros around it."""
+    n, units, (kh, kw), (oh, ow) = len(x), len(W), W.shape[2:], offset.shape[2:]
+    y = np.zeros((n, units, oh, ow)) + b[:, None, None]
+    for image, i, j, ki, kj in np.ndindex(n, oh, ow, kh, kw):
+        tap = ki * kw + kj
+        row = i * stride - pad + ki + offset[image, kh * kw + tap, i, j]
+        column = j * stride - pad + kj + offset[image, tap, i, j]
+        for h, w in np.ndindex(*x.shape[2:]):
+            share = max(0, 1 - abs(row - h)) * max(0, 1 - abs(column - w))
+            y[image, :, i, j] += W[:, :, ki, kj] @ x[image, :, h, w] * share
+    return y
+
+
+@given(stride=st.integers(1, 2), pad=st.integers(0, 1), kh=st.integers(1, 2), kw=st.integers(1, 3))
+def test_deformable_convolution_takes_moved_elements(stride, pad, kh, kw):
+    x, W, b = draw(2, 2, 4, 5), draw(3, 2, kh, kw), draw(3)
+    plain = F.convolution_2d(x, W, b, stride, pad)
+    offset = draw(2, 2 * kh * kw, *plain.shape[2:], seed=7) * 1.5
+    y = F.deformable_convolution_2d_sampler(x, offset, W, b, stride, pad)
+    np.testing.assert_allclose(y.array, deformed(x, offset, W, b, stride, pad), atol=1e-12)
+    still = F.deformable_convolution_2d_sampler(x, offset * 0, W, b, stride, pad)
+    np.testing.assert_allclose(still.array, plain.array, atol=1e-12)
+
+
+def test_deformable_convolution_has_gradients_of_offsets_too():
+    x, W, b = draw(1, 2, 3, 4), draw(2, 2, 2, 2), draw(2)
+    offset = np.random.default_rng(3).uniform(0.1, 0.9, (1, 8, 2, 3)) - 1
+    check_gradients(F.deformable_convolution_2d_sampler, x, offset, W, b)
+
+
+def test_deformable_convolution_refuses_other_sizes():
+    x, W = draw(1, 2, 3, 4), draw(2, 2, 2, 2)
+    with pytest.raises(InvalidType, match=r"offset.shape == \(1, 8, 2, 3\)"):
+        F.deformable_convolution_2d_sampler(x, np.zeros((1, 8, 2, 2)), W)
+    with pytest.raises(InvalidType, match=r"W.shape\[1\] == 2"):
+        F.deformable_convolution_2d_sampler(x, np.zeros((1, 8, 2, 3)), W[:, :1])

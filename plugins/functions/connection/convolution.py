@@ -8,7 +8,7 @@ All three look at x through its windows: (n, channels, *kernel, *out).
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, Never
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import InvalidType
@@ -16,6 +16,7 @@ from core.standard import Geometry, per_axis, window_count
 from core.type_check import eval, expect
 from core.type_check import prod as size_of
 from core.utils.conv import get_deconv_outsize
+from plugins.functions.former import refuse
 
 Sizes = int | tuple[int, ...]
 
@@ -228,6 +229,7 @@ def convolution_nd(
     cover_all: bool = False,
     dilate: Sizes = 1,
     groups: int = 1,
+    **former: Never,
 ) -> Variable:
     """Convolution (cross-correlation, as networks use the word) over any number of spatial axes.
 
@@ -240,6 +242,7 @@ def convolution_nd(
         cover_all: Let the windows reach every element, padding the end further.
         dilate: Distance of neighbouring elements of a window.
         groups: Into how many independent parts input and output channels are divided.
+        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, o, e_1, ..., e_N) with e = floor((d + 2 pad - dilate (k - 1) - 1) / stride) + 1, the
@@ -254,6 +257,8 @@ def convolution_nd(
     >>> F.convolution_nd(x, np.ones((1, 1, 2), "f"))
     variable([[[1., 3., 5.]]], dtype=float32)
     """
+    if former:
+        refuse(convolution_nd, former)
     ndim = as_variable(x).ndim - 2
     return Convolution.call(
         x,
@@ -265,12 +270,6 @@ def convolution_nd(
         dilate=per_axis(dilate, ndim, "dilate"),
         groups=groups,
     )
-
-
-FORMER = {
-    "use_cudnn": "Set core.config.use_cudnn.",
-    "deterministic": "Set core.config.cudnn_deterministic.",
-}
 
 
 def of_rank(operation: str, ndim: int, x: Any, name: str = "x") -> Any:
@@ -323,9 +322,7 @@ def convolution_2d(
     (1, 4, 8, 8)
     """
     if former:
-        from core.errors import refuse_removed
-
-        refuse_removed("convolution_2d", former, FORMER)
+        refuse(convolution_2d, former)
     x = of_rank("convolution_2d", 2, x)
     return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 from core import Variable, as_variable
 from core.standard import per_axis
-from plugins.functions.connection.convolution import FORMER, Deconvolution, Sizes, of_rank
+from plugins.functions.connection.convolution import Deconvolution, Sizes, of_rank
+from plugins.functions.former import refuse
 
 
 def deconvolution_nd(
@@ -18,6 +19,7 @@ def deconvolution_nd(
     outsize: Sizes | None = None,
     dilate: Sizes = 1,
     groups: int = 1,
+    **former: Never,
 ) -> Variable:
     """Deconvolution over any number of spatial axes: each element spreads a filter.
 
@@ -34,6 +36,7 @@ def deconvolution_nd(
             least.
         dilate: Distance of neighbouring elements of a filter.
         groups: Into how many independent parts input and output channels are divided.
+        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, o, e_1, ..., e_N); by default e = stride (d - 1) + dilate (k - 1) + 1 - 2 pad.
@@ -48,6 +51,8 @@ def deconvolution_nd(
     >>> F.deconvolution_nd(x, np.ones((1, 1, 3), "f"), stride=2)
     variable([[[1., 1., 3., 2., 2.]]], dtype=float32)
     """
+    if former:
+        refuse(deconvolution_nd, former)
     ndim = as_variable(x).ndim - 2
     return Deconvolution.call(
         x,
@@ -101,9 +106,7 @@ def deconvolution_2d(
     (1, 3, 8, 8)
     """
     if former:
-        from core.errors import refuse_removed
-
-        refuse_removed("deconvolution_2d", former, FORMER)
+        refuse(deconvolution_2d, former)
     x = of_rank("deconvolution_2d", 2, x)
     return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)
 
