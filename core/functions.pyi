@@ -95,6 +95,9 @@ from plugins.functions.connection.deconvolution import deconvolution_1d as decon
 from plugins.functions.connection.deconvolution import deconvolution_2d as deconvolution_2d
 from plugins.functions.connection.deconvolution import deconvolution_3d as deconvolution_3d
 from plugins.functions.connection.deconvolution import deconvolution_nd as deconvolution_nd
+from plugins.functions.connection.deformable_convolution import (
+    deformable_convolution_2d_sampler as deformable_convolution_2d_sampler,
+)
 from plugins.functions.connection.depthwise_convolution import (
     depthwise_convolution_2d as depthwise_convolution_2d,
 )
@@ -114,6 +117,7 @@ from plugins.functions.evaluation.binary_accuracy import BinaryAccuracy as Binar
 from plugins.functions.evaluation.binary_accuracy import binary_accuracy as binary_accuracy
 from plugins.functions.loss.absolute_error import AbsoluteError as AbsoluteError
 from plugins.functions.loss.absolute_error import absolute_error as absolute_error
+from plugins.functions.loss.black_out import black_out as black_out
 from plugins.functions.loss.connectionist_temporal_classification import (
     ConnectionistTemporalClassification as ConnectionistTemporalClassification,
 )
@@ -126,6 +130,11 @@ from plugins.functions.loss.covariance import CrossCovariance as CrossCovariance
 from plugins.functions.loss.covariance import DeCov as DeCov
 from plugins.functions.loss.covariance import cross_covariance as cross_covariance
 from plugins.functions.loss.covariance import decov as decov
+from plugins.functions.loss.crf1d import argmax_crf1d as argmax_crf1d
+from plugins.functions.loss.crf1d import crf1d as crf1d
+from plugins.functions.loss.discriminative import (
+    discriminative_margin_based_clustering_loss as discriminative_margin_based_clustering_loss,
+)
 from plugins.functions.loss.hinge import Hinge as Hinge
 from plugins.functions.loss.hinge import hinge as hinge
 from plugins.functions.loss.huber_loss import HuberLoss as HuberLoss
@@ -134,6 +143,7 @@ from plugins.functions.loss.mean_absolute_error import MeanAbsoluteError as Mean
 from plugins.functions.loss.mean_absolute_error import mean_absolute_error as mean_absolute_error
 from plugins.functions.loss.mean_squared_error import MeanSquaredError as MeanSquaredError
 from plugins.functions.loss.mean_squared_error import mean_squared_error as mean_squared_error
+from plugins.functions.loss.negative_sampling import negative_sampling as negative_sampling
 from plugins.functions.loss.sigmoid_cross_entropy import SigmoidCrossEntropy as SigmoidCrossEntropy
 from plugins.functions.loss.sigmoid_cross_entropy import (
     sigmoid_cross_entropy as sigmoid_cross_entropy,
@@ -176,6 +186,14 @@ from plugins.functions.math.einsum import EinSum as EinSum
 from plugins.functions.math.einsum import einsum as einsum
 from plugins.functions.math.erf import Erf as Erf
 from plugins.functions.math.erf import erf as erf
+from plugins.functions.math.erfc import Erfc as Erfc
+from plugins.functions.math.erfc import Erfcx as Erfcx
+from plugins.functions.math.erfc import erfc as erfc
+from plugins.functions.math.erfc import erfcx as erfcx
+from plugins.functions.math.erfinv import Erfcinv as Erfcinv
+from plugins.functions.math.erfinv import Erfinv as Erfinv
+from plugins.functions.math.erfinv import erfcinv as erfcinv
+from plugins.functions.math.erfinv import erfinv as erfinv
 from plugins.functions.math.exponential import Exp as Exp
 from plugins.functions.math.exponential import Expm1 as Expm1
 from plugins.functions.math.exponential import exp as exp
@@ -186,6 +204,12 @@ from plugins.functions.math.extrema import max as max
 from plugins.functions.math.extrema import min as min
 from plugins.functions.math.fmod import Fmod as Fmod
 from plugins.functions.math.fmod import fmod as fmod
+from plugins.functions.math.gamma import Digamma as Digamma
+from plugins.functions.math.gamma import LGamma as LGamma
+from plugins.functions.math.gamma import Polygamma as Polygamma
+from plugins.functions.math.gamma import digamma as digamma
+from plugins.functions.math.gamma import lgamma as lgamma
+from plugins.functions.math.gamma import polygamma as polygamma
 from plugins.functions.math.hyperbolic import Arccosh as Arccosh
 from plugins.functions.math.hyperbolic import Arcsinh as Arcsinh
 from plugins.functions.math.hyperbolic import Arctanh as Arctanh
@@ -221,6 +245,12 @@ from plugins.functions.math.maximum import Maximum as Maximum
 from plugins.functions.math.maximum import Minimum as Minimum
 from plugins.functions.math.maximum import maximum as maximum
 from plugins.functions.math.maximum import minimum as minimum
+from plugins.functions.math.ndtr import LogNdtr as LogNdtr
+from plugins.functions.math.ndtr import Ndtr as Ndtr
+from plugins.functions.math.ndtr import Ndtri as Ndtri
+from plugins.functions.math.ndtr import log_ndtr as log_ndtr
+from plugins.functions.math.ndtr import ndtr as ndtr
+from plugins.functions.math.ndtr import ndtri as ndtri
 from plugins.functions.math.norm import BatchL2NormSquared as BatchL2NormSquared
 from plugins.functions.math.norm import batch_l2_norm_squared as batch_l2_norm_squared
 from plugins.functions.math.prod import Prod as Prod
@@ -261,6 +291,8 @@ from plugins.functions.math.trigonometric import arctan2 as arctan2
 from plugins.functions.math.trigonometric import cos as cos
 from plugins.functions.math.trigonometric import sin as sin
 from plugins.functions.math.trigonometric import tan as tan
+from plugins.functions.math.zeta import Zeta as Zeta
+from plugins.functions.math.zeta import zeta as zeta
 from plugins.functions.noise.dropout import Dropout as Dropout
 from plugins.functions.noise.dropout import dropout as dropout
 from plugins.functions.noise.gaussian import Gaussian as Gaussian
