@@ -6,7 +6,9 @@ from core import hookimpl
 
 provides = {
     "dictionary": "DictionarySerializer",
+    "hdf5": "HDF5Deserializer HDF5Serializer load_hdf5 save_hdf5",
     "npz": "NpzDeserializer load_npz save_npz",
+    "safetensors": "load_safetensors save_safetensors",
 }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from core import backend
 from core.serializer import Serializer
-from plugins.serializers.npz_archive import NONE
+from plugins.serializers.entries import NONE
 
 
 class DictionarySerializer(Serializer):
@@ -35,11 +35,12 @@ class DictionarySerializer(Serializer):
 
     def __call__(self, key: str, value: Any) -> Any:
         """Store `value` under `key`, and return it."""
-        self.target[self.path + key.lstrip("/")] = _host_array(value)
+        self.target[self.path + key.lstrip("/")] = host_array(value)
         return value
 
 
-def _host_array(value: Any) -> Any:
+def host_array(value: Any) -> Any:
+    """A value as a host array; None in its stored form."""
     if value is None:
         return NONE
     return backend.to_host(value) if hasattr(value, "__dlpack__") else np.asarray(value)

@@ -7,7 +7,6 @@ NumPy's) are accepted and held to the archive's own checksums. Nothing is ever u
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 import pickletools
@@ -17,29 +16,26 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy
 
 from core.errors import CheckpointDamaged, CheckpointError
 from plugins.serializers.atomic import replacing
+from plugins.serializers.entries import (
+    CHUNK,
+    DIGITS,
+    MARK,
+    NONE,
+    Array,
+    File,
+    Spec,
+    digest,
+    refuse_objects,
+)
 
-Array = np.ndarray[Any, Any]
-File = str | os.PathLike[str] | IO[bytes]
-
-NONE = np.zeros((), dtype=[("None", "?")])
-"""How None is stored: a type that nothing else has, and that needs no pickle."""
-
-_MARK = b"plugrad sha256 "
-_DIGITS = 64
 _END_OF_ARCHIVE = b"PK\x05\x06"
-_CHUNK = 1 << 20
-
-
-def is_none(array: Array) -> bool:
-    """Whether `array` is the stored form of None."""
-    return array.dtype == NONE.dtype and array.ndim == 0
 
 
 # -- writing ----------------------------------------------------------------------------------
@@ -60,51 +56,20 @@ def _write(stream: IO[bytes], entries: Mapping[str, Array], compression: bool) -
     method = zipfile.ZIP_DEFLATED if compression else zipfile.ZIP_STORED
     with zipfile.ZipFile(stream, "w", method) as archive:
         for name, array in entries.items():
-            _refuse_objects(name, array)
+            refuse_objects("save_npz", "npz files", name, array)
             info = zipfile.ZipInfo(name + ".npy")  # no date: equal states give equal files
             info.compress_type = method
             with archive.open(info, "w", force_zip64=True) as member:
                 npy.write_array(member, array, allow_pickle=False)
-        archive.comment = _MARK + b"0" * _DIGITS
-    end = stream.seek(-_DIGITS, os.SEEK_END)
-    digest = _digest(stream, end)
+        archive.comment = MARK + b"0" * DIGITS
+    end = stream.seek(-DIGITS, os.SEEK_END)
+    found = digest(stream, 0, end)
     stream.seek(end)
-    stream.write(digest)
+    stream.write(found)
     stream.flush()
 
 
-def _refuse_objects(name: str, array: Array) -> None:
-    if array.dtype.hasobject or (array.dtype.kind == "V" and array.dtype.names is None):
-        raise CheckpointError(
-            f"save_npz: expected numbers, text, None or arrays of them, got an array of dtype "
-            f"{array.dtype} for {name!r}, which npz files cannot hold without pickle. "
-            "Store it as a string, or as an array of a plain dtype."
-        )
-
-
-def _digest(stream: IO[bytes], size: int) -> bytes:
-    """The SHA-256, in hexadecimal, of the first `size` bytes."""
-    found = hashlib.sha256()
-    stream.seek(0)
-    while size > 0:
-        chunk = stream.read(min(size, _CHUNK))
-        if not chunk:
-            break
-        size -= len(chunk)
-        found.update(chunk)
-    return found.hexdigest().encode()
-
-
 # -- reading ----------------------------------------------------------------------------------
-
-
-class Spec:
-    """Shape and dtype of a stored array, and whether it stands for None."""
-
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], none: bool) -> None:
-        self.shape = shape
-        self.dtype = dtype
-        self.none = none
 
 
 class Archive(Mapping[str, Array]):
@@ -155,10 +120,10 @@ class Archive(Mapping[str, Array]):
     def _check_bytes(self, stream: IO[bytes]) -> bool:
         """Whether the file is signed; raises where the signature is wrong or broken."""
         size = stream.seek(0, os.SEEK_END)
-        stream.seek(max(0, size - len(_MARK) - _DIGITS))
+        stream.seek(max(0, size - len(MARK) - DIGITS))
         tail = stream.read()
-        if tail.startswith(_MARK) and len(tail) == len(_MARK) + _DIGITS:
-            if _digest(stream, size - _DIGITS) != tail[len(_MARK) :]:
+        if tail.startswith(MARK) and len(tail) == len(MARK) + DIGITS:
+            if digest(stream, 0, size - DIGITS) != tail[len(MARK) :]:
                 raise self._damaged("its bytes do not have the digest that was stored with them")
             return True
         if tail[-22:-18] != _END_OF_ARCHIVE or tail[-2:] != b"\0\0":
@@ -175,7 +140,7 @@ class Archive(Mapping[str, Array]):
     def _check_sums(self) -> None:
         for info in self._infos.values():
             with self._zip.open(info) as member:
-                while member.read(_CHUNK):
+                while member.read(CHUNK):
                     pass
 
     def _spec(self, name: str) -> Spec:
@@ -197,7 +162,7 @@ class Archive(Mapping[str, Array]):
 
     def _object(self, name: str, shape: tuple[int, ...], member: IO[bytes]) -> Spec:
         """None as Chainer stores it: a pickle, looked at and not run."""
-        if shape != () or not _pickles_none(member.read(_CHUNK)):
+        if shape != () or not _pickles_none(member.read(CHUNK)):
             raise CheckpointError(
                 f"{self._label}: entry {name!r} holds a pickled Python object, which could run "
                 "any code when loaded, and is refused. Save plain numbers, text or arrays instead."

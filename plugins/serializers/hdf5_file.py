@@ -1,0 +1,160 @@
+"""The HDF5 file itself: datasets with checksums, behind a digest of the whole file.
+
+Files that we write begin with a user block, which HDF5 leaves to whoever wants it; it holds the
+SHA-256 of everything after it. Random damage is thus noticed before the HDF5 library, which
+checks little, sees a byte. Files without a user block (Chainer's, h5py's) are held to the checks
+of that library alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, Any
+
+import numpy as np
+
+from core.errors import CheckpointDamaged, CheckpointError
+from plugins.serializers.atomic import replacing
+from plugins.serializers.entries import MARK, NONE, Array, Spec, digest, is_none, refuse_objects
+from plugins.serializers.extras import need
+
+_USER_BLOCK = 512
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_UNREADABLE = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError)
+_DENSEST = 1100  # how many bytes at most come out of one byte of gzip, and some more
+
+
+# -- writing ----------------------------------------------------------------------------------
+
+
+def write_hdf5(
+    path: str | os.PathLike[str], entries: Mapping[str, Array], compression: int | None
+) -> None:
+    """Write the arrays by name; `path` gets the complete new file or stays as it was."""
+    h5py = need("h5py", "hdf5", "save_hdf5")
+    with replacing(path) as temporary:
+        with h5py.File(temporary, "w", userblock_size=_USER_BLOCK) as file:
+            for name, array in entries.items():
+                write_dataset(file, name, array, compression)
+        with open(temporary, "r+b") as stream:
+            found = digest(stream, _USER_BLOCK, stream.seek(0, os.SEEK_END))
+            stream.seek(0)
+            stream.write(MARK + found)
+
+
+def write_dataset(group: Any, name: str, array: Array, compression: int | None) -> None:
+    """Store an array in a group of h5py; None as an empty dataset, as Chainer does."""
+    h5py = need("h5py", "hdf5", "save_hdf5")
+    if is_none(array):
+        group.create_dataset(name, data=h5py.Empty("f"))
+        return
+    refuse_objects("save_hdf5", "HDF5 files", name, array)
+    if array.dtype.kind == "U":
+        array = np.char.encode(array, "utf-8")
+        array = array.astype(h5py.string_dtype("utf-8", array.dtype.itemsize))
+    # Only arrays with elements and axes can be stored in chunks, which checksums need.
+    options = {"compression": compression, "fletcher32": True} if array.ndim and array.size else {}
+    try:
+        group.create_dataset(name, data=array, **options)
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"save_hdf5: HDF5 cannot hold {name!r}, of dtype {array.dtype}: {error}."
+        ) from error
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+class GroupEntries(Mapping[str, Array]):
+    """The datasets under a group of h5py, by path; each is read when it is asked for."""
+
+    def __init__(self, group: Any, label: str) -> None:
+        h5py = need("h5py", "hdf5", "load_hdf5")
+        self._label = label
+        self._datasets: dict[str, Any] = {}
+        with blaming(label):
+            found: list[tuple[str, Any]] = []
+            group.visititems(lambda name, item: found.append((name, item)))
+            self._datasets = {name: x for name, x in found if isinstance(x, h5py.Dataset)}
+            self.specs = {name: self._spec(name, x) for name, x in self._datasets.items()}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._datasets)
+
+    def __len__(self) -> int:
+        return len(self._datasets)
+
+    def __getitem__(self, name: str) -> Array:
+        if self.specs[name].none:
+            return NONE
+        with blaming(self._label, name):
+            array = np.asarray(self._datasets[name][()])
+            return np.char.decode(array, "utf-8") if self.specs[name].dtype.kind == "U" else array
+
+    def _spec(self, name: str, dataset: Any) -> Spec:
+        h5py = need("h5py", "hdf5", "load_hdf5")
+        if dataset.shape is None:
+            return Spec((), np.dtype("f"), none=True)
+        self._refuse(name, dataset)
+        text = h5py.check_string_dtype(dataset.dtype)
+        is_text = text is not None and text.encoding == "utf-8"
+        dtype = np.dtype(f"U{text.length}") if is_text else dataset.dtype
+        return Spec(tuple(dataset.shape), dtype)
+
+    def _refuse(self, name: str, dataset: Any) -> None:
+        """Refuse Python objects, what lies in other files, and sizes that cannot be true."""
+        if dataset.dtype.hasobject or dataset.is_virtual or dataset.external:
+            raise CheckpointError(
+                f"{self._label}: dataset {name!r} holds references, or keeps its data in other "
+                "files, and is refused. Save plain numbers, text or arrays instead."
+            )
+        held = dataset.id.get_storage_size()
+        if dataset.nbytes > held * _DENSEST:
+            raise damaged(
+                self._label, f"dataset {name!r} has {held} bytes for {dataset.nbytes} of data"
+            )
+
+
+@contextmanager
+def open_hdf5(path: str | os.PathLike[str]) -> Iterator[GroupEntries]:
+    """The arrays of an HDF5 file, verified, for one block."""
+    h5py = need("h5py", "hdf5", "load_hdf5")
+    label = os.fspath(path)
+    with open(path, "rb") as stream:
+        _check_bytes(stream, label)
+    with blaming(label):
+        file = h5py.File(path, "r")
+    with file:
+        yield GroupEntries(file, label)
+
+
+def _check_bytes(stream: IO[bytes], label: str) -> None:
+    head = stream.read(_USER_BLOCK)
+    if head.startswith(_SIGNATURE):
+        return
+    if not head.startswith(MARK):
+        raise damaged(label, "it does not begin as one")
+    found = digest(stream, _USER_BLOCK, stream.seek(0, os.SEEK_END))
+    if head != (MARK + found).ljust(_USER_BLOCK, b"\0"):
+        raise damaged(label, "its bytes do not have the digest that was stored with them")
+
+
+def damaged(label: str, what: str) -> CheckpointDamaged:
+    """The error for a file that cannot be trusted."""
+    return CheckpointDamaged(
+        f"{label}: the file is damaged or no HDF5 file: {what}. "
+        "Nothing of it was loaded; use another copy, or an earlier snapshot."
+    )
+
+
+@contextmanager
+def blaming(label: str, name: str = "") -> Iterator[None]:
+    """Turn whatever a malformed file makes h5py raise into one error."""
+    try:
+        yield
+    except CheckpointError:
+        raise
+    except _UNREADABLE as error:
+        raise damaged(label, f"dataset {name!r}: {error}" if name else str(error)) from error

@@ -1,0 +1,228 @@
+"""Loading from named arrays into objects: reported as a whole, all or nothing."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+
+from core import backend
+from core.errors import CheckpointError, nearest
+from core.serializer import Deserializer, Serializable, Serializer
+from plugins.serializers.entries import Array, is_none
+
+Ignored: TypeAlias = str | Callable[[str], bool] | Iterable[str | Callable[[str], bool]] | None
+
+
+def load_entries(who: str, obj: Serializable, source: EntriesDeserializer) -> None:
+    """Load `obj` from all that a file holds, completely or not at all.
+
+    All names, shapes and dtypes are compared first: one CheckpointError, by the name of `who`
+    loads, tells everything that does not fit. Entries that nothing asked for cause a warning.
+    """
+    before = _Outline()
+    before.save(obj)
+    _check_fit(who, before.values, source, obj)
+    copies = {name: _copied(value) for name, value in before.values.items()}
+    try:
+        source.load(obj)
+    except BaseException:
+        with suppress(Exception):  # the object's own error is the one to be seen
+            _Restorer(copies).load(obj)
+        raise
+    _warn_of_unused(who, source)
+
+
+class EntriesDeserializer(Deserializer):
+    """Loads from `entries`, a mapping of slash-separated names to arrays.
+
+    A mapping that has `specs` (name -> shape, dtype, whether it is None) is compared by these.
+    Raises CheckpointError at the first value that is missing (unless `strict` is False) or does
+    not fit; `load_entries` compares everything before it loads anything.
+    """
+
+    def __init__(
+        self,
+        entries: Mapping[str, Any],
+        path: str = "",
+        strict: bool = True,
+        ignore_names: Ignored = None,
+    ) -> None:
+        self.entries = entries
+        self.path = path if not path or path.endswith("/") else path + "/"
+        self.strict = strict
+        self.ignore_names = ignore_names
+        self.asked: set[str] = set()
+
+    def __getitem__(self, key: str) -> Self:
+        child = copy.copy(self)
+        child.path = f"{self.path}{key.strip('/')}/"
+        return child
+
+    def __call__(self, key: str, value: Any) -> Any:
+        """The stored value of `key`: written into `value` if that is an array, else returned."""
+        name = self.path + key.lstrip("/")
+        self.asked.add(name)
+        if self.ignores(name):
+            return value
+        if name not in self.entries:
+            if self.strict:
+                raise CheckpointError(
+                    f"{type(self).__name__}: expected an entry {name!r}, found none."
+                    + nearest(name, self.entries)
+                )
+            return value
+        stored = np.asarray(self.entries[name])
+        return None if is_none(stored) else _fill(name, value, stored)
+
+    def ignores(self, name: str) -> bool:
+        """Whether the entry is one of those not to be loaded."""
+        rules = self.ignore_names
+        if rules is None:
+            return False
+        if isinstance(rules, str) or callable(rules):
+            rules = (rules,)
+        return any(rule(name) if callable(rule) else rule == name for rule in rules)
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "__dlpack__")
+
+
+def _fill(name: str, value: Any, stored: Array) -> Any:
+    if value is None:
+        return stored
+    problem = _misfit(value, stored.shape, stored.dtype)
+    if problem:
+        raise CheckpointError(f"load: {name!r}: {problem}.")
+    if not _is_array(value):
+        return _converted(value, stored)
+    owner = backend.of(value)
+    device = owner.device_of(value)
+    owner.copyto(value, owner.asarray(stored, dtype=owner.dtype_name(value.dtype), device=device))
+    return value
+
+
+def _converted(value: Any, stored: Array) -> Any:
+    """The stored number or text as what `value` is, unless that would change it (2.5 to an int)."""
+    if isinstance(value, list | tuple):
+        return type(value)(stored.tolist())
+    found = stored.item()
+    converted = type(value)(stored)
+    return converted if converted == found else found
+
+
+def _misfit(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> str:
+    """What keeps an array of this shape and dtype from being loaded into `value`; '' if nothing."""
+    if isinstance(value, list | tuple):
+        return "" if shape else "expected a sequence, the file has a single value"
+    if not _is_array(value):
+        if shape:
+            return f"expected a single value, the file has an array of shape {shape}"
+        is_text, wants_text = dtype.kind in "US", isinstance(value, str | bytes)
+        return "" if is_text == wants_text else f"expected {value!r:.40} or alike, not {dtype}"
+    if tuple(value.shape) != shape:
+        return f"shape {tuple(value.shape)} expected, the file has {shape}"
+    wanted = backend.of(value).dtype_name(value.dtype)
+    if not np.can_cast(dtype, wanted, "same_kind"):
+        return f"dtype {wanted} expected, the file has {dtype}"
+    return ""
+
+
+# -- all or nothing ---------------------------------------------------------------------------
+
+
+class _Outline(Serializer):
+    """Notes every name with the value it stands for; copies nothing."""
+
+    def __init__(self, values: dict[str, Any] | None = None, path: str = "") -> None:
+        self.values: dict[str, Any] = {} if values is None else values
+        self.path = path
+
+    def __getitem__(self, key: str) -> _Outline:
+        return _Outline(self.values, f"{self.path}{key.strip('/')}/")
+
+    def __call__(self, key: str, value: Any) -> Any:
+        self.values[self.path + key.lstrip("/")] = value
+        return value
+
+
+class _Restorer(Deserializer):
+    """Gives every name the value that it had; what had no name then stays."""
+
+    def __init__(self, values: dict[str, Any], path: str = "") -> None:
+        self.values = values
+        self.path = path
+
+    def __getitem__(self, key: str) -> _Restorer:
+        return _Restorer(self.values, f"{self.path}{key.strip('/')}/")
+
+    def __call__(self, key: str, value: Any) -> Any:
+        former = self.values.get(self.path + key.lstrip("/"), value)
+        if _is_array(former) and _is_array(value) and former is not value:
+            backend.of(value).copyto(value, former)
+            return value
+        return former
+
+
+def _copied(value: Any) -> Any:
+    return backend.of(value).copy(value) if _is_array(value) else value
+
+
+def _check_fit(who: str, values: dict[str, Any], source: EntriesDeserializer, obj: Any) -> None:
+    """Compare names, shapes and dtypes with the file's, and raise for all that differs at once."""
+    archive = source.entries
+    names = {name: source.path + name for name in values}
+    names = {name: stored for name, stored in names.items() if not source.ignores(stored)}
+    missing = [stored for stored in names.values() if stored not in archive]
+    misfits = {
+        stored: _spec_misfit(values[name], archive, stored)
+        for name, stored in names.items()
+        if stored in archive
+    }
+    lines = [f"  {stored}: {problem}" for stored, problem in misfits.items() if problem]
+    if source.strict:
+        lines += [f"  {stored}: missing from the file" for stored in missing]
+    if not lines:
+        return
+    known = set(names.values())
+    lines += [
+        f"  {stored}: in the file, but nothing asks for it"
+        for stored in archive
+        if stored.startswith(source.path) and stored not in known and not source.ignores(stored)
+    ]
+    raise CheckpointError(
+        f"{who}: the file does not fit this {type(obj).__name__}; nothing was loaded:\n"
+        + "\n".join(_shortened(lines))
+        + "\nBuild the object as it was when it was saved, name a part of the file with path=..., "
+        "leave entries out with ignore_names=..., or keep what the file lacks with strict=False."
+    )
+
+
+def _spec_misfit(value: Any, archive: Mapping[str, Any], name: str) -> str:
+    spec = getattr(archive, "specs", archive)[name]
+    if value is None or getattr(spec, "none", False):
+        return ""
+    return _misfit(value, spec.shape, spec.dtype)
+
+
+def _shortened(lines: list[str], most: int = 40) -> list[str]:
+    return lines if len(lines) <= most else [*lines[:most], f"  and {len(lines) - most} more"]
+
+
+def _warn_of_unused(who: str, source: EntriesDeserializer) -> None:
+    unused = [
+        name
+        for name in source.entries
+        if name.startswith(source.path) and name not in source.asked and not source.ignores(name)
+    ]
+    if unused:
+        warnings.warn(
+            f"{who}: nothing asked for these entries of the file, which were left out: "
+            + ", ".join(_shortened(unused, 10)),
+            stacklevel=4,
+        )

@@ -1,0 +1,135 @@
+"""The safetensors file itself: a JSON header and raw tensors.
+
+The library writes an array's memory as it lies, whatever its strides are, so every array is put in
+C order first. Our metadata has one entry, whose text holds the SHA-256 of the whole file (computed
+with zeros in its own place) between two marks, so that no single damage can make the file look like
+one that never had a digest; the names that stand for None follow.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from core.errors import CheckpointDamaged, CheckpointError
+from plugins.serializers.entries import DIGITS, MARK, NONE, Array, Spec, is_none
+from plugins.serializers.extras import need
+
+_KEY = "plugrad"
+_ZEROS = b"0" * DIGITS
+_NAMES = {
+    "BOOL": "bool",
+    "U8": "uint8",
+    "I8": "int8",
+    "U16": "uint16",
+    "I16": "int16",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "U32": "uint32",
+    "I32": "int32",
+    "F32": "float32",
+    "U64": "uint64",
+    "I64": "int64",
+    "F64": "float64",
+    "C64": "complex64",
+}
+
+
+# -- writing ----------------------------------------------------------------------------------
+
+
+def to_bytes(entries: Mapping[str, Array]) -> bytes:
+    """The arrays, by name, as a file."""
+    library = need("safetensors.numpy", "safetensors", "save_safetensors")
+    none = sorted(name for name, array in entries.items() if is_none(array))
+    tensors = {name: _plain(name, a) for name, a in entries.items() if name not in none}
+    text = (MARK + _ZEROS + MARK).decode() + json.dumps(none)
+    data = bytearray(library.save(tensors, {_KEY: text}))
+    at = data.index(MARK + _ZEROS) + len(MARK)
+    data[at : at + DIGITS] = hashlib.sha256(data).hexdigest().encode()
+    return bytes(data)
+
+
+def _plain(name: str, array: Array) -> Array:
+    """The array in C order and in the byte order of the format."""
+    if array.dtype.name not in _NAMES.values():
+        raise CheckpointError(
+            f"save_safetensors: expected None or numbers of {', '.join(_NAMES.values())}, got an "
+            f"array of dtype {array.dtype} for {name!r}. Use save_npz for whole states."
+        )
+    little = array.astype(array.dtype.newbyteorder("<")) if not array.dtype.isnative else array
+    return np.asarray(little, order="C")
+
+
+# -- reading ----------------------------------------------------------------------------------
+
+
+class TensorEntries(Mapping[str, Array]):
+    """The arrays of a safetensors file, verified.
+
+    Raises CheckpointDamaged where any byte is not what was written, or it is no such file, and
+    CheckpointError for a dtype that NumPy does not have.
+    """
+
+    def __init__(self, data: bytes, label: str) -> None:
+        self._label = label
+        library = need("safetensors", "safetensors", "load_safetensors")
+        self._check_digest(data)
+        try:
+            found = dict(library.deserialize(data))
+            header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        except (library.SafetensorError, ValueError, RecursionError) as error:
+            raise self._damaged(str(error)) from error
+        self._arrays = {name: self._array(name, **parts) for name, parts in found.items()}
+        text = header.get("__metadata__", {}).get(_KEY, "").encode()
+        none = json.loads(text.rpartition(MARK)[2]) if MARK in text else []
+        self._arrays.update(dict.fromkeys(none, NONE))
+        self.specs = {name: Spec(a.shape, a.dtype, is_none(a)) for name, a in self._arrays.items()}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __getitem__(self, name: str) -> Array:
+        return self._arrays[name]
+
+    def _check_digest(self, data: bytes) -> None:
+        """Compare the digest, where there is one or was one."""
+        header = data[8 : 8 + int.from_bytes(data[:8], "little")]
+        if MARK not in header:
+            return
+        at = 8 + header.index(MARK) + len(MARK)
+        found = hashlib.sha256(data[:at] + _ZEROS + data[at + DIGITS :]).hexdigest().encode()
+        if data[at : at + DIGITS] != found:
+            raise self._damaged("its bytes do not have the digest that was stored with them")
+
+    def _array(self, name: str, dtype: str, shape: list[int], data: bytearray) -> Array:
+        if dtype not in _NAMES:
+            raise CheckpointError(
+                f"{self._label}: tensor {name!r} is of the dtype {dtype}, which arrays here do not "
+                f"have; known are {', '.join(_NAMES)}. Convert it first."
+            )
+        if dtype == "BF16":
+            return _bfloat16(data).reshape(shape)
+        return np.frombuffer(data, np.dtype(_NAMES[dtype]).newbyteorder("<")).reshape(shape)
+
+    def _damaged(self, what: str) -> CheckpointDamaged:
+        return CheckpointDamaged(
+            f"{self._label}: the file is damaged or no safetensors file: {what}. "
+            "Nothing of it was loaded; use another copy, or an earlier snapshot."
+        )
+
+
+def _bfloat16(data: Any) -> Array:
+    """Values of bfloat16; without ml_dtypes in float32, of which they are the upper half."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return (np.frombuffer(data, "<u2").astype("u4") << 16).view("f4")
+    return np.frombuffer(data, ml_dtypes.bfloat16)
