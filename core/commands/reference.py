@@ -27,6 +27,7 @@ PAGES = {
     "triggers": "Triggers",
     "extensions": "Trainer extensions",
     "function_hooks": "Function hooks",
+    "link_hooks": "Link hooks",
 }
 
 
