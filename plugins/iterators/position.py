@@ -6,7 +6,7 @@ one that is saved stays that of the last batch handed out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -63,6 +63,29 @@ def advance(
             break
     before = position.epoch_detail(length)
     return Position(epoch, used, epoch > position.epoch, order, before), indices
+
+
+def foreseen(
+    position: Position, length: int, batch_size: int, repeat: bool, sampler: Sampler | None
+) -> Iterator[tuple[Position, list[int]]]:
+    """The batches to come, each as (position before it, indices), as far as they are certain.
+
+    A sampler is asked for the next order when the pass is over, not sooner: it may draw from random
+    numbers that others draw from as well. Until then, of the batch that completes the pass only
+    the part that lies in this pass is certain, and nothing after it.
+    """
+    while True:
+        size = position.pass_length(length)
+        if sampler is not None and position.used + batch_size >= size:
+            if repeat or position.epoch == 0:
+                rest = range(length) if position.order is None else position.order.tolist()
+                yield position, list(rest[position.used :])
+            return
+        step = advance(position, length, batch_size, repeat, None)
+        if step is None:
+            return
+        yield position, step[1]
+        position = step[0]
 
 
 def checked(order: Any) -> Order:

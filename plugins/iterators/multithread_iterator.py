@@ -1,0 +1,80 @@
+"""Batches loaded ahead by threads."""
+
+from __future__ import annotations
+
+import weakref
+from concurrent.futures import Future, ThreadPoolExecutor
+from operator import getitem
+from typing import Any
+
+from plugins.iterators.position import Position, Sampler
+from plugins.iterators.prefetch_iterator import PrefetchIterator, say_where
+
+
+class MultithreadIterator(PrefetchIterator):
+    """Hands out what SerialIterator would; `n_threads` threads load the next batch meanwhile.
+
+    It pays where a dataset waits for files or a network, or lets other threads run while it
+    decodes, as NumPy, image libraries and zlib do. The dataset must bear several threads; one that
+    draws random numbers draws them in an order that differs from run to run.
+    An error of the dataset is raised when its batch is asked for, with a note that names the index.
+    `finalize`, or leaving a `with` block, ends the threads, after the examples they are at.
+    Raises ValueError as SerialIterator does, and for `n_threads` below 1.
+
+    >>> with MultithreadIterator("abc", 2, shuffle=False, n_threads=2) as iterator:
+    ...     iterator.next(), iterator.next(), iterator.epoch
+    (['a', 'b'], ['c', 'a'], 1)
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int,
+        repeat: bool = True,
+        shuffle: bool | None = None,
+        n_threads: int = 1,
+        order_sampler: Sampler | None = None,
+    ) -> None:
+        if n_threads < 1:
+            raise ValueError(f"MultithreadIterator: expected n_threads of 1 or more: {n_threads}.")
+        self.n_threads = n_threads
+        self._pool: ThreadPoolExecutor | None = None
+        super().__init__(dataset, batch_size, repeat, shuffle, order_sampler, n_prefetch=1)
+
+    def _submit(
+        self, indices: list[int], start: Position, offset: int
+    ) -> list[tuple[int, Future[Any]]]:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.n_threads, "MultithreadIterator")
+            self._end = weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
+        pool, dataset = self._pool, self.dataset
+        return [(index, pool.submit(getitem, dataset, index)) for index in indices]
+
+    def _collect(self, pieces: list[tuple[int, Future[Any]]]) -> list[Any]:
+        return [_example(index, future) for index, future in pieces]
+
+    def _cancel(self, pieces: list[tuple[int, Future[Any]]]) -> None:
+        for _, future in pieces:
+            future.cancel()
+
+    def finalize(self) -> None:
+        """End the threads: nothing touches the dataset afterwards."""
+        super().finalize()
+        if self._pool is not None:
+            self._end.detach()
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has the position, and threads of its own."""
+        state = {**super().__getstate__(), "_pool": None}
+        state.pop("_end", None)
+        return state
+
+
+def _example(index: int, future: Future[Any]) -> Any:
+    try:
+        return future.result()
+    except Exception as error:
+        say_where(error, f"MultithreadIterator: raised by dataset[{index}].")
+        raise
