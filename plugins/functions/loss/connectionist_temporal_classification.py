@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from core import Domain, FunctionNode, Variable, as_array, as_variable, choice, integers, real
 from core.errors import InvalidType
+from core.intrinsics import astype
 from plugins.functions.array.stack import Stack
 from plugins.functions.loss.reduction import check_reduce
 from plugins.functions.namespace.selection import AddAlongAxis, TakeAlongAxis
@@ -215,10 +216,12 @@ def connectionist_temporal_classification(
         _all(t, count) if given is None else as_array(given)
         for given, count in ((input_length, x.shape[0]), (label_length, t.shape[1]))
     ]
-    impossible = 1e4 if x.backend.dtype_name(x.dtype) == "float16" else IMPOSSIBLE
-    return ConnectionistTemporalClassification.call(
-        x, t, *lengths, blank_symbol, reduce, impossible
-    )
+    if x.backend.dtype_name(x.dtype) != "float16":
+        return ConnectionistTemporalClassification.call(x, t, *lengths, blank_symbol, reduce)
+    # The rules for second derivatives run on what comes in, and float16 does not hold NOTHING.
+    wide = astype(x, x.backend.dtype("float32"))
+    loss = ConnectionistTemporalClassification.call(wide, t, *lengths, blank_symbol, reduce, 1e4)
+    return astype(loss, x.dtype)
 
 
 def _stacked(x: Any) -> Variable:

@@ -53,11 +53,8 @@ class _Forget(FunctionNode):
         inputs = self.get_retained_inputs()
         pull = _Pull(self.replay, indexes, inputs[self.count :], grad_outputs)
         given = (*inputs[: self.count], *[g for g in grad_outputs if g is not None])
-        if config.enable_backprop:
-            found = forget(pull, *given)
-        else:
-            found = pull(*_apart(given))
-        return pull.spread(found)
+        call = forget if config.enable_backprop else _call
+        return pull.spread(call(pull, *given))
 
 
 class _Pull:
@@ -141,6 +138,10 @@ def forget(func: Func, *xs: Any) -> Any:
     del result, outputs, apart  # and with them the graph of the function
     found = node.apply((*xs, *leaves))
     return found[0] if lone else found
+
+
+def _call(func: Func, *xs: Variable) -> Any:
+    return func(*_apart(xs))
 
 
 def _apart(xs: Sequence[Variable]) -> tuple[Variable, ...]:

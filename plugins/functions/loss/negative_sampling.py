@@ -1,0 +1,83 @@
+"""The loss of a word among words drawn at random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from core import Variable, as_array, as_variable
+from core.intrinsics import astype, matmul
+from plugins.functions.activation.softplus import softplus
+from plugins.functions.array.concat import Concat
+from plugins.functions.array.expand_dims import ExpandDims
+from plugins.functions.connection.embed_id import EmbedIDFunction
+from plugins.functions.loss.reduction import check_reduce
+from plugins.functions.math.sum import sum
+
+
+def negative_sampling(
+    x: Any,
+    t: Any,
+    W: Any,
+    sampler: Callable[[tuple[int, int]], Any],
+    sample_size: int,
+    reduce: str = "sum",
+    *,
+    return_samples: bool = False,
+) -> Any:
+    """The loss of telling a word from words drawn at random: -ln σ(wₜ·x) - Σⱼ ln σ(-wⱼ·x).
+
+    The sum is over the samples j, and w are rows of `W`. Right for products of any size.
+
+    Args:
+        x: Vectors, (n, k), floating.
+        t: The right words, (n,), integers; -1 for what counts for nothing.
+        W: Vectors of all words, (words, k), of the dtype of `x`.
+        sampler: Draws words: takes a shape and gives integers of it, as the method `sample` of
+            `core.utils.WalkerAlias` does.
+        sample_size: How many to draw for each example.
+        reduce: 'sum', or 'no' for the loss of each example.
+        return_samples: Also give the samples, an array (n, sample_size).
+
+    Returns:
+        No axes, or (n,) with `reduce='no'`, and the dtype of `x`; a pair with `return_samples`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: `reduce` is unknown.
+
+    Source: Mikolov, Sutskever, Chen, Corrado and Dean 2013 (arXiv:1310.4546), equation 4.
+
+    >>> import core.functions as F, core, numpy as np
+    >>> sampler = core.utils.WalkerAlias([0, 1]).sample
+    >>> x, W = np.ones((1, 1), "f"), np.array([[1000], [-1000]], "f")
+    >>> F.negative_sampling(x, np.array([0]), W, sampler, 3)
+    variable(0., dtype=float32)
+    """
+    check_reduce("negative_sampling", reduce, ("sum", "no"))
+    x, t = as_variable(x), as_variable(t)
+    samples = as_array(sampler((x.shape[0], sample_size)))
+    loss = _loss(x, t.array, as_variable(W), samples)
+    loss = loss if reduce == "no" else sum(loss)
+    return (loss, samples) if return_samples else loss
+
+
+def _loss(x: Variable, t: Any, W: Variable, samples: Any) -> Variable:
+    xp = x.xp
+    ignored = t == -1
+    right = xp.where(ignored, xp.zeros_like(t), t)[:, None]
+    scores = scores_of(x, W, xp.concat([right, xp.astype(samples, t.dtype)], axis=1))
+    parts = softplus(-scores[:, :1]), softplus(scores[:, 1:])
+    loss = sum(Concat.call(*parts, axis=1), axis=1)
+    return loss * astype(as_variable(xp.logical_not(ignored)), x.dtype)
+
+
+def scores_of(x: Variable, W: Variable, words: Any) -> Variable:
+    """The products of x (n, k) with the rows of W that `words` (n, s) names, (n, s).
+
+    >>> import core, numpy as np
+    >>> x, W = core.Variable(np.ones((1, 2))), core.Variable(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> scores_of(x, W, np.array([[1, 0, 1]]))
+    variable([[7., 3., 7.]])
+    """
+    return matmul(EmbedIDFunction.call(words, W), ExpandDims.call(x, 2))[:, :, 0]
