@@ -169,6 +169,12 @@ class Backend(ABC):
         """Something cheap and hashable, equal for arrays on one device; None where all are."""
         return array.device
 
+    def named(self, spec_device: Any) -> Device:
+        """The device that `spec_device` stands for."""
+        if spec_device is None or isinstance(spec_device, int):
+            return Device(self, spec_device)
+        return Device(self, self._native_devices.index(spec_device))
+
     def default_device(self) -> Device:
         """Where new arrays go: the `using_device` in force if it is of this backend."""
         return self._chosen_device() or self.devices()[0]

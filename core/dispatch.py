@@ -67,14 +67,16 @@ def _initialized(f: FunctionNode, specs: tuple[Spec | None, ...]) -> list[Spec]:
 
 
 def _refuse_mixing(f: FunctionNode, specs: list[Spec]) -> None:
-    places = {(spec.backend.name, spec.device): spec for spec in specs}
+    places: dict[Any, str] = {}  # each with the first input that is there
+    for spec, name in zip(specs, f.declared.inputs_of(len(specs)), strict=True):
+        places.setdefault((spec.backend, spec.device), name)
     if len(places) > 1:
-        named = " and ".join(
-            name if device is None else f"{name} ({device})" for name, device in places
-        )
+        there = {str(backend.named(device)): name for (backend, device), name in places.items()}
+        named = " and ".join(f"{name} on {place}" for place, name in there.items())
+        cures = " or ".join(f"to_device({place!r})" for place in there)
         raise BackendError(
             f"{f.label}: expected inputs of one backend and device, got {named}. "
-            "Move one with to_device()."
+            f"Move one of them first: {cures}."
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 
 class CoreError(Exception):
@@ -105,15 +105,29 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
-def refuse_removed(where: str, given: dict[str, object], cures: dict[str, str]) -> None:
+def refuse_removed(
+    where: str,
+    given: Mapping[str, object],
+    cures: Mapping[str, str],
+    taker: Callable[..., object] | None = None,
+) -> None:
     """Raise for the first of the keywords `given` to `where`, with its cure if it is a former one.
 
-    `cures` maps a former argument to the sentence that says what to write instead.
+    `cures` maps a former argument to the sentence that says what to write instead. `taker` is what
+    was called: the nearest of its arguments is offered for a slip.
     """
     for key in given:
         if key in cures:
             raise RemovedArgument(f"{where}: the argument {key!r} no longer exists. {cures[key]}")
-        raise TypeError(f"{where}: unexpected keyword argument {key!r}." + nearest(key, cures))
+        hint = "" if taker is None else nearest(key, _arguments(taker))
+        raise TypeError(f"{where}: unexpected keyword argument {key!r}.{hint}")
+
+
+def _arguments(taker: Callable[..., object]) -> list[str]:
+    from inspect import signature
+
+    parameters = signature(taker).parameters.values()
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
 
 
 class RegistrationError(CoreError, AttributeError):

@@ -38,6 +38,11 @@ def window_count(
     >>> window_count(10, 3, 2, 1), window_count(10, 3, 2, 1, cover_all=True)
     (5, 6)
     """
+    if k < 1 or stride < 1 or dilate < 1:
+        raise ValueError(
+            "windows: expected a size, stride and dilate of at least 1, got "
+            f"the size {k}, stride {stride} and dilate {dilate}"
+        )
     rest = size + 2 * pad - (k - 1) * dilate - 1
     return (rest + stride - 1) // stride + 1 if cover_all else rest // stride + 1
 

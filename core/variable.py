@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from core import backend as backends
 from core.backend import BACKENDS, Backend, Device
 from core.configuration import current
-from core.errors import GraphError
+from core.errors import GraphError, UnknownName
 from core.spec import Spec, spec_of
 from core.variable_node import VariableNode
 
@@ -143,22 +143,40 @@ class Variable:
     @property
     def shape(self) -> tuple[int, ...]:
         """Lengths of the axes."""
-        return self._array.shape  # type: ignore[no-any-return]
+        try:
+            return self._array.shape  # type: ignore[no-any-return]
+        except AttributeError:
+            raise self._has_no("shape") from None
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return self._array.ndim  # type: ignore[no-any-return]
+        try:
+            return self._array.ndim  # type: ignore[no-any-return]
+        except AttributeError:
+            raise self._has_no("ndim") from None
 
     @property
     def size(self) -> int:
         """Number of elements."""
-        return self._array.size  # type: ignore[no-any-return]
+        try:
+            return self._array.size  # type: ignore[no-any-return]
+        except AttributeError:
+            raise self._has_no("size") from None
 
     @property
     def dtype(self) -> Any:
         """The dtype of the elements."""
-        return self._array.dtype
+        try:
+            return self._array.dtype
+        except AttributeError:
+            raise self._has_no("dtype") from None
+
+    def _has_no(self, what: str) -> UnknownName:
+        return UnknownName(
+            f"Variable.{what}: {self.name or 'this variable'} has no array yet. Set its array; "
+            "initialize(shape) makes that of a parameter, as the first call of its link does."
+        )
 
     def __len__(self) -> int:
         if not self.shape:
@@ -395,6 +413,15 @@ class Variable:
 
     # ------------------------------------------------------------------ moving and shaping
 
+    @property
+    def volatile(self) -> None:
+        """Version 1's flag, refused: see `core.no_backprop_mode`."""
+        raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
+
+    @volatile.setter
+    def volatile(self, value: object) -> None:
+        raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
+
     def to_device(self, device: Any) -> Variable:
         """Move array and gradient to `device` ('numpy', 'cuda:1', ...), in place; gives itself."""
         if self.array is not None:
@@ -536,13 +563,17 @@ def is_index(value: object) -> bool:
     return hasattr(value, "__index__")
 
 
+_VOLATILE = "Compute under core.no_backprop_mode() instead."
+
+
 def _refuse(former: dict[str, Any]) -> None:
     from core.errors import refuse_removed
 
     refuse_removed(
         "Variable",
         former,
-        {"volatile": "Compute under core.no_backprop_mode() instead."},
+        {"volatile": _VOLATILE},
+        Variable,
     )
 
 
@@ -652,6 +683,11 @@ def check_grad(variable: Any, gradient: Any) -> None:
         raise TypeError(
             f"{who}: expected an array of backend {spec.backend.name}, got one of "
             f"{given.backend.name}. Move it with to_device()."
+        )
+    if given.device != spec.device:
+        raise TypeError(
+            f"{who}: expected an array on {spec.backend.named(spec.device)}, got one on "
+            f"{spec.backend.named(given.device)}. Move it with to_device()."
         )
     if given.name != spec.name:
         raise TypeError(f"{who}: expected dtype {spec.name}, got {given.name}. Cast it first.")

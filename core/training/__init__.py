@@ -42,4 +42,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"core.training.{name}")
     if name in _FROM:
         return getattr(import_module(f"core.training.{_FROM[name]}"), name)
-    raise AttributeError(f"module 'core.training' has no attribute {name!r}")
+    from core.errors import nearest
+
+    known = [*_FACES, *_FROM, *(n for n in globals() if not n.startswith("_"))]
+    raise AttributeError(f"module 'core.training' has no attribute {name!r}.{nearest(name, known)}")

@@ -87,7 +87,8 @@ def make_extension(
     >>> greet.trigger, greet.default_name, greet.priority
     ((10, 'iteration'), 'hello', 100)
     """
-    refuse_removed("make_extension", kwargs, {"invoke_before_training": INVOKE_BEFORE_TRAINING})
+    cures = {"invoke_before_training": INVOKE_BEFORE_TRAINING}
+    refuse_removed("make_extension", kwargs, cures, make_extension)
 
     def decorate(function: _Function) -> _Function:
         attributes = {

@@ -104,7 +104,8 @@ class Trainer:
         which they were added. With `call_before_training` it is also called before the first
         update.
         """
-        refuse_removed("Trainer.extend", kwargs, {"invoke_before_training": INVOKE_BEFORE_TRAINING})
+        cures = {"invoke_before_training": INVOKE_BEFORE_TRAINING}
+        refuse_removed("Trainer.extend", kwargs, cures, self.extend)
         _check_extension(extension)
         name = self._free_name(name or _own_name(extension))
         if trigger is None:

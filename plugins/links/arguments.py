@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import core
 from core.errors import refuse_removed
 from core.initializer import as_initializer
 from plugins.initializers.normal import LeCunNormal
 
 REMOVED = {
-    "wscale": "Give initialW, as initialW=core.initializers.HeNormal(scale).",
+    "wscale": "Give initialW=initializers.HeNormal(scale / math.sqrt(2)), or LeCunNormal(scale).",
     "bias": "Give initial_bias.",
     "use_cudnn": "Set core.config.use_cudnn.",
     "deterministic": "Set core.config.cudnn_deterministic.",
+    "train": "Use `with core.using_config('train', False):`.",
+    "test": "Use `with core.using_config('train', False):`.",
 }
 
 
 def refuse(link: str, given: dict[str, Any]) -> None:
     """Raise for keywords that `link` does not take, with the cure for those of old."""
-    refuse_removed(f"links.{link}", given, REMOVED)
+    if given:
+        refuse_removed(f"links.{link}", given, REMOVED, getattr(core.links, link))
 
 
 def weight(spec: Any, dtype: Any = None) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 from core import Domain, Elementwise, Variable, number, real
+from plugins.functions.former import refuse
 
 
 class ClippedReLU(Elementwise):
@@ -20,7 +21,7 @@ class ClippedReLU(Elementwise):
         return xp.where(x > 0, xp.where(x < self.z, g, 0.0), 0.0)
 
 
-def clipped_relu(x: Any, z: float = 20.0) -> Variable:
+def clipped_relu(x: Any, z: float = 20.0, **former: Never) -> Variable:
     """Cut elements off below 0 and above `z`: min(max(x, 0), z).
 
     The derivative at 0 and at `z` is taken as 0.
@@ -28,6 +29,7 @@ def clipped_relu(x: Any, z: float = 20.0) -> Variable:
     Args:
         x: Floating, of any shape.
         z: The ceiling, greater than 0.
+        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`.
@@ -41,6 +43,8 @@ def clipped_relu(x: Any, z: float = 20.0) -> Variable:
     >>> F.clipped_relu(np.array([-1, 2, 99], "f"))
     variable([ 0.,  2., 20.], dtype=float32)
     """
+    if former:
+        refuse(clipped_relu, former)
     return ClippedReLU.call(x, z)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 from core import Domain, FunctionNode, Variable, axes, real
 from core.intrinsics import check_axes
+from plugins.functions.former import refuse
 
 
 class LogSoftmax(FunctionNode):
@@ -29,7 +30,7 @@ class LogSoftmax(FunctionNode):
         return g - xp.exp(out) * xp.sum(g, axis=self.axis, keepdims=True)
 
 
-def log_softmax(x: Any, axis: int = 1) -> Variable:
+def log_softmax(x: Any, axis: int = 1, **former: Never) -> Variable:
     """Logarithms of the softmax along an axis: x_i - log sum_j exp(x_j).
 
     Exact where the logarithm of `softmax(x)` would be that of a rounded zero.
@@ -37,6 +38,7 @@ def log_softmax(x: Any, axis: int = 1) -> Variable:
     Args:
         x: Floating, of any shape that has the axis.
         axis: The axis to sum over.
+        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`.
@@ -48,4 +50,6 @@ def log_softmax(x: Any, axis: int = 1) -> Variable:
     >>> F.log_softmax(np.array([[1000, 0]], "f"))
     variable([[    0., -1000.]], dtype=float32)
     """
+    if former:
+        refuse(log_softmax, former)
     return LogSoftmax.call(x, axis)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 from core import Domain, Elementwise, Variable, real
+from plugins.functions.former import refuse
 
 
 class ReLU(Elementwise):
@@ -20,13 +21,14 @@ class ReLU(Elementwise):
         return xp.where(out > 0, g, 0.0)
 
 
-def relu(x: Any) -> Variable:
+def relu(x: Any, **former: Never) -> Variable:
     """Cut negative elements off: max(x, 0).
 
     The derivative at 0 is taken as 0.
 
     Args:
         x: Floating, of any shape.
+        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`.
@@ -40,4 +42,6 @@ def relu(x: Any) -> Variable:
     >>> F.relu(np.array([-1, 2], "f"))
     variable([0., 2.], dtype=float32)
     """
+    if former:
+        refuse(relu, former)
     return ReLU.call(x)

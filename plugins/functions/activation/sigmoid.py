@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 from core import Domain, Elementwise, Variable, real
+from plugins.functions.former import refuse
 
 
 class Sigmoid(Elementwise):
@@ -23,11 +24,12 @@ class Sigmoid(Elementwise):
         return (g - g * out) * out
 
 
-def sigmoid(x: Any) -> Variable:
+def sigmoid(x: Any, **former: Never) -> Variable:
     """The logistic function of each element: 1 / (1 + exp(-x)).
 
     Args:
         x: Floating, of any shape.
+        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`, in [0, 1].
@@ -39,4 +41,6 @@ def sigmoid(x: Any) -> Variable:
     >>> F.sigmoid(np.array([0, 100], "f"))
     variable([0.5, 1. ], dtype=float32)
     """
+    if former:
+        refuse(sigmoid, former)
     return Sigmoid.call(x)

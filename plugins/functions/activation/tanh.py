@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 from core import Domain, Elementwise, Variable, real
+from plugins.functions.former import refuse
 
 
 class Tanh(Elementwise):
@@ -20,11 +21,12 @@ class Tanh(Elementwise):
         return g - g * out * out
 
 
-def tanh(x: Any) -> Variable:
+def tanh(x: Any, **former: Never) -> Variable:
     """The hyperbolic tangent of each element.
 
     Args:
         x: Floating, of any shape.
+        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`, in [-1, 1].
@@ -36,4 +38,6 @@ def tanh(x: Any) -> Variable:
     >>> F.tanh(np.array([0, 1], "f"))
     variable([0.       , 0.7615942], dtype=float32)
     """
+    if former:
+        refuse(tanh, former)
     return Tanh.call(x)

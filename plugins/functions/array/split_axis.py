@@ -6,7 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.intrinsics import axes_of, check_axes
-from core.type_check import expect
+from core.type_check import argname, expect
 from plugins.functions.array.concat import Concat
 from plugins.functions.axes import is_whole
 
@@ -40,9 +40,10 @@ class SplitAxis(FunctionNode):
         self.axis = axis
 
     def check_type_forward(self, in_types):
-        expect(in_types.size() == 1)
-        check_axes(self.axis, in_types[0])
-        size = in_types[0].shape[self.axis]
+        argname(in_types, ("x",))
+        x = in_types[0]
+        check_axes(self.axis, x)
+        size = x.shape[self.axis]
         if isinstance(self.indices_or_sections, int):
             expect(size % self.indices_or_sections == 0)
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, Never
 
 from core import (
     Domain,
@@ -19,6 +19,7 @@ from core import (
 from core.errors import InvalidType
 from core.intrinsics import astype, broadcast_to
 from plugins.functions.activation.log_softmax import log_softmax
+from plugins.functions.former import refuse
 from plugins.functions.loss.reduction import check_reduce
 from plugins.functions.math.logarithm import log
 from plugins.functions.math.maximum import maximum
@@ -118,6 +119,7 @@ def softmax_cross_entropy(
     reduce: str = "mean",
     enable_double_backprop: bool = False,
     soft_target_loss: str = "cross-entropy",
+    **former: Never,
 ) -> Variable:
     """The cross entropy of labels with the softmax of scores: log(sum_j exp(x_j)) - x_t.
 
@@ -136,6 +138,7 @@ def softmax_cross_entropy(
         enable_double_backprop: Accepted for old scripts; any order of derivative is available.
         soft_target_loss: For probabilities: 'cross-entropy', or 'kl-divergence', which is 0 for
             scores that give just these.
+        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         No axes, or the shape of the labels with `reduce='no'`, and the dtype of `x`. 0 where all
@@ -150,6 +153,8 @@ def softmax_cross_entropy(
     >>> F.softmax_cross_entropy(x, np.array([0, 1]), reduce="no")
     variable([6.931472e-01, 1.000000e+03], dtype=float32)
     """
+    if former:
+        refuse(softmax_cross_entropy, former)
     check_reduce("softmax_cross_entropy", reduce)
     if as_variable(t).backend.kind(t.dtype) == "f":
         return _of_probabilities(x, t, normalize, class_weight, reduce, soft_target_loss)

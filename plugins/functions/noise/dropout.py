@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, Elementwise, as_variable, choice, config, real
+from core import Domain, Elementwise, as_variable, backend, choice, config, real
+from plugins.functions.former import refuse
 
 
 class Dropout(Elementwise):
@@ -63,11 +64,9 @@ def dropout(
     variable([1., 1.], dtype=float32)
     """
     if former:
-        from core.errors import refuse_removed
-
-        refuse_removed(
-            "dropout", former, {"train": "Use `with core.using_config('train', False):`."}
-        )
+        refuse(dropout, former)
+    if mask is not None:
+        backend.of(x, mask)
     if not 0 <= ratio < 1:
         raise ValueError(f"dropout: expected a ratio in [0, 1), got {ratio}")
     if not config.train:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, real
+from core import Domain, FunctionNode, as_array, real
+from core.type_check import expect
 
 
 class Gaussian(FunctionNode):
@@ -19,6 +20,12 @@ class Gaussian(FunctionNode):
         ln_var=real(-2, 2),
         leave_out={"forward": "random"},
     )
+
+    def check_type_forward(self, in_types):
+        if self.eps is not None:
+            expect(in_types[0].ndim == len(self.eps.shape))
+            for i, n in enumerate(self.eps.shape):
+                expect(in_types[0].shape[i] == n)
 
     def compute(self, xp, mean, ln_var):
         if self.eps is None:
@@ -49,7 +56,7 @@ def gaussian(mean: Any, ln_var: Any, *, eps: Any = None, return_eps: bool = Fals
         The shape and dtype of `mean`, or a pair with `return_eps`.
 
     Raises:
-        InvalidType: Shapes or dtypes do not fit.
+        InvalidType: Shapes or dtypes do not fit, that of `eps` included.
 
     Source: Kingma and Welling 2013 (arXiv:1312.6114), section 2.4.
 
@@ -57,6 +64,6 @@ def gaussian(mean: Any, ln_var: Any, *, eps: Any = None, return_eps: bool = Fals
     >>> F.gaussian(np.ones(2, "f"), np.zeros(2, "f"), eps=np.array([0, 2], "f"))
     variable([1., 3.], dtype=float32)
     """
-    node = Gaussian(eps)
+    node = Gaussian(None if eps is None else as_array(eps))
     (y,) = node.apply((mean, ln_var))
     return (y, node.eps) if return_eps else y

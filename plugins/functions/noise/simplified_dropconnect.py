@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core import Domain, FunctionNode, Variable, as_array, as_variable, backend, choice, real
 from core.type_check import expect
 
 
@@ -28,11 +28,11 @@ class SimplifiedDropconnect(FunctionNode):
 
     def check_type_forward(self, in_types):
         if self.mask is not None:
-            n, shape = in_types[0].shape[0], in_types[1].shape
-            for i, size in enumerate(self.mask.shape[-2:]):
-                expect(shape[i] == size)
-            if len(self.mask.shape) == 3:
-                expect(n == self.mask.shape[0])
+            x, W = in_types[:2]
+            *batch, rows, columns = self.mask.shape
+            expect(W.shape[0] == rows, W.shape[1] == columns)
+            for count in batch:
+                expect(x.shape[0] == count)
 
     def compute(self, xp, x, W, b=None):
         if self.mask is None:
@@ -91,7 +91,7 @@ def simplified_dropconnect(
 
     Raises:
         InvalidType: Sizes or dtypes do not fit.
-        ValueError: The ratio is out of range.
+        ValueError: The ratio is out of range, or the mask has other axes.
 
     Source: Wan, Zeiler, Zhang, LeCun and Fergus 2013, "Regularization of neural networks using
     DropConnect", ICML.
@@ -104,6 +104,13 @@ def simplified_dropconnect(
     if not 0 <= ratio < 1:
         raise ValueError(f"simplified_dropconnect: expected a ratio in [0, 1), got {ratio}")
     x = as_variable(x)
+    if mask is not None:
+        backend.of(x, mask)
+        mask = as_array(mask)
+        if mask.ndim not in (2, 3):
+            raise ValueError(
+                f"simplified_dropconnect: expected a mask (m, k) or (n, m, k), got {mask.shape}"
+            )
     if x.ndim > 2:
         x = x.reshape((x.shape[0], -1))
     ratio = ratio if train else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, config, real
+from plugins.functions.former import refuse
 
 
 class Zoneout(FunctionNode):
@@ -62,11 +63,7 @@ def zoneout(h: Any, x: Any, ratio: float = 0.5, **former: Any) -> Variable:
     variable([0., 0.], dtype=float32)
     """
     if former:
-        from core.errors import refuse_removed
-
-        refuse_removed(
-            "zoneout", former, {"train": "Use `with core.using_config('train', False):`."}
-        )
+        refuse(zoneout, former)
     if not 0 <= ratio <= 1:
         raise ValueError(f"zoneout: expected a ratio in [0, 1], got {ratio}")
     return Zoneout.call(h, x, ratio) if config.train else as_variable(x)

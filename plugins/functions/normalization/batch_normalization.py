@@ -8,6 +8,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
 from core.backend import of
+from plugins.functions.former import refuse
 
 Axis = tuple[int, ...]
 
@@ -146,9 +147,7 @@ def batch_normalization(
               [ 1.]], dtype=float32)
     """
     if former:
-        from core.errors import refuse_removed
-
-        refuse_removed("batch_normalization", former, {"use_cudnn": "Set core.config.use_cudnn."})
+        refuse(batch_normalization, former)
     if not eps > 0:
         raise ValueError(f"batch_normalization: expected eps above 0, got {eps}")
     x, gamma = as_variable(x), as_variable(gamma)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Never
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
+from plugins.functions.former import refuse
 from plugins.functions.normalization.batch_normalization import (
     Axis,
     check_statistics,
@@ -56,7 +57,14 @@ class FixedBatchNormalization(FunctionNode):
 
 
 def fixed_batch_normalization(
-    x: Any, gamma: Any, beta: Any, mean: Any, var: Any, eps: float = 2e-5, axis: Any = None
+    x: Any,
+    gamma: Any,
+    beta: Any,
+    mean: Any,
+    var: Any,
+    eps: float = 2e-5,
+    axis: Any = None,
+    **former: Never,
 ) -> Variable:
     """Normalize by a given mean and variance, then scale and shift.
 
@@ -71,6 +79,7 @@ def fixed_batch_normalization(
         eps: Added to the variance.
         axis: The axes that the statistics were taken over; None takes the first one and those
             after the axes of `gamma`.
+        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`.
@@ -83,6 +92,8 @@ def fixed_batch_normalization(
     >>> F.fixed_batch_normalization(np.array([[4]], "f"), one, zero, one, 9 * one, eps=1e-8)
     variable([[1.]], dtype=float32)
     """
+    if former:
+        refuse(fixed_batch_normalization, former)
     x, gamma = as_variable(x), as_variable(gamma)
     axis = reduced_axes(axis, x.ndim, gamma.ndim)
     return FixedBatchNormalization.call(x, gamma, beta, mean, var, eps=eps, axis=axis)

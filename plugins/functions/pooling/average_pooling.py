@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, Never
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.standard import per_axis
+from plugins.functions.former import refuse
 from plugins.functions.pooling.max_pooling import fits
 
 Sizes = int | tuple[int, ...]
@@ -85,7 +86,12 @@ class AveragePoolingGradient(_AveragePooling):
 
 
 def average_pooling_nd(
-    x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
+    x: Any,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    pad_value: float | None = 0,
+    **former: Never,
 ) -> Variable:
     """The mean of each window, over any number of spatial axes.
 
@@ -95,6 +101,7 @@ def average_pooling_nd(
         stride: Distance of neighbouring windows; None takes `ksize`.
         pad: How far the windows reach over the edges.
         pad_value: 0 counts the padding as zeros, None leaves it out of the mean.
+        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, c, e_1, ..., e_N), with e as in `convolution_nd`.
@@ -103,6 +110,8 @@ def average_pooling_nd(
     >>> F.average_pooling_nd(np.array([[[1, 3, 2, 0]]], "f"), 2)
     variable([[[2., 1.]]], dtype=float32)
     """
+    if former:
+        refuse(average_pooling_nd, former)
     if pad_value not in (0, None):
         raise ValueError(f"average_pooling: expected pad_value 0 or None, got {pad_value!r}")
     x = as_variable(x)
@@ -127,7 +136,7 @@ def average_pooling_1d(
 
 
 def average_pooling_2d(
-    x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0
+    x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, **former: Never
 ) -> Variable:
     """Average pooling of images x (n, c, h, w), padding counted as zeros.
 
@@ -135,6 +144,8 @@ def average_pooling_2d(
     >>> F.average_pooling_2d(np.ones((1, 1, 2, 2), "f"), 2)
     variable([[[[1.]]]], dtype=float32)
     """
+    if former:
+        refuse(average_pooling_2d, former)
     return average_pooling_nd(x, per_axis(ksize, 2, "ksize"), stride, pad)
 
 

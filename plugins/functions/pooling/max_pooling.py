@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from typing import Any, Never
 
 from core import Domain, FunctionNode, as_variable, choice, real
 from core.standard import per_axis, window_count
+from plugins.functions.former import refuse
 
 Sizes = int | tuple[int, ...]
 
@@ -141,6 +142,7 @@ def max_pooling_nd(
     pad: Sizes = 0,
     cover_all: bool = True,
     return_indices: bool = False,
+    **former: Never,
 ) -> Any:
     """The greatest element of each window, over any number of spatial axes.
 
@@ -151,6 +153,7 @@ def max_pooling_nd(
         pad: How far the windows reach over the edges, where they see minus infinity.
         cover_all: Let the windows reach every element.
         return_indices: Also give, as an array, the place of each maximum in its window.
+        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, c, e_1, ..., e_N), with e as in `convolution_nd`. NaN in a window is its maximum. Of
@@ -160,6 +163,8 @@ def max_pooling_nd(
     >>> F.max_pooling_nd(np.array([[[1, 3, 2, 0]]], "f"), 2)
     variable([[[3., 2.]]], dtype=float32)
     """
+    if former:
+        refuse(max_pooling_nd, former)
     x = as_variable(x)
     node = MaxPoolingND(ksize, stride, pad, cover_all)
     if x.ndim == 4:
@@ -192,6 +197,7 @@ def max_pooling_2d(
     pad: Sizes = 0,
     cover_all: bool = True,
     return_indices: bool = False,
+    **former: Never,
 ) -> Any:
     """Max pooling of images x (n, c, h, w); see `max_pooling_nd`.
 
@@ -199,6 +205,8 @@ def max_pooling_2d(
     >>> F.max_pooling_2d(np.ones((1, 1, 5, 5), "f"), 2).shape
     (1, 1, 3, 3)
     """
+    if former:
+        refuse(max_pooling_2d, former)
     return max_pooling_nd(x, per_axis(ksize, 2, "ksize"), stride, pad, cover_all, return_indices)
 
 

@@ -6,8 +6,10 @@ from math import prod
 from typing import Any
 
 from core import Variable, as_variable
+from core.errors import refuse_removed
 from plugins.functions.array.concat import Concat
 from plugins.functions.connection.convolution import of_rank
+from plugins.functions.former import CURES
 from plugins.functions.pooling.max_pooling import max_pooling_2d
 
 
@@ -41,11 +43,8 @@ def spatial_pyramid_pooling_2d(
     array([4., 1., 2., 4., 3.], dtype=float32)
     """
     if former:
-        from core.errors import refuse_removed
-
-        refuse_removed(
-            "spatial_pyramid_pooling_2d", former, {"pooling_class": "Write pooling='max'."}
-        )
+        cures = {**CURES, "pooling_class": "Write pooling='max'."}
+        refuse_removed("spatial_pyramid_pooling_2d", former, cures, spatial_pyramid_pooling_2d)
     if pooling != "max":
         raise ValueError(f"spatial_pyramid_pooling_2d: expected pooling='max', got {pooling!r}")
     x = of_rank("spatial_pyramid_pooling_2d", 2, as_variable(x))

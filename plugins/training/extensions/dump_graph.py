@@ -33,7 +33,7 @@ class DumpGraph(Extension):
         **kwargs: Any,
     ) -> None:
         filename = kwargs.pop("out_name", filename)  # its name in version 3
-        refuse_removed("dump_graph", kwargs, {})
+        refuse_removed("dump_graph", kwargs, {}, dump_graph)
         self._root_name = root_name
         self._filename = filename
         self._styles: dict[str, Any] = {

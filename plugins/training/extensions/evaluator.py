@@ -41,7 +41,7 @@ class Evaluator(Extension):
         **kwargs: Any,
     ) -> None:
         device = kwargs.pop("input_device", device)
-        refuse_removed("Evaluator", kwargs, {})
+        refuse_removed("Evaluator", kwargs, {}, Evaluator)
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         self._targets = target if isinstance(target, dict) else {"main": target}
         self.converter = converter

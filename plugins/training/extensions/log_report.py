@@ -12,6 +12,7 @@ from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
 from core.training import Extension, get_trigger
 from plugins.serializers.atomic import replacing
+from plugins.training.extensions.slips import warn_of_slips
 
 
 class LogReport(Extension):
@@ -33,7 +34,7 @@ class LogReport(Extension):
         **kwargs: Any,
     ) -> None:
         filename = kwargs.pop("log_name", filename)  # its name in version 3
-        refuse_removed("LogReport", kwargs, {})
+        refuse_removed("LogReport", kwargs, {}, LogReport)
         self._keys = None if keys is None else list(keys)
         self._trigger = get_trigger(trigger)
         self._postprocess = postprocess
@@ -53,6 +54,8 @@ class LogReport(Extension):
             observed = {key: observed[key] for key in self._keys if key in observed}
         self._summary.add(observed)
         if self._trigger(trainer):
+            if not self._log and self._keys is not None:
+                warn_of_slips("LogReport", self._keys, trainer.observation)
             self._add_record(trainer)
 
     def _add_record(self, trainer: Any) -> None:

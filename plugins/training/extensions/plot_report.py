@@ -10,11 +10,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from core.errors import refuse_removed
+from core.errors import nearest, refuse_removed
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
 from core.training import Extension, get_trigger
 from plugins.serializers.atomic import replacing
+from plugins.training.extensions.slips import warn_of_slips
 
 _COLOURS = ("#2F6DB5", "#DD7A26", "#2E9461", "#B5447F", "#7458BE", "#8A6D3B", "#4C5A67")
 _INK, _GRID = "#2B3440", "#E3E7EC"
@@ -43,9 +44,12 @@ class PlotReport(Extension):
         **kwargs: Any,
     ) -> None:
         filename = kwargs.pop("file_name", filename)  # its name in version 3
-        refuse_removed("PlotReport", kwargs, {})
+        refuse_removed("PlotReport", kwargs, {}, PlotReport)
         if x_key not in ("iteration", "epoch"):
-            raise ValueError(f"PlotReport: expected x_key 'iteration' or 'epoch', got {x_key!r}.")
+            raise ValueError(
+                f"PlotReport: expected x_key 'iteration' or 'epoch', got {x_key!r}."
+                + nearest(str(x_key), ("iteration", "epoch"))
+            )
         self._y_keys = [y_keys] if isinstance(y_keys, str) else list(y_keys)
         self._x_key = x_key
         self._trigger = get_trigger(trigger)
@@ -71,6 +75,8 @@ class PlotReport(Extension):
         self._summary.add({key: observed[key] for key in self._y_keys if key in observed})
         if not self._trigger(trainer):
             return
+        if not any(self._points.values()):
+            warn_of_slips("PlotReport", self._y_keys, observed)
         for key, mean in self._summary.compute_mean().items():
             self._points[key].append((getattr(trainer.updater, self._x_key), float(mean)))
         if any(self._points.values()):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-from core.errors import nearest
 from core.serializer import AbstractSerializer
 from core.training import Extension
 from plugins.training.extensions.log_report import LogReport
+from plugins.training.extensions.slips import warn_of_slips
 
 _NARROWEST = 9
 
@@ -42,7 +41,14 @@ class PrintReport(Extension):
     def _log(self, trainer: Any) -> LogReport:
         if isinstance(self._log_report, LogReport):
             return self._log_report
-        report: LogReport = trainer.get_extension(self._log_report)
+        try:
+            report: LogReport = trainer.get_extension(self._log_report)
+        except ValueError as error:
+            raise ValueError(
+                f"PrintReport: expected the trainer to have a LogReport called "
+                f"{self._log_report!r}. Add one, as with trainer.extend(extensions.LogReport()). "
+                f"{error}"
+            ) from None
         return report
 
     def __call__(self, trainer: Any) -> None:
@@ -55,7 +61,7 @@ class PrintReport(Extension):
             return
         lines = [self._line(record) for record in records]
         if not self._printed:
-            _warn_of_unknown(self._entries, records[0])
+            warn_of_slips("PrintReport", self._entries, records[0])
             lines = [*self._head(), *lines]
         self._printed = len(report.log)
         print_beside_bars("\n".join(lines), self._out or sys.stdout)
@@ -91,17 +97,6 @@ def _stroke(out: TextIO) -> str:
     except UnicodeEncodeError:
         return "-"
     return "─"
-
-
-def _warn_of_unknown(entries: Sequence[str], record: dict[str, Any]) -> None:
-    """Warn of entries that look like slips: the nearest name is there, and not asked for itself."""
-    for entry in entries:
-        if entry not in record:
-            hint = nearest(entry, record)
-            if hint and not any(repr(other) in hint for other in entries):
-                warnings.warn(
-                    f"PrintReport: nothing has reported {entry!r} so far.{hint}", stacklevel=4
-                )
 
 
 def print_beside_bars(text: str, out: TextIO) -> None:

@@ -49,7 +49,7 @@ def snapshot(
       before it is taken. One that does not fit the trainer is an error.
     - `snapshot_on_error` saves also when training ends by an exception.
     """
-    refuse_removed("snapshot", kwargs, _SINCE_V2)
+    refuse_removed("snapshot", kwargs, _SINCE_V2, snapshot)
     made = Snapshot(filename, savefun, target)
     made.condition = condition
     made.n_retains = n_retains

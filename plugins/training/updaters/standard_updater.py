@@ -39,7 +39,7 @@ class StandardUpdater(Updater):
         **kwargs: Any,
     ) -> None:
         input_device = kwargs.pop("input_device", device)
-        refuse_removed("StandardUpdater", kwargs, {})
+        refuse_removed("StandardUpdater", kwargs, {}, StandardUpdater)
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         self._optimizers: dict[str, Any] = (
             optimizer if isinstance(optimizer, dict) else {"main": optimizer}

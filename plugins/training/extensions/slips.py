@@ -1,0 +1,24 @@
+"""Names of values that nothing reports."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Iterable
+
+_ALIKE = 0.8  # how much, for one name to be taken for a slip of another
+
+
+def warn_of_slips(extension: str, asked: Iterable[str], reported: Iterable[str]) -> None:
+    """Warn of names that nothing has reported, where one that is much alike was.
+
+    A name without a near one may yet come: an evaluation is reported more rarely than a loss.
+    """
+    asked, reported = list(asked), list(reported)
+    for name in asked:
+        near = difflib.get_close_matches(name, reported, n=1, cutoff=_ALIKE)
+        if near and near[0] != name and near[0] not in asked:
+            warnings.warn(
+                f"{extension}: nothing has reported {name!r} so far. Did you mean {near[0]!r}?",
+                stacklevel=5,
+            )
