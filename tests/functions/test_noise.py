@@ -92,6 +92,20 @@ def test_dropconnect_out_of_training_is_linear():
     np.testing.assert_array_equal(y.array, F.linear(x, W).array)
 
 
+def test_given_draws_of_other_shapes_are_refused():
+    x, W = np.ones((2, 3)), np.ones((4, 3))
+    InvalidType = core.type_check.InvalidType
+    with pytest.raises(InvalidType, match=r"mean\.shape\[1\] == 1"):
+        F.gaussian(x, x, eps=np.ones((2, 1)))
+    with pytest.raises(InvalidType, match="mean.ndim == 1"):
+        F.gaussian(x, x, eps=np.ones(3))
+    for mask in (np.ones((4, 1)), np.ones((1, 4, 3))):
+        with pytest.raises(InvalidType, match="SimplifiedDropconnect"):
+            F.simplified_dropconnect(x, W, mask=mask)
+    with pytest.raises(ValueError, match=r"got \(3,\)"):
+        F.simplified_dropconnect(x, W, mask=np.ones(3))
+
+
 def test_ratios_out_of_range_are_refused():
     x, W = np.ones((2, 2)), np.ones((2, 2))
     for call in (
