@@ -12,9 +12,12 @@ provides = {
     "det": "BatchDet batch_det det",
     "einsum": "EinSum einsum",
     "erf": "Erf erf",
+    "erfc": "Erfc Erfcx erfc erfcx",
+    "erfinv": "Erfcinv Erfinv erfcinv erfinv",
     "exponential": "Exp Expm1 exp expm1",
     "extrema": "Max Min max min",
     "fmod": "Fmod fmod",
+    "gamma": "Digamma LGamma Polygamma digamma lgamma polygamma",
     "hyperbolic": "Arccosh Arcsinh Arctanh Cosh Sinh arccosh arcsinh arctanh cosh sinh",
     "identity": "Identity identity",
     "inv": "BatchInv Inv batch_inv inv",
@@ -23,6 +26,7 @@ provides = {
     "logsumexp": "LogSumExp logsumexp",
     "matmul": "MatMul batch_matmul matmul",
     "maximum": "Maximum Minimum maximum minimum",
+    "ndtr": "LogNdtr Ndtr Ndtri log_ndtr ndtr ndtri",
     "norm": "BatchL2NormSquared batch_l2_norm_squared",
     "prod": "Prod prod",
     "root": "Rsqrt Sqrt Square rsqrt sqrt square",
@@ -35,4 +39,5 @@ provides = {
     "trigonometric": (
         "Arccos Arcsin Arctan Arctan2 Cos Sin Tan arccos arcsin arctan arctan2 cos sin tan"
     ),
+    "zeta": "Zeta zeta",
 }

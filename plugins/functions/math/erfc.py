@@ -1,0 +1,75 @@
+"""The complementary error function, plain and scaled."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+from typing import Any
+
+from core import Domain, Elementwise, Variable, real
+from plugins.functions.math import error_functions
+
+
+class Erfc(Elementwise):
+    """1 - erf(x), whose derivative is -2 exp(-x^2) / √π."""
+
+    wide = True
+    domain = Domain("()->()", x=real(-4, 4))
+
+    def compute(self, xp, x):
+        return error_functions.erfc(xp, x)
+
+    def gradient(self, xp, g, x):
+        return g * (xp.exp(-x * x) * (-2 / sqrt(pi)))
+
+
+class Erfcx(Elementwise):
+    """y = exp(x^2) erfc(x), whose derivative is 2 x y - 2 / √π."""
+
+    wide = True
+    domain = Domain("()->()", x=real(-2, 6))
+
+    def compute(self, xp, x):
+        right = error_functions.scaled_tail(xp, xp.abs(x))
+        below = xp.where(x < 0, x, 0.0)
+        return xp.where(x < 0, 2.0 * xp.exp(below * below) - right, right)
+
+    def gradient(self, xp, g, x, out):
+        return g * (x * out * 2.0 - 2 / sqrt(pi))
+
+
+def erfc(x: Any) -> Variable:
+    """The complementary error function of each element, 1 - erf(x), precise also where it is small.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`, in [0, 2].
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.erfc(np.array([-9, 0, 5], "d"))
+    variable([2.00000000e+00, 1.00000000e+00, 1.53745979e-12])
+    """
+    return Erfc.call(x)
+
+
+def erfcx(x: Any) -> Variable:
+    """The scaled complementary error function of each element: exp(x²) (1 - erf(x)).
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`, positive; about 1 / (x √π) for large x.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.erfcx(np.array([0, 1e6], "d"))
+    variable([1.00000000e+00, 5.64189584e-07])
+    """
+    return Erfcx.call(x)

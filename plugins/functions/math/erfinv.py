@@ -1,0 +1,73 @@
+"""The inverses of the error function and of its complement."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+from typing import Any
+
+from core import Domain, Elementwise, Variable, real
+from plugins.functions.math import error_functions
+
+
+class Erfinv(Elementwise):
+    """The x with erf(x) = y, whose derivative is √π/2 exp(x^2)."""
+
+    wide = True
+    domain = Domain("()->()", x=real(-0.9, 0.9))
+
+    def compute(self, xp, x):
+        return error_functions.inverse_erf(xp, self.backend.erf, x)
+
+    def gradient(self, xp, g, out):
+        return g * (xp.exp(out * out) * (sqrt(pi) / 2))
+
+
+class Erfcinv(Elementwise):
+    """The x with erfc(x) = y, whose derivative is -√π/2 exp(x^2)."""
+
+    wide = True
+    domain = Domain("()->()", x=real(0.1, 1.9))
+
+    def compute(self, xp, x):
+        return error_functions.inverse_erfc(xp, self.backend.erf, x)
+
+    def gradient(self, xp, g, out):
+        return g * (xp.exp(out * out) * (-sqrt(pi) / 2))
+
+
+def erfinv(x: Any) -> Variable:
+    """The inverse of the error function: the y with erf(y) = x, for each element.
+
+    Args:
+        x: Floating, of any shape, in [-1, 1].
+
+    Returns:
+        The shape and dtype of `x`; infinite at -1 and 1, NaN beyond.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.erfinv(np.array([0, 0.5, 1], "f"))
+    variable([0.        , 0.47693625,        inf], dtype=float32)
+    """
+    return Erfinv.call(x)
+
+
+def erfcinv(x: Any) -> Variable:
+    """The inverse of the complementary error function: the y with erfc(y) = x, for each element.
+
+    Args:
+        x: Floating, of any shape, in [0, 2].
+
+    Returns:
+        The shape and dtype of `x`; infinite at 0 and 2, NaN beyond.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.erfcinv(np.array([1e-300, 1, 2], "d"))
+    variable([26.20946996,  0.        ,        -inf])
+    """
+    return Erfcinv.call(x)

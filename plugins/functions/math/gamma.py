@@ -1,0 +1,116 @@
+"""The logarithm of the gamma function, and its derivatives."""
+
+from __future__ import annotations
+
+from math import pi
+from typing import Any
+
+from core import Domain, Elementwise, Variable, as_variable, integers, real
+from plugins.functions.axes import is_whole
+from plugins.functions.math import gamma_functions
+from plugins.functions.math.zeta import Zeta
+
+
+class LGamma(Elementwise):
+    """log |Γ(x)|, whose derivative is digamma."""
+
+    wide = True
+    domain = Domain("()->()", x=real(0.3, 9))
+
+    def compute(self, xp, x):
+        return gamma_functions.in_double(xp, gamma_functions.lgamma, x, like=x)
+
+    def gradient(self, xp, g, x):
+        return g * Digamma().evaluate(x)
+
+
+class Digamma(Elementwise):
+    """The derivative of log Γ; its own is zeta(2, x), mirrored below 0."""
+
+    wide = True
+    domain = Domain("()->()", x=real(0.3, 9))
+
+    def compute(self, xp, x):
+        return gamma_functions.in_double(xp, gamma_functions.digamma, x, like=x)
+
+    def gradient(self, xp, g, x):
+        mirrored = x < 0
+        above = xp.where(mirrored, 1.0 - x, x)
+        slope = Zeta().evaluate(xp.ones_like(x) * 2.0, above)
+        sine = xp.sin(xp.where(mirrored, x, 0.5) * pi)
+        return g * xp.where(mirrored, pi**2 / (sine * sine) - slope, slope)
+
+
+class Polygamma(Elementwise):
+    """The n-th derivative of digamma, whose derivative is the next one."""
+
+    wide = True
+    keeps_dtype = False
+    domain = Domain("(),()->()", n=integers(0, 4), x=real(0.5, 6))
+
+    def compute(self, xp, n, x):
+        return gamma_functions.in_double(xp, gamma_functions.polygamma, n, x, like=x)
+
+    def gradient_x(self, xp, g, n, x):
+        return g * Polygamma().evaluate(n + 1, x)
+
+
+def lgamma(x: Any) -> Variable:
+    """The logarithm of the gamma function's magnitude, log |Γ(x)|, for each element.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`; infinite at 0, -1, -2, ...
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.lgamma(np.array([5, -0.5], "d"))
+    variable([3.17805383, 1.26551212])
+    """
+    return LGamma.call(x)
+
+
+def digamma(x: Any) -> Variable:
+    """The derivative of the gamma function's logarithm, for each element.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`; NaN at 0, -1, -2, ...
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.digamma(np.array([1, 0.5], "d"))
+    variable([-0.57721566, -1.96351003])
+    """
+    return Digamma.call(x)
+
+
+def polygamma(n: Any, x: Any) -> Variable:
+    """The n-th derivative of the digamma function, for each element.
+
+    Args:
+        n: Integers, not negative, of any shape; an int will do.
+        x: Floating, positive, of a shape that broadcasts with that of `n`.
+
+    Returns:
+        The common shape, and the dtype of `x`; NaN unless n = 0, or n > 0 and x > 0.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.polygamma(1, np.array([1, 2], "d"))
+    variable([1.64493407, 0.64493407])
+    """
+    x = as_variable(x)
+    if is_whole(n) and not hasattr(n, "dtype"):
+        n = x.backend.asarray(int(n), "int32", x.device)
+    return Polygamma.call(n, x)

@@ -1,0 +1,100 @@
+"""Special functions where they are hard: tails, poles, tiny and negative arguments."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import special
+
+import core.functions as F
+from core import Variable
+from core.gradient_check import check_backward, check_double_backward
+
+TINY = [1e-300, 1e-100, 1e-12, 1e-3]
+
+POINTS = {
+    "erfc": [-30, -3, -1e-9, 0, 1e-9, 0.5, 3, 10, 26, 40, math.inf, -math.inf, math.nan],
+    "erfcx": [-20, -3, -1e-9, 0, 1e-9, 0.5, 3, 10, 26, 1e3, 1e8, 1e300, math.inf, math.nan],
+    "erfinv": [-1, -0.999999, -0.5, 0.49999, -1e-300, 0, 1e-12, 0.75, 1, 1.5, -2, math.nan],
+    "erfcinv": [0, *TINY, 0.5, 0.51, 1, 1.4999, 1.5, 1.999, 2, -0.1, 2.5, math.nan],
+    "ndtr": [-37, -10, -1, 0, 1e-9, 3, 9, math.inf, -math.inf, math.nan],
+    "log_ndtr": [-1e6, -300, -20, -1e-5, 0, 1e-5, 2, 8, 30, math.nan],
+    "ndtri": [0, *TINY, 0.25, 0.5, 0.7, 0.999, 1, -0.5, 1.5, math.nan],
+    "lgamma": [
+        1e-200,
+        1e-3,
+        0.5,
+        1,
+        2,
+        2.5,
+        7.99,
+        8,
+        100,
+        1e10,
+        -0.5,
+        -2.7,
+        -30.3,
+        0,
+        -3,
+        math.nan,
+    ],
+    "digamma": [1e-100, 0.1, 0.5, 1, 7.9, 8, 1e8, -0.5, -2.7, -30.3, -3, math.nan],
+}
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_values_are_scipys(name):
+    x = np.array(POINTS[name], float)
+    plain = {"lgamma": special.gammaln, "digamma": special.psi}.get(name) or getattr(special, name)
+    np.testing.assert_allclose(getattr(F, name)(x).array, plain(x), rtol=2e-13, atol=2e-15)
+
+
+def test_polygamma_and_zeta_are_scipys():
+    n, x = np.meshgrid(np.arange(12), [1e-3, 0.3, 1.0, 4.5, 30.0, 1e5])
+    np.testing.assert_allclose(F.polygamma(n, x).array, special.polygamma(n, x), rtol=1e-12)
+    s, q = np.meshgrid([1.001, 1.5, 2.0, 7.3, 20.0, 60.0], [1e-3, 0.3, 1.0, 4.5, 30.0, 1e5])
+    np.testing.assert_allclose(F.zeta(s, q).array, special.zeta(s, q), rtol=1e-12)
+
+
+def test_outside_their_domains_they_are_not_a_number():
+    nothing = F.zeta(np.array([0.5, 1.0, 2.0, np.nan]), np.array([1.0, 1.0, 0.0, 1.0]))
+    assert np.isnan(nothing.array).all()
+    assert np.isnan(F.polygamma(np.array([-1, 2]), np.array([1.0, -0.5])).array).all()
+
+
+@pytest.mark.parametrize("name", ["lgamma", "digamma"])
+def test_derivatives_at_negative_arguments(name):
+    x, g = np.array([-0.5, -1.4, -2.6, 0.3, 4.0]), np.ones(5)
+    check_backward(getattr(F, name), x, g, eps=1e-4, atol=1e-5, rtol=1e-5)
+    check_double_backward(getattr(F, name), x, g, g, eps=1e-4, atol=1e-4, rtol=1e-4)
+
+
+def test_the_derivative_of_log_ndtr_far_below():
+    x = Variable(np.array([-1e4, -200, -30, 0, 30], "f"))
+    y = F.log_ndtr(x)
+    F.sum(y).backward()
+    expected = [1e4, 200.005, 30.033259, 0.797884561, 0]
+    np.testing.assert_allclose(x.grad, expected, rtol=1e-6, atol=1e-30)
+
+
+def test_third_derivatives_of_digamma_are_polygammas():
+    x = Variable(np.array([0.7, 3.0]))
+    y = F.digamma(x)
+    for order in (1, 2, 3):
+        y.grad = None
+        (y,) = _derivative(y, x)
+        np.testing.assert_allclose(y.array, special.polygamma(order, x.array), rtol=1e-10)
+
+
+def _derivative(y, x):
+    import core
+
+    return core.grad([F.sum(y)], [x], enable_double_backprop=True)
+
+
+def test_float32_and_float16_stay():
+    for dtype in ("float16", "float32"):
+        for name in POINTS:
+            assert getattr(F, name)(np.array([0.25], dtype)).dtype == dtype
+        assert F.zeta(np.array([2], dtype), 1.0).dtype == dtype
+        assert F.polygamma(1, np.array([2], dtype)).dtype == dtype
