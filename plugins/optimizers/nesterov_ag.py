@@ -29,7 +29,8 @@ class NesterovAG(GradientMethod):
         \theta \leftarrow \theta + \mu v - \eta g
 
     The parameter is the point reached by the momentum to come, so that the gradient is taken where
-    Nesterov's method wants it.
+    Nesterov's method wants it. PyTorch computes the same at a constant rate. Chainer put the
+    velocity after the step where this form has the one before it, and so moves otherwise.
 
     Args:
         lr: The rate :math:`\eta`.

@@ -8,7 +8,7 @@ from typing import Any
 from core.serializer import Serializable, Serializer
 from plugins.serializers.dictionary import DictionarySerializer, host_array
 from plugins.serializers.hdf5_file import GroupEntries, open_hdf5, write_dataset, write_hdf5
-from plugins.serializers.loading import EntriesDeserializer, load_entries
+from plugins.serializers.loading import EntriesDeserializer, Ignored, load_entries
 
 
 def save_hdf5(
@@ -34,11 +34,18 @@ def save_hdf5(
     write_hdf5(filename, saved.target, compression)
 
 
-def load_hdf5(filename: str | os.PathLike[str], obj: Serializable) -> None:
+def load_hdf5(
+    filename: str | os.PathLike[str],
+    obj: Serializable,
+    *,
+    path: str = "",
+    strict: bool = True,
+    ignore_names: Ignored = None,
+) -> None:
     """Load what `save_hdf5` (or Chainer's) has saved into `obj`, completely or not at all.
 
     The file is verified, and all names, shapes and dtypes are compared, before anything is loaded,
-    as in `load_npz`. What Chainer or others have written is held to HDF5's own checks.
+    as in `load_npz`, whose arguments `path`, `strict` and `ignore_names` these are. What Chainer or others have written is held to HDF5's own checks.
     Raises CheckpointDamaged for a file that is not what was written, CheckpointError for one that
     does not fit, or whose datasets lie in other files.
 
@@ -51,7 +58,7 @@ def load_hdf5(filename: str | os.PathLike[str], obj: Serializable) -> None:
     True
     """
     with open_hdf5(filename) as entries:
-        load_entries("load_hdf5", obj, EntriesDeserializer(entries))
+        load_entries("load_hdf5", obj, EntriesDeserializer(entries, path, strict, ignore_names))
 
 
 class HDF5Serializer(Serializer):

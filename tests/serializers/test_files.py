@@ -139,6 +139,19 @@ def test_entries_left_over_are_told(kind, path):
     assert told[0].filename == __file__
 
 
+def test_paths_and_names(kind, path):
+    whole = core.Chain(net=Net(seed=1), head=L.Linear(2, 1))
+    kind.save(path, whole)
+    for part in ("net", "net/"):
+        loaded = Net(seed=2)
+        kind.load(path, loaded, path=part)
+        assert state(loaded) == state(whole.net)
+    loaded = Net(seed=2)
+    for ignore in ("net/l1/W", ["net/l1/W"], lambda name: name.endswith("l1/W")):
+        kind.load(path, loaded, path="net/", ignore_names=ignore)
+        assert (loaded.l1.W.array == Net(seed=2).l1.W.array).all() and loaded.steps == 1
+
+
 # -- what does not fit ------------------------------------------------------------------------
 
 
@@ -160,6 +173,15 @@ def test_all_that_does_not_fit_is_told_at_once_and_nothing_changes(kind, path):
     ):
         assert part in str(info.value)
     assert state(target) == before
+
+
+def test_without_strict_what_the_file_lacks_stays(kind, path):
+    kind.save(path, Bag(a=1))
+    target = Bag(a=0, b=5)
+    kind.load(path, target, strict=False)
+    assert target.values == {"a": 1, "b": 5}
+    with pytest.raises(CheckpointError, match="shape"):
+        kind.load(path, Bag(a=np.zeros(2)), strict=False)
 
 
 def test_text_and_numbers_do_not_fit_each_other(kind, path):

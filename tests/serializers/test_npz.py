@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from kinds import Bag, Net, state
 
-import core
-from core import links as L
 from core.errors import CheckpointDamaged, CheckpointError
 from core.serializers import DictionarySerializer, NpzDeserializer, load_npz, save_npz
 
@@ -51,29 +49,7 @@ def test_files_of_chainer_load(path, compressed):
     assert state(loaded) == state(Net(seed=1))
 
 
-def test_paths_and_names(path):
-    whole = core.Chain(net=Net(seed=1), head=L.Linear(2, 1))
-    save_npz(path, whole)
-    for part in ("net", "net/"):
-        loaded = Net(seed=2)
-        load_npz(path, loaded, path=part)
-        assert state(loaded) == state(whole.net)
-    loaded = Net(seed=2)
-    for ignore in ("net/l1/W", ["net/l1/W"], lambda name: name.endswith("l1/W")):
-        load_npz(path, loaded, path="net/", ignore_names=ignore)
-        assert (loaded.l1.W.array == Net(seed=2).l1.W.array).all() and loaded.steps == 1
-
-
 # -- what does not fit ------------------------------------------------------------------------
-
-
-def test_without_strict_what_the_file_lacks_stays(path):
-    save_npz(path, Bag(a=1))
-    target = Bag(a=0, b=5)
-    load_npz(path, target, strict=False)
-    assert target.values == {"a": 1, "b": 5}
-    with pytest.raises(CheckpointError, match="shape"):
-        load_npz(path, Bag(a=np.zeros(2)), strict=False)
 
 
 def test_the_deserializer_alone_names_the_entry():

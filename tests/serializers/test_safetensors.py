@@ -10,7 +10,6 @@ import pytest
 import safetensors.numpy
 from kinds import Bag, Net, state
 
-import core
 from core.errors import CheckpointDamaged, CheckpointError
 from core.serializers import load_safetensors, save_safetensors
 
@@ -52,18 +51,6 @@ def test_bfloat16_without_ml_dtypes_is_read_as_float32(path, monkeypatch):
     loaded = Bag(a=None)
     load_safetensors(path, loaded)
     assert loaded.values["a"].dtype == "f4" and loaded.values["a"].tolist() == [1.5, -2, np.inf]
-
-
-def test_parts_and_names(path):
-    whole = core.Chain(net=Net(seed=1))
-    save_safetensors(path, whole)
-    loaded = Net(seed=2)
-    load_safetensors(path, loaded, path="net", ignore_names="net/l1/W")
-    assert (loaded.l1.W.array == Net(seed=2).l1.W.array).all() and loaded.steps == 1
-    save_safetensors(path, Bag(a=1))
-    target = Bag(a=0, b=5)
-    load_safetensors(path, target, strict=False)
-    assert target.values == {"a": 1, "b": 5}
 
 
 def test_files_that_are_open():
