@@ -33,7 +33,24 @@ from plugins.links.connection.mlp_convolution_2d import MLPConvolution2D as MLPC
 from plugins.links.connection.scale import Scale as Scale
 from plugins.links.model.classifier import Classifier as Classifier
 from plugins.links.normalization.batch_normalization import BatchNormalization as BatchNormalization
+from plugins.links.rnn.gru import GRU as GRU
+from plugins.links.rnn.gru import StatefulGRU as StatefulGRU
+from plugins.links.rnn.gru import StatelessGRU as StatelessGRU
 from plugins.links.rnn.lstm import LSTM as LSTM
 from plugins.links.rnn.lstm import StatelessLSTM as StatelessLSTM
+from plugins.links.rnn.mgu import StatefulMGU as StatefulMGU
+from plugins.links.rnn.mgu import StatelessMGU as StatelessMGU
+from plugins.links.rnn.n_step_gru import NStepBiGRU as NStepBiGRU
+from plugins.links.rnn.n_step_gru import NStepGRU as NStepGRU
+from plugins.links.rnn.n_step_lstm import NStepBiLSTM as NStepBiLSTM
+from plugins.links.rnn.n_step_lstm import NStepLSTM as NStepLSTM
+from plugins.links.rnn.n_step_rnn import NStepBiRNNReLU as NStepBiRNNReLU
+from plugins.links.rnn.n_step_rnn import NStepBiRNNTanh as NStepBiRNNTanh
+from plugins.links.rnn.n_step_rnn import NStepRNNReLU as NStepRNNReLU
+from plugins.links.rnn.n_step_rnn import NStepRNNTanh as NStepRNNTanh
+from plugins.links.rnn.peephole import StatefulPeepholeLSTM as StatefulPeepholeLSTM
+from plugins.links.rnn.tree_lstm import ChildSumTreeLSTM as ChildSumTreeLSTM
+from plugins.links.rnn.tree_lstm import NaryTreeLSTM as NaryTreeLSTM
+from plugins.links.rnn.zoneoutlstm import StatefulZoneoutLSTM as StatefulZoneoutLSTM
 
 def of(distribution: str) -> Offer: ...

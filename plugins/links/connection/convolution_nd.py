@@ -98,10 +98,12 @@ class ConvolutionND(Windowed):
         >>> L.ConvolutionND.from_params(np.ones((2, 3, 5), "f"), pad=2).in_channels
         3
         """
+        make: Any = cls  # subclasses of a fixed rank are not told it
         rank = (len(W.shape) - 2,) if cls._rank is None else ()
         channels = (W.shape[1] * settings.get("groups", 1), W.shape[0])
         arrays = {"initialW": W, "initial_bias": b, **settings}
-        return cls(*rank, *channels, tuple(W.shape[2:]), stride, pad, nobias, **arrays)
+        layer: Self = make(*rank, *channels, tuple(W.shape[2:]), stride, pad, nobias, **arrays)
+        return layer
 
 
 class Convolution1D(ConvolutionND):

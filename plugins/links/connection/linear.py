@@ -48,10 +48,7 @@ class Linear(Link):
     ) -> None:
         arguments.refuse("Linear", former)
         super().__init__()
-        if out_size is None:
-            in_size, out_size = None, in_size
-        if out_size is None:
-            raise TypeError("links.Linear: expected an out_size, got None.")
+        in_size, out_size = arguments.sizes("Linear", in_size, out_size)
         self.in_size = in_size
         self.out_size = out_size
         self.b = None

@@ -1,3 +1,13 @@
 """Cells of recurrent networks, with their parameters and some with their state."""
 
-provides = {"lstm": "LSTM StatelessLSTM"}
+provides = {
+    "gru": "GRU StatefulGRU StatelessGRU",
+    "lstm": "LSTM StatelessLSTM",
+    "mgu": "StatefulMGU StatelessMGU",
+    "n_step_gru": "NStepBiGRU NStepGRU",
+    "n_step_lstm": "NStepBiLSTM NStepLSTM",
+    "n_step_rnn": "NStepBiRNNReLU NStepBiRNNTanh NStepRNNReLU NStepRNNTanh",
+    "peephole": "StatefulPeepholeLSTM",
+    "tree_lstm": "ChildSumTreeLSTM NaryTreeLSTM",
+    "zoneoutlstm": "StatefulZoneoutLSTM",
+}

@@ -10,7 +10,7 @@ from core.initializer import as_initializer
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.gates import Interleaved
-from plugins.links.rnn.stateful import Stateful
+from plugins.links.rnn.stateful import Stateful, zeros
 
 
 class _LSTM(Chain):
@@ -25,10 +25,7 @@ class _LSTM(Chain):
         bias_init: Any = None,
         forget_bias_init: Any = None,
     ) -> None:
-        if out_size is None:
-            in_size, out_size = None, in_size
-        if out_size is None:
-            raise TypeError(f"links.{type(self).__name__}: expected an out_size, got None.")
+        in_size, out_size = arguments.sizes(type(self).__name__, in_size, out_size)
         super().__init__()
         self.state_size = out_size
         bias, forget = arguments.bias(bias_init), as_initializer(forget_bias_init, 1)
@@ -45,11 +42,6 @@ class _LSTM(Chain):
                 nobias=True,
                 initialW=Interleaved(*[arguments.weight(lateral_init)] * 4),
             )
-
-    def _zeros(self, gates: Variable) -> Variable:
-        """The cell states that a sequence starts with."""
-        zeros = gates.xp.zeros_like(gates.array[:, : self.state_size])
-        return Variable(zeros, requires_grad=False)
 
 
 class StatelessLSTM(_LSTM):
@@ -88,7 +80,7 @@ class StatelessLSTM(_LSTM):
         gates = self.upward(x)
         if h is not None:
             gates = gates + self.lateral(h)
-        c, h = F.lstm(self._zeros(gates) if c is None else c, gates)
+        c, h = F.lstm(zeros(gates, self.state_size) if c is None else c, gates)
         return c, h
 
 
@@ -140,7 +132,7 @@ class LSTM(_LSTM, Stateful):
             h, rest = self._split(self.h, n)
             gates = gates + self.lateral(h)
         y: Variable
-        self.c, y = F.lstm(self._zeros(gates) if self.c is None else self.c, gates)
+        self.c, y = F.lstm(zeros(gates, self.state_size) if self.c is None else self.c, gates)
         self.h = y if rest is None else F.concat([y, rest], axis=0)
         return y
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from core import Device, Variable
+from core import Device, Variable, as_array, backend
 from core.backend import to_backend
 from core.link import Link
 
@@ -50,3 +50,11 @@ class Stateful(Link):
 def _moved(value: Variable, device: Device) -> Variable:
     """The elements of a variable on `device`, without a graph."""
     return Variable(to_backend(value.array, device), requires_grad=value.requires_grad)
+
+
+def zeros(x: Any, units: int) -> Variable:
+    """The state (n, units) that sequences start with, where and as the input `x` (n, ...) is."""
+    array = as_array(x)
+    home = backend.of(array)
+    start = home.xp.zeros((array.shape[0], units), dtype=array.dtype)
+    return Variable(home.device_of(array).send(start), requires_grad=False)

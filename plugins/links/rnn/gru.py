@@ -1,0 +1,158 @@
+"""Gated recurrent units, with and without a state of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Chain, Variable
+from core import functions as F
+from plugins.links import arguments
+from plugins.links.connection.linear import Linear
+from plugins.links.rnn.stateful import Stateful
+
+
+class _GRU(Chain):
+    """The six linear maps of gated recurrent units, and a step."""
+
+    def __init__(
+        self,
+        in_size: int | None,
+        out_size: int | None = None,
+        init: Any = None,
+        inner_init: Any = None,
+        bias_init: Any = None,
+    ) -> None:
+        in_size, out_size = arguments.sizes(type(self).__name__, in_size, out_size)
+        super().__init__()
+        upward = {"initialW": init, "initial_bias": bias_init}
+        lateral = {"initialW": inner_init, "initial_bias": bias_init}
+        with self.init_scope():
+            self.W_r = Linear(in_size, out_size, **upward)
+            self.U_r = Linear(out_size, out_size, **lateral)
+            self.W_z = Linear(in_size, out_size, **upward)
+            self.U_z = Linear(out_size, out_size, **lateral)
+            self.W = Linear(in_size, out_size, **upward)
+            self.U = Linear(out_size, out_size, **lateral)
+
+    def _step(self, h: Any, x: Any) -> Variable:
+        """The new state after `h`, or after none, by the input `x`."""
+        r, z, new = self.W_r(x), self.W_z(x), self.W(x)  # all three, so that each knows its size
+        if h is None:
+            return F.sigmoid(z) * F.tanh(new)
+        r = F.sigmoid(r + self.U_r(h))
+        new = F.tanh(new + self.U(r * h))
+        return F.linear_interpolate(F.sigmoid(z + self.U_z(h)), new, h)
+
+
+class StatelessGRU(_GRU):
+    r"""A layer of gated recurrent units that is given its state.
+
+    .. math::
+        r &= \sigma(W_r x + U_r h + b_r) \\
+        z &= \sigma(W_z x + U_z h + b_z) \\
+        \bar h &= \tanh(W x + U (r \odot h) + b) \\
+        h' &= (1 - z) \odot h + z \odot \bar h
+
+    Args:
+        in_size: Elements of each input; None, or left out (`StatelessGRU(out_size)`), takes it from
+            the first input.
+        out_size: Units u.
+        init: Initializer of W_r, W_z and W, a number or an array; LeCunNormal by default.
+        inner_init: The same of U_r, U_z and U.
+        bias_init: The same of the biases, of which W and U have one each; 0 by default.
+
+    Shapes: h (n, u) or None for zeros, x (n, in_size); gives the new h (n, u).
+
+    Source: Cho et al. 2014 (arXiv:1406.1078), equations 5 to 8.
+
+    >>> import core.links as L, numpy as np
+    >>> cell = L.StatelessGRU(3, 2)
+    >>> h = cell(None, np.ones((5, 3), "f"))
+    >>> cell(h, np.ones((5, 3), "f")).shape
+    (5, 2)
+    """
+
+    def forward(self, h: Any, x: Any) -> Variable:
+        """One step from the state `h` by the input `x` to the new state."""
+        return self._step(h, x)
+
+
+class StatefulGRU(_GRU, Stateful):
+    r"""A layer of gated recurrent units that keeps its state from call to call.
+
+    The formulas are those of `StatelessGRU`. The state is in the attribute `h`, None before the
+    first input.
+
+    Args:
+        in_size: Elements of each input; None, or left out (`StatefulGRU(out_size)`), takes it from
+            the first input.
+        out_size: Units u.
+        init: Initializer of W_r, W_z and W, a number or an array; LeCunNormal by default.
+        inner_init: The same of U_r, U_z and U.
+        bias_init: The same of the biases.
+
+    Shapes: x (n, in_size); gives h (n, u).
+
+    Source: as for `StatelessGRU`.
+
+    >>> import core.links as L, numpy as np
+    >>> layer = L.StatefulGRU(3, 2)
+    >>> layer(np.ones((5, 3), "f")).shape
+    (5, 2)
+    >>> layer.reset_state()
+    >>> layer.h is None
+    True
+    """
+
+    states = ("h",)
+    h: Variable | None = None
+
+    def __init__(
+        self,
+        in_size: int | None,
+        out_size: int | None = None,
+        init: Any = None,
+        inner_init: Any = None,
+        bias_init: Any = 0,
+    ) -> None:
+        super().__init__(in_size, out_size, init, inner_init, bias_init)
+
+    def set_state(self, h: Any) -> None:
+        """Take `h` (n, u) as the state."""
+        self._set_states(h)
+
+    def forward(self, x: Any) -> Variable:
+        """One step: from the kept state and the input x to the new state, which it gives."""
+        self.h = h = self._step(self.h, x)
+        return h
+
+
+class GRU(StatefulGRU):
+    r"""A layer of gated recurrent units that keeps its state: another name of `StatefulGRU`.
+
+    Args:
+        in_size: Elements of each input; None, or left out (`GRU(out_size)`), takes it from the
+            first input.
+        out_size: Units u.
+        init: Initializer of W_r, W_z and W, a number or an array; LeCunNormal by default.
+        inner_init: The same of U_r, U_z and U.
+        bias_init: The same of the biases.
+
+    Shapes: x (n, in_size); gives h (n, u).
+
+    Source: as for `StatelessGRU`.
+
+    >>> import core.links as L, numpy as np
+    >>> layer = L.GRU(20)
+    >>> layer(np.ones((5, 3), "f")).shape
+    (5, 20)
+    """
+
+    def forward(self, *args: Any) -> Variable:
+        """One step by the input x; see `StatefulGRU`."""
+        if len(args) != 1:
+            raise TypeError(
+                f"links.GRU: expected the input x alone, got {len(args)} arguments. It keeps its "
+                "state; for one that is called with h and x, take links.StatelessGRU."
+            )
+        return super().forward(*args)

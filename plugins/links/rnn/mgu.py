@@ -1,0 +1,96 @@
+"""Minimal gated units, with and without a state of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Chain, Variable
+from core import functions as F
+from plugins.links import arguments
+from plugins.links.connection.linear import Linear
+from plugins.links.rnn.stateful import Stateful, zeros
+
+
+class _MGU(Chain):
+    """The two linear maps of minimal gated units, and a step."""
+
+    def __init__(self, in_size: int | None, out_size: int | None = None) -> None:
+        in_size, units = arguments.sizes(type(self).__name__, in_size, out_size)
+        super().__init__()
+        self.state_size = units
+        both = None if in_size is None else in_size + units
+        with self.init_scope():
+            self.W_f = Linear(both, units)
+            self.W_h = Linear(both, units)
+
+    def _step(self, h: Any, x: Any) -> Variable:
+        """The new state after `h` by the input `x`."""
+        f = F.sigmoid(self.W_f(F.concat([h, x], axis=1)))
+        new = F.tanh(self.W_h(F.concat([f * h, x], axis=1)))
+        return F.linear_interpolate(f, new, h)
+
+
+class StatelessMGU(_MGU):
+    r"""A layer of minimal gated units that is given its state.
+
+    .. math::
+        f &= \sigma(W_f [h, x] + b_f) \\
+        \bar h &= \tanh(W_h [f \odot h, x] + b_h) \\
+        h' &= (1 - f) \odot h + f \odot \bar h
+
+    Args:
+        n_inputs: Elements of each input; None, or left out (`StatelessMGU(n_units)`), takes it from
+            the first input.
+        n_units: Units u.
+
+    Shapes: h (n, u), x (n, n_inputs); gives the new h (n, u).
+
+    Source: Zhou et al. 2016 (arXiv:1603.09420), section 3.
+
+    >>> import core.links as L, numpy as np
+    >>> cell = L.StatelessMGU(3, 2)
+    >>> cell(np.zeros((5, 2), "f"), np.ones((5, 3), "f")).shape
+    (5, 2)
+    """
+
+    def __init__(self, n_inputs: int | None, n_units: int | None = None) -> None:
+        super().__init__(n_inputs, n_units)
+
+    def forward(self, h: Any, x: Any) -> Variable:
+        """One step from the state `h` by the input `x` to the new state."""
+        return self._step(h, x)
+
+
+class StatefulMGU(_MGU, Stateful):
+    r"""A layer of minimal gated units that keeps its state from call to call.
+
+    The formulas are those of `StatelessMGU`. The state is in the attribute `h`, None before the
+    first input, which finds zeros.
+
+    Args:
+        in_size: Elements of each input; None, or left out (`StatefulMGU(out_size)`), takes it from
+            the first input.
+        out_size: Units u.
+
+    Shapes: x (n, in_size); gives h (n, u).
+
+    Source: as for `StatelessMGU`.
+
+    >>> import core.links as L, numpy as np
+    >>> layer = L.StatefulMGU(3, 2)
+    >>> layer(np.ones((5, 3), "f")).shape, layer.h.shape
+    ((5, 2), (5, 2))
+    """
+
+    states = ("h",)
+    h: Variable | None = None
+
+    def set_state(self, h: Any) -> None:
+        """Take `h` (n, u) as the state."""
+        self._set_states(h)
+
+    def forward(self, x: Any) -> Variable:
+        """One step: from the kept state and the input x to the new state, which it gives."""
+        h = zeros(x, self.state_size) if self.h is None else self.h
+        self.h = h = self._step(h, x)
+        return h

@@ -1,0 +1,157 @@
+"""What layers of recurrent units over whole sequences have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+from core import ChainList, Link, Parameter, Variable, as_variable
+from core import functions as F
+from core.errors import refuse_removed
+from plugins.links import arguments
+from plugins.links.rnn.stateful import zeros
+
+REMOVED = {
+    "use_cudnn": "Set core.config.use_cudnn.",
+    "train": "Use `with core.using_config('train', False):`.",
+}
+
+
+class Unit(Link):
+    """The weights w0, w1, ... and biases b0, b1, ... of one layer in one direction.
+
+    The first half of the weights is for the input, the second for the state.
+    """
+
+    def __init__(self, count: int, in_size: int | None, out_size: int, W: Any, b: Any) -> None:
+        super().__init__()
+        self.count = count
+        self.out_size = out_size
+        with self.init_scope():
+            for i in range(count):
+                setattr(self, f"w{i}", Parameter(arguments.weight(W)))
+            for i in range(count):
+                setattr(self, f"b{i}", Parameter(arguments.bias(b), (out_size,)))
+        if in_size is not None:
+            self.initialize(in_size)
+
+    def initialize(self, in_size: int) -> None:
+        """Size the weights for inputs of `in_size` elements."""
+        for i, w in enumerate(self.weights()):
+            w.initialize((self.out_size, in_size if i < self.count // 2 else self.out_size))
+
+    def weights(self) -> list[Parameter]:
+        """All weights, in order."""
+        return [getattr(self, f"w{i}") for i in range(self.count)]
+
+    def biases(self) -> list[Parameter]:
+        """All biases, in order."""
+        return [getattr(self, f"b{i}") for i in range(self.count)]
+
+
+class NStep(ChainList):
+    """Layers of recurrent units, run over a batch of sequences of any lengths.
+
+    Its children are the layers, in the order of the layers, and for each of them forward and then
+    backward.
+    """
+
+    rnn: ClassVar[Callable[..., Any]]  # what runs the layers: n_step_lstm or one of its kin
+    n_weights: ClassVar[int]
+    n_cells: ClassVar[int] = 1
+    use_bi_direction: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_layers: int,
+        in_size: int | None,
+        out_size: int,
+        dropout: float,
+        *,
+        initialW: Any = None,
+        initial_bias: Any = None,
+        **former: Any,
+    ) -> None:
+        refuse_removed(f"links.{type(self).__name__}", former, REMOVED)
+        directions = 2 if self.use_bi_direction else 1
+        sizes = [in_size, *[directions * out_size] * (n_layers - 1)]
+        super().__init__(
+            *[
+                Unit(self.n_weights, size, out_size, initialW, initial_bias)
+                for size in sizes
+                for _ in range(directions)
+            ]
+        )
+        self.n_layers = n_layers
+        self.in_size = in_size
+        self.out_size = out_size
+        self.dropout = dropout
+
+    def init_hx(self, xs: Sequence[Any]) -> Variable:
+        """The states that the sequences `xs` start with: zeros (layers, n, out_size)."""
+        start = zeros(xs[0], self.out_size).array[:1, :]
+        shape = (len(self), len(xs), self.out_size)
+        xp = as_variable(xs[0]).xp
+        return Variable(xp.zeros_like(xp.broadcast_to(start, shape)), requires_grad=False)
+
+    def _run(self, states: Sequence[Any], xs: Any) -> tuple[Any, ...]:
+        """The last states and the outputs of the sequences `xs`, in their order."""
+        if not isinstance(xs, (list, tuple)) or not xs:
+            raise TypeError(
+                f"links.{type(self).__name__}: expected a list of sequences, got "
+                f"{type(xs).__name__ if not isinstance(xs, (list, tuple)) else 'none'}."
+            )
+        self._size_for(xs[0])
+        order = sorted(range(len(xs)), key=lambda i: -xs[i].shape[0])
+        given = [
+            self.init_hx(xs) if s is None else _reordered(as_variable(s), order) for s in states
+        ]
+        steps = F.transpose_sequence([xs[i] for i in order])
+        weights = [unit.weights() for unit in self]
+        biases = [unit.biases() for unit in self]
+        *last, ys = self.rnn(self.n_layers, self.dropout, *given, weights, biases, steps)
+        back = sorted(range(len(order)), key=order.__getitem__)
+        ys = F.transpose_sequence(ys)
+        return *[_reordered(s, back) for s in last], [ys[i] for i in back]
+
+    def _size_for(self, x: Any) -> None:
+        """Size the first layer by the first sequence."""
+        if self.in_size is None:
+            self.in_size = x.shape[1]
+        for unit in self:
+            if not unit.w0.is_initialized:
+                unit.initialize(self.in_size)
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """The sizes, and the dropout between layers."""
+        yield "n_layers", self.n_layers, 0
+        yield "in_size", self.in_size, 0
+        yield "out_size", self.out_size, 0
+        yield "dropout", self.dropout, None
+
+
+class NStepOfOneState(NStep):
+    """Layers whose units have one state, their output."""
+
+    def forward(self, hx: Any, xs: Any) -> tuple[Variable, list[Variable]]:
+        """Run the layers.
+
+        Args:
+            hx: First states (S, n, out_size), S layers in all directions; None for zeros.
+            xs: A list of n sequences (length, in_size).
+
+        Returns:
+            The last states, as `hx`, and a list of the outputs of the last layer, (length, u) for
+            each sequence, u being out_size for each direction.
+        """
+        hy, ys = self._run([hx], xs)
+        return hy, ys
+
+
+def _reordered(states: Variable, order: list[int]) -> Variable:
+    """States (S, n, u) with the sequences in this order."""
+    if order == sorted(order):
+        return states
+    indices = states.backend.asarray(order, device=states.device)
+    return F.permutate(states, indices, axis=1)

@@ -1,0 +1,68 @@
+"""Long short-term memory whose gates see the cells."""
+
+from __future__ import annotations
+
+from core import Chain, Variable
+from core import functions as F
+from plugins.links import arguments
+from plugins.links.connection.linear import Linear
+from plugins.links.rnn.stateful import Stateful, zeros
+
+
+class StatefulPeepholeLSTM(Chain, Stateful):
+    r"""A layer of long short-term memory units with peepholes, which keeps its state.
+
+    With the rows of the weights dealt out in turn to the gates a, i, f and o:
+
+    .. math::
+        (a, i, f, o) &= W_{up} x + b + W_{lat} h_{prev} \\
+        c &= \tanh(a) \sigma(i + P_i c_{prev}) + \sigma(f + P_f c_{prev}) c_{prev} \\
+        h &= \sigma(o + P_o c) \tanh(c)
+
+    Args:
+        in_size: Elements of each input; None, or left out (`StatefulPeepholeLSTM(out_size)`), takes
+            it from the first input.
+        out_size: Units u.
+
+    Its children are `upward`, `lateral`, `peep_i`, `peep_f` and `peep_o`; the state is in the
+    attributes `c` and `h`, None before the first input. Shapes: x (n, in_size); gives h (n, u).
+
+    Source: Gers and Schmidhuber 2000, "Recurrent nets that time and count", IJCNN; the P are full
+    matrices here.
+
+    >>> import core.links as L, numpy as np
+    >>> layer = L.StatefulPeepholeLSTM(3, 2)
+    >>> layer(np.ones((5, 3), "f")).shape, layer.c.shape
+    ((5, 2), (5, 2))
+    """
+
+    states = ("c", "h")
+    c: Variable | None = None
+    h: Variable | None = None
+
+    def __init__(self, in_size: int | None, out_size: int | None = None) -> None:
+        in_size, units = arguments.sizes("StatefulPeepholeLSTM", in_size, out_size)
+        super().__init__()
+        self.state_size = units
+        with self.init_scope():
+            self.upward = Linear(in_size, 4 * units)
+            self.lateral = Linear(units, 4 * units, nobias=True)
+            self.peep_i = Linear(units, units, nobias=True)
+            self.peep_f = Linear(units, units, nobias=True)
+            self.peep_o = Linear(units, units, nobias=True)
+
+    def set_state(self, c: Variable, h: Variable) -> None:
+        """Take the cell states `c` and outputs `h`, both (n, u), as the state."""
+        self._set_states(c, h)
+
+    def forward(self, x: Variable) -> Variable:
+        """One step: from the kept state and the input x to the new state, whose h it gives."""
+        gates = self.upward(x)
+        if self.h is not None:
+            gates = gates + self.lateral(self.h)
+        a, i, f, o = F.separate(gates.reshape((-1, self.state_size, 4)), axis=2)
+        before = zeros(x, self.state_size) if self.c is None else self.c
+        i, f = F.sigmoid(i + self.peep_i(before)), F.sigmoid(f + self.peep_f(before))
+        self.c = c = F.tanh(a) * i + f * before
+        self.h = h = F.sigmoid(o + self.peep_o(c)) * F.tanh(c)
+        return h
