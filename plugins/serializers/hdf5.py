@@ -45,7 +45,8 @@ def load_hdf5(
     """Load what `save_hdf5` (or Chainer's) has saved into `obj`, completely or not at all.
 
     The file is verified, and all names, shapes and dtypes are compared, before anything is loaded,
-    as in `load_npz`, whose arguments `path`, `strict` and `ignore_names` these are. What Chainer or others have written is held to HDF5's own checks.
+    as in `load_npz`, whose arguments `path`, `strict` and `ignore_names` these are. What Chainer or
+    others have written is held to HDF5's own checks.
     Raises CheckpointDamaged for a file that is not what was written, CheckpointError for one that
     does not fit, or whose datasets lie in other files.
 
