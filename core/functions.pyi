@@ -51,6 +51,10 @@ from plugins.functions.array.concat import hstack as hstack
 from plugins.functions.array.concat import vstack as vstack
 from plugins.functions.array.copy import Copy as Copy
 from plugins.functions.array.copy import copy as copy
+from plugins.functions.array.depth2space import Depth2Space as Depth2Space
+from plugins.functions.array.depth2space import Space2Depth as Space2Depth
+from plugins.functions.array.depth2space import depth2space as depth2space
+from plugins.functions.array.depth2space import space2depth as space2depth
 from plugins.functions.array.diagonal import diagonal as diagonal
 from plugins.functions.array.expand_dims import ExpandDims as ExpandDims
 from plugins.functions.array.expand_dims import expand_dims as expand_dims
@@ -60,17 +64,35 @@ from plugins.functions.array.flip import fliplr as fliplr
 from plugins.functions.array.flip import flipud as flipud
 from plugins.functions.array.get_item import GetItem as GetItem
 from plugins.functions.array.get_item import get_item as get_item
+from plugins.functions.array.im2col import Im2Col as Im2Col
+from plugins.functions.array.im2col import im2col as im2col
 from plugins.functions.array.pad import Pad as Pad
 from plugins.functions.array.pad import pad as pad
+from plugins.functions.array.pad_sequence import PadSequence as PadSequence
+from plugins.functions.array.pad_sequence import pad_sequence as pad_sequence
 from plugins.functions.array.permutate import Permutate as Permutate
 from plugins.functions.array.permutate import permutate as permutate
 from plugins.functions.array.repeat import repeat as repeat
 from plugins.functions.array.reshape import Reshape as Reshape
 from plugins.functions.array.reshape import flatten as flatten
 from plugins.functions.array.reshape import reshape as reshape
+from plugins.functions.array.resize_images import ResizeImages as ResizeImages
+from plugins.functions.array.resize_images import resize_images as resize_images
 from plugins.functions.array.scatter_add import scatter_add as scatter_add
 from plugins.functions.array.select_item import SelectItem as SelectItem
 from plugins.functions.array.select_item import select_item as select_item
+from plugins.functions.array.spatial_transformer import (
+    SpatialTransformerGrid as SpatialTransformerGrid,
+)
+from plugins.functions.array.spatial_transformer import (
+    SpatialTransformerSampler as SpatialTransformerSampler,
+)
+from plugins.functions.array.spatial_transformer import (
+    spatial_transformer_grid as spatial_transformer_grid,
+)
+from plugins.functions.array.spatial_transformer import (
+    spatial_transformer_sampler as spatial_transformer_sampler,
+)
 from plugins.functions.array.split_axis import SplitAxis as SplitAxis
 from plugins.functions.array.split_axis import separate as separate
 from plugins.functions.array.split_axis import split_axis as split_axis
@@ -115,6 +137,17 @@ from plugins.functions.evaluation.accuracy import Accuracy as Accuracy
 from plugins.functions.evaluation.accuracy import accuracy as accuracy
 from plugins.functions.evaluation.binary_accuracy import BinaryAccuracy as BinaryAccuracy
 from plugins.functions.evaluation.binary_accuracy import binary_accuracy as binary_accuracy
+from plugins.functions.evaluation.classification_summary import (
+    ClassificationSummary as ClassificationSummary,
+)
+from plugins.functions.evaluation.classification_summary import (
+    classification_summary as classification_summary,
+)
+from plugins.functions.evaluation.classification_summary import f1_score as f1_score
+from plugins.functions.evaluation.classification_summary import precision as precision
+from plugins.functions.evaluation.classification_summary import recall as recall
+from plugins.functions.evaluation.r2_score import R2Score as R2Score
+from plugins.functions.evaluation.r2_score import r2_score as r2_score
 from plugins.functions.loss.absolute_error import AbsoluteError as AbsoluteError
 from plugins.functions.loss.absolute_error import absolute_error as absolute_error
 from plugins.functions.loss.black_out import black_out as black_out
@@ -202,6 +235,9 @@ from plugins.functions.math.extrema import Max as Max
 from plugins.functions.math.extrema import Min as Min
 from plugins.functions.math.extrema import max as max
 from plugins.functions.math.extrema import min as min
+from plugins.functions.math.fft import FFT as FFT
+from plugins.functions.math.fft import fft as fft
+from plugins.functions.math.fft import ifft as ifft
 from plugins.functions.math.fmod import Fmod as Fmod
 from plugins.functions.math.fmod import fmod as fmod
 from plugins.functions.math.gamma import Digamma as Digamma

@@ -143,11 +143,45 @@ def binary_accuracy(y, t):
     return _mean([(score >= 0) == (label == 1) for score, label in pairs if label != -1])
 
 
+def classification_summary(y, t, label_num=None, beta=1.0, ignore_label=-1):
+    """Counted in sets of places."""
+    places = list(np.ndindex(*t.shape))
+    counted = {p for p in places if t[p] != ignore_label}
+    guess = {p: int(np.argmax(y[(p[0], slice(None), *p[1:])])) for p in counted}
+    if label_num is None:
+        label_num = max([int(t[p]) for p in places], default=-1) + 1
+    rows = []
+    for k in range(label_num):
+        there = {p for p in counted if t[p] == k}
+        found = {p for p in counted if guess[p] == k}
+        right = len(there & found)
+        precision = right / len(found) if found else math.nan
+        recall = right / len(there) if there else math.nan
+        weights = (1 / (1 + beta**2), beta**2 / (1 + beta**2))
+        fbeta = precision * recall  # 0, or NaN
+        if fbeta > 0:
+            fbeta = statistics.harmonic_mean([precision, recall], weights)
+        rows.append((precision, recall, fbeta, len(there)))
+    columns = np.reshape(np.array(rows, float), (label_num, 4)).T
+    return *columns[:3], columns[3].astype(int)
+
+
+def r2_score(pred, true, sample_weight=None, multioutput="uniform_average"):
+    """Column by column, from the weighted covariance of what is true."""
+    scores = np.empty(true.shape[1:])
+    for column in np.ndindex(*scores.shape):
+        p, q = pred[(slice(None), *column)], true[(slice(None), *column)]
+        variance = np.cov(q, aweights=sample_weight, ddof=0)
+        scores[column] = 1 - np.average((p - q) ** 2, weights=sample_weight) / variance
+    return scores if multioutput == "raw_values" else _mean(scores.ravel().tolist())
+
+
 REFERENCES = {
     "AbsoluteError": each(lambda x, y: math.fabs(x - y)),
     "Accuracy": accuracy,
     "BernoulliNLL": bernoulli_nll,
     "BinaryAccuracy": binary_accuracy,
+    "ClassificationSummary": classification_summary,
     "ConnectionistTemporalClassification": connectionist_temporal_classification,
     "Contrastive": contrastive,
     "CrossCovariance": cross_covariance,
@@ -158,6 +192,7 @@ REFERENCES = {
     "HuberLoss": each(huber_loss),
     "MeanAbsoluteError": lambda x, y: _mean([math.fabs(d) for d in (x - y).ravel()]),
     "MeanSquaredError": lambda x, y: _mean([d * d for d in (x - y).ravel()]),
+    "R2Score": r2_score,
     "SigmoidCrossEntropy": sigmoid_cross_entropy,
     "SoftmaxCrossEntropy": softmax_cross_entropy,
     "Triplet": triplet,

@@ -53,7 +53,17 @@ def accuracy(y: Any, t: Any, ignore_label: int | None = None) -> Variable:
     >>> F.accuracy(y, np.array([0, -1]), ignore_label=-1)
     variable(1., dtype=float32)
     """
+    return Accuracy.call(with_axes_of_labels(y, t), t, ignore_label)
+
+
+def with_axes_of_labels(y: Any, t: Any) -> Any:
+    """Scores without the last axes of length 1 that their labels do not have.
+
+    >>> import numpy as np
+    >>> with_axes_of_labels(np.zeros((2, 3, 1, 1)), np.array([0, 1])).shape
+    (2, 3)
+    """
     extra = y.ndim - t.ndim - 1
     if extra > 0 and y.shape[y.ndim - extra :] == (1,) * extra:
-        y = y.reshape(y.shape[: y.ndim - extra])
-    return Accuracy.call(y, t, ignore_label)
+        return y.reshape(y.shape[: y.ndim - extra])
+    return y

@@ -1,0 +1,84 @@
+"""Measures where something is missing: classes, examples, variance."""
+
+import numpy as np
+import pytest
+
+import core.functions as F
+from core import Variable
+from core.errors import InvalidType
+
+SCORES = np.eye(3)[[0, 0, 1, 2, 2, 2]]  # what is guessed
+T = np.array([0, 1, 1, 2, 0, -1])
+
+
+def test_summary_by_hand():
+    precision, recall, fbeta, support = F.classification_summary(SCORES, T, beta=2.0)
+    np.testing.assert_allclose(precision.array, [1 / 2, 1, 1 / 2])
+    np.testing.assert_allclose(recall.array, [1 / 2, 1 / 2, 1])
+    np.testing.assert_allclose(fbeta.array, [1 / 2, 5 / 9, 5 / 6])
+    np.testing.assert_array_equal(support.array, [2, 2, 1])
+    for name, first in (("precision", precision), ("recall", recall)):
+        one, count = getattr(F, name)(SCORES, T)
+        np.testing.assert_array_equal(one.array, first.array)
+        np.testing.assert_array_equal(count.array, support.array)
+    np.testing.assert_allclose(F.f1_score(SCORES, T)[0].array, [1 / 2, 2 / 3, 2 / 3])
+
+
+def test_a_share_of_nothing_is_nan_and_of_nothing_right_zero():
+    t = np.array([1, 0])
+    precision, recall, fbeta, support = F.classification_summary(SCORES[[0, 2]], t, label_num=4)
+    nan = np.nan
+    np.testing.assert_array_equal(precision.array, [0, 0, nan, nan])
+    np.testing.assert_array_equal(recall.array, [0, 0, nan, nan])
+    np.testing.assert_array_equal(fbeta.array, [0, 0, nan, nan])
+    np.testing.assert_array_equal(support.array, [1, 1, 0, 0])
+
+
+def test_classes_beyond_those_told_of_and_none():
+    found, support = F.precision(SCORES, T, label_num=1)
+    assert found.array.tolist() == [0.5]
+    assert support.array.tolist() == [2]
+    assert [y.shape for y in F.classification_summary(SCORES[:0], T[:0])] == [(0,)] * 4
+    assert F.recall(SCORES, np.full(6, -1))[0].shape == (0,)
+
+
+def test_scores_with_axes_of_length_one_and_with_places():
+    one, _ = F.f1_score(SCORES[:, :, None, None], T)
+    np.testing.assert_array_equal(one.array, F.f1_score(SCORES, T)[0].array)
+    places = SCORES.reshape(2, 3, 3).swapaxes(1, 2)
+    same, _ = F.f1_score(places, T.reshape(2, 3))
+    np.testing.assert_array_equal(same.array, one.array)
+
+
+def test_the_summary_has_no_gradient():
+    outputs = F.classification_summary(Variable(SCORES), T)
+    assert not any(y.requires_grad for y in outputs)
+
+
+def test_r2_score_of_constant_truth():
+    pred = Variable(np.array([[1.0, 2.0], [2.0, 2.0]]))
+    true = np.array([[1.0, 5.0], [3.0, 5.0]])
+    np.testing.assert_array_equal(F.r2_score(pred, true, multioutput="raw_values").array, [0.5, 0])
+    loss = F.r2_score(pred, true)
+    assert loss.array == 0.25
+    loss.backward()
+    np.testing.assert_array_equal(pred.grad, [[0, 0], [0.5, 0]])
+    assert F.r2_score(pred[:0], true[:0]).array == 0
+
+
+def test_weights_count_as_repetitions():
+    pred, true = np.random.default_rng(0).normal(size=(2, 4))
+    weighted = F.r2_score(pred, true, sample_weight=np.array([1.0, 2.0, 3.0, 0.0]))
+    rows = [0, 1, 1, 2, 2, 2]
+    np.testing.assert_allclose(weighted.array, F.r2_score(pred[rows], true[rows]).array)
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(InvalidType, match="ClassificationSummary"):
+        F.precision(SCORES, T[:2])
+    with pytest.raises(InvalidType, match="R2Score"):
+        F.r2_score(SCORES, SCORES[:2])
+    with pytest.raises(InvalidType, match="R2Score"):
+        F.r2_score(SCORES, SCORES, np.ones(2))
+    with pytest.raises(ValueError, match="'uniform_average' or 'raw_values'"):
+        F.r2_score(SCORES, SCORES, multioutput="variance_weighted")
