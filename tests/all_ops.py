@@ -40,6 +40,7 @@ PROVEN_BY = {
     "AddAlongAxis": "TakeAlongAxis",
     "AddTaken": "Take",
     "AveragePoolingGradient": "AveragePooling2D",
+    "Col2Im": "Im2Col",
     "ConvolutionFilterGradient": "Convolution",
     "EmbedIDGradient": "EmbedIDFunction",
     "MaxPoolingGradient": "MaxPooling2D",

@@ -16,6 +16,7 @@ provides = {
     "erfinv": "Erfcinv Erfinv erfcinv erfinv",
     "exponential": "Exp Expm1 exp expm1",
     "extrema": "Max Min max min",
+    "fft": "FFT fft ifft",
     "fmod": "Fmod fmod",
     "gamma": "Digamma LGamma Polygamma digamma lgamma polygamma",
     "hyperbolic": "Arccosh Arcsinh Arctanh Cosh Sinh arccosh arcsinh arctanh cosh sinh",

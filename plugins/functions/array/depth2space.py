@@ -1,0 +1,104 @@
+"""Channels turned into pixels, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, choice, real
+from core.type_check import expect
+
+
+class Depth2Space(FunctionNode):
+    """Blocks of r x r pixels from r^2 channels each; the gradient is put back into channels."""
+
+    r: int
+    domain = Domain(
+        "(n,c,h,w)->(n,d,p,q)",
+        X=real(-3, 3),
+        settings={"r": choice(1, 2)},
+        dims={"c": (4, 8)},
+        valid=lambda shapes, settings: shapes["X"][1] % settings["r"] ** 2 == 0,
+    )
+
+    def check_type_forward(self, in_types):
+        expect(in_types[0].shape[1] % self.r**2 == 0)
+
+    def compute(self, xp, X):
+        n, c, h, w = X.shape
+        c, r = c // self.r**2, self.r
+        blocks = xp.permute_dims(xp.reshape(X, (n, r, r, c, h, w)), (0, 3, 4, 1, 5, 2))
+        return xp.reshape(blocks, (n, c, h * r, w * r))
+
+    def gradient(self, xp, g):
+        return Space2Depth(self.r).evaluate(g)
+
+
+class Space2Depth(FunctionNode):
+    """r^2 channels from blocks of r x r pixels; the gradient is put back into blocks."""
+
+    r: int
+    domain = Domain(
+        "(n,c,h,w)->(n,d,p,q)",
+        X=real(-3, 3),
+        settings={"r": choice(1, 2)},
+        valid=lambda shapes, settings: not any(s % settings["r"] for s in shapes["X"][2:]),
+    )
+
+    def check_type_forward(self, in_types):
+        expect(in_types[0].shape[2] % self.r == 0, in_types[0].shape[3] % self.r == 0)
+
+    def compute(self, xp, X):
+        n, c, h, w = X.shape
+        h, w, r = h // self.r, w // self.r, self.r
+        blocks = xp.permute_dims(xp.reshape(X, (n, c, h, r, w, r)), (0, 3, 5, 1, 2, 4))
+        return xp.reshape(blocks, (n, r * r * c, h, w))
+
+    def gradient(self, xp, g):
+        return Depth2Space(self.r).evaluate(g)
+
+
+def depth2space(X: Any, r: int) -> Variable:
+    """Turn channels into pixels: r² channels become a block of r x r pixels.
+
+    Pixel (i, j) of each block of channel k comes from channel (i r + j) c + k, with c channels in
+    the result. It is the shuffle of "Real-Time Single Image and Video Super-Resolution Using an
+    Efficient Sub-Pixel Convolutional Neural Network" (Shi et al. 2016, eq. 4).
+
+    Args:
+        X: (n, r² c, h, w), floating.
+        r: The factor of height and width.
+
+    Returns:
+        (n, c, r h, r w), and the dtype of `X`.
+
+    Raises:
+        InvalidType: `r²` does not divide the channels, or `X` has no four axes.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.depth2space(np.arange(4, dtype="f").reshape(1, 4, 1, 1), 2)
+    variable([[[[0., 1.],
+                [2., 3.]]]], dtype=float32)
+    """
+    return Depth2Space.call(X, int(r))
+
+
+def space2depth(X: Any, r: int) -> Variable:
+    """Turn pixels into channels: a block of r x r pixels becomes r² channels.
+
+    It undoes `depth2space`.
+
+    Args:
+        X: (n, c, r h, r w), floating.
+        r: The factor of height and width.
+
+    Returns:
+        (n, r² c, h, w), and the dtype of `X`.
+
+    Raises:
+        InvalidType: `r` does not divide height and width, or `X` has no four axes.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.space2depth(np.arange(4, dtype="f").reshape(1, 1, 2, 2), 2).array.ravel()
+    array([0., 1., 2., 3.], dtype=float32)
+    """
+    return Space2Depth.call(X, int(r))

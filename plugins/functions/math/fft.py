@@ -1,0 +1,83 @@
+"""The discrete Fourier transform, real and imaginary parts apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, choice, real
+from core.type_check import expect
+
+
+class FFT(FunctionNode):
+    """The transform along the last axis, or its inverse; each is the other's adjoint up to n."""
+
+    inverse: bool = False
+    outputs = ("real", "imag")
+    wide = True
+    domain = Domain(
+        "(...,n),(...,n)->(...,n),(...,n)",
+        x=real(-2, 2),
+        y=real(-2, 2),
+        settings={"inverse": choice(False, True)},
+        dims={"n": (1, 5)},
+        empty=False,
+    )
+
+    def check_type_forward(self, in_types):
+        expect(in_types[0].shape == in_types[1].shape, in_types[0].shape[-1] > 0)
+
+    def compute(self, xp, x, y):
+        name = "complex128" if x.dtype == xp.float64 else "complex64"
+        dtype = getattr(xp, name)
+        z = xp.astype(x, dtype) + xp.astype(y, dtype) * 1j
+        z = xp.fft.ifft(z) if self.inverse else xp.fft.fft(z)
+        return xp.real(z), xp.imag(z)
+
+    def gradient(self, xp, g):
+        real, imag = g
+        n = (real if imag is None else imag).shape[-1]
+        real = xp.zeros_like(imag) if real is None else real
+        imag = xp.zeros_like(real) if imag is None else imag
+        scale = 1 / n if self.inverse else float(n)
+        back = FFT(not self.inverse).evaluate(real, imag)
+        return back[0] * scale, back[1] * scale
+
+
+def fft(x: Any) -> tuple[Variable, Variable]:
+    """The discrete Fourier transform along the last axis: sum of x_j exp(-2πi j k / n).
+
+    Args:
+        x: A pair: the real and the imaginary part, (..., n), floating, of one dtype.
+
+    Returns:
+        A pair of Variables of the same shape and dtype: real and imaginary part.
+
+    Raises:
+        InvalidType: Shapes or dtypes of the parts do not fit, or n is 0.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.fft((np.array([1, 0, 0, 1], "f"), np.zeros(4, "f")))
+    (variable([2., 1., 0., 1.], dtype=float32), variable([ 0.,  1.,  0., -1.], dtype=float32))
+    """
+    real, imag = x
+    return FFT.call(real, imag, inverse=False)
+
+
+def ifft(x: Any) -> tuple[Variable, Variable]:
+    """The inverse discrete Fourier transform along the last axis: 1/n sum of x_j exp(2πi j k / n).
+
+    Args:
+        x: A pair: the real and the imaginary part, (..., n), floating, of one dtype.
+
+    Returns:
+        A pair of Variables of the same shape and dtype: real and imaginary part.
+
+    Raises:
+        InvalidType: Shapes or dtypes of the parts do not fit, or n is 0.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.ifft((np.array([2, 1, 0, 1], "f"), np.array([0, 1, 0, -1], "f")))[0]
+    variable([1., 0., 0., 1.], dtype=float32)
+    """
+    real, imag = x
+    return FFT.call(real, imag, inverse=True)

@@ -1,0 +1,119 @@
+"""Images, sequences and signals: borders, other sizes, and what is refused."""
+
+import numpy as np
+import pytest
+from references.images import bilinear
+
+import core
+import core.functions as F
+from core.errors import InvalidType, RemovedArgument
+from core.gradient_check import check_backward, check_double_backward
+
+RANDOM = np.random.default_rng(0)
+
+
+def test_depth_and_space_undo_each_other():
+    x = RANDOM.normal(size=(2, 8, 3, 2))
+    np.testing.assert_array_equal(F.space2depth(F.depth2space(x, 2), 2).array, x)
+
+
+def test_columns_times_filters_are_the_convolution():
+    x, W = RANDOM.normal(size=(2, 3, 5, 4)), RANDOM.normal(size=(6, 3, 3, 2))
+    columns = F.im2col(x, (3, 2), 1, 1)
+    y = F.einsum("oc,ncpq->nopq", W.reshape(6, -1), columns)
+    np.testing.assert_allclose(y.array, F.convolution_2d(x, W, pad=1).array)
+
+
+def test_columns_are_not_a_view():
+    x = RANDOM.normal(size=(1, 1, 3, 3))
+    assert not np.shares_memory(F.im2col(x, 1).array, x)
+
+
+def test_a_resized_ramp_is_a_ramp():
+    x = np.linspace(0, 1, 5)[:, None] + np.linspace(0, 2, 3)
+    y = F.resize_images(x[None, None], (7, 4))
+    np.testing.assert_allclose(
+        y.array[0, 0], np.linspace(0, 1, 7)[:, None] + np.linspace(0, 2, 4), atol=1e-15
+    )
+    np.testing.assert_array_equal(F.resize_images(x[None, None], (5, 3)).array[0, 0], x)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 4), (5, 2)])
+def test_sampling_images_of_other_sizes(size):
+    x = RANDOM.normal(size=(2, 2, *size))
+    grid = RANDOM.uniform(-1.9, 1.9, (2, 2, 3, 2))
+    y = F.spatial_transformer_sampler(x, grid)
+    for b, c, i, j in np.ndindex(*y.shape):
+        across, down = grid[b, :, i, j]
+        at = (down + 1) * (size[0] - 1) / 2, (across + 1) * (size[1] - 1) / 2
+        np.testing.assert_allclose(y.array[b, c, i, j], bilinear(x[b, c], *at), atol=1e-12)
+    g = RANDOM.normal(size=y.shape)
+    seeds = RANDOM.normal(size=x.shape), RANDOM.normal(size=grid.shape)
+    check_backward(F.spatial_transformer_sampler, (x, grid), g, eps=1e-6)
+    check_double_backward(F.spatial_transformer_sampler, (x, grid), g, seeds, eps=1e-6)
+
+
+def test_the_identity_samples_the_image_itself():
+    x = RANDOM.normal(size=(2, 3, 4, 5))
+    theta = np.tile(np.eye(2, 3), (2, 1, 1))
+    grid = F.spatial_transformer_grid(theta, (4, 5))
+    np.testing.assert_allclose(F.spatial_transformer_sampler(x, grid).array, x, atol=1e-12)
+
+
+def test_places_far_outside_give_zeros_and_no_slope():
+    x, grid = np.ones((1, 1, 2, 2)), np.array([[[[-9.0, 9.0]], [[0.0, 9.0]]]])
+    places = core.Variable(grid)
+    y = F.spatial_transformer_sampler(x, places)
+    F.sum(y).backward()
+    assert not y.array.any()
+    assert not places.grad.any()
+
+
+@pytest.mark.parametrize("n", [1, 4, 7])
+def test_transforms_are_numpys_and_undo_each_other(n):
+    x, y = RANDOM.normal(size=(2, 3, n))
+    real, imag = F.fft((x, y))
+    expected = np.fft.fft(x + 1j * y)
+    np.testing.assert_allclose(real.array, expected.real, atol=1e-12)
+    np.testing.assert_allclose(imag.array, expected.imag, atol=1e-12)
+    back = F.ifft((real, imag))
+    np.testing.assert_allclose(back[0].array, x, atol=1e-12)
+    np.testing.assert_allclose(back[1].array, y, atol=1e-12)
+
+
+IMAGE = np.zeros((1, 3, 4, 4))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: F.depth2space(IMAGE, 2), "shape"),
+        (lambda: F.space2depth(IMAGE, 3), "shape"),
+        (lambda: F.space2depth(IMAGE[0], 2), "ndim"),
+        (lambda: F.im2col(IMAGE[0], 2), "ndim"),
+        (lambda: F.pad_sequence([np.zeros(3)], length=2), "3"),
+        (lambda: F.pad_sequence([np.zeros((3, 1)), np.zeros((3, 2))]), "shape"),
+        (lambda: F.pad_sequence([np.zeros(()), np.zeros(())]), "ndim"),
+        (lambda: F.resize_images(IMAGE[0], (2, 2)), "ndim"),
+        (lambda: F.resize_images(IMAGE[:, :, :0], (2, 2)), "shape"),
+        (lambda: F.spatial_transformer_grid(np.zeros((1, 3, 3)), (2, 2)), "shape"),
+        (lambda: F.spatial_transformer_sampler(IMAGE, np.zeros((2, 2, 1, 1))), "shape"),
+        (lambda: F.fft((np.zeros((2, 3)), np.zeros((1, 3)))), "shape"),
+        (lambda: F.fft((np.zeros((2, 0)), np.zeros((2, 0)))), "shape"),
+    ],
+)
+def test_ill_fitting_input_is_refused_in_three_parts(call, message):
+    with pytest.raises(InvalidType, match=message) as caught:
+        call()
+    assert "Invalid operation is performed in: " in str(caught.value)
+    assert "Expect: " in str(caught.value)
+    assert "Actual: " in str(caught.value)
+
+
+def test_windows_that_do_not_fit_and_former_arguments_are_refused():
+    with pytest.raises(ValueError, match="do not fit"):
+        F.im2col(IMAGE, 5)
+    with pytest.raises(RemovedArgument, match="use_cudnn"):
+        F.spatial_transformer_grid(np.zeros((1, 2, 3)), (2, 2), use_cudnn=True)
+    with pytest.raises(TypeError, match="sampling"):
+        F.spatial_transformer_sampler(IMAGE, np.zeros((1, 2, 1, 1)), sampling=3)
