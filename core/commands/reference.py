@@ -86,6 +86,7 @@ def _bundled(kind: str) -> Iterator[tuple[str, str, Any]]:
 
 
 def _signature(name: str, value: Any) -> str:
+    """The call; arguments of old, which are refused, are no part of it."""
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):
@@ -93,7 +94,7 @@ def _signature(name: str, value: Any) -> str:
     plain = [
         p.replace(annotation=inspect.Parameter.empty)
         for p in signature.parameters.values()
-        if p.kind is not inspect.Parameter.VAR_KEYWORD
+        if p.kind is not inspect.Parameter.VAR_KEYWORD and p.annotation != "None"
     ]
     text = str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
     return name + (text if " at 0x" not in text else "(...)")

@@ -54,6 +54,11 @@ class Trainer:
         self.updater = updater
         self.stop_trigger = get_trigger(stop_trigger)
         self.out = out
+        if os.path.exists(out) and not os.path.isdir(out):
+            raise NotADirectoryError(
+                f"Trainer: expected out to be a directory, or a name that is free; got the file "
+                f"{os.fspath(out)!r}. Choose another."
+            )
         self.observation: dict[str, Any] = {}
         self.reporter = Reporter()
         for name, optimizer in updater.get_all_optimizers().items():

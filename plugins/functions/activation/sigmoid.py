@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 from core import Domain, Elementwise, Variable, real
 from plugins.functions.former import refuse
@@ -24,12 +24,12 @@ class Sigmoid(Elementwise):
         return (g - g * out) * out
 
 
-def sigmoid(x: Any, **former: Never) -> Variable:
+def sigmoid(x: Any, use_cudnn: None = None) -> Variable:
     """The logistic function of each element: 1 / (1 + exp(-x)).
 
     Args:
         x: Floating, of any shape.
-        **former: Arguments that no longer exist, refused with what to write instead.
+        use_cudnn: No longer exists: refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`, in [0, 1].
@@ -41,6 +41,6 @@ def sigmoid(x: Any, **former: Never) -> Variable:
     >>> F.sigmoid(np.array([0, 100], "f"))
     variable([0.5, 1. ], dtype=float32)
     """
-    if former:
-        refuse(sigmoid, former)
+    if use_cudnn is not None:
+        refuse(sigmoid, {"use_cudnn": use_cudnn})
     return Sigmoid.call(x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 from core import Domain, Elementwise, Variable, real
 from plugins.functions.former import refuse
@@ -21,12 +21,12 @@ class Tanh(Elementwise):
         return g - g * out * out
 
 
-def tanh(x: Any, **former: Never) -> Variable:
+def tanh(x: Any, use_cudnn: None = None) -> Variable:
     """The hyperbolic tangent of each element.
 
     Args:
         x: Floating, of any shape.
-        **former: Arguments that no longer exist, refused with what to write instead.
+        use_cudnn: No longer exists: refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`, in [-1, 1].
@@ -38,6 +38,6 @@ def tanh(x: Any, **former: Never) -> Variable:
     >>> F.tanh(np.array([0, 1], "f"))
     variable([0.       , 0.7615942], dtype=float32)
     """
-    if former:
-        refuse(tanh, former)
+    if use_cudnn is not None:
+        refuse(tanh, {"use_cudnn": use_cudnn})
     return Tanh.call(x)
