@@ -57,6 +57,13 @@ def test_reductions(function):
         function(*inputs, reduce="maen")
 
 
+def test_means_of_many_narrow_losses_do_not_overflow():
+    x = np.full(20_000, 4, "float16")
+    loss = F.gaussian_kl_divergence(x, 0 * x, reduce="mean")
+    assert loss.array == 8
+    assert F.gaussian_kl_divergence(x[:0], x[:0], reduce="mean").array == 0
+
+
 def clusters(x, labels, delta_v, delta_d, count, norm):
     """The three terms, pixel by pixel and pair by pair."""
 

@@ -8,7 +8,7 @@ from core import Variable, as_array, as_variable
 from core.intrinsics import where
 from plugins.functions.activation.log_softmax import log_softmax
 from plugins.functions.loss.negative_sampling import scores_of
-from plugins.functions.loss.reduction import check_reduce
+from plugins.functions.loss.reduction import check_reduce, reduced
 from plugins.functions.math.exponential import exp
 from plugins.functions.math.logarithm import log1p
 from plugins.functions.math.logsumexp import logsumexp
@@ -49,7 +49,7 @@ def black_out(x: Any, t: Any, W: Any, samples: Any, reduce: str = "mean") -> Var
     words = xp.concat([t[:, None], xp.astype(as_array(samples), t.dtype)], axis=1)
     scores = scores_of(x, as_variable(W), words)
     loss = -log_softmax(scores)[:, 0] - sum(_log_of_others(scores)[:, 1:], axis=1)
-    return loss if reduce == "no" else sum(loss) / max(loss.shape[0], 1)
+    return reduced(loss, reduce)
 
 
 def _log_of_others(scores: Variable) -> Variable:

@@ -15,10 +15,9 @@ from plugins.functions.array.concat import Concat
 from plugins.functions.array.expand_dims import ExpandDims
 from plugins.functions.array.select_item import SelectItem
 from plugins.functions.array.split_axis import split_axis
-from plugins.functions.loss.reduction import check_reduce
+from plugins.functions.loss.reduction import check_reduce, reduced
 from plugins.functions.math.extrema import Max
 from plugins.functions.math.logsumexp import LogSumExp
-from plugins.functions.math.sum import sum
 
 Join = Callable[[Variable], Variable]
 
@@ -57,7 +56,7 @@ def crf1d(cost: Any, xs: Any, ys: Any, reduce: str = "mean") -> Variable:
     _expect("crf1d", "shapes of ys", [y.shape for y in ys], [x.shape[:1] for x in xs])
     total = _scan(cost, xs, lambda each: LogSumExp.call(each, 1))
     loss = LogSumExp.call(total, 1) - _score(cost, xs, ys)
-    return loss if reduce == "no" else sum(loss) / max(loss.shape[0], 1)
+    return reduced(loss, reduce)
 
 
 def argmax_crf1d(cost: Any, xs: Any) -> tuple[Variable, list[Any]]:

@@ -9,6 +9,8 @@ from core import Variable, as_array, as_variable
 from core.errors import InvalidType
 from core.intrinsics import matmul, where
 from plugins.functions.activation.relu import relu
+from plugins.functions.array.take import Take
+from plugins.functions.loss.reduction import reduced
 from plugins.functions.math.absolute import absolute
 from plugins.functions.math.root import sqrt
 from plugins.functions.math.sum import sum
@@ -123,6 +125,6 @@ def _distance(means: Variable, margin: float, norm: int) -> Variable:
     if not pairs:
         return sum(means[:, :0])
     index = means.backend.asarray(pairs, device=means.device)
-    apart = means[:, index[:, 0]] - means[:, index[:, 1]]
+    apart = Take.call(means, index[:, 0], 1) - Take.call(means, index[:, 1], 1)
     short = relu(2 * margin - _norm(apart, 2, norm)) ** 2
-    return sum(short) / max(short.size, 1)
+    return reduced(short, "mean")

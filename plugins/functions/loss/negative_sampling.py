@@ -11,7 +11,7 @@ from plugins.functions.activation.softplus import softplus
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.expand_dims import ExpandDims
 from plugins.functions.connection.embed_id import EmbedIDFunction
-from plugins.functions.loss.reduction import check_reduce
+from plugins.functions.loss.reduction import check_reduce, reduced
 from plugins.functions.math.sum import sum
 
 
@@ -58,7 +58,7 @@ def negative_sampling(
     x, t = as_variable(x), as_variable(t)
     samples = as_array(sampler((x.shape[0], sample_size)))
     loss = _loss(x, t.array, as_variable(W), samples)
-    loss = loss if reduce == "no" else sum(loss)
+    loss = reduced(loss, reduce)
     return (loss, samples) if return_samples else loss
 
 

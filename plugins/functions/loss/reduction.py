@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core import Variable
 from core.errors import nearest
+from plugins.functions.math.average import mean
 from plugins.functions.math.sum import sum
 
 
@@ -23,7 +24,7 @@ def check_reduce(where: str, reduce: str, known: tuple[str, ...] = ("mean", "no"
 
 
 def reduced(loss: Variable, reduce: str) -> Variable:
-    """The losses of elements as they are ('no'), their sum, or their mean.
+    """The losses of elements as they are ('no'), their sum, or their mean, 0 where there are none.
 
     >>> import core, numpy as np
     >>> reduced(core.Variable(np.array([1.0, 2.0])), "mean")
@@ -31,5 +32,4 @@ def reduced(loss: Variable, reduce: str) -> Variable:
     """
     if reduce == "no":
         return loss
-    total = sum(loss)
-    return total if reduce == "sum" else total / max(loss.size, 1)
+    return mean(loss) if reduce == "mean" and loss.size else sum(loss)
