@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from core.errors import nearest
@@ -12,14 +12,14 @@ from core.serializer import AbstractSerializer
 from core.training import get_trigger
 
 
-def mean_of(summary: DictSummary, key: str, where: str) -> float:
-    """The mean of `key` over what was observed; raises KeyError where nothing reported it."""
+def mean_of(summary: DictSummary, key: str, where: str, observed: Iterable[str]) -> float:
+    """The mean of `key` in the summary; KeyError, with the names `observed`, where there is none."""
     means = summary.compute_mean()
     if key in means:
         return float(means[key])
     raise KeyError(
-        f"{where}: expected an observed value {key!r}; there were {', '.join(means) or 'none'}."
-        + nearest(key, means)
+        f"{where}: expected an observed value {key!r}; there were {', '.join(observed) or 'none'}."
+        + nearest(key, observed)
     )
 
 
@@ -45,7 +45,7 @@ class BestValueTrigger:
             self._summary.add({self._key: trainer.observation[self._key]})
         if not self._trigger(trainer):
             return False
-        value = mean_of(self._summary, self._key, type(self).__name__)
+        value = mean_of(self._summary, self._key, type(self).__name__, trainer.observation)
         self._summary = DictSummary()
         if not (math.isnan(self._best) or self._compare(self._best, value)):
             return False

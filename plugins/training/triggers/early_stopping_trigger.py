@@ -52,7 +52,8 @@ class EarlyStoppingTrigger:
             self._summary.add({self.monitor: trainer.observation[self.monitor]})
         over = self._limit(trainer)
         if self._check(trainer):
-            self._compare(mean_of(self._summary, self.monitor, "EarlyStoppingTrigger"))
+            name = "EarlyStoppingTrigger"
+            self._compare(mean_of(self._summary, self.monitor, name, trainer.observation))
             self._summary = DictSummary()
         return over or self._count >= self.patients
 
