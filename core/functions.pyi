@@ -106,6 +106,9 @@ from plugins.functions.array.transpose_sequence import TransposeSequence as Tran
 from plugins.functions.array.transpose_sequence import transpose_sequence as transpose_sequence
 from plugins.functions.array.where import Where as Where
 from plugins.functions.array.where import where as where
+from plugins.functions.attention.scaled_dot_product_attention import (
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
 from plugins.functions.connection.bilinear import bilinear as bilinear
 from plugins.functions.connection.convolution import Convolution as Convolution
 from plugins.functions.connection.convolution import Deconvolution as Deconvolution

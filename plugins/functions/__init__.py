@@ -15,6 +15,7 @@ requires_plugin_api = 1
 families = (
     "activation",
     "array",
+    "attention",
     "connection",
     "evaluation",
     "loss",

@@ -6,11 +6,11 @@ Places are pairs (across, down) from -1, the first pixel, to 1, the last one.
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from typing import Any, Never
 
 from core import Domain, FunctionNode, Variable, choice, real
-from core.errors import refuse_removed
 from plugins.functions.array.take import AddTaken, Take
+from plugins.functions.former import refuse
 
 
 class SpatialTransformerGrid(FunctionNode):
@@ -143,16 +143,13 @@ def _off_pixels(xp: Any, values: Any) -> Any:
     return xp.floor(scaled) + 0.05 + 0.9 * (scaled - xp.floor(scaled)) - 2.0
 
 
-_FORMER = {"use_cudnn": "Remove it: backends choose their kernels themselves."}
-
-
-def spatial_transformer_grid(theta: Any, output_shape: Any, **kwargs: Any) -> Variable:
+def spatial_transformer_grid(theta: Any, output_shape: Any, **former: Never) -> Variable:
     """The places that an affine map gives to each pixel of the result (Jaderberg et al. 2015).
 
     Args:
         theta: Affine maps (n, 2, 3), floating.
         output_shape: Height and width of the grid.
-        **kwargs: None; former arguments are refused by name.
+        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, 2, *output_shape), and the dtype of `theta`: how far across, then how far down, each
@@ -167,19 +164,20 @@ def spatial_transformer_grid(theta: Any, output_shape: Any, **kwargs: Any) -> Va
     <BLANKLINE>
                [[-0.5, -0.5, -0.5]]]], dtype=float32)
     """
-    refuse_removed("spatial_transformer_grid", kwargs, _FORMER)
+    if former:
+        refuse(spatial_transformer_grid, former)
     h, w = output_shape
     return SpatialTransformerGrid.call(theta, (int(h), int(w)))
 
 
-def spatial_transformer_sampler(x: Any, grid: Any, **kwargs: Any) -> Variable:
+def spatial_transformer_sampler(x: Any, grid: Any, **former: Never) -> Variable:
     """Sample images at the places of a grid, bilinearly (Jaderberg et al. 2015, eq. 5).
 
     Args:
         x: Images (n, c, h, w), floating.
         grid: (n, 2, p, q), of the dtype of `x`: how far across, then how far down, from -1, the
             first pixel, to 1, the last one. Beyond them the images are 0.
-        **kwargs: None; former arguments are refused by name.
+        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, c, p, q), and the dtype of `x`.
@@ -192,5 +190,6 @@ def spatial_transformer_sampler(x: Any, grid: Any, **kwargs: Any) -> Variable:
     >>> F.spatial_transformer_sampler(np.array([[[[1, 2, 3]]]], "f"), grid)
     variable([[[[2.5, 0. ]]]], dtype=float32)
     """
-    refuse_removed("spatial_transformer_sampler", kwargs, _FORMER)
+    if former:
+        refuse(spatial_transformer_sampler, former)
     return SpatialTransformerSampler.call(x, grid)

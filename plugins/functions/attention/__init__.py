@@ -1,0 +1,5 @@
+"""Attention."""
+
+provides = {
+    "scaled_dot_product_attention": "scaled_dot_product_attention",
+}

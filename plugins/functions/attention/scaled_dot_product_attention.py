@@ -1,0 +1,105 @@
+"""Attention by scaled products (Vaswani et al. 2017, section 3.2.1)."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+from core import Variable, as_array, as_variable, backend
+from core.errors import InvalidType
+from core.intrinsics import matmul, matrix_transpose, where
+from plugins.functions.activation.softmax import softmax
+from plugins.functions.noise.dropout import dropout
+
+
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> Variable:
+    """Means of values, weighted by how well each query fits each key: softmax(q k^T / √e) v.
+
+    Args:
+        query: (..., n, e), floating.
+        key: (..., m, e), of the dtype of `query`; leading axes broadcast.
+        value: (..., m, d), of the dtype of `query`.
+        attn_mask: None, or what broadcasts to (..., n, m): truth values, of which False keeps a
+            query from a key; or numbers of the dtype of `query`, added to the scaled products.
+        dropout_p: In [0, 1): how many of the weights are dropped at random, while training.
+        is_causal: Whether query i is kept from all keys beyond the i-th.
+        scale: What the products are multiplied by; None is 1 / √e.
+
+    Returns:
+        (..., n, d), and the dtype of `query`; 0 for a query that is kept from all keys.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: `dropout_p` is out of range.
+
+    Source: Vaswani et al. 2017, "Attention Is All You Need", eq. 1.
+
+    >>> import core.functions as F, numpy as np
+    >>> q = np.array([[0, 0], [1000, 0]], "f")
+    >>> F.scaled_dot_product_attention(q, np.eye(2, dtype="f"), np.array([[2], [4]], "f"))
+    variable([[3.],
+              [2.]], dtype=float32)
+    >>> mask = np.array([[True, False], [False, False]])
+    >>> F.scaled_dot_product_attention(q, q, np.array([[2], [4]], "f"), attn_mask=mask)
+    variable([[2.],
+              [0.]], dtype=float32)
+    """
+    query, key, value = as_variable(query), as_variable(key), as_variable(value)
+    _check(query, key, value)
+    scale = 1 / sqrt(max(query.shape[-1], 1)) if scale is None else float(scale)
+    products = matmul(query * scale, matrix_transpose(key))
+    allowed = _causal(products) if is_causal else None
+    if attn_mask is not None:
+        if backend.of(attn_mask).kind(attn_mask.dtype) == "b":
+            mask = as_array(attn_mask)
+            allowed = mask if allowed is None else products.xp.logical_and(mask, allowed)
+        else:
+            products = products + attn_mask
+    weights = _weights(products, allowed)
+    if dropout_p:
+        weights = dropout(weights, dropout_p)
+    return matmul(weights, value)
+
+
+def _check(query: Variable, key: Variable, value: Variable) -> None:
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        if x.ndim < 2:
+            raise _refused(f"{name}.ndim >= 2", f"{x.ndim} < 2")
+    if query.shape[-1] != key.shape[-1]:
+        expect = "query.shape[-1] == key.shape[-1]"
+        raise _refused(expect, f"{query.shape[-1]} != {key.shape[-1]}")
+    if key.shape[-2] != value.shape[-2]:
+        expect = "key.shape[-2] == value.shape[-2]"
+        raise _refused(expect, f"{key.shape[-2]} != {value.shape[-2]}")
+
+
+def _causal(products: Variable) -> Any:
+    """(n, m): whether each key stands at the place of each query or before."""
+    xp, array = products.xp, products.array
+    queries, keys = (xp.arange(n, device=array.device) for n in products.shape[-2:])
+    return keys[None, :] <= queries[:, None]
+
+
+def _weights(products: Variable, allowed: Any) -> Variable:
+    if allowed is None:
+        return softmax(products, axis=-1)
+    # Half the least number: finite, so that a row of nothing else gives no NaN, and small enough.
+    lowest = float(products.xp.finfo(products.array.dtype).min) / 2
+    zeros = products.xp.zeros_like(products.array)
+    # A mask with leading axes of its own widens the products here.
+    weights = softmax(where(allowed, products, zeros + lowest), axis=-1)
+    return where(allowed, weights, zeros)
+
+
+def _refused(expect: str, actual: str) -> InvalidType:
+    error = InvalidType(expect, actual)
+    error.operation = "scaled_dot_product_attention"
+    return error
