@@ -11,20 +11,17 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
-from core import dispatch
+from core import declaring, dispatch
 from core.backend import BACKENDS, Backend
 from core.backend import of as backend_of
 from core.configuration import State, current
-from core.declaration import REQUIRED, Declaration
 from core.errors import GraphError, HookError, nearest
-from core.inline import expression
 from core.spec import spec_of
-from core.specialize import next_sequence, specialize
+from core.specialize import next_sequence
 from core.variable import Variable, as_variable, creator_of, twin, wrap
 from core.variable_node import OutputNode, VariableNode
 
@@ -124,7 +121,7 @@ class FunctionNode:
     @classmethod
     def specialize(cls) -> None:
         """Write the calls and gradients, or write them anew after a change of kernels."""
-        _specialize(cls)
+        declaring.specialize_class(cls)
         for bind in cls._bound:
             bind(cls.call)
 
@@ -137,12 +134,12 @@ class FunctionNode:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._checks_types = cls.check_type_forward is not FunctionNode.check_type_forward
-        if not hasattr(cls, "compute") or _written_generally(cls):
+        if not hasattr(cls, "compute") or declaring.written_generally(cls):
             cls.declared = cls._run = None
-            _set_rules(cls, None, None)
+            declaring.set_rules(cls, None, None)
             cls._single = False
             return
-        _declare(cls)
+        declaring.declare(cls)
 
     # ------------------------------------------------------------------ names and neighbours
 
@@ -199,7 +196,7 @@ class FunctionNode:
     def note_shapes(self, shapes: tuple[tuple[int, ...], ...]) -> None:
         """Remember that the inputs broadcast: gradients are summed back to these shapes."""
         self.shapes = shapes
-        variant = _variant(type(self), len(shapes))
+        variant = declaring.variant(type(self), len(shapes))
         self._raw = self._plain_raw = variant.raw_broadcast
         self._var = self._plain_var = variant.var_broadcast
 
@@ -596,134 +593,6 @@ def _as_array(y: Any, like: Any) -> Any:
     except TypeError:  # a library's scalar
         return like.backend.asarray(y)
     return y
-
-
-def _written_generally(cls: type[FunctionNode]) -> bool:
-    """Whether the class, or a base below the one with `compute`, writes forward and backward."""
-    for base in cls.__mro__:
-        if any(name in base.__dict__ for name in ("forward", "forward_cpu", "backward")):
-            return base is not FunctionNode
-        if "compute" in base.__dict__:
-            return False
-    return False
-
-
-def _declare(cls: type[FunctionNode]) -> None:
-    """Read the declaration, derive what calls look at, and specialise."""
-    inherited = () if cls.declared is None else cls.declared.outputs
-    named = cls.__dict__.get("outputs")
-    cls.declared = Declaration(cls, named if isinstance(named, tuple) else inherited)
-    if isinstance(named, tuple):  # what instances have under this name is the property
-        del cls.outputs
-    cls._plans, cls._unchecked_plans = {}, {}
-    cls._gradient_kernels = {}
-    cls._single = not cls.declared.outputs
-    cls._plan_by_settings = cls._checks_types
-    cls._prepares = hasattr(cls, "prepare")
-    if "__init__" not in cls.__dict__:
-        cls.__init__ = _initializer(cls)  # type: ignore[method-assign]
-    dispatch.declared_classes.add(cls)
-    cls._bound = []
-    cls._is_specialized = False
-    cls.call = staticmethod(_first_call(cls))
-    cls._run = None if cls.declared.outputs else _first_run
-
-
-def _first_call(cls: type[FunctionNode]) -> Callable[..., Any]:
-    """The call until the class is specialised, which the first one asks for."""
-
-    def call(*inputs: Any, **settings: Any) -> Any:
-        return cls.ready_call()(*inputs, **settings)
-
-    call.operation = cls  # type: ignore[attr-defined]
-    return call
-
-
-def _first_run(f: FunctionNode, *inputs: Any) -> Variable:
-    type(f).ready_call()
-    return f._run(*inputs)  # type: ignore[no-any-return]
-
-
-def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
-    """`__init__` that takes the settings, in order or by name."""
-    fields = cls.declared.fields
-    arguments = "".join(
-        f", {name}" if default is REQUIRED else f", {name}=default[{name!r}]"
-        for name, default in fields.items()
-    )
-    lines = [f"def __init__(self{arguments}):", *[f"  self.{n} = {n}" for n in fields]]
-    lines += ["  self.prepare()"] if cls._prepares else ["  pass"]
-    scope: dict[str, Any] = {"__name__": cls.__module__, "default": fields}
-    exec("\n".join(lines), scope)
-    made: Callable[..., None] = scope["__init__"]
-    made.__qualname__ = f"{cls.__qualname__}.__init__"
-    return made
-
-
-def _specialize(cls: type[FunctionNode]) -> None:
-    """Write the call and gradients of a declared class, for each number of inputs it can have."""
-    declared = cls.declared
-    texts = ["f", "xp", *declared.names]
-    cls._inlined = cls.inline and expression(cls.compute, texts) is not None  # type: ignore[attr-defined]
-    cls._variants = {}
-    cls._is_specialized = True
-    if declared.variadic or declared.optional:
-        cls.call = partial(_call_by_arity, cls)
-        cls._run = None if declared.outputs else _run_by_arity
-        known = declared.differentiable
-        _set_rules(cls, _raw_by_arity if known else None, _var_by_arity if known else None)
-        return
-    made = _variant(cls, len(declared.names))
-    if declared.outputs:
-        cls.call = partial(_call_generally, cls)
-    else:
-        cls.call = staticmethod(made.call)
-        cls._run = made.run
-    _set_rules(cls, made.raw, made.var)
-
-
-def _set_rules(cls: type[FunctionNode], raw: Any, var: Any) -> None:
-    """What the walk calls; only operations with a lone output take its short step."""
-    raw, var = (staticmethod(raw), staticmethod(var)) if raw else (None, None)
-    cls._raw, cls._var = raw, var
-    cls._plain_raw, cls._plain_var = (raw, var) if cls._single else (None, None)
-
-
-def _variant(cls: type[FunctionNode], arity: int) -> SimpleNamespace:
-    made = cls._variants.get(arity)
-    if made is None:
-        if not cls.declared.fits(arity):
-            raise TypeError(
-                f"{cls.__name__}: expected the inputs {', '.join(cls.declared.names)}, "
-                f"got {arity} inputs"
-            )
-        made = cls._variants[arity] = specialize(cls.declared, arity, dispatch)
-    return made
-
-
-def _call_by_arity(cls: type[FunctionNode], *inputs: Any, **settings: Any) -> Any:
-    while inputs and inputs[-1] is None:
-        inputs = inputs[:-1]
-    made = _variant(cls, len(inputs))
-    if made.call is None:
-        return _call_generally(cls, *inputs, **settings)
-    return made.call(*inputs, **settings)
-
-
-def _call_generally(cls: type[FunctionNode], *inputs: Any, **settings: Any) -> Any:
-    return cls(**settings)._apply(inputs)
-
-
-def _run_by_arity(f: FunctionNode, *inputs: Any) -> Variable:
-    return _variant(type(f), len(inputs)).run(f, *inputs)  # type: ignore[no-any-return]
-
-
-def _raw_by_arity(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
-    return _variant(type(f), len(f._edges)).raw(f, g, want)  # type: ignore[no-any-return]
-
-
-def _var_by_arity(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
-    return _variant(type(f), len(f._edges)).var(f, g, want)  # type: ignore[no-any-return]
 
 
 class Elementwise(FunctionNode):
