@@ -158,6 +158,17 @@ def test_without_a_graph_the_function_is_simply_called():
     assert F.forget(F.exp, A).creator is None
 
 
+def test_in_debug_mode_and_under_hooks():
+    from core.function_hooks import TimerHook
+
+    x = Variable(A.copy())
+    with core.using_config("debug", True), TimerHook() as hook:
+        y = F.forget(lambda x: F.exp(F.sin(x)), x)
+        F.sum(y).backward(enable_double_backprop=True)
+    np.testing.assert_allclose(x.grad, np.exp(np.sin(A)) * np.cos(A))
+    assert hook.total_time() > 0
+
+
 def test_what_the_function_may_not_do():
     x = Variable(A.copy())
     outside = F.exp(x)

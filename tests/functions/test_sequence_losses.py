@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from references.loss import connectionist_temporal_classification as every_alignment
 from scipy import special
 
+import core
 import core.functions as F
 from core import Variable
 from core.errors import InvalidType
@@ -68,6 +69,20 @@ def test_ctc_of_impossible_alignments(dtype, cost):
     assert not x.grad[:, 0].any()
 
 
+@pytest.mark.parametrize("name", ["numpy", "strict"])
+@pytest.mark.parametrize("padding", [-1, 0, 7])
+def test_ctc_does_not_look_at_padding(padding, name):
+    place = core.backend.get(name)
+    x = Variable(place.asarray(np.random.default_rng(0).normal(size=(3, 1, 3))))
+    size = place.asarray(np.array([1]))
+    loss = ctc(x, place.asarray(np.array([[2, padding]])), 0, label_length=size)
+    loss.backward()
+    other = Variable(x.array)
+    ctc(other, place.asarray(np.array([[2]])), 0).backward()
+    found, expected = map(core.backend.to_host, (x.grad, other.grad))
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_ctc_of_huge_scores_and_forbidden_symbols():
     x = np.zeros((3, 1, 3), "f")
     x[:, 0] = [[0, 9e4, -9e4], [0, -np.inf, -np.inf], [0, -9e4, 9e4]]
@@ -107,6 +122,24 @@ def test_ctc_refuses_what_does_not_fit():
         ctc([], t, 0)
     with pytest.raises(ValueError, match="'mean' or 'no'"):
         ctc(x, t, 0, reduce="sum")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[1, 3]], [2], [2]), r"labels in \[0, 3\) other than the blank 0, got 3"),
+        (([[1, 0]], [2], [2]), "other than the blank 0, got 0"),
+        (([[1, 2]], [3], [2]), r"each input_length in \[0, 2\], got \[3\]"),
+        (([[1, 2]], [2], [3]), r"each label_length in \[0, 2\], got \[3\]"),
+    ],
+)
+def test_ctc_names_values_out_of_range_in_debug_mode(arguments, message):
+    t, *lengths = map(np.array, arguments)
+    x = np.zeros((2, 1, 3))
+    with core.using_config("debug", True):
+        with pytest.raises(ValueError, match=message):
+            ctc(x, t, 0, *lengths)
+        ctc(x, np.array([[1, 9]]), 0, np.array([2]), np.array([1]))
 
 
 # -- conditional random fields ---------------------------------------------------------------------

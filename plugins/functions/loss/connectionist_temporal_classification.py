@@ -10,7 +10,18 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from core import Domain, FunctionNode, Variable, as_array, as_variable, choice, integers, real
+from core import (
+    Domain,
+    FunctionNode,
+    Variable,
+    as_array,
+    as_variable,
+    choice,
+    integers,
+    is_debug,
+    real,
+)
+from core.backend import to_host
 from core.errors import InvalidType
 from core.intrinsics import astype
 from plugins.functions.array.stack import Stack
@@ -43,10 +54,12 @@ def _path(xp: Any, steps: int, blank: int, t: Any, input_length: Any, label_leng
     place = xp.arange(2 * m + 1, device=t.device)
     size = xp.expand_dims(2 * xp.astype(label_length, place.dtype), axis=1)
     before = xp.concat([symbols[:, :2], symbols[:, :-2]], axis=1)[:, : 2 * m + 1]
+    inside = place <= size
+    symbols = xp.where(inside, symbols, blank)  # whatever the labels are padded with
     ends = xp.logical_or(place == size, place == size - 1)
     step = xp.reshape(xp.arange(steps, device=t.device), (steps, 1, 1))
     length = xp.reshape(xp.astype(input_length, step.dtype), (1, n, 1))
-    return _Path(symbols, symbols != before, place <= size, ends, step < length)
+    return _Path(symbols, symbols != before, inside, ends, step < length)
 
 
 def _log_sum(xp: Any, a: Any, b: Any, c: Any) -> Any:
@@ -89,7 +102,7 @@ class ConnectionistTemporalClassification(FunctionNode):
 
     def compute(self, xp, x, t, input_length, label_length):
         path = self._path(xp, x, t, input_length, label_length)
-        self.alphas = alphas = self._forward(xp, x, path)
+        self.alphas = alphas = self._alphas(xp, x, path)
         loss = -self._total(xp, alphas, path)
         loss = xp.where(loss > -0.5 * NOTHING, self.impossible, loss)
         if self.reduce == "no":
@@ -108,7 +121,7 @@ class ConnectionistTemporalClassification(FunctionNode):
         symbols = xp.broadcast_to(path.symbols, (logs.shape[0], *path.symbols.shape))
         return xp.maximum(TakeAlongAxis(2).evaluate(logs, symbols), NOTHING)
 
-    def _forward(self, xp, x, path):
+    def _alphas(self, xp, x, path):
         """For each step and place, all alignments that are there after that step."""
         emitted = self._emitted(xp, self._log_softmax(xp, x), path)
         size = path.symbols.shape[1]
@@ -125,7 +138,7 @@ class ConnectionistTemporalClassification(FunctionNode):
             alphas.append(alpha)
         return xp.stack(alphas, axis=0)
 
-    def _backward(self, xp, emitted, path):
+    def _betas(self, xp, emitted, path):
         """For each step and place, all ways to complete an alignment that is there after it."""
         size = path.symbols.shape[1]
         nowhere = _nowhere(xp, emitted[0, ...])
@@ -148,7 +161,7 @@ class ConnectionistTemporalClassification(FunctionNode):
     def gradient_x(self, xp, g, x, t, input_length, label_length, alphas):
         path = self._path(xp, x, t, input_length, label_length)
         logs = self._log_softmax(xp, x)
-        betas = self._backward(xp, self._emitted(xp, logs, path), path)
+        betas = self._betas(xp, self._emitted(xp, logs, path), path)
         total = self._total(xp, alphas, path)
         possible = total > 0.5 * NOTHING
         total = xp.where(possible, total, 0.0)[:, None]
@@ -160,7 +173,7 @@ class ConnectionistTemporalClassification(FunctionNode):
         return xp.where(path.running, g * (xp.exp(logs) - posterior), 0.0)
 
     def recompute_alphas(self, xp, x, t, input_length, label_length):
-        return self._forward(xp, x, self._path(xp, x, t, input_length, label_length))
+        return self._alphas(xp, x, self._path(xp, x, t, input_length, label_length))
 
 
 def connectionist_temporal_classification(
@@ -192,7 +205,8 @@ def connectionist_temporal_classification(
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.
-        ValueError: There is no step, or no such symbol as the blank; or `reduce` is unknown.
+        ValueError: There is no step, or no such symbol as the blank; or `reduce` is unknown. Under
+            `core.config.debug`: a label that counts or a length is out of range.
 
     Source: Graves, Fernández, Gomez and Schmidhuber 2006, "Connectionist temporal classification",
     equations 5 to 16.
@@ -216,12 +230,33 @@ def connectionist_temporal_classification(
         _all(t, count) if given is None else as_array(given)
         for given, count in ((input_length, x.shape[0]), (label_length, t.shape[1]))
     ]
+    if is_debug():
+        _refuse_out_of_range(t.array, *lengths, x.shape, blank_symbol)
     if x.backend.dtype_name(x.dtype) != "float16":
         return ConnectionistTemporalClassification.call(x, t, *lengths, blank_symbol, reduce)
     # The rules for second derivatives run on what comes in, and float16 does not hold NOTHING.
     wide = astype(x, x.backend.dtype("float32"))
     loss = ConnectionistTemporalClassification.call(wide, t, *lengths, blank_symbol, reduce, 1e4)
     return astype(loss, x.dtype)
+
+
+def _refuse_out_of_range(
+    t: Any, input_length: Any, label_length: Any, shape: Any, blank: int
+) -> None:
+    t, steps, sizes = [to_host(a) for a in (t, input_length, label_length)]
+    for what, given, limit in (("input", steps, shape[0]), ("label", sizes, t.shape[1])):
+        if ((given < 0) | (given > limit)).any():
+            raise ValueError(
+                f"connectionist_temporal_classification: expected each {what}_length in "
+                f"[0, {limit}], got {given.tolist()}"
+            )
+    labels = {k for row, size in zip(t.tolist(), sizes, strict=True) for k in row[:size]}
+    wrong = [k for k in labels if not 0 <= k < shape[2] or k == blank]
+    if wrong:
+        raise ValueError(
+            f"connectionist_temporal_classification: expected labels in [0, {shape[2]}) other "
+            f"than the blank {blank}, got {wrong[0]}"
+        )
 
 
 def _stacked(x: Any) -> Variable:
