@@ -13,7 +13,7 @@ from core.training import get_trigger
 
 
 def mean_of(summary: DictSummary, key: str, where: str, observed: Iterable[str]) -> float:
-    """The mean of `key` in the summary; KeyError, with the names `observed`, where there is none."""
+    """The mean of `key`; KeyError, with the names that are `observed`, where there is none."""
     means = summary.compute_mean()
     if key in means:
         return float(means[key])
