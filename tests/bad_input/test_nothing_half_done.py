@@ -263,11 +263,9 @@ def test_a_training_that_fails_leaves_whole_files(make_trainer, tmp_path):
     names = sorted(os.listdir(tmp_path))
     assert names == ["log", "snapshot_iter_1", "snapshot_iter_2"]
     for name in names[1:]:
-        serializers.load_npz(
-            tmp_path / name,
-            make_trainer(extensions.LogReport(), stop=(4, "iteration")),
-            strict=False,
-        )
+        model = L.Classifier(L.Linear(3, 2))
+        serializers.load_npz(tmp_path / name, model, path="updater/model:main/")
+        assert np.isfinite(model.predictor.W.array).all()
 
 
 # -- configuration and hooks -----------------------------------------------------------------------

@@ -79,6 +79,8 @@ def test_it_learns_and_leaves_its_results(tmp_path):
     [
         (["--backend", "nunpy"], "Did you mean 'numpy'?"),
         (["--resume", "no/such/file"], "No such file"),
+        (["--resume", str(EXAMPLE)], "damaged or no npz archive"),
+        (["--out", str(EXAMPLE)], "expected out to be a directory"),
         (["--epoch", "0"], "above 0"),
         (["--batchsize", "0"], "batch size of 1 or more"),
     ],
@@ -87,6 +89,16 @@ def test_bad_arguments_are_told_in_one_line(tmp_path, arguments, message):
     done = finish(tmp_path, *arguments)
     assert done.returncode == 1 and message in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_unknown_options_show_the_known_ones(tmp_path):
+    for arguments, message in (
+        (["--epcoh", "3"], "unrecognized arguments: --epcoh 3"),
+        (["--batchsize", "many"], "--batchsize: invalid int value: 'many'"),
+    ):
+        done = finish(tmp_path, *arguments)
+        assert done.returncode == 2 and message in done.stderr and "[--epoch EPOCH]" in done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_cuda_works_or_says_why_not(tmp_path):
