@@ -16,6 +16,7 @@ from core.configuration import current
 from core.errors import GraphError, UnknownName
 from core.spec import Spec, spec_of
 from core.variable_node import VariableNode
+from core.variable_text import variable_details, variable_repr, variable_str
 
 if TYPE_CHECKING:
     from core.function_node import FunctionNode
@@ -214,17 +215,7 @@ class Variable:
 
     def debug_print(self) -> str:
         """A few lines on the array and its gradient: where, how large, mean and spread."""
-        lines = [self.summary(), f"- backend: {self._spec and self._spec.backend.name}"]
-        for title, array in (("data", self.array), ("grad", self.grad)):
-            if array is None:
-                lines.append(f"- {title}: None")
-                continue
-            host = BACKENDS[type(array)].to_host(array)
-            lines += [f"- {title} shape: {host.shape}, dtype: {host.dtype}"]
-            if host.size:
-                mean, deviation = host.mean(dtype="float64"), host.std(dtype="float64")
-                lines += [f"- {title} statistics: mean={mean:.8f}, std={deviation:.8f}"]
-        return "\n".join(lines)
+        return variable_details(self)
 
     def summary(self) -> str:
         """The name, if any, in one word of text."""
@@ -575,29 +566,6 @@ def _refuse(former: dict[str, Any]) -> None:
         {"volatile": _VOLATILE},
         Variable,
     )
-
-
-def variable_repr(var: Variable) -> str:
-    """The array in NumPy's look, as `variable([1., 2.], dtype=float32)`.
-
-    >>> import core, numpy as np
-    >>> core.Variable(np.arange(2, dtype="f"))
-    variable([0., 1.], dtype=float32)
-    """
-    prefix = "variable" if var.name is None else f"variable {var.name}"
-    if var.array is None:
-        return f"{prefix}(uninitialized)"
-    text = repr(var.backend.to_host(var.array))
-    return prefix + text.removeprefix("array").replace("\n     ", "\n" + " " * len(prefix))
-
-
-def variable_str(var: Variable) -> str:
-    """The array in NumPy's short look, as `variable([1. 2.])`."""
-    prefix = "variable" if var.name is None else f"variable {var.name}"
-    if var.array is None:
-        return f"{prefix}(uninitialized)"
-    text = str(var.backend.to_host(var.array))
-    return f"{prefix}({text})".replace("\n", "\n" + " " * (len(prefix) + 1))
 
 
 _new = Variable.__new__
