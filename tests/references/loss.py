@@ -23,9 +23,9 @@ def hinge(x, t, norm="L1", reduce="mean"):
     return np.asarray(math.fsum(loss.ravel().tolist()) / max(len(x), 1))
 
 
-def huber_loss(x, t, delta):
-    d = abs(x - t)
-    return d * d / 2 if d <= delta else delta * (d - delta / 2)
+def huber_loss(x, t, delta, reduce="sum_along_second_axis"):
+    loss = special.huber(delta, x - t)
+    return loss if reduce == "no" else loss.sum(axis=1)
 
 
 def sigmoid_cross_entropy(x, t, normalize=True, reduce="mean"):
@@ -189,7 +189,7 @@ REFERENCES = {
     "GaussianKLDivergence": each(gaussian_kl_divergence),
     "GaussianNLL": gaussian_nll,
     "Hinge": hinge,
-    "HuberLoss": each(huber_loss),
+    "HuberLoss": huber_loss,
     "MeanAbsoluteError": lambda x, y: _mean([math.fabs(d) for d in (x - y).ravel()]),
     "MeanSquaredError": lambda x, y: _mean([d * d for d in (x - y).ravel()]),
     "R2Score": r2_score,

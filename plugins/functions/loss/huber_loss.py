@@ -4,30 +4,52 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, Elementwise, Variable, number, real
+from core import Domain, FunctionNode, Variable, choice, number, real
+from core.type_check import expect
 from plugins.functions.loss.reduction import check_reduce
-from plugins.functions.math.sum import sum
+
+REDUCTIONS = ("sum_along_second_axis", "no")
 
 
-class HuberLoss(Elementwise):
-    """d^2 / 2 for |d| < delta, else delta (|d| - delta / 2), of d = x - t.
+class HuberLoss(FunctionNode):
+    """d^2 / 2 for |d| < delta, else delta (|d| - delta / 2), of d = x - t; summed along axis 1.
 
     The derivative is d, cut off at -delta and delta.
     """
 
     delta: float
-    domain = Domain("(),()->()", x=real(-3, 3), t=real(-3, 3), settings={"delta": number(1.0, 4.0)})
+    reduce: str = "sum_along_second_axis"
+
+    wide = True
+    domain = Domain(
+        "(...),(...)->(...b)",
+        x=real(-3, 3),
+        t=real(-3, 3),
+        settings={"delta": number(1.0, 4.0), "reduce": choice(*REDUCTIONS)},
+        valid=lambda shapes, settings: settings["reduce"] == "no" or len(shapes["x"]) > 1,
+    )
+
+    def prepare(self):
+        check_reduce("huber_loss", self.reduce, REDUCTIONS)
+
+    def check_type_forward(self, in_types):
+        if self.reduce != "no":
+            expect(in_types[0].ndim >= 2)
 
     def compute(self, xp, x, t):
         size = xp.abs(x - t)
         near = xp.minimum(size, self.delta)
-        return near * (size - 0.5 * near)
+        loss = near * (size - 0.5 * near)
+        return loss if self.reduce == "no" else xp.sum(loss, axis=1, dtype=x.dtype)
 
     def gradient_x(self, xp, g, x, t):
-        return g * xp.clip(x - t, -self.delta, self.delta)
+        return self._each(xp, g) * xp.clip(x - t, -self.delta, self.delta)
 
     def gradient_t(self, xp, g, x, t):
-        return g * xp.clip(t - x, -self.delta, self.delta)
+        return self._each(xp, g) * xp.clip(t - x, -self.delta, self.delta)
+
+    def _each(self, xp, g):
+        return g if self.reduce == "no" else xp.expand_dims(g, axis=1)
 
 
 def huber_loss(x: Any, t: Any, delta: float, reduce: str = "sum_along_second_axis") -> Variable:
@@ -35,12 +57,12 @@ def huber_loss(x: Any, t: Any, delta: float, reduce: str = "sum_along_second_axi
 
     Args:
         x: Floating, of any shape; at least two axes unless `reduce` is 'no'.
-        t: Of the dtype of `x`, and a shape that broadcasts.
+        t: Of the shape and dtype of `x`.
         delta: Where the square ends, greater than 0.
         reduce: 'sum_along_second_axis', or 'no' for the loss of each element.
 
     Returns:
-        The common shape, without axis 1 where it is summed over, and the dtype of `x`.
+        The shape of `x`, without axis 1 where it is summed over, and its dtype.
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.
@@ -52,6 +74,4 @@ def huber_loss(x: Any, t: Any, delta: float, reduce: str = "sum_along_second_axi
     >>> F.huber_loss(np.array([[1, 5]], "f"), np.zeros((1, 2), "f"), delta=2)
     variable([8.5], dtype=float32)
     """
-    check_reduce("huber_loss", reduce, ("sum_along_second_axis", "no"))
-    loss = HuberLoss.call(x, t, delta)
-    return loss if reduce == "no" else sum(loss, axis=1)
+    return HuberLoss.call(x, t, delta, reduce)
