@@ -309,6 +309,8 @@ from plugins.functions.math.rounding import floor as floor
 from plugins.functions.math.scale import scale as scale
 from plugins.functions.math.sign import Sign as Sign
 from plugins.functions.math.sign import sign as sign
+from plugins.functions.math.sparse_matmul import CooMatMul as CooMatMul
+from plugins.functions.math.sparse_matmul import sparse_matmul as sparse_matmul
 from plugins.functions.math.squared_difference import SquaredDifference as SquaredDifference
 from plugins.functions.math.squared_difference import squared_difference as squared_difference
 from plugins.functions.math.sum import Sum as Sum

@@ -14,4 +14,7 @@ from core.utils.conv import get_conv_outsize as get_conv_outsize
 from core.utils.conv import get_deconv_outsize as get_deconv_outsize
 from core.utils.experimental import experimental as experimental
 from core.utils.experimental import nondeterministic as nondeterministic
+from core.utils.sparse import CooMatrix as CooMatrix
+from core.utils.sparse import get_order as get_order
+from core.utils.sparse import to_coo as to_coo
 from core.utils.walker_alias import WalkerAlias as WalkerAlias

@@ -72,10 +72,18 @@ def einsum(a, b, subscripts):
     return y
 
 
+def coo_matmul(data, row, col, b, rows):
+    dense = np.zeros((rows, len(b)))
+    for value, i, j in zip(data, row, col, strict=True):
+        dense[i, j] += value
+    return dense @ b
+
+
 REFERENCES = {
     "BatchDet": lambda a: np.array([_eliminated(matrix)[1] for matrix in a], float),
     "BatchInv": batch_inv,
     "Cholesky": cholesky,
+    "CooMatMul": coo_matmul,
     "Cumprod": _running(lambda a, b: a * b),
     "Cumsum": _running(lambda a, b: a + b),
     "EinSum": einsum,

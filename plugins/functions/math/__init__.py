@@ -34,6 +34,7 @@ provides = {
     "rounding": "Ceil Fix Floor ceil fix floor",
     "scale": "scale",
     "sign": "Sign sign",
+    "sparse_matmul": "CooMatMul sparse_matmul",
     "squared_difference": "SquaredDifference squared_difference",
     "sum": "Sum SumTo sum sum_to",
     "tensordot": "tensordot",
