@@ -7,6 +7,8 @@ from plugins.links.activation.simplified_dropconnect import (
     SimplifiedDropconnect as SimplifiedDropconnect,
 )
 from plugins.links.activation.swish import Swish as Swish
+from plugins.links.attention.multi_head_attention import MultiHeadAttention as MultiHeadAttention
+from plugins.links.attention.transformer_block import TransformerBlock as TransformerBlock
 from plugins.links.connection.bias import Bias as Bias
 from plugins.links.connection.bilinear import Bilinear as Bilinear
 from plugins.links.connection.convolution_2d import Convolution2D as Convolution2D
@@ -17,6 +19,9 @@ from plugins.links.connection.deconvolution_2d import Deconvolution2D as Deconvo
 from plugins.links.connection.deconvolution_nd import Deconvolution1D as Deconvolution1D
 from plugins.links.connection.deconvolution_nd import Deconvolution3D as Deconvolution3D
 from plugins.links.connection.deconvolution_nd import DeconvolutionND as DeconvolutionND
+from plugins.links.connection.deformable_convolution_2d import (
+    DeformableConvolution2D as DeformableConvolution2D,
+)
 from plugins.links.connection.depthwise_convolution_2d import (
     DepthwiseConvolution2D as DepthwiseConvolution2D,
 )
@@ -31,8 +36,23 @@ from plugins.links.connection.linear import Linear as Linear
 from plugins.links.connection.local_convolution_2d import LocalConvolution2D as LocalConvolution2D
 from plugins.links.connection.mlp_convolution_2d import MLPConvolution2D as MLPConvolution2D
 from plugins.links.connection.scale import Scale as Scale
+from plugins.links.loss.black_out import BlackOut as BlackOut
+from plugins.links.loss.crf1d import CRF1d as CRF1d
+from plugins.links.loss.hierarchical_softmax import (
+    BinaryHierarchicalSoftmax as BinaryHierarchicalSoftmax,
+)
+from plugins.links.loss.negative_sampling import NegativeSampling as NegativeSampling
 from plugins.links.model.classifier import Classifier as Classifier
 from plugins.links.normalization.batch_normalization import BatchNormalization as BatchNormalization
+from plugins.links.normalization.batch_renormalization import (
+    BatchRenormalization as BatchRenormalization,
+)
+from plugins.links.normalization.decorrelated_batch_normalization import (
+    DecorrelatedBatchNormalization as DecorrelatedBatchNormalization,
+)
+from plugins.links.normalization.group_normalization import GroupNormalization as GroupNormalization
+from plugins.links.normalization.layer_normalization import LayerNormalization as LayerNormalization
+from plugins.links.normalization.rms_normalization import RMSNormalization as RMSNormalization
 from plugins.links.rnn.gru import GRU as GRU
 from plugins.links.rnn.gru import StatefulGRU as StatefulGRU
 from plugins.links.rnn.gru import StatelessGRU as StatelessGRU

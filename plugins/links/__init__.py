@@ -5,7 +5,7 @@ from importlib import import_module
 from core import hookimpl
 from core.registry import lazily
 
-families = ("activation", "connection", "model", "normalization", "rnn")
+families = ("activation", "attention", "connection", "loss", "model", "normalization", "rnn")
 
 
 @hookimpl

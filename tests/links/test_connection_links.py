@@ -66,6 +66,21 @@ def local(p, x, stride=1):
     return y + p.get("/b", 0)
 
 
+def deformable(p, x):
+    """With windows of 2 by 2, moved by the first convolution along the columns, then the rows."""
+    offset, W = convolved(p, x, "/offset_conv"), p["/deform_conv/W"]
+    padded = np.pad(x, [(0, 0), (0, 0), (0, 2), (0, 2)])
+    y = np.zeros((len(x), len(W), *offset.shape[2:])) + p["/deform_conv/b"][:, None, None]
+    for n, o, h, w, i, j in np.ndindex(*y.shape, 2, 2):
+        row = h + i + offset[n, 4 + 2 * i + j, h, w]
+        column = w + j + offset[n, 2 * i + j, h, w]
+        top, left = int(np.floor(row)), int(np.floor(column))
+        for r, c in np.ndindex(2, 2):
+            weight = (1 - abs(top + r - row)) * (1 - abs(left + c - column))
+            y[n, o, h, w] += weight * (padded[n, :, top + r, left + c] @ W[o, :, i, j])
+    return y
+
+
 def bilinear(p, e1, e2):
     y = np.einsum("nj,nk,jkl->nl", e1, e2, p["/W"])
     return y + e1 @ p["/V1"] + e2 @ p["/V2"] + p["/b"] if "/b" in p else y
@@ -215,6 +230,14 @@ LINKS = {
         lambda: L.LocalConvolution2D(None, 2, ksize=3, nobias=True),
         (IMAGES,),
         local,
+    ),
+    "DeformableConvolution2D": (
+        # Moved by less than an element, far from the places where interpolation has kinks.
+        lambda: L.DeformableConvolution2D(
+            4, 2, 2, offset_initialW=0.01, offset_initial_bias=0.4, deform_initial_bias=drawn
+        ),
+        (IMAGES,),
+        deformable,
     ),
     "Deconvolution1D": (
         lambda: L.Deconvolution1D(2, 3, 2, initial_bias=drawn),

@@ -7,6 +7,7 @@ provides = {
     "convolution_nd": "Convolution1D Convolution3D ConvolutionND",
     "deconvolution_2d": "Deconvolution2D",
     "deconvolution_nd": "Deconvolution1D Deconvolution3D DeconvolutionND",
+    "deformable_convolution_2d": "DeformableConvolution2D",
     "depthwise_convolution_2d": "DepthwiseConvolution2D",
     "dilated_convolution_2d": "DilatedConvolution2D",
     "embed_id": "EmbedID",

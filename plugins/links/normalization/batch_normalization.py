@@ -118,6 +118,10 @@ class BatchNormalization(Link):
             )
         if finetune:
             self.N += 1
+        return self._normalized(x, gamma, beta, 1 - 1 / self.N if finetune else self.decay)
+
+    def _normalized(self, x: Any, gamma: Any, beta: Any, decay: float) -> Variable:
+        """Normalize by the batch, and keep `decay` of the running averages."""
         return F.batch_normalization(
             x,
             gamma,
@@ -125,7 +129,7 @@ class BatchNormalization(Link):
             eps=self.eps,
             running_mean=self.avg_mean,
             running_var=self.avg_var,
-            decay=1 - 1 / self.N if finetune else self.decay,
+            decay=decay,
             axis=self.axis,
         )
 

@@ -1,0 +1,78 @@
+"""The convolutional layer over images that learns where to look."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Chain, Variable
+from core import functions as F
+from core.standard import per_axis
+from plugins.links.connection.convolution_2d import Convolution2D
+from plugins.links.connection.windowed import Size
+
+
+class _Sampled(Convolution2D):
+    """A convolution whose windows are moved element by element."""
+
+    def forward(self, x: Any, offset: Any = 0) -> Variable:
+        """Apply the layer to images and offsets (n, 2 kh kw, h', w')."""
+        self._sized(x)
+        return F.deformable_convolution_2d_sampler(x, offset, self.W, self.b, self.stride, self.pad)
+
+
+class DeformableConvolution2D(Chain):
+    """A deformable convolutional layer over images.
+
+    One convolution finds how far each element of each window of a second one is moved.
+
+    Args:
+        in_channels: Channels of the input; None takes it from the first input.
+        out_channels: Channels of the output.
+        ksize: Height and width of the filters of both, a pair or one number for both axes.
+        stride: Distance of neighbouring windows, likewise.
+        pad: Zeros around the input, likewise.
+        offset_nobias: Whether the first has no bias.
+        offset_initialW: Initializer of its W, a number or an array; LeCunNormal by default.
+        offset_initial_bias: The same of its b; 0 by default.
+        deform_nobias: Whether the second has no bias.
+        deform_initialW: Initializer of its W; LeCunNormal by default.
+        deform_initial_bias: The same of its b; 0 by default.
+
+    Its children are `offset_conv` and `deform_conv`. Shapes: x (n, in_channels, h, w) floating; y
+    (n, out_channels, h', w').
+
+    Source: Dai et al. 2017 (arXiv:1703.06211), section 2.1.
+
+    >>> import core.links as L, numpy as np
+    >>> layer = L.DeformableConvolution2D(2, 3, ksize=3, pad=1)
+    >>> layer(np.ones((1, 2, 5, 5), "f")).shape
+    (1, 3, 5, 5)
+    """
+
+    def __init__(
+        self,
+        in_channels: int | None,
+        out_channels: int,
+        ksize: Size,
+        stride: Size = 1,
+        pad: Size = 0,
+        offset_nobias: bool = False,
+        offset_initialW: Any = None,
+        offset_initial_bias: Any = None,
+        deform_nobias: bool = False,
+        deform_initialW: Any = None,
+        deform_initial_bias: Any = None,
+    ) -> None:
+        super().__init__()
+        kh, kw = per_axis(ksize, 2, "ksize")
+        windows = ((kh, kw), stride, pad)
+        offset = (offset_nobias, offset_initialW, offset_initial_bias)
+        deform = (deform_nobias, deform_initialW, deform_initial_bias)
+        with self.init_scope():
+            self.offset_conv = Convolution2D(in_channels, 2 * kh * kw, *windows, *offset)
+            self.deform_conv = _Sampled(in_channels, out_channels, *windows, *deform)
+
+    def forward(self, x: Any) -> Variable:
+        """Apply the layer to images (n, in_channels, h, w)."""
+        y: Variable = self.deform_conv(x, self.offset_conv(x))
+        return y

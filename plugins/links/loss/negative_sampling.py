@@ -1,0 +1,65 @@
+"""Telling words from words drawn at random, with the vectors of words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from core import functions as F
+from core.initializer import as_initializer
+from plugins.links.loss.sampled import Sampled
+
+
+class NegativeSampling(Sampled):
+    r"""The loss of telling a word from words drawn at random.
+
+    .. math:: -\ln \sigma(w_t \cdot x) - \sum_j \ln \sigma(-w_j \cdot x)
+
+    Args:
+        in_size: Elements k of the vectors.
+        counts: How often each word occurs.
+        sample_size: How many words to draw for each example.
+        power: Words are drawn in proportion to this power of the counts.
+        dtype: Dtype of W; None is `core.config.dtype`.
+
+    Shapes: x (n, k) floating, t (n,) integers, -1 for what counts for nothing; W (words, k), which
+    starts as zeros. Gives no axes, or (n,) with `reduce='no'`.
+
+    Source: Mikolov, Sutskever, Chen, Corrado and Dean 2013 (arXiv:1310.4546), equation 4.
+
+    >>> import core.links as L, numpy as np
+    >>> loss = L.NegativeSampling(3, counts=[5, 2, 1], sample_size=4)
+    >>> y = loss(np.ones((2, 3), "f"), np.array([0, 2]))
+    >>> round(y.item(), 4)  # ln 2 for each of 2 (1 + 4) words
+    6.9315
+    """
+
+    def __init__(
+        self,
+        in_size: int,
+        counts: Sequence[float],
+        sample_size: int,
+        power: float = 0.75,
+        dtype: Any = None,
+    ) -> None:
+        weights = [float(count) ** power for count in counts]
+        super().__init__(in_size, weights, sample_size, as_initializer(0, dtype=dtype))
+
+    def forward(self, x: Any, t: Any, reduce: str = "sum", *, return_samples: bool = False) -> Any:
+        """The loss of vectors `x` for the words `t`.
+
+        Args:
+            x: Vectors, (n, k).
+            t: The right words, (n,).
+            reduce: 'sum', or 'no' for the loss of each example.
+            return_samples: Also give the words drawn, (n, sample_size).
+        """
+        return F.negative_sampling(
+            x,
+            t,
+            self.W,
+            self.sampler.sample,
+            self.sample_size,
+            reduce,
+            return_samples=return_samples,
+        )

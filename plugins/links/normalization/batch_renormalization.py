@@ -1,0 +1,97 @@
+"""Batch normalization that leans on its running statistics, with parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable
+from core import functions as F
+from core.errors import refuse_removed
+from plugins.links.normalization.batch_normalization import BatchNormalization
+
+REMOVED = {
+    "freeze_running_statistics": "Use F.batch_renormalization, which leaves running statistics "
+    "alone unless it is called with update_statistics=True."
+}
+
+
+class BatchRenormalization(BatchNormalization):
+    r"""Normalizes by the batch, corrected towards the running statistics as far as bounds allow.
+
+    .. math:: y = \gamma \left(\frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} r + d\right) + \beta
+
+    with :math:`r = \sqrt{\sigma^2 + \epsilon} / \sqrt{\bar\sigma^2 + \epsilon}` clipped to [1 /
+    rmax, rmax] and :math:`d = (\mu - \bar\mu) / \sqrt{\bar\sigma^2 + \epsilon}` clipped to [-dmax,
+    dmax]. Gradients take both for constants. In test mode it is `BatchNormalization`.
+
+    Args:
+        size: Shape of the statistics, for one axis an integer; None takes it from the first input.
+        rmax: Bound of the correction of the scale, at least 1.
+        dmax: Bound of the correction of the mean, at least 0.
+        decay: The share of the running averages that is kept.
+        eps: Added to the variance.
+        dtype: Dtype of parameters and averages; None is `core.config.dtype`.
+        use_gamma: Whether to scale; else gamma is 1.
+        use_beta: Whether to shift; else beta is 0.
+        initial_gamma: Initializer of gamma; 1 by default.
+        initial_beta: Initializer of beta; 0 by default.
+        initial_avg_mean: Initializer of the average mean; 0 by default.
+        initial_avg_var: Initializer of the average variance; 1 by default.
+
+    Shapes: x (n, c, ...) floating; gamma, beta, avg_mean and avg_var (c,); y that of x.
+
+    Source: Ioffe 2017 (arXiv:1702.03275), algorithm 1.
+
+    >>> import core.links as L, numpy as np
+    >>> layer = L.BatchRenormalization(1, rmax=4, dmax=8, initial_avg_mean=1, initial_avg_var=4)
+    >>> layer(np.array([[1], [3]], "f")).array.round(3)
+    array([[0.],
+           [1.]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        size: int | tuple[int, ...] | None = None,
+        rmax: float = 1,
+        dmax: float = 0,
+        decay: float = 0.9,
+        eps: float = 2e-5,
+        dtype: Any = None,
+        use_gamma: bool = True,
+        use_beta: bool = True,
+        initial_gamma: Any = None,
+        initial_beta: Any = None,
+        initial_avg_mean: Any = None,
+        initial_avg_var: Any = None,
+        **former: Any,
+    ) -> None:
+        refuse_removed("links.BatchRenormalization", former, REMOVED)
+        super().__init__(
+            size,
+            decay,
+            eps,
+            dtype,
+            use_gamma,
+            use_beta,
+            initial_gamma,
+            initial_beta,
+            None,
+            initial_avg_mean,
+            initial_avg_var,
+        )
+        self.rmax = rmax
+        self.dmax = dmax
+
+    def _normalized(self, x: Any, gamma: Any, beta: Any, decay: float) -> Variable:
+        return F.batch_renormalization(
+            x,
+            gamma,
+            beta,
+            self.rmax,
+            self.dmax,
+            self.eps,
+            self.avg_mean,
+            self.avg_var,
+            decay,
+            update_statistics=True,
+        )

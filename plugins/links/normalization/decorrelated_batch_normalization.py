@@ -1,0 +1,93 @@
+"""Whitening by the batch, with running statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from core import Link, Variable, config
+from core import functions as F
+from core.initializer import Constant, generate_array
+
+
+class DecorrelatedBatchNormalization(Link):
+    r"""Whitens groups of channels: mean 0, variance 1 and no correlation over the batch.
+
+    .. math:: y = P (x - \mu), \quad P = (\Sigma + \epsilon 1)^{-1/2}
+
+    In training (`config.train`) the mean and covariance are those of the batch, and running
+    averages of mean and P are kept. Otherwise the running averages are used.
+
+    Args:
+        size: How many channels there are.
+        groups: Into how many groups of neighbouring channels they are divided.
+        decay: The share of the running averages that is kept.
+        eps: Added to the variances.
+        dtype: Dtype of the averages; None is `core.config.dtype`.
+
+    Shapes: x (n, size, ...) floating; avg_mean (groups, k) and avg_projection (groups, k, k) with k
+    = size / groups, which start as zeros and as unit matrices; y that of x. No parameters.
+
+    Source: Huang, Yang, Lang and Deng 2018 (arXiv:1804.08450).
+
+    >>> import core.links as L, numpy as np
+    >>> layer = L.DecorrelatedBatchNormalization(2, groups=1, eps=1e-9)
+    >>> y = layer(np.array([[3, 1], [1, 3], [-3, -1], [-1, -3]], "f")).array
+    >>> np.allclose(y.T @ y / 4, np.eye(2), atol=1e-5)
+    True
+    """
+
+    def __init__(
+        self,
+        size: int,
+        groups: int = 16,
+        decay: float = 0.9,
+        eps: float = 2e-5,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if size % groups:
+            raise ValueError(
+                "links.DecorrelatedBatchNormalization: expected channels that "
+                f"{groups} groups divide, got {size}."
+            )
+        self.groups = groups
+        self.decay = decay
+        self.eps = eps
+        k = size // groups
+        zero = Constant(0, config.dtype if dtype is None else dtype)
+        self.avg_mean = generate_array(zero, (groups, k), device=self.device)
+        self.avg_projection = generate_array(zero, (groups, k, k), device=self.device)
+        for i in range(k):
+            self.avg_projection[:, i, i] = 1
+        self.N = 0
+        for name in ("avg_mean", "avg_projection", "N"):
+            self.register_persistent(name)
+
+    def start_finetuning(self) -> None:
+        """Start to collect statistics anew: calls with `finetune=True` then give the plain mean."""
+        self.N = 0
+
+    def forward(self, x: Any, finetune: bool = False) -> Variable:
+        """Whiten `x`; with `finetune` the running averages weigh all such calls alike."""
+        if not config.train:
+            return F.fixed_decorrelated_batch_normalization(
+                x, self.avg_mean, self.avg_projection, self.groups
+            )
+        if finetune:
+            self.N += 1
+        return F.decorrelated_batch_normalization(
+            x,
+            groups=self.groups,
+            eps=self.eps,
+            running_mean=self.avg_mean,
+            running_projection=self.avg_projection,
+            decay=1 - 1 / self.N if finetune else self.decay,
+        )
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """The settings that differ from their defaults."""
+        yield "groups", self.groups, 16
+        yield "decay", self.decay, 0.9
+        yield "eps", self.eps, 2e-5

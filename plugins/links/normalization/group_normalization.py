@@ -1,0 +1,67 @@
+"""Normalization of each example by groups of its channels, with parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from core import Link, Parameter, Variable
+from core import functions as F
+from core.initializer import as_initializer
+
+
+class GroupNormalization(Link):
+    r"""Normalizes each example by the statistics of groups of channels, then scales and shifts.
+
+    .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
+
+    The mean and variance are those of the neighbouring channels of a group at all places.
+
+    Args:
+        groups: Into how many groups the channels are divided.
+        size: How many channels there are; None takes it from the first input.
+        eps: Added to the variance.
+        initial_gamma: Initializer of gamma; 1 by default.
+        initial_beta: Initializer of beta; 0 by default.
+
+    Shapes: x (n, size, ...) floating; gamma and beta (size,); y that of x.
+
+    Source: Wu and He 2018 (arXiv:1803.08494), equations 1 to 6.
+
+    >>> import core.links as L, numpy as np
+    >>> L.GroupNormalization(2, eps=1e-8)(np.array([[1, 3, 10, 30]], "f"))
+    variable([[-1.,  1., -1.,  1.]], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        groups: int,
+        size: int | None = None,
+        eps: float = 1e-5,
+        initial_gamma: Any = None,
+        initial_beta: Any = None,
+    ) -> None:
+        super().__init__()
+        self.groups = groups
+        self.eps = eps
+        with self.init_scope():
+            self.gamma = Parameter(as_initializer(initial_gamma, 1))
+            self.beta = Parameter(as_initializer(initial_beta, 0))
+        if size is not None:
+            self._initialize(size)
+
+    def _initialize(self, size: int) -> None:
+        self.gamma.initialize((size,))
+        self.beta.initialize((size,))
+
+    def forward(self, x: Any) -> Variable:
+        """Normalize `x` (n, size, ...)."""
+        if not self.gamma.is_initialized:
+            self._initialize(x.shape[1])
+        return F.group_normalization(x, self.groups, self.gamma, self.beta, self.eps)
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """The number of groups, and what is added to the variance."""
+        yield "groups", self.groups, 0
+        yield "eps", self.eps, 1e-5

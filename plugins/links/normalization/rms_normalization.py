@@ -1,0 +1,51 @@
+"""Normalization of each example by the size of its features, with scales."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from core import Link, Parameter, Variable
+from core import functions as F
+from core.initializer import as_initializer
+
+
+class RMSNormalization(Link):
+    r"""Divides each example by the root of the mean square of its features, then scales it.
+
+    .. math:: y = \gamma \frac{x}{\sqrt{\mathrm{mean}(x^2) + \epsilon}}
+
+    Args:
+        size: How many features there are; None takes it from the first input.
+        eps: Added to the mean square.
+        initial_gamma: Initializer of gamma; 1 by default.
+
+    Shapes: x (..., size) floating; gamma (size,); y that of x.
+
+    Source: Zhang and Sennrich 2019 (arXiv:1910.07467), equation 4.
+
+    >>> import core.links as L, numpy as np
+    >>> L.RMSNormalization(2, eps=1e-8, initial_gamma=5)(np.array([[1, 7]], "f"))
+    variable([[1., 7.]], dtype=float32)
+    """
+
+    def __init__(
+        self, size: int | None = None, eps: float = 1e-5, initial_gamma: Any = None
+    ) -> None:
+        super().__init__()
+        self.eps = eps
+        with self.init_scope():
+            self.gamma = Parameter(as_initializer(initial_gamma, 1))
+        if size is not None:
+            self.gamma.initialize((size,))
+
+    def forward(self, x: Any) -> Variable:
+        """Normalize `x` (..., size)."""
+        if not self.gamma.is_initialized:
+            self.gamma.initialize(tuple(x.shape[-1:]))
+        return F.rms_normalization(x, self.gamma, self.eps)
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """What is added to the mean square."""
+        yield "eps", self.eps, 1e-5

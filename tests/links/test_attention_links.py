@@ -1,0 +1,134 @@
+"""Attention, by check_link, against sums written out for each head and place."""
+
+import numpy as np
+import pytest
+from scipy.special import erf
+
+import core
+import core.functions as F
+import core.links as L
+from core.testing import check_link
+
+RANDOM = np.random.RandomState(0)
+X = RANDOM.uniform(-1, 1, (2, 3, 4))
+MEMORY = RANDOM.uniform(-1, 1, (2, 5, 6))
+MASK = np.array([[True, True, False, True, False]])
+
+
+def affine(p, x, name):
+    return x @ p[f"{name}/W"].T + p.get(f"{name}/b", 0)
+
+
+def attention(p, queries, keys, values, n_heads=2, seen=lambda n, i, m: True, name=""):
+    q, k, v = (
+        affine(p, x, f"{name}/{part}")
+        for x, part in ((queries, "query"), (keys, "key"), (values, "value"))
+    )
+    d = q.shape[2] // n_heads
+    y = np.zeros_like(q)
+    for n, i, head in np.ndindex(*q.shape[:2], n_heads):
+        part = slice(head * d, (head + 1) * d)
+        places = [m for m in range(k.shape[1]) if seen(n, i, m)]
+        weights = np.exp([q[n, i, part] @ k[n, m, part] / np.sqrt(d) for m in places])
+        total = sum(w * v[n, m, part] for w, m in zip(weights, places, strict=True))
+        y[n, i, part] = total / weights.sum()
+    return affine(p, y, f"{name}/output")
+
+
+def normalized(p, x, name):
+    z = (x - x.mean(2, keepdims=True)) / np.sqrt(x.var(2, keepdims=True) + 1e-6)
+    return z * p[f"{name}/gamma"] + p[f"{name}/beta"]
+
+
+def gelu(x):
+    return x * (1 + erf(x / np.sqrt(2))) / 2
+
+
+def block(p, x, causal=False):
+    z = normalized(p, x, "/norm1")
+    seen = (lambda n, i, m: m <= i) if causal else (lambda n, i, m: True)
+    x = x + attention(p, z, z, z, seen=seen, name="/attention")
+    hidden = gelu(affine(p, normalized(p, x, "/norm2"), "/inner"))
+    return x + affine(p, hidden, "/outer")
+
+
+LINKS = {
+    "self-attention": (
+        lambda: L.MultiHeadAttention(4, 2, initial_bias=0.5),
+        (X,),
+        lambda p, x: attention(p, x, x, x),
+    ),
+    "causal": (
+        lambda: L.MultiHeadAttention(4, 4, causal=True, nobias=True),
+        (X,),
+        lambda p, x: attention(p, x, x, x, 4, lambda n, i, m: m <= i),
+    ),
+    "of a memory": (
+        lambda: L.MultiHeadAttention(4, 2, key_size=6),
+        (X, MEMORY),
+        lambda p, x, memory: attention(p, x, memory, memory),
+    ),
+    "of keys and values, masked": (
+        lambda: L.MultiHeadAttention(4, 2, key_size=6),
+        (X, MEMORY, MEMORY[::-1], np.repeat(MASK, 3, axis=0)),
+        lambda p, x, k, v, mask: attention(p, x, k, v, 2, lambda n, i, m: mask[i, m]),
+    ),
+    "a block": (lambda: L.TransformerBlock(4, 2), (X,), block),
+    "a causal block": (
+        lambda: L.TransformerBlock(4, 2, 5, causal=True),
+        (X,),
+        lambda p, x: block(p, x, True),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_link(name):
+    check_link(*LINKS[name], kind="solution")
+
+
+def test_mask_and_causality_add_up():
+    layer = L.MultiHeadAttention(4, 2, causal=True)
+    p = {path: param.array for path, param in layer.namedparams()}
+    mask = np.array([[[True, True, True]], [[True, False, True]]])[:, None]  # (n, 1, 1, m)
+    x = X.astype("f")
+    expected = attention(p, x, x, x, 2, lambda n, i, m: mask[n, 0, 0, m] and m <= i)
+    np.testing.assert_allclose(layer(x, mask=mask).array, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_a_query_that_sees_nothing_gets_the_mean(dtype):
+    with core.using_config("dtype", dtype):
+        layer = L.MultiHeadAttention(4, 2)
+    x = X.astype(dtype)
+    values = layer.value(x, n_batch_axes=2).array.mean(1, keepdims=True)
+    y = layer(x, mask=np.zeros((3, 3), bool))
+    expected = layer.output(np.repeat(values, 3, axis=1), n_batch_axes=2).array
+    np.testing.assert_allclose(y.array, expected, atol=1e-2 if dtype == "float16" else 1e-5)
+
+
+def test_what_comes_later_changes_nothing_before():
+    layer = L.TransformerBlock(4, 2, causal=True)
+    x = X.astype("f")
+    other = x.copy()
+    other[:, 2] = 9
+    one, two = layer(x).array, layer(other).array
+    np.testing.assert_array_equal(one[:, :2], two[:, :2])
+    assert (one[:, 2] != two[:, 2]).any()
+
+
+def test_dropout_in_training_only():
+    layer = L.TransformerBlock(4, 2, dropout=0.5)
+    x = X.astype("f")
+    assert (layer(x).array != layer(x).array).any()
+    with core.using_config("train", False):
+        np.testing.assert_array_equal(layer(x).array, layer(x).array)
+
+
+def test_a_block_with_other_parts():
+    check_link(lambda: L.TransformerBlock(4, 1, 3, False, 0.0, F.tanh, L.RMSNormalization), (X,))
+
+
+def test_heads_that_do_not_divide_are_refused():
+    with pytest.raises(ValueError, match="expected a size that 3 heads divide, got 4"):
+        L.MultiHeadAttention(4, 3)
