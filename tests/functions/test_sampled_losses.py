@@ -44,9 +44,11 @@ def test_negative_sampling_draws_from_its_sampler_and_shows_what_it_drew():
     sampler = WalkerAlias([0.0, 1.0, 0.0, 3.0, 0.0, 0.0])
     core.seed(0)
     try:
-        loss, samples = F.negative_sampling(X, T, W, sampler.sample, 400, return_samples=True)
+        loss, words = F.negative_sampling(X, T, W, sampler.sample, 400, return_samples=True)
     finally:
         core.seed(None)
+    np.testing.assert_array_equal(words[:, 0], T)
+    samples = words[:, 1:]
     assert samples.shape == (4, 400)
     assert set(samples.ravel().tolist()) == {1, 3}
     assert abs((samples == 3).mean() - 0.75) < 0.05  # four standard deviations

@@ -37,7 +37,8 @@ def negative_sampling(
             `core.utils.WalkerAlias` does.
         sample_size: How many to draw for each example.
         reduce: 'sum', or 'no' for the loss of each example.
-        return_samples: Also give the samples, an array (n, sample_size).
+        return_samples: Also give the words that were told apart, an array (n, 1 + sample_size):
+            `t`, and the samples.
 
     Returns:
         No axes, or (n,) with `reduce='no'`, and the dtype of `x`; a pair with `return_samples`.
@@ -56,17 +57,17 @@ def negative_sampling(
     """
     check_reduce("negative_sampling", reduce, ("sum", "no"))
     x, t = as_variable(x), as_variable(t)
-    samples = as_array(sampler((x.shape[0], sample_size)))
-    loss = _loss(x, t.array, as_variable(W), samples)
-    loss = reduced(loss, reduce)
-    return (loss, samples) if return_samples else loss
-
-
-def _loss(x: Variable, t: Any, W: Variable, samples: Any) -> Variable:
     xp = x.xp
-    ignored = t == -1
-    right = xp.where(ignored, xp.zeros_like(t), t)[:, None]
-    scores = scores_of(x, W, xp.concat([right, xp.astype(samples, t.dtype)], axis=1))
+    samples = xp.astype(as_array(sampler((x.shape[0], sample_size))), t.dtype)
+    words = xp.concat([t.array[:, None], samples], axis=1)
+    loss = reduced(_loss(x, as_variable(W), words), reduce)
+    return (loss, words) if return_samples else loss
+
+
+def _loss(x: Variable, W: Variable, words: Any) -> Variable:
+    xp = x.xp
+    ignored = words[:, 0] == -1
+    scores = scores_of(x, W, xp.where(ignored[:, None], xp.zeros_like(words), words))
     parts = softplus(-scores[:, :1]), softplus(scores[:, 1:])
     loss = sum(Concat.call(*parts, axis=1), axis=1)
     return loss * astype(as_variable(xp.logical_not(ignored)), x.dtype)
