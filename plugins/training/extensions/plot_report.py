@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,17 @@ from core.errors import nearest, refuse_removed
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
 from core.training import Extension, get_trigger
-from plugins.serializers.atomic import replacing
+from plugins.training.extensions.picture import (
+    COLOURS,
+    INK,
+    MOST_MARKERS,
+    dress,
+    empty_figure,
+    has_matplotlib,
+    require_matplotlib,
+    save_figure,
+)
 from plugins.training.extensions.slips import warn_of_slips
-
-_COLOURS = ("#2F6DB5", "#DD7A26", "#2E9461", "#B5447F", "#7458BE", "#8A6D3B", "#4C5A67")
-_INK, _GRID = "#2B3440", "#E3E7EC"
-_MOST_MARKERS = 60
 
 
 class PlotReport(Extension):
@@ -63,11 +67,11 @@ class PlotReport(Extension):
     @staticmethod
     def available() -> bool:
         """Whether Matplotlib is installed."""
-        return find_spec("matplotlib") is not None
+        return has_matplotlib()
 
     def initialize(self, trainer: Any) -> None:
         """Check that there is something to plot with, before hours of training."""
-        _require_matplotlib()
+        require_matplotlib("PlotReport", self.available())
 
     def __call__(self, trainer: Any) -> None:
         """Take the observation into account; when it is time, add points and draw."""
@@ -84,18 +88,19 @@ class PlotReport(Extension):
         self._summary = DictSummary()
 
     def _draw(self, path: Path) -> None:
-        figure, axes = _empty_picture(self._grid)
+        figure = empty_figure()
+        axes = figure.add_subplot()
+        dress(axes, self._grid)
         shown = [(key, points) for key, points in self._points.items() if points]
-        for (key, points), colour in zip(shown, _colours(), strict=False):
+        for (key, points), colour in zip(shown, cycle(COLOURS), strict=False):
             x, y = zip(*points, strict=True)
             finite = [value if math.isfinite(value) else math.nan for value in y]
-            marker = self._marker if len(x) <= _MOST_MARKERS else None
+            marker = self._marker if len(x) <= MOST_MARKERS else None
             axes.plot(x, finite, color=colour, marker=marker, markersize=4.5, lw=1.8, label=key)
         _label(axes, self._x_key, [key for key, _ in shown])
         if self._postprocess is not None:
             self._postprocess(figure, axes, self._summary)
-        with replacing(path) as temporary:
-            figure.savefig(temporary, format=os.path.splitext(path)[1][1:] or "png", dpi=150)
+        save_figure(figure, path)
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the curves, and what was observed since the last point."""
@@ -107,45 +112,12 @@ class PlotReport(Extension):
             self._points[key] = [(x, y) for x, y in loaded.get(key, [])]
 
 
-def _require_matplotlib() -> None:
-    if not PlotReport.available():
-        raise ModuleNotFoundError(
-            "PlotReport: expected Matplotlib to be installed, found none. Install it with "
-            "`pip install 'plugrad[plot]'`, or leave the extension out where "
-            "PlotReport.available() is False.",
-            name="matplotlib",
-        )
-
-
-def _empty_picture(grid: bool) -> tuple[Any, Any]:
-    """A figure on the Agg canvas, which needs no screen and leaves pyplot's state alone."""
-    _require_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained", facecolor="white")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color("#AAB3BD")
-    axes.tick_params(colors=_INK, labelsize=9, length=3)
-    axes.set_axisbelow(True)
-    if grid:
-        axes.grid(color=_GRID, linewidth=0.8)
-    return figure, axes
-
-
-def _colours() -> Any:
-    while True:
-        yield from _COLOURS
-
-
 def _label(axes: Any, x_key: str, keys: list[str]) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    axes.set_xlabel(x_key, color=_INK)
+    axes.set_xlabel(x_key, color=INK)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     endings = {key.rpartition("/")[2] for key in keys}
     if len(endings) == 1:  # main/loss and validation/main/loss: both are losses
-        axes.set_ylabel(endings.pop(), color=_INK)
-    axes.legend(frameon=False, labelcolor=_INK, fontsize=9)
+        axes.set_ylabel(endings.pop(), color=INK)
+    axes.legend(frameon=False, labelcolor=INK, fontsize=9)

@@ -1,0 +1,42 @@
+"""Numbers that say how values are distributed, on any backend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from core import backend
+
+SIGMAS = (0.13, 2.28, 15.87, 50, 84.13, 97.72, 99.87)
+"""The percentages at -3, -2, ..., 3 standard deviations of a normal distribution."""
+
+
+def flat(array: Any) -> Any:
+    """The elements in one row, with at least the digits of float32."""
+    owner = backend.of(array)
+    name = owner.dtype_name(array.dtype)
+    wide = array if name in ("float32", "float64") else owner.xp.astype(array, owner.xp.float32)
+    return owner.xp.reshape(wide, (-1,))
+
+
+def percentiles(x: Any, percentages: Sequence[float]) -> Any:
+    """The values of the row `x` that so many percent lie below, linearly between two neighbours.
+
+    All are NaN where an element is.
+
+    >>> import numpy as np
+    >>> percentiles(np.array([4.0, 1.0, 2.0]), (0, 50, 75, 100)).tolist()
+    [1.0, 2.0, 3.0, 4.0]
+    """
+    xp = backend.of(x).xp
+    ordered = xp.sort(x)
+    found = xp.stack([_between(ordered, q / 100 * (x.shape[0] - 1)) for q in percentages])
+    return xp.where(xp.any(xp.isnan(x)), xp.full_like(found, float("nan")), found)
+
+
+def _between(ordered: Any, position: float) -> Any:
+    low = int(position)
+    share = position - low
+    if share == 0:
+        return ordered[low]
+    return ordered[low] + (ordered[low + 1] - ordered[low]) * share

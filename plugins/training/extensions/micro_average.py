@@ -1,0 +1,63 @@
+"""Means over examples where batches differ in size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.serializer import AbstractSerializer
+from core.training import PRIORITY_EDITOR, Extension, get_trigger
+
+
+class MicroAverage(Extension):
+    """Observes the sum of one observed value over the sum of another.
+
+    Whenever `trigger` fires, `result_key` becomes sum(numerator) / sum(denominator), over all
+    iterations since it fired last in which both were observed: with the number of correct answers
+    and of examples, the accuracy over the examples, in which batches count by their size.
+    Nothing is observed where neither was; the result is NaN where the denominators add up to 0.
+
+        trainer.extend(extensions.MicroAverage("main/correct", "main/size", "main/accuracy"))
+
+    Waits for the device that the values are on, at every call.
+    """
+
+    priority = PRIORITY_EDITOR
+
+    def __init__(
+        self,
+        numerator_key: str,
+        denominator_key: str,
+        result_key: str,
+        trigger: Any = (1, "epoch"),
+    ) -> None:
+        self._keys = (numerator_key, denominator_key)
+        self._result_key = result_key
+        self._trigger = get_trigger(trigger)
+        self._reset()
+
+    def _reset(self) -> None:
+        self._numerator = self._denominator = 0.0
+        self._count = 0
+
+    def __call__(self, trainer: Any) -> None:
+        """Add what was observed; when it is time, observe the quotient."""
+        observed = trainer.observation
+        if all(key in observed for key in self._keys):
+            numerator, denominator = (float(observed[key]) for key in self._keys)
+            self._numerator += numerator
+            self._denominator += denominator
+            self._count += 1
+        if self._trigger(trainer) and self._count:
+            zero = self._denominator == 0
+            observed[self._result_key] = (
+                float("nan") if zero else self._numerator / self._denominator
+            )
+            self._reset()
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load the sums so far."""
+        if hasattr(self._trigger, "serialize"):
+            self._trigger.serialize(serializer["trigger"])
+        self._numerator = float(serializer("numerator", self._numerator))
+        self._denominator = float(serializer("denominator", self._denominator))
+        self._count = int(serializer("count", self._count))

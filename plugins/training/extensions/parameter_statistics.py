@@ -1,0 +1,139 @@
+"""Statistics of parameters and gradients, in the observation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from core import Link, backend, report
+from core.reporter import DictSummary
+from core.serializer import AbstractSerializer
+from core.training import PRIORITY_WRITER, Extension, get_trigger
+from plugins.training.extensions.distribution import SIGMAS, flat, percentiles
+
+Statistic = Callable[[Any], Any]
+
+
+def _of_array_api(name: str) -> Statistic:
+    def statistic(x: Any) -> Any:
+        return getattr(backend.of(x).xp, name)(x)
+
+    return statistic
+
+
+def _zeros(x: Any) -> Any:
+    xp = backend.of(x).xp
+    return xp.sum(xp.astype(x == 0, xp.int64))
+
+
+def _percentile(x: Any) -> Any:
+    return percentiles(x, SIGMAS)
+
+
+class ParameterStatistics(Extension):
+    """Reports statistics of the parameters of `links`, one link or several, and of their gradients.
+
+    They are taken at every call, and their means reported whenever `trigger` fires, under names as
+    'l1/W/data/mean' and 'l1/W/grad/percentile/3', after the link's name and `prefix` if it has any.
+
+    `statistics` maps names to functions of a flat array of the parameter's backend, which give one
+    number or several; 'default' takes `default_statistics`: mean, std, min, max, zeros (how many)
+    and percentile (at -3 ... 3 standard deviations of a normal distribution). With
+    `skip_nan_params`, every statistic of what holds a NaN is a single NaN, and no function is
+    called. Parameters that have no values yet, or no gradient, are passed over.
+    """
+
+    default_name = "parameter_statistics"
+    priority = PRIORITY_WRITER
+    report_key_template = "{prefix}{link_name}{param_name}/{attr_name}/{function_name}"
+    default_statistics: Mapping[str, Statistic] = MappingProxyType(
+        {
+            "mean": _of_array_api("mean"),
+            "std": _of_array_api("std"),
+            "min": _of_array_api("min"),
+            "max": _of_array_api("max"),
+            "zeros": _zeros,
+            "percentile": _percentile,
+        }
+    )
+
+    def __init__(
+        self,
+        links: Link | Iterable[Link],
+        statistics: Mapping[str, Statistic] | str | None = "default",
+        report_params: bool = True,
+        report_grads: bool = True,
+        prefix: str | None = None,
+        trigger: Any = (1, "epoch"),
+        skip_nan_params: bool = False,
+    ) -> None:
+        self._links = [links] if isinstance(links, Link) else list(links)
+        self._statistics = _chosen(statistics, self.default_statistics)
+        self._attributes = [
+            name for name, wanted in (("data", report_params), ("grad", report_grads)) if wanted
+        ]
+        self._prefix = prefix
+        self._trigger = get_trigger(trigger)
+        self._skip_nan_params = skip_nan_params
+        self._summary = DictSummary()
+
+    def register_statistics(self, name: str, function: Statistic) -> None:
+        """Take `function` of a flat array as one more statistic, or as another one of that name."""
+        self._statistics[name] = function
+
+    def __call__(self, trainer: Any) -> None:
+        """Take the statistics; when it is time, report their means."""
+        self._summary.add(dict(self._taken()))
+        if self._trigger(trainer):
+            report(self._summary.compute_mean())
+            self._summary = DictSummary()
+
+    def _taken(self) -> Iterator[tuple[str, Any]]:
+        for link in self._links:
+            for path, parameter in link.namedparams(include_uninit=False):
+                for attribute in self._attributes:
+                    array = getattr(parameter, attribute)
+                    if array is not None and array.size:
+                        yield from self._of_one(link, path, attribute, flat(array))
+
+    def _of_one(self, link: Link, path: str, attribute: str, x: Any) -> Iterator[tuple[str, Any]]:
+        xp = backend.of(x).xp
+        skip = self._skip_nan_params and bool(xp.any(xp.isnan(x)))
+        name = link.name or ""
+        for statistic, function in self._statistics.items():
+            key = self.report_key_template.format(
+                prefix="" if self._prefix is None else self._prefix + "/" * bool(name),
+                link_name=name,
+                param_name=path,
+                attr_name=attribute,
+                function_name=statistic,
+            )
+            yield from _numbered(key, float("nan") if skip else function(x))
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load what was taken since the last report."""
+        if hasattr(self._trigger, "serialize"):
+            self._trigger.serialize(serializer["trigger"])
+        self._summary.serialize(serializer["summary"])
+
+
+def _chosen(given: Any, default: Mapping[str, Statistic]) -> dict[str, Statistic]:
+    if given == "default":
+        return dict(default)
+    if isinstance(given, str):
+        raise ValueError(
+            "ParameterStatistics: expected statistics 'default' or names and functions as "
+            f"{{'mean': function}}, got {given!r}."
+        )
+    return dict(given or {})
+
+
+def _numbered(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The value under its key; of several, each under the key and its number."""
+    several = value.shape if hasattr(value, "shape") else isinstance(value, list | tuple)
+    if not several:
+        yield key, value
+        return
+    for i in range(len(value)):
+        yield f"{key}/{i}", value[i]
