@@ -34,6 +34,8 @@ from plugins.functions.activation.swish import swish as swish
 from plugins.functions.activation.tanh import Tanh as Tanh
 from plugins.functions.activation.tanh import tanh as tanh
 from plugins.functions.array.as_strided import as_strided as as_strided
+from plugins.functions.array.axis_order import Rollaxis as Rollaxis
+from plugins.functions.array.axis_order import Swapaxes as Swapaxes
 from plugins.functions.array.axis_order import Transpose as Transpose
 from plugins.functions.array.axis_order import moveaxis as moveaxis
 from plugins.functions.array.axis_order import rollaxis as rollaxis
@@ -59,6 +61,8 @@ from plugins.functions.array.diagonal import diagonal as diagonal
 from plugins.functions.array.expand_dims import ExpandDims as ExpandDims
 from plugins.functions.array.expand_dims import expand_dims as expand_dims
 from plugins.functions.array.flip import Flip as Flip
+from plugins.functions.array.flip import FlipLR as FlipLR
+from plugins.functions.array.flip import FlipUD as FlipUD
 from plugins.functions.array.flip import flip as flip
 from plugins.functions.array.flip import fliplr as fliplr
 from plugins.functions.array.flip import flipud as flipud

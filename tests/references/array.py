@@ -56,6 +56,17 @@ def flip(x, axis=None):
     )
 
 
+def swapaxes(x, axis1, axis2):
+    axis1, axis2 = axis1 % x.ndim, axis2 % x.ndim
+    swap = {axis1: axis2, axis2: axis1}
+    shape = [x.shape[swap.get(i, i)] for i in range(x.ndim)]
+    return _filled(shape, lambda index: x[tuple(index[swap.get(i, i)] for i in range(x.ndim))])
+
+
+def rollaxis(x, axis, start=0):
+    return np.array(np.rollaxis(x, axis, start))
+
+
 def pad(x, pad_width, constant_values):
     shape = [n + sum(w) for n, w in zip(x.shape, pad_width, strict=True)]
 
@@ -146,12 +157,16 @@ REFERENCES = {
     "Copy": each(lambda x, out_device: x),
     "ExpandDims": expand_dims,
     "Flip": flip,
+    "FlipLR": lambda x: flip(x, 1),
+    "FlipUD": lambda x: flip(x, 0),
     "Pad": pad,
     "Permutate": permutate,
+    "Rollaxis": rollaxis,
     "SelectItem": select_item,
     "SplitAxis": split_axis,
     "Squeeze": squeeze,
     "Stack": stack,
+    "Swapaxes": swapaxes,
     "Take": take,
     "Tile": tile,
     "TakeAlongAxis": take_along_axis,

@@ -2,7 +2,7 @@
 
 provides = {
     "as_strided": "as_strided",
-    "axis_order": "Transpose moveaxis rollaxis swapaxes transpose",
+    "axis_order": "Rollaxis Swapaxes Transpose moveaxis rollaxis swapaxes transpose",
     "broadcast": "BroadcastTo broadcast broadcast_to",
     "cast": "Cast cast",
     "concat": "Concat concat dstack hstack vstack",
@@ -10,7 +10,7 @@ provides = {
     "depth2space": "Depth2Space Space2Depth depth2space space2depth",
     "diagonal": "diagonal",
     "expand_dims": "ExpandDims expand_dims",
-    "flip": "Flip flip fliplr flipud",
+    "flip": "Flip FlipLR FlipUD flip fliplr flipud",
     "get_item": "GetItem get_item",
     "im2col": "Im2Col im2col",
     "pad": "Pad pad",

@@ -4,10 +4,70 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Variable, as_variable, intrinsics
+from core import Domain, FunctionNode, Variable, anything, as_variable, axes, choice, intrinsics
 from core.errors import InvalidType
 from core.intrinsics import Transpose as Transpose
-from core.intrinsics import axes_of
+from core.intrinsics import axes_of, check_axes
+from core.type_check import eval
+
+
+class _Reordered(FunctionNode):
+    """x with its axes in the order that the settings give; the gradient in the order before."""
+
+    def compute(self, xp, x):
+        return xp.permute_dims(x, self.order(x.ndim))
+
+    def gradient(self, xp, g):
+        order = self.order(g.ndim)
+        return xp.permute_dims(g, tuple(sorted(range(g.ndim), key=order.__getitem__)))
+
+
+class Swapaxes(_Reordered):
+    """x with two axes swapped."""
+
+    axis1: int
+    axis2: int
+    domain = Domain(
+        "(...)->(...b)", x=anything(), settings={"axis1": axes("x"), "axis2": axes("x")}
+    )
+
+    def check_type_forward(self, in_types):
+        check_axes((self.axis1, self.axis2), in_types[0])
+
+    def order(self, ndim: int) -> tuple[int, ...]:
+        """The permutation, counted from the front."""
+        order = list(range(ndim))
+        first, second = axes_of((self.axis1, self.axis2), ndim)
+        order[first], order[second] = second, first
+        return tuple(order)
+
+
+class Rollaxis(_Reordered):
+    """x with an axis taken out and put back before another one."""
+
+    axis: int
+    start: int = 0
+    domain = Domain(
+        "(...)->(...b)",
+        x=anything(),
+        settings={
+            "axis": axes("x"),
+            "start": choice(lambda shapes: range(-len(shapes["x"]), len(shapes["x"]) + 1)),
+        },
+    )
+
+    def check_type_forward(self, in_types):
+        check_axes(self.axis, in_types[0])
+        if self.start != eval(in_types[0].ndim):
+            check_axes(self.start, in_types[0])
+
+    def order(self, ndim: int) -> tuple[int, ...]:
+        """The permutation, counted from the front."""
+        source = self.axis % ndim
+        target = ndim if self.start == ndim else self.start % ndim
+        order = [i for i in range(ndim) if i != source]
+        order.insert(target - (source < target), source)
+        return tuple(order)
 
 
 def transpose(x: Any, axes: Any = None) -> Variable:
@@ -50,11 +110,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     >>> F.swapaxes(np.zeros((2, 3, 4), "f"), 0, -1).shape
     (4, 3, 2)
     """
-    x = as_variable(x)
-    first, second = known_axes("swapaxes", (axis1, axis2), x.ndim)
-    order = list(range(x.ndim))
-    order[first], order[second] = second, first
-    return intrinsics.transpose(x, tuple(order))
+    return Swapaxes.call(x, int(axis1), int(axis2))
 
 
 def rollaxis(x: Any, axis: int, start: int = 0) -> Variable:
@@ -75,12 +131,7 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> Variable:
     >>> F.rollaxis(np.zeros((2, 3, 4), "f"), 2).shape
     (4, 2, 3)
     """
-    x = as_variable(x)
-    (source,) = known_axes("rollaxis", (axis,), x.ndim)
-    target = x.ndim if start == x.ndim else known_axes("rollaxis", (start,), x.ndim)[0]
-    order = [i for i in range(x.ndim) if i != source]
-    order.insert(target - (source < target), source)
-    return intrinsics.transpose(x, tuple(order))
+    return Rollaxis.call(x, int(axis), int(start))
 
 
 def moveaxis(x: Any, source: Any, destination: Any) -> Variable:

@@ -27,6 +27,20 @@ class Flip(FunctionNode):
         return xp.flip(g, axis=self.axis)
 
 
+class FlipLR(Flip):
+    """x with the order along the second axis reversed."""
+
+    axis = 1
+    domain = Domain("(n,m,...)->(n,m,...)", x=anything())
+
+
+class FlipUD(Flip):
+    """x with the order along the first axis reversed."""
+
+    axis = 0
+    domain = Domain("(n,...)->(n,...)", x=anything())
+
+
 def flip(x: Any, axis: int) -> Variable:
     """Reverse the order along an axis.
 
@@ -63,7 +77,7 @@ def fliplr(a: Any) -> Variable:
     >>> F.fliplr(np.array([[1, 2]], "f"))
     variable([[2., 1.]], dtype=float32)
     """
-    return Flip.call(a, 1)
+    return FlipLR.call(a)
 
 
 def flipud(a: Any) -> Variable:
@@ -83,4 +97,4 @@ def flipud(a: Any) -> Variable:
     variable([[2.],
               [1.]], dtype=float32)
     """
-    return Flip.call(a, 0)
+    return FlipUD.call(a)
