@@ -56,8 +56,7 @@ class Im2Col(_Columns):
             x, self.ksize, self.stride, self.pad, self.dilate, self.cover_all
         )
         n, c, kh, kw, p, q = seen.shape
-        # Windows may be a view of x, and so may be their reshaping.
-        return xp.reshape(seen, (n, c * kh * kw, p, q), copy=True)
+        return xp.reshape(seen, (n, c * kh * kw, p, q))
 
     def gradient(self, xp, g):
         return Col2Im(*self.settings, size=self.input_shape(0)[2:]).evaluate(g)
