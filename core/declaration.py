@@ -92,6 +92,12 @@ class Declaration:
                     f"{self.label}: {name!r} is what every function node has; call the setting or "
                     "saved intermediate something else"
                 )
+        for base in _own_classes(self.cls):
+            for name, value in base.__dict__.items():
+                if _is_private_method(name, value) and hasattr(engine, name):
+                    raise DeclarationError(
+                        f"{self.label}.{name} would replace a method of the engine; rename it"
+                    )
 
     def _asked(self, rule: Rule) -> tuple[str, ...]:
         """The names that `rule` asks for after (self, xp, g)."""
@@ -156,6 +162,13 @@ def _own_classes(cls: type) -> list[type]:
     """The class and its bases, the furthest first, without the engine's own."""
     engine = ("core.function_node", "builtins")
     return [base for base in reversed(cls.__mro__) if base.__module__ not in engine]
+
+
+def _is_private_method(name: str, value: Any) -> bool:
+    """Whether the author wrote it (the engine's own, written as text, are no file's)."""
+    if not inspect.isfunction(value) or not name.startswith("_") or name.endswith("__"):
+        return False
+    return not value.__code__.co_filename.startswith("<")
 
 
 def _reads(function: Callable[..., Any], position: int) -> bool:

@@ -56,6 +56,20 @@ def test_a_setting_that_hides_what_nodes_have(name):
         )
 
 
+def test_a_private_method_that_replaces_one_of_the_engine():
+    with pytest.raises(DeclarationError, match="Wrong._forward would replace"):
+
+        class Wrong(core.Elementwise):
+            def compute(self, xp, x):
+                return self._forward(x)
+
+            def _forward(self, x):
+                return x
+
+            def gradient(self, xp, g):
+                return g
+
+
 def test_a_rule_that_gives_too_few_gradients_is_named():
     class Short(core.Elementwise):
         def compute(self, xp, x, y):
