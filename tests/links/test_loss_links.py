@@ -110,7 +110,9 @@ def test_link(name):
 def test_negative_samples_follow_a_power_of_the_counts():
     layer = L.NegativeSampling(1, [16, 1, 0], 2000, power=0.5)
     x = np.ones((2, 1), "f")
-    loss, samples = layer(x, np.array([0, -1]), "no", return_samples=True)
+    loss, words = layer(x, np.array([0, -1]), "no", return_samples=True)
+    samples = words[:, 1:]
+    assert words[:, 0].tolist() == [0, -1]
     assert loss.shape == (2,) and loss.array[1] == 0
     assert samples.shape == (2, 2000)
     assert abs((samples == 0).mean() - 0.8) < 0.05 and not (samples == 2).any()

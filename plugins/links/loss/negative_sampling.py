@@ -52,7 +52,8 @@ class NegativeSampling(Sampled):
             x: Vectors, (n, k).
             t: The right words, (n,).
             reduce: 'sum', or 'no' for the loss of each example.
-            return_samples: Also give the words drawn, (n, sample_size).
+            return_samples: Also give the words told apart, (n, 1 + sample_size): `t`, and those
+                that were drawn.
         """
         return F.negative_sampling(
             x,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Chain, Variable
 from core import functions as F
 from plugins.links import arguments
@@ -51,11 +53,11 @@ class StatefulPeepholeLSTM(Chain, Stateful):
             self.peep_f = Linear(units, units, nobias=True)
             self.peep_o = Linear(units, units, nobias=True)
 
-    def set_state(self, c: Variable, h: Variable) -> None:
+    def set_state(self, c: Any, h: Any) -> None:
         """Take the cell states `c` and outputs `h`, both (n, u), as the state."""
         self._set_states(c, h)
 
-    def forward(self, x: Variable) -> Variable:
+    def forward(self, x: Any) -> Variable:
         """One step: from the kept state and the input x to the new state, whose h it gives."""
         gates = self.upward(x)
         if self.h is not None:
