@@ -165,10 +165,10 @@ def _own_classes(cls: type) -> list[type]:
 
 
 def _is_private_method(name: str, value: Any) -> bool:
-    """Whether the author wrote it (the engine's own, written as text, are no file's)."""
+    """Whether the author wrote it; what the engine gives classes is its own, or no file's."""
     if not inspect.isfunction(value) or not name.startswith("_") or name.endswith("__"):
         return False
-    return not value.__code__.co_filename.startswith("<")
+    return value.__module__ != "core.declaring" and value.__code__.co_filename[0] != "<"
 
 
 def _reads(function: Callable[..., Any], position: int) -> bool:

@@ -324,7 +324,8 @@ def test_mixed_devices_are_named_with_the_cure():
     here, there = strict.devices()[:2]
     x = Variable(strict.asarray(ones(3), device=here))
     y = Variable(strict.asarray(ones(3), device=there))
-    with pytest.raises(core.backend.BackendError, match=r"x on strict:0 and y on strict:1.*to_device"):
+    mixed = r"x on strict:0 and y on strict:1.*to_device"
+    with pytest.raises(core.backend.BackendError, match=mixed):
         x * y
     z = x * y.to_device(here)
     assert z.device == here
