@@ -60,6 +60,9 @@ class Extension:
     def on_error(self, trainer: Trainer, exc: Exception, tb: TracebackType | None) -> None:
         """Called when an update or an extension has raised `exc`, before `finalize`."""
 
+    def on_interrupt(self, trainer: Trainer) -> None:
+        """Called when SIGINT or SIGTERM ends the run, after an iteration and before `finalize`."""
+
     def finalize(self) -> None:
         """Called once when the run ends, whether well or not."""
 

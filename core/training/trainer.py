@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Literal
 
 from core import backend
@@ -15,6 +15,7 @@ from core.errors import RemovedArgument, nearest, refuse_removed
 from core.reporter import Reporter
 from core.serializer import AbstractSerializer, Deserializer
 from core.training.extension import INVOKE_BEFORE_TRAINING, Extension
+from core.training.interruption import Interruption
 from core.training.trigger import Trigger, get_trigger
 from core.training.updater import Updater
 
@@ -152,6 +153,12 @@ class Trainer:
         When something raises, `on_error` of every extension is called and the error, which says
         the extension it comes from, is raised again; `show_loop_exception_msg` prints it
         beforehand. Extensions and updater are finalized in any case.
+
+        SIGINT (Ctrl-C) and SIGTERM let the iteration under way come to its end. Then `on_interrupt`
+        of every extension is called, by which `snapshot` saves, and the run ends with SystemExit
+        of the usual status, 130 or 143; that of SIGINT is a KeyboardInterrupt as well. A second
+        signal is obeyed at once. This holds in the main thread, where signals can be handled, and
+        for signals that the program has not given a handler of its own.
         """
         if self._started_at is not None:
             raise RuntimeError(
@@ -160,14 +167,15 @@ class Trainer:
         os.makedirs(self.out, exist_ok=True)
         order = sorted(self._entries.items(), key=lambda item: -item[1].priority)
         self._started_at = time.perf_counter()
-        try:
-            self._initialize(order)
-            self._loop(order)
-        except Exception as error:
-            self._tell_error(order, error, show_loop_exception_msg)
-            raise
-        finally:
-            self._finalize(order)
+        with Interruption() as interruption:
+            try:
+                self._initialize(order)
+                self._loop(order, interruption)
+            except Exception as error:
+                self._tell_error(order, error, show_loop_exception_msg)
+                raise
+            finally:
+                self._finalize(order)
 
     def _initialize(self, order: list[tuple[str, _Entry]]) -> None:
         for name, entry in order:
@@ -182,8 +190,11 @@ class Trainer:
         if self._random_state is not None:
             backend.set_random_state(self._random_state)
 
-    def _loop(self, order: list[tuple[str, _Entry]]) -> None:
-        while not self.stop_trigger(self):
+    def _loop(self, order: list[tuple[str, _Entry]], interruption: Interruption) -> None:
+        # Asked first: what the stop trigger remembers is then as in any snapshot.
+        while interruption.received is None:
+            if self.stop_trigger(self):
+                return
             self.observation = {}
             with self.reporter.scope(self.observation):
                 self.updater.update()
@@ -191,6 +202,16 @@ class Trainer:
                     with _naming(name, "__call__"):
                         if entry.trigger(self):
                             entry.extension(self)
+
+        for name, entry in order:
+            with _naming(name, "on_interrupt"):
+                _call(entry.extension, "on_interrupt", self)
+        with suppress(OSError):  # the terminal may be what has gone
+            print(
+                f"{interruption.received.name}: training stopped after iteration "
+                f"{self.updater.iteration}.",
+                file=sys.stderr,
+            )
 
     def _tell_error(self, order: list[tuple[str, _Entry]], error: Exception, show: bool) -> None:
         if show:
@@ -285,7 +306,9 @@ def _serialize(part: Any, serializer: AbstractSerializer) -> None:
 
 
 @contextmanager
-def _naming(name: str, method: Literal["initialize", "__call__", "finalize"]) -> Any:
+def _naming(
+    name: str, method: Literal["initialize", "__call__", "on_interrupt", "finalize"]
+) -> Any:
     """Let an error say which extension it comes from."""
     try:
         yield

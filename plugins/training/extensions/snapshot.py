@@ -33,6 +33,7 @@ def snapshot(
     n_retains: int = -1,
     autoload: bool = False,
     snapshot_on_error: bool = False,
+    snapshot_on_interrupt: bool | None = None,
     **kwargs: Any,
 ) -> Snapshot:
     """An extension that saves the whole trainer, once an epoch unless extended with a trigger.
@@ -48,6 +49,8 @@ def snapshot(
       turns out to be damaged is put aside under the ending '.damaged', with a warning, and the one
       before it is taken. One that does not fit the trainer is an error.
     - `snapshot_on_error` saves also when training ends by an exception.
+    - `snapshot_on_interrupt` saves also when training ends by SIGINT or SIGTERM: by default where
+      the whole trainer is saved. Pass False where the file is that of the best result so far.
     """
     refuse_removed("snapshot", kwargs, _SINCE_V2, snapshot)
     made = Snapshot(filename, savefun, target)
@@ -55,6 +58,9 @@ def snapshot(
     made.n_retains = n_retains
     made.autoload = autoload
     made.snapshot_on_error = snapshot_on_error
+    made.snapshot_on_interrupt = (
+        target is None if snapshot_on_interrupt is None else snapshot_on_interrupt
+    )
     made.check()
     return made
 
@@ -83,6 +89,7 @@ class Snapshot(Extension):
     n_retains = -1
     autoload = False
     snapshot_on_error = False
+    snapshot_on_interrupt = False
 
     def __init__(
         self, filename: str | Callable[[Any], str], savefun: Save | None, target: Any
@@ -132,6 +139,11 @@ class Snapshot(Extension):
     def on_error(self, trainer: Any, exc: Exception, tb: TracebackType | None) -> None:
         """Save the state in which the error was met, if asked to."""
         if self.snapshot_on_error:
+            self(trainer)
+
+    def on_interrupt(self, trainer: Any) -> None:
+        """Save the state to resume from, unless told not to."""
+        if self.snapshot_on_interrupt:
             self(trainer)
 
     def _path(self, trainer: Any) -> Path:

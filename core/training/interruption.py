@@ -1,0 +1,63 @@
+"""Signals that ask a training to end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+_ASKING = (signal.SIGINT, signal.SIGTERM)
+_DEFAULTS = (signal.SIG_DFL, signal.default_int_handler)
+
+
+class Interrupted(SystemExit, KeyboardInterrupt):
+    """Raised when training has ended in good order after SIGINT.
+
+    A script ends with status 130 and without a traceback; who catches KeyboardInterrupt gets it.
+    """
+
+
+class Interruption:
+    """While it is entered, SIGINT and SIGTERM are noted in `received` rather than obeyed at once.
+
+    When it is left, the former handlers are back, and a signal that was noted ends the process:
+    SystemExit is raised with the status 128 + signal, which shells expect. A second signal is
+    obeyed at once.
+
+    Only the main thread can handle signals: elsewhere nothing changes. Neither does it for a
+    signal that is ignored or has a handler of the user's, who has decided already.
+    """
+
+    received: signal.Signals | None = None
+
+    def __enter__(self) -> Interruption:
+        self._process = os.getpid()
+        self._former: dict[signal.Signals, Any] = {}
+        if threading.current_thread() is threading.main_thread():
+            for number in _ASKING:
+                if signal.getsignal(number) in _DEFAULTS:
+                    self._former[number] = signal.signal(number, self._note)
+        return self
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self._restore()
+        if os.getpid() == self._process:
+            self.received = signal.Signals(number)
+        else:  # a forked worker, whose end nobody is to wait for
+            os.kill(os.getpid(), number)
+
+    def _restore(self) -> None:
+        for number, handler in self._former.items():
+            if signal.getsignal(number) == self._note:
+                signal.signal(number, handler)
+        self._former = {}
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self._restore()
+        if self.received is not None and exc is None:
+            ending = Interrupted if self.received == signal.SIGINT else SystemExit
+            raise ending(128 + self.received)

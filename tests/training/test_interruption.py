@@ -1,0 +1,280 @@
+"""SIGINT and SIGTERM: a snapshot, a clean end, the usual status, and handlers as they were."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import small
+
+import core
+from core import training
+from core.serializers import load_npz
+from core.training import extensions
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no signals of this kind")
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+NEVER = (1000, "iteration")
+
+
+def always(trainer):
+    """A trigger that snapshots know nothing of."""
+    return True
+
+
+@pytest.fixture(autouse=True)
+def handlers():
+    """Every test finds the handlers a program starts with, and has to leave them."""
+    former = {number: signal.getsignal(number) for number in SIGNALS}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    found = [signal.getsignal(number) for number in SIGNALS]
+    for number, handler in former.items():
+        signal.signal(number, handler)
+    assert found == [signal.default_int_handler, signal.SIG_DFL]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The end of a run that nobody interrupts."""
+    trainer = small.trainer(tmp_path_factory.mktemp("whole"), snapshots=NEVER)
+    trainer.run()
+    ended = small.state(trainer)
+    core.seed(None)
+    return ended
+
+
+def at(iteration, *numbers):
+    """An extension by which signals come in that iteration."""
+
+    def send(trainer):
+        if trainer.updater.iteration == iteration:
+            for number in numbers:
+                signal.raise_signal(number)
+
+    return send
+
+
+def trainer(out, *added, stop=(5, "iteration")):
+    made = training.Trainer(small.updater(), stop, out)
+    for extension in added:
+        made.extend(extension, trigger=(1, "iteration"))
+    return made
+
+
+# -- a process of its own ---------------------------------------------------------------------
+
+SCRIPT = """
+import os, sys, time
+import small
+
+def wait(trainer):
+    if trainer.updater.iteration == 6:
+        print("ready", flush=True)
+        while not os.path.exists(sys.argv[1] + "/sent"):
+            time.sleep(0.01)
+
+trainer = small.trainer(sys.argv[1], snapshots=(1000, "iteration"))
+trainer.extend(wait, trigger=lambda trainer: True, priority=1000)
+trainer.run()
+"""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_process_saves_and_ends_with_the_usual_status(tmp_path, whole, number):
+    environment = {**os.environ, "PYTHONPATH": str(Path(small.__file__).parent)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(number)
+    (tmp_path / "sent").touch()
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 128 + number
+    assert told == f"{number.name}: training stopped after iteration 6.\n"
+    assert [path.name for path in tmp_path.glob("*snapshot*")] == ["snapshot_iter_6"]
+    resumed = small.trainer(tmp_path / "resumed", snapshots=NEVER)
+    load_npz(tmp_path / "snapshot_iter_6", resumed)
+    resumed.run()
+    assert small.state(resumed) == whole
+
+
+# -- within this process ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_all_is_called_in_order_and_finalized(tmp_path, number):
+    calls = []
+
+    class Note(training.Extension):
+        def __call__(self, trainer):
+            calls.append(trainer.updater.iteration)
+
+        def on_interrupt(self, trainer):
+            calls.append("on_interrupt")
+
+        def on_error(self, trainer, exc, tb):
+            calls.append("on_error")
+
+        def finalize(self):
+            calls.append("finalize")
+
+    with pytest.raises(SystemExit) as info:
+        trainer(tmp_path, at(2, number), Note()).run()
+    assert info.value.code == 128 + number
+    assert isinstance(info.value, KeyboardInterrupt) == (number == signal.SIGINT)
+    assert calls == [1, 2, "on_interrupt", "finalize"]
+
+
+@pytest.mark.parametrize("stop", [1, 7, 14])
+def test_interrupted_anywhere_it_resumes_to_the_same_end(tmp_path, whole, stop):
+    first = small.trainer(tmp_path, snapshots=NEVER)
+    first.extend(at(stop, signal.SIGTERM), trigger=always)
+    with pytest.raises(SystemExit):
+        first.run()
+    resumed = small.trainer(tmp_path, snapshots=NEVER, autoload=True)
+    resumed.run()
+    assert small.state(resumed) == whole
+
+
+def test_a_signal_before_the_first_update_saves_the_beginning(tmp_path, whole):
+    @training.make_extension(initializer=lambda trainer: signal.raise_signal(signal.SIGTERM))
+    def early(trainer):
+        raise AssertionError("called after the signal")
+
+    first = small.trainer(tmp_path, snapshots=NEVER)
+    first.extend(early, trigger=always)
+    with pytest.raises(SystemExit):
+        first.run()
+    assert first.updater.iteration == 0
+    resumed = small.trainer(tmp_path, snapshots=NEVER, autoload=True)
+    resumed.run()
+    assert small.state(resumed) == whole
+
+
+def test_what_is_saved_can_be_chosen(tmp_path):
+    made = trainer(tmp_path, at(2, signal.SIGTERM))
+    model = made.updater.get_optimizer("main").target
+    snapshots = [
+        extensions.snapshot(filename="whole"),
+        extensions.snapshot(filename="best", snapshot_on_interrupt=False),
+        extensions.snapshot(filename="refused", condition=lambda: False),
+        extensions.snapshot_object(model, "model"),
+        extensions.snapshot_object(model, "asked", snapshot_on_interrupt=True),
+    ]
+    for snapshot in snapshots:
+        made.extend(snapshot, trigger=NEVER)
+    with pytest.raises(SystemExit):
+        made.run()
+    assert sorted(os.listdir(tmp_path)) == ["asked", "whole"]
+
+
+def test_a_second_signal_is_obeyed_at_once(tmp_path):
+    finalized = []
+
+    @training.make_extension(finalizer=lambda: finalized.append(True))
+    def later(trainer):
+        finalized.append("called")
+
+    made = trainer(tmp_path, at(1, signal.SIGTERM, signal.SIGINT), later, extensions.snapshot())
+    with pytest.raises(KeyboardInterrupt) as info:
+        made.run()
+    assert not isinstance(info.value, SystemExit)
+    assert finalized == [True] and os.listdir(tmp_path) == []
+
+
+def test_a_snapshot_that_fails_is_the_error(tmp_path, capsys):
+    def full(path, target):
+        raise OSError("disk full")
+
+    made = trainer(tmp_path, at(1, signal.SIGTERM))
+    made.extend(extensions.snapshot(full), trigger=NEVER)
+    with pytest.raises(OSError, match="disk full") as info:
+        made.run()
+    assert info.value.__notes__ == ["Raised by the extension 'snapshot' in on_interrupt."]
+    assert "SIGTERM" not in capsys.readouterr().err
+
+
+def test_an_error_goes_before_a_signal(tmp_path):
+    def fail(trainer):
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        trainer(tmp_path, at(1, signal.SIGTERM), fail).run(show_loop_exception_msg=False)
+
+
+def test_a_signal_while_finalizing_is_not_lost(tmp_path):
+    @training.make_extension(finalizer=lambda: signal.raise_signal(signal.SIGTERM))
+    def late(trainer):
+        pass
+
+    made = trainer(tmp_path, late)
+    with pytest.raises(SystemExit) as info:
+        made.run()
+    assert info.value.code == 143 and made.updater.iteration == 5
+
+
+def test_a_run_of_its_own_thread_touches_no_handler(tmp_path):
+    seen = []
+
+    def look(trainer):
+        seen.append([signal.getsignal(number) for number in SIGNALS])
+
+    made = trainer(tmp_path, look)
+    thread = threading.Thread(target=made.run)
+    thread.start()
+    thread.join()
+    assert made.updater.iteration == 5
+    assert seen == [[signal.default_int_handler, signal.SIG_DFL]] * 5
+
+
+def test_handlers_of_the_program_stay_in_force(tmp_path):
+    noted = []
+
+    def mine(number, frame):
+        noted.append(number)
+
+    signal.signal(signal.SIGTERM, mine)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        made = trainer(tmp_path, at(2, *SIGNALS))
+        made.run()
+        assert signal.getsignal(signal.SIGTERM) is mine
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    assert noted == [signal.SIGTERM] and made.updater.iteration == 5
+
+
+def test_a_handler_installed_meanwhile_is_not_taken_away(tmp_path):
+    def install(trainer):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    trainer(tmp_path, install).run()
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_IGN
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_worker_can_still_be_terminated(tmp_path):
+    codes = []
+
+    def fork(trainer):
+        worker = multiprocessing.get_context("fork").Process(target=time.sleep, args=(100,))
+        worker.start()
+        worker.terminate()
+        worker.join(30)
+        codes.append(worker.exitcode)
+
+    trainer(tmp_path, fork, stop=(1, "iteration")).run()
+    assert codes == [-signal.SIGTERM]
