@@ -1,6 +1,7 @@
 """What `core.iterators` offers; written by `plugrad stubs`, not by hand."""
 
 from core.registry import Offer
+from plugins.iterators.multiprocess_iterator import MultiprocessIterator as MultiprocessIterator
 from plugins.iterators.multithread_iterator import MultithreadIterator as MultithreadIterator
 from plugins.iterators.order_samplers import OrderSampler as OrderSampler
 from plugins.iterators.order_samplers import ShuffleOrderSampler as ShuffleOrderSampler

@@ -5,6 +5,7 @@ from __future__ import annotations
 from core import hookimpl
 
 provides = {
+    "multiprocess_iterator": "MultiprocessIterator",
     "multithread_iterator": "MultithreadIterator",
     "order_samplers": "OrderSampler ShuffleOrderSampler",
     "serial_iterator": "SerialIterator",

@@ -41,6 +41,7 @@ class PrefetchIterator(PositionedIterator):
         n_prefetch: int,
     ) -> None:
         self._loading: dict[_Key, Loading] = {}
+        self._source = dataset  # what the examples on their way come from
         self.n_prefetch = n_prefetch
         super().__init__(dataset, batch_size, repeat, shuffle, order_sampler)
 
@@ -54,7 +55,7 @@ class PrefetchIterator(PositionedIterator):
 
     @abstractmethod
     def _cancel(self, pieces: list[Any]) -> None:
-        """Have nothing loaded that has not begun to be."""
+        """Let examples go that nobody waits for any more."""
 
     def reset(self) -> None:
         """Start again at the beginning, with a new order where there is a sampler."""
@@ -63,6 +64,9 @@ class PrefetchIterator(PositionedIterator):
 
     def __next__(self) -> list[Any]:
         """The next batch: a list of examples, which may be on their way already."""
+        if self._source is not self.dataset:
+            self._forget()
+            self._source = self.dataset
         try:
             position, indices = self._step()
             loading = self._ask(self._position, indices)

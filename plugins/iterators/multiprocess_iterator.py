@@ -1,0 +1,136 @@
+"""Batches loaded ahead by worker processes."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Future
+from typing import Any
+
+from core.random_streams import stream
+from plugins.iterators import worker_pool
+from plugins.iterators.position import Position, Sampler
+from plugins.iterators.prefetch_iterator import PrefetchIterator
+from plugins.iterators.worker_pool import WorkerPool
+
+_Piece = tuple[WorkerPool, "Future[bytes | str]"]
+_WORD = (1 << 64) - 1
+
+
+class MultiprocessIterator(PrefetchIterator):
+    """Hands out what SerialIterator would; worker processes load `n_prefetch` batches meanwhile.
+
+    It pays where a dataset computes in Python. Each of the `n_processes` workers (as many as there
+    are cores, if None) has a copy of the dataset, made when the first batch is asked for; arrays in
+    it share memory until a worker writes to them. The dataset and its examples must be picklable.
+    Workers are started afresh (forkserver, or spawn): a script needs
+    `if __name__ == "__main__":` around what it does.
+
+    `shared_mem` limits the shared memory that an example may take on its way back, in bytes; larger
+    ones go through files. After `dataset_timeout` seconds without examples (None: never) there is a
+    `MultiprocessIterator.TimeoutWarning`. Workers are replaced when each has had `maxtasksperchild`
+    tasks, on average. After `core.seed`, random numbers that a dataset draws depend on the seed and
+    the place of the example in the passes alone: as to them, too, a resumed run is the same.
+
+    Errors of the dataset are raised when its batch is asked for, with a note that names the index.
+    A worker that dies is a `MultiprocessIterator.WorkerDied`, which says what to do. `finalize`,
+    leaving a `with` block, or losing the iterator ends the workers.
+    Raises ValueError as SerialIterator does, and for numbers below 1 (`n_prefetch`: 0), TypeError
+    for a dataset that cannot be pickled.
+
+    >>> with MultiprocessIterator(range(6), 4, shuffle=False, n_processes=1) as iterator:
+    ...     iterator.next(), iterator.next(), iterator.epoch
+    ([0, 1, 2, 3], [4, 5, 0, 1], 1)
+    """
+
+    TimeoutWarning = worker_pool.TimeoutWarning
+    WorkerDied = worker_pool.WorkerDied
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int,
+        repeat: bool = True,
+        shuffle: bool | None = None,
+        n_processes: int | None = None,
+        n_prefetch: int = 1,
+        shared_mem: int | None = None,
+        order_sampler: Sampler | None = None,
+        dataset_timeout: float | None = 30.0,
+        maxtasksperchild: int | None = None,
+    ) -> None:
+        self.n_processes = _cores() if n_processes is None else n_processes
+        self.shared_mem = shared_mem
+        self.dataset_timeout = dataset_timeout
+        self.maxtasksperchild = maxtasksperchild
+        _check("n_processes", self.n_processes, 1)
+        _check("n_prefetch", n_prefetch, 0)
+        _check("shared_mem", shared_mem, 0)
+        _check("maxtasksperchild", maxtasksperchild, 1)
+        self._pool: WorkerPool | None = None
+        self._tasks = 0
+        super().__init__(dataset, batch_size, repeat, shuffle, order_sampler, n_prefetch)
+
+    def _submit(self, indices: list[int], start: Position, offset: int) -> list[_Piece]:
+        share = -(-len(indices) // self.n_processes)
+        pieces: list[_Piece] = []
+        for first in range(0, len(indices), share):
+            pool = self._workers()
+            part, key = indices[first : first + share], _key(start, offset + first)
+            pieces.append((pool, pool.submit(part, key, self.shared_mem)))
+            self._tasks += 1
+        return pieces
+
+    def _workers(self) -> WorkerPool:
+        """The running workers, or new ones where there are none, or tired ones."""
+        pool = self._pool
+        if pool is not None and pool.dataset is not self.dataset:
+            pool.close()
+            pool = None
+        most = self.maxtasksperchild
+        if pool is not None and most is not None and self._tasks >= most * self.n_processes:
+            pool.retire()
+            pool = None
+        if pool is None or not pool.close.alive:
+            pool, self._tasks = WorkerPool(self.dataset, self.n_processes), 0
+        self._pool = pool
+        return pool
+
+    def _collect(self, pieces: list[_Piece]) -> list[Any]:
+        batch: list[Any] = []
+        for pool, future in pieces:
+            batch += pool.collect(future, self.dataset_timeout)
+        return batch
+
+    def _cancel(self, pieces: list[_Piece]) -> None:
+        for pool, future in pieces:
+            pool.discard(future)
+
+    def finalize(self) -> None:
+        """End the workers, and remove what they share."""
+        super().finalize()
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy has the position, and workers of its own."""
+        return {**super().__getstate__(), "_pool": None}
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _key(start: Position, offset: int) -> tuple[int, ...] | None:
+    """What seeds an example: the seed, the batch, and the place in it; None without a seed."""
+    installed = stream()
+    if installed is None:
+        return None
+    return installed.seed & _WORD, start.epoch, start.used, offset
+
+
+def _check(name: str, value: int | None, least: int) -> None:
+    if value is not None and value < least:
+        raise ValueError(f"MultiprocessIterator: expected {name} of {least} or more, got {value}.")

@@ -1,0 +1,99 @@
+"""Datasets for worker processes, which import them from here."""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+import core
+
+
+class Numbers:
+    """The numbers 0 to `length` - 1, which give trouble at one of them."""
+
+    def __init__(self, length, at=-1):
+        self.length = length
+        self.at = at
+
+    def __len__(self):
+        return self.length
+
+    def __getitem__(self, index):
+        if index == self.at:
+            self.trouble()
+        return index
+
+
+class Killed(Numbers):
+    def trouble(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Leaving(Numbers):
+    def trouble(self):
+        os._exit(3)
+
+
+class Stuck(Numbers):
+    def trouble(self):
+        time.sleep(1000)
+
+
+class Slow(Numbers):
+    def trouble(self):
+        time.sleep(0.6)
+
+
+class OwnError(Exception):
+    def __init__(self, one, two):
+        super().__init__(one + two)
+
+
+class Raising(Numbers):
+    def trouble(self):
+        raise OSError("not now")
+
+
+class RaisingOwn(Numbers):
+    def trouble(self):
+        raise OwnError("a", "b")
+
+
+class KilledOnce(Numbers):
+    """Kills its process unless the file is there, and makes it."""
+
+    def __init__(self, length, at, path):
+        super().__init__(length, at)
+        self.path = Path(path)
+
+    def trouble(self):
+        if not self.path.exists():
+            self.path.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Processes(Numbers):
+    def __getitem__(self, index):
+        time.sleep(0.02)
+        return os.getpid()
+
+
+class Unloadable(Numbers):
+    def __setstate__(self, state):
+        raise OSError("not here")
+
+
+class Lambdas(Numbers):
+    def __getitem__(self, index):
+        return lambda: index
+
+
+class Draws(Numbers):
+    """Random numbers from wherever a dataset may draw them."""
+
+    def __getitem__(self, index):
+        ours = core.backend.get("numpy").random.uniform()
+        return index, random.random(), np.random.rand(), float(ours)
