@@ -23,9 +23,20 @@ links: ContextVar[tuple[Any, ...]] = ContextVar("core.debug.links", default=())
 
 
 def link_path() -> str:
-    """The path of the innermost link that is being called, as `/encoder/l1`."""
-    names = [getattr(link, "name", None) or "" for link in links.get()]
-    return "/" + "/".join([name for name in names if name]) if names else ""
+    """The path of the innermost link that is being called, as `/encoder/l1`.
+
+    It is looked up in the outermost one: links in between, as a ChainList whose children are called
+    one by one, need not be called themselves.
+    """
+    called = links.get()
+    if not called:
+        return ""
+    inner, root = called[-1], f"/{called[0].name}" if called[0].name else ""
+    for path, link in called[0].namedlinks():
+        if link is inner:
+            return root + path if link is not called[0] else root or path
+    names = [link.name for link in called if link.name]
+    return "/" + "/".join(names)
 
 
 def users_stack(stack: Any) -> str:

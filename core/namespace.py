@@ -111,6 +111,8 @@ def from_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
 
 def from_array_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A NumPy function that was called with a Variable among its arguments."""
+    if function.__name__ in ("ndim", "shape", "size") and len(args) == 1 and not kwargs:
+        return getattr(args[0], function.__name__)
     if kwargs.get("out") is not None:
         raise TypeError(f"numpy.{function.__name__} with out= is refused on Variables")
     return _counterpart(function.__name__)(*args, **kwargs)
