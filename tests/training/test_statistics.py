@@ -239,6 +239,23 @@ def test_statistics_are_averaged_until_reported(tmp_path):
     assert found == pytest.approx([np.mean(values[:3]), np.mean(values[3:])])
 
 
+def test_on_another_backend_all_is_the_same(tmp_path):
+    def run(device):
+        core.seed(3)
+        made = training.Trainer(small.updater(device=device), (3, "iteration"), tmp_path)
+        model = model_of(made)
+        plot = extensions.VariableStatisticsPlot(model, trigger=(3, "iteration"))
+        average = extensions.MicroAverage("main/loss", "main/loss", "one", EACH)
+        for extension in (plot, extensions.FailOnNonNumber(), average):
+            made.extend(extension, trigger=EACH)
+        made.extend(extensions.ParameterStatistics(model, trigger=EACH), trigger=EACH)
+        made.run()
+        assert core.backend.of(model.l1.W.array).name == (device or "numpy")
+        return {key: float(value) for key, value in made.observation.items()}
+
+    assert run("strict") == pytest.approx(run(None), rel=1e-4, abs=1e-6)
+
+
 def test_parameter_statistics_resume(tmp_path):
     resumed_at_every_step(
         tmp_path,

@@ -19,6 +19,14 @@ class MicroAverage(Extension):
         trainer.extend(extensions.MicroAverage("main/correct", "main/size", "main/accuracy"))
 
     Waits for the device that the values are on, at every call.
+
+    >>> from types import SimpleNamespace
+    >>> from core.training import extensions
+    >>> average = extensions.MicroAverage("hits", "size", "rate", lambda trainer: True)
+    >>> trainer = SimpleNamespace(observation={"hits": 3, "size": 4})
+    >>> average(trainer)
+    >>> trainer.observation["rate"]
+    0.75
     """
 
     priority = PRIORITY_EDITOR

@@ -42,6 +42,18 @@ class ParameterStatistics(Extension):
     and percentile (at -3 ... 3 standard deviations of a normal distribution). With
     `skip_nan_params`, every statistic of what holds a NaN is a single NaN, and no function is
     called. Parameters that have no values yet, or no gradient, are passed over.
+
+    In a loop of one's own:
+
+    >>> import core, core.links as L, numpy as np
+    >>> from core.training import extensions
+    >>> take = extensions.ParameterStatistics(
+    ...     L.Linear(2, 2, initialW=3), {"mean": np.mean}, trigger=lambda trainer: True
+    ... )
+    >>> with core.Reporter() as reporter:
+    ...     take(None)
+    >>> {name: float(mean) for name, mean in reporter.observation.items()}
+    {'/W/data/mean': 3.0, '/b/data/mean': 0.0}
     """
 
     default_name = "parameter_statistics"
@@ -131,9 +143,11 @@ def _chosen(given: Any, default: Mapping[str, Statistic]) -> dict[str, Statistic
 
 def _numbered(key: str, value: Any) -> Iterator[tuple[str, Any]]:
     """The value under its key; of several, each under the key and its number."""
-    several = value.shape if hasattr(value, "shape") else isinstance(value, list | tuple)
-    if not several:
+    shape = getattr(value, "shape", None)
+    if isinstance(value, list | tuple):
+        shape = (len(value),)
+    if not shape:
         yield key, value
         return
-    for i in range(len(value)):
+    for i in range(shape[0]):
         yield f"{key}/{i}", value[i]
