@@ -62,7 +62,8 @@ def backward_from(
         if edge is None:
             raise GraphError(
                 "backward: this Variable wants no gradient, so nothing leads back from it. Was it "
-                "made under no_backprop_mode(), or by an operation without a derivative?"
+                "made under no_backprop_mode(), by an operation without a derivative, or inside "
+                "another backward? There, record it under core.force_backprop_mode()."
             )
         if creator_of(edge) is not None:
             roots.append((edge, _initial(y, graph, loss_scale)))

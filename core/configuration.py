@@ -175,36 +175,42 @@ config = LocalConfig()
 class using_config:
     """Set one entry for the length of a `with` block, or of each call of a decorated function.
 
-    `config` is `core.config` (this thread) or `core.global_config` (everybody).
+    `config` is `core.config` (this thread) or `core.global_config` (everybody). One object may be
+    entered again, inside its own block and by several threads.
     """
 
-    __slots__ = ("_config", "_entered", "_name", "_old", "_value")
+    __slots__ = ("_blocks", "_config", "_name", "_value")
 
     def __init__(self, name: str, value: Any, config: LocalConfig | GlobalConfig = config) -> None:
         self._name = name
         self._value = value
         self._config = config
+        self._blocks: list[tuple[State, Any]] = []  # the state in each, and what was before
 
     def __enter__(self) -> None:
         if self._config is not config:
-            self._old = _shared.get(self._name, _MISSING)
+            old = _shared.get(self._name, _MISSING)
             setattr(self._config, self._name, self._value)
+            self._blocks.append((current(), old))
             return
-        self._old = state = current()
-        self._entered = _derive(state, self._name, self._value)
-        _state.set(self._entered)
+        state = current()
+        entered = _derive(state, self._name, self._value)
+        _state.set(entered)
+        self._blocks.append((entered, state))
 
     def __exit__(self, *exc: object) -> None:
-        name = self._name
+        name, state = self._name, current()
+        mine = [i for i, (entered, _) in enumerate(self._blocks) if entered is state]
+        entered, old = self._blocks.pop(mine[-1] if mine else -1)
         if self._config is not config:
-            if self._old is _MISSING:
+            if old is _MISSING:
                 del _shared[name]
             else:
-                setattr(self._config, name, self._old)
-        elif current() is self._entered:
-            _state.set(self._old)
-        elif name in self._old.own:  # others were set inside: undo only ours
-            setattr(config, name, self._old.own[name])
+                setattr(self._config, name, old)
+        elif state is entered:
+            _state.set(old)
+        elif name in old.own:  # others were set inside: undo only ours
+            setattr(config, name, old.own[name])
         else:
             delattr(config, name)
 

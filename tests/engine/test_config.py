@@ -188,3 +188,83 @@ def test_unchecked_types_are_let_through():
     with core.using_config("type_check", False):
         z = core.Variable(x) * core.Variable(y)
     assert z.dtype == "float64"
+
+
+# -- blocks that do not nest -----------------------------------------------------------------------
+
+
+def test_one_object_may_be_entered_again():
+    mode = core.no_backprop_mode()
+    with mode:
+        with mode:
+            assert not core.config.enable_backprop
+        assert not core.config.enable_backprop
+    assert core.config.enable_backprop
+    with mode:
+        pass
+    assert core.config.enable_backprop
+    shared = core.using_config("train", False, core.global_config)
+    with shared, shared:
+        assert not core.global_config.train
+    assert core.global_config.train
+
+
+def test_one_object_may_be_entered_by_several_threads():
+    mode, inside, leave = core.using_config("train", False), threading.Barrier(4), []
+
+    def work():
+        core.config.train = True
+        with mode:
+            inside.wait()
+            leave.append(core.config.train)
+            inside.wait()
+        leave.append(core.config.train)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(leave) == [False] * 4 + [True] * 4
+
+
+def test_a_decorated_function_may_call_itself():
+    seen = []
+
+    @core.using_config("train", False)
+    def descend(n):
+        seen.append(core.config.train)
+        if n:
+            descend(n - 1)
+        seen.append(core.config.train)
+
+    descend(2)
+    assert seen == [False] * 6 and core.config.train
+
+
+def test_a_generator_keeps_its_block_open_for_the_caller():
+    def steps():
+        with core.using_config("train", False):
+            yield core.config.train
+            yield core.config.train
+
+    walk = steps()
+    assert next(walk) is False and core.config.train is False
+    with core.using_config("debug", True):
+        assert list(walk) == [False]
+        assert core.config.train and core.config.debug
+    assert core.config.train and not core.config.debug
+    walk = steps()
+    next(walk)
+    walk.close()
+    assert core.config.train
+
+
+def test_blocks_may_end_in_any_order():
+    first, second = core.using_config("train", False), core.using_config("debug", True)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert core.config.train and core.config.debug
+    second.__exit__(None, None, None)
+    assert core.config.train and not core.config.debug
