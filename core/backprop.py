@@ -312,6 +312,11 @@ class _Walk:
                     f"{f.label}: expected a gradient of shape {edge.spec.shape} for input {i}, "
                     f"got {tuple(g.shape)}"
                 )
+            if g is not None and edge.spec is not None and g.dtype != edge.spec.dtype:
+                raise TypeError(
+                    f"{f.label}: expected a gradient of dtype {edge.spec.name} for input {i}, "
+                    f"got {g.dtype}"
+                )
         return found
 
     def _hand_over(self, outputs: Sequence[Any]) -> None:

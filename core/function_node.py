@@ -372,10 +372,38 @@ class FunctionNode:
                 f"{self.label}.forward: expected a tuple of arrays, got {type(results).__name__}. "
                 "A single output is returned as (y,)."
             )
+        self._kept_inputs = self._counted("inputs", self._kept_inputs, len(arrays))
+        self._kept_outputs = self._counted("outputs", self._kept_outputs, len(results))
         like = spec_of(arrays[0]) if arrays else None
         if like is None:
             return results
-        return tuple([y if y is None else _as_array(y, like) for y in results])
+        return tuple([y if y is None else self._as_output(y, like) for y in results])
+
+    def _counted(
+        self, what: str, indexes: tuple[int, ...] | None, count: int
+    ) -> tuple[int, ...] | None:
+        """Indexes counted from the beginning; IndexError for those that do not exist."""
+        if not indexes:
+            return indexes
+        for i in indexes:
+            if not -count <= i < count:
+                raise IndexError(
+                    f"{self.label}.retain_{what}: expected indexes of its {count} {what}, got {i}"
+                )
+        return tuple([i % count for i in indexes])
+
+    def _as_output(self, y: Any, like: Any) -> Any:
+        """An output as an array: itself, or made of the scalar of a library."""
+        try:
+            BACKENDS[type(y)]
+        except TypeError:
+            if isinstance(y, Variable) or not hasattr(y, "dtype"):
+                raise TypeError(
+                    f"{self.label}.forward: expected arrays, got {type(y).__name__}. It takes and "
+                    "gives arrays; Variables are for backward."
+                ) from None
+            return like.backend.asarray(y)
+        return y
 
     def _record(
         self, variables: Sequence[Variable], arrays: tuple[Any, ...], outputs: Sequence[Variable]
@@ -454,8 +482,13 @@ class FunctionNode:
         """Gradients as `backward` computes them, added to those that the inputs have already."""
         gradients = self.backward(target_input_indexes, grad_outputs)
         wanted = len(target_input_indexes)
-        if type(gradients) is not tuple:
-            gradients = tuple(gradients)
+        if not isinstance(gradients, (tuple, list)):
+            raise TypeError(
+                f"{self.label}.backward: expected a tuple of Variables, one for each of the inputs "
+                f"{target_input_indexes}, got {type(gradients).__name__}. A single gradient is "
+                "returned as (gx,)."
+            )
+        gradients = tuple([None if g is None else self._as_gradient(g) for g in gradients])
         if len(gradients) == len(self._edges) != wanted:
             gradients = tuple([gradients[i] for i in target_input_indexes])
         if len(gradients) != wanted:
@@ -470,18 +503,31 @@ class FunctionNode:
             ]
         )
 
+    def _as_gradient(self, g: Any) -> Variable:
+        try:
+            return as_variable(g)
+        except TypeError:
+            raise TypeError(
+                f"{self.label}.backward: expected Variables or None, got {type(g).__name__}"
+            ) from None
+
     def check_type_forward(self, in_types: Any) -> None:
         """Refuse ill-fitting inputs, in the language of `core.type_check`."""
 
     def retain_inputs(self, indexes: Iterable[int]) -> None:
         """Keep the input arrays of these indexes for backward; called inside `forward`."""
         if self._inside_forward("retain_inputs"):
-            self._kept_inputs = tuple(indexes)
+            self._kept_inputs = self._indexes("retain_inputs", indexes)
 
     def retain_outputs(self, indexes: Iterable[int]) -> None:
         """Keep the output arrays of these indexes for backward; called inside `forward`."""
         if self._inside_forward("retain_outputs"):
-            self._kept_outputs = tuple(indexes)
+            self._kept_outputs = self._indexes("retain_outputs", indexes)
+
+    def _indexes(self, what: str, indexes: Any) -> tuple[int, ...]:
+        if hasattr(indexes, "__index__"):
+            raise TypeError(f"{self.label}.{what}: expected a tuple of indexes, got {indexes}.")
+        return tuple(indexes)
 
     def _inside_forward(self, what: str) -> bool:
         """True in a recorded forward, False where `forward` was called by hand, else an error."""
@@ -553,6 +599,12 @@ class FunctionNode:
 
     def add_hook(self, hook: FunctionHook, name: str | None = None) -> None:
         """Call `hook` before and after this node's forward and backward."""
+        from core.function_hook import FunctionHook
+
+        if not isinstance(hook, FunctionHook):
+            raise TypeError(
+                f"{self.label}.add_hook: expected a FunctionHook, got {type(hook).__name__}."
+            )
         key = name or hook.name
         if key in self.local_function_hooks:
             raise HookError(f"{self.label}.add_hook: a hook named {key!r} is there; pass name=...")
@@ -585,14 +637,6 @@ class FunctionNode:
         from core.debug import refuse_nan
 
         refuse_nan(self, arrays, when)
-
-
-def _as_array(y: Any, like: Any) -> Any:
-    try:
-        BACKENDS[type(y)]
-    except TypeError:  # a library's scalar
-        return like.backend.asarray(y)
-    return y
 
 
 class Elementwise(FunctionNode):

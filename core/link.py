@@ -82,6 +82,10 @@ class Link:
 
     def add_hook(self, hook: LinkHook, name: str | None = None) -> Self:
         """Call `hook` whenever this link is called; gives the link itself."""
+        if not isinstance(hook, LinkHook):
+            raise TypeError(
+                f"{type(self).__name__}.add_hook: expected a LinkHook, got {type(hook).__name__}."
+            )
         name = name or hook.name
         if name in self.local_link_hooks:
             raise HookError(

@@ -316,6 +316,12 @@ class GradientMethod(Optimizer):
                 parameter; no parameter has been changed then.
         """
         target = self._target()
+        if lossfun is not None and not callable(lossfun):
+            raise UpdateError(
+                f"{type(self).__name__}.update: expected a function that computes the loss, got "
+                f"{type(lossfun).__name__}. Give the function and its arguments; or clear the "
+                "gradients, call loss.backward(), and then update() without arguments."
+            )
         if lossfun is not None:
             self._backward(target, lossfun(*args, **kwds))
         ready = [p for p in target.params(False) if p.update_rule and p.update_rule.wants(p)]

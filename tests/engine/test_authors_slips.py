@@ -1,0 +1,110 @@
+"""Slips of those who write functions: each is refused by the name of the function, with a cure."""
+
+import numpy as np
+import pytest
+from samples import ones, total, variable
+
+import core
+from core import FunctionNode, Variable
+from core.errors import GraphError
+from core.function_hooks import TimerHook
+from core.links import Linear
+
+
+def node(**methods):
+    methods.setdefault("forward", lambda self, inputs: (inputs[0] * 1,))
+    return type("Mine", (FunctionNode,), methods)()
+
+
+def forward(compute):
+    return lambda: node(forward=lambda self, inputs: compute(self, inputs)).apply((variable(2, 3),))
+
+
+def backward(compute):
+    def run():
+        x = variable(2, 3)
+        (y,) = node(backward=lambda self, indexes, gys: compute(gys)).apply((x * 2,))
+        try:
+            total(y).backward()
+        finally:
+            assert x.grad is None
+
+    return run
+
+
+def retaining(what, indexes):
+    def compute(self, inputs):
+        getattr(self, what)(indexes)
+        return (inputs[0] * 1,)
+
+    return forward(compute)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (forward(lambda self, xs: [xs[0]]), "Mine.forward: expected a tuple.*list.*as .y,."),
+        (forward(lambda self, xs: xs[0]), "Mine.forward: expected a tuple.*ndarray.*as .y,."),
+        (forward(lambda self, xs: None), "Mine.forward: expected a tuple.*NoneType"),
+        (forward(lambda self, xs: (Variable(xs[0]),)), "Mine.forward: expected arrays.*Variable"),
+        (forward(lambda self, xs: ("text",)), "Mine.forward: expected arrays, got str"),
+        (backward(lambda gs: gs[0]), "Mine.backward: expected a tuple.*Variable.*as .gx,."),
+        (backward(lambda gs: None), "Mine.backward: expected a tuple.*NoneType"),
+        (backward(lambda gs: (gs[0], gs[0])), "Mine.backward: expected 1 gradients.*got 2"),
+        (backward(lambda gs: (1.0,)), "Mine.backward: expected Variables or None, got float"),
+        (backward(lambda gs: (total(gs[0]),)), r"Mine.*shape \(2, 3\) for input 0, got \(\)"),
+        (
+            backward(lambda gs: (Variable(gs[0].array.astype("d")),)),
+            "Mine: expected a gradient of dtype float32 for input 0, got float64",
+        ),
+        (retaining("retain_inputs", 0), "Mine.retain_inputs: expected a tuple of indexes, got 0"),
+        (retaining("retain_inputs", (1,)), "Mine.retain_inputs: .* its 1 inputs, got 1"),
+        (retaining("retain_outputs", (-2,)), "Mine.retain_outputs: .* its 1 outputs, got -2"),
+        (lambda: type("Mine", (FunctionNode,), {})().apply((variable(2),)), "Mine: .*forward"),
+        (lambda: node()(variable(2)), "Mine is a FunctionNode, which is not called.*apply"),
+        (lambda: node().apply((1.0,)), "Mine: expected Variables or arrays, got a number"),
+        (lambda: node().apply((None,)), "Mine: an input is uninitialized"),
+        (lambda: node().add_hook(3), "Mine.add_hook: expected a FunctionHook, got int"),
+        (lambda: Linear(2, 2).add_hook(TimerHook()), "Linear.add_hook: expected a LinkHook"),
+    ],
+)
+def test_a_slip_is_named(call, message):
+    with pytest.raises((TypeError, ValueError, IndexError, GraphError), match=message):
+        call()
+
+
+def test_indexes_may_count_from_the_end():
+    class Last(FunctionNode):
+        def forward(self, inputs):
+            self.retain_inputs((-1,))
+            self.retain_outputs([-1])
+            return (inputs[0] * inputs[1],)
+
+        def backward(self, indexes, grad_outputs):
+            (x,), (y,) = self.get_retained_inputs(), self.get_retained_outputs()
+            return tuple(grad_outputs[0] * (x if i == 0 else y / x) for i in indexes)
+
+    x, w = Variable(ones(2) * 3), Variable(ones(2) * 5)
+    total(Last().apply((x, w))[0]).backward()
+    np.testing.assert_array_equal(x.grad, [5, 5])
+    np.testing.assert_array_equal(w.grad, [3, 3])
+
+
+def test_scalars_of_the_library_become_arrays():
+    (y,) = node(forward=lambda self, inputs: (inputs[0].sum(),)).apply((Variable(ones(2, 3)),))
+    assert type(y.array) is np.ndarray and y.array == 6
+
+
+def test_a_loss_in_the_place_of_its_function():
+    link = Linear(2, 2)
+    optimizer = core.optimizers.SGD().setup(link)
+    before = link.W.array.copy()
+    loss = total(link(ones(1, 2)))
+    with pytest.raises(core.errors.UpdateError, match="got Variable.*loss.backward"):
+        optimizer.update(loss)
+    assert (link.W.array == before).all()
+
+
+def test_metadata_by_numpys_functions():
+    x = variable(2, 3)
+    assert (np.shape(x), np.ndim(x), np.size(x)) == ((2, 3), 2, 6)
