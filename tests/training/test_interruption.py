@@ -266,12 +266,21 @@ def test_a_handler_installed_meanwhile_is_not_taken_away(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def _sleep(running):
+    running.set()
+    time.sleep(100)
+
+
 def test_a_forked_worker_can_still_be_terminated(tmp_path):
     codes = []
 
     def fork(trainer):
-        worker = multiprocessing.get_context("fork").Process(target=time.sleep, args=(100,))
+        forking = multiprocessing.get_context("fork")
+        running = forking.Event()
+        worker = forking.Process(target=_sleep, args=(running,))
         worker.start()
+        # CPython drops what a child is sent before it has finished forking.
+        assert running.wait(30)
         worker.terminate()
         worker.join(30)
         codes.append(worker.exitcode)

@@ -15,7 +15,7 @@ class FFT(FunctionNode):
     outputs = ("real", "imag")
     wide = True
     domain = Domain(
-        "(...,n),(...,n)->(...,n),(...,n)",
+        "(n,...),(n,...)->(n,...),(n,...)",
         x=real(-2, 2),
         y=real(-2, 2),
         settings={"inverse": choice(False, True)},
