@@ -70,14 +70,16 @@ def copysign(x1: Any, x2: Any) -> Variable:
 
 
 def hypot(x1: Any, x2: Any) -> Variable:
-    """The square root of the sum of two squares; where both are 0, the derivative is NaN.
+    """The square root of the sum of two squares; where both are 0, the derivative is taken as 0.
 
     >>> import numpy as np
     >>> hypot(np.array([3.0, 3e200]), np.array([4.0, 4e200]))
     variable([5.e+000, 5.e+200])
     """
     x1, x2 = abs(as_variable(x1)), abs(as_variable(x2))
-    greater, lesser = maximum(x1, x2), minimum(x1, x2)
+    # Chosen together, so that equal ones have the derivative of one choice, not of both.
+    first = x1 > x2
+    greater, lesser = where(first, x1, x2), where(first, x2, x1)
     safe = where(greater == 0, 1.0, greater)
     ratio = lesser / safe
     return greater * Sqrt.call(ratio * ratio + 1.0)

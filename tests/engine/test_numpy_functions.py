@@ -1,0 +1,113 @@
+"""NumPy's functions on Variables: what NumPy gives, differentiably, in the forms people write."""
+
+import numpy as np
+import pytest
+
+import core
+from core import Variable
+
+A = np.random.default_rng(0).uniform(0.1, 0.9, (3, 4))
+
+DIFFERENTIABLE = {
+    "sum": lambda v: np.sum(v),
+    "sum over an axis by position": lambda v: np.sum(v, 0),
+    "sum over axes": lambda v: np.sum(v, axis=(0, 1), keepdims=True),
+    "mean": lambda v: np.mean(v, 1),
+    "var": lambda v: np.var(v, axis=0),
+    "std": lambda v: np.std(v),
+    "max": lambda v: np.max(v, 1),
+    "min": lambda v: np.min(v, axis=0, keepdims=True),
+    "prod": lambda v: np.prod(v, 0),
+    "clip": lambda v: np.clip(v, 0.05, 0.95),
+    "flip": lambda v: np.flip(v, 0),
+    "roll": lambda v: np.roll(v, 1, 0),
+    "roll all": lambda v: np.roll(v, 1),
+    "repeat": lambda v: np.repeat(v, 2, 0),
+    "tile": lambda v: np.tile(v, (2, 1)),
+    "sort": lambda v: np.sort(v, 0),
+    "transpose": lambda v: np.transpose(v, (1, 0)),
+    "reshape": lambda v: np.reshape(v, -1),
+    "stack": lambda v: np.stack([v, v * v], 1),
+    "concatenate": lambda v: np.concatenate([v, A, v], axis=0),
+    "concatenate all": lambda v: np.concatenate([v, v], axis=None),
+    "expand_dims": lambda v: np.expand_dims(v, 0),
+    "squeeze": lambda v: np.squeeze(v[None], 0),
+    "moveaxis": lambda v: np.moveaxis(v, 0, -1),
+    "broadcast_to": lambda v: np.broadcast_to(v, (2, 3, 4)),
+    "where": lambda v: np.where(A > 0.5, v, 0),
+    "tensordot": lambda v: np.tensordot(v, v.T, 1),
+    "matmul": lambda v: np.matmul(v, v.T),
+    "take": lambda v: np.take(v, np.array([0, 1, 1]), axis=1),
+    "maximum": lambda v: np.maximum(v, 0.05),
+    "logaddexp": lambda v: np.logaddexp(v, v),
+    "arctan2": lambda v: np.arctan2(v, A),
+    "power": lambda v: np.power(2, v),
+    "subtract": lambda v: np.subtract(1, v),
+    "hypot": lambda v: np.hypot(v, A),
+}
+
+PLAIN = {
+    "argmax": lambda v: np.argmax(v, 1),
+    "argsort": lambda v: np.argsort(v),
+    "any": lambda v: np.any(v > 0.5, 0),
+    "isfinite": lambda v: np.isfinite(v),
+    "sign": lambda v: np.sign(v),
+    "zeros_like": lambda v: np.zeros_like(v),
+    "floor_divide": lambda v: np.floor_divide(v, 0.3),
+    "count_nonzero": lambda v: np.count_nonzero(v),
+}
+
+
+@pytest.mark.parametrize("name", [*DIFFERENTIABLE, *PLAIN])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_values_and_dtypes(name, dtype):
+    function = (DIFFERENTIABLE | PLAIN)[name]
+    global A
+    kept, A = A, A.astype(dtype)
+    try:
+        expected, found = np.asarray(function(A)), function(Variable(A))
+    finally:
+        A = kept
+    assert type(found) is Variable and found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found.array, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradients(name):
+    function = DIFFERENTIABLE[name]
+    gy = np.random.default_rng(1).uniform(-1, 1, np.shape(function(A)))
+    core.gradient_check.check_backward(function, A.copy(), gy, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda v: np.dot(v, v.T),
+        lambda v: np.einsum("ij->j", v),
+        lambda v: np.linalg.norm(v),
+        lambda v: np.median(v),
+        lambda v: np.swapaxes(v, 0, 1),
+        lambda v: np.vstack([v, v]),
+        lambda v: np.pad(v, 1),
+    ],
+)
+def test_what_is_missing_is_refused_by_name(call):
+    with pytest.raises(TypeError, match=r"numpy.\w+ has no differentiable counterpart"):
+        call(Variable(A))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda v: np.std(v, ddof=1),
+        lambda v: np.max(v, initial=5),
+        lambda v: np.sum(v, where=A > 0.5),
+        lambda v: np.round(v, 2),
+        lambda v: np.reshape(v, (4, 3), order="F"),
+        lambda v: np.sum(v, out=np.zeros(())),
+    ],
+)
+def test_options_that_the_standard_lacks_are_not_overlooked(call):
+    with pytest.raises(TypeError):
+        call(Variable(A))
