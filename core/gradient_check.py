@@ -281,7 +281,8 @@ def _cotangents(ys: Sequence[Variable], y_grad: Any, dtype: Any) -> list[Variabl
     given = as_tuple(y_grad)
     if len(given) != len(ys) or not any(g is not None for g in given):
         raise ValueError(
-            f"check_backward: expected y_grad for {len(ys)} outputs, got {len(given)}. "
+            f"check_backward: expected y_grad for {len(ys)} outputs, got "
+            f"{'None' if y_grad is None else len(given)}. "
             "Give one array an output; None, where another output has one, leaves it out."
         )
     return [None if g is None else Variable(_cast(as_variable(g).array, dtype)) for g in given]
