@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import core
-from core.errors import refuse_removed
+from core.errors import InvalidType, refuse_removed
 from core.initializer import as_initializer
 from plugins.initializers.normal import LeCunNormal
 
@@ -23,6 +23,17 @@ def refuse(link: str, given: dict[str, Any]) -> None:
     """Raise for keywords that `link` does not take, with the cure for those of old."""
     if given:
         refuse_removed(f"links.{link}", given, REMOVED, getattr(core.links, link))
+
+
+def check_rank(link: Any, x: Any, ndim: int, *, more: bool = False) -> None:
+    """Refuse an input of another rank before sizes are taken from it, which would stay."""
+    given = len(x.shape)
+    if given == ndim or (more and given > ndim):
+        return
+    signs = (">=", "<") if more else ("==", "!=")
+    error = InvalidType(f"x.ndim {signs[0]} {ndim}", f"{given} {signs[1]} {ndim}")
+    error.operation = type(link).__name__
+    raise error
 
 
 def weight(spec: Any, dtype: Any = None) -> Any:

@@ -95,6 +95,35 @@ def test_statistics_of_a_refused_batch():
     assert bits(link) == before
 
 
+def test_counts_of_a_refused_batch():
+    link = L.BatchNormalization(3)
+    link.start_finetuning()
+    with pytest.raises(TypeError):
+        link(ones(4, 2), finetune=True)
+    assert link.N == 0
+    link(ones(4, 3), finetune=True)
+    assert link.N == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "bad", "good"),
+    [
+        (lambda: L.Convolution2D(None, 2, 3), (1, 4, 4), (1, 1, 4, 4)),
+        (lambda: L.ConvolutionND(1, None, 2, 3), (1, 2, 4, 4), (1, 1, 4)),
+        (lambda: L.Deconvolution2D(None, 2, 3), (1, 4, 4), (1, 1, 4, 4)),
+        (lambda: L.DepthwiseConvolution2D(None, 2, 3), (1, 4, 4), (1, 1, 4, 4)),
+        (lambda: L.LocalConvolution2D(None, 2, None, 3), (1, 4, 4), (1, 1, 4, 4)),
+        (lambda: L.BatchNormalization(), (4,), (4, 3)),
+        (lambda: L.GroupNormalization(1), (4,), (4, 3)),
+    ],
+)
+def test_a_refused_first_input_decides_no_sizes(make, bad, good):
+    link = make()
+    with pytest.raises(core.errors.InvalidType, match=r"Expect: x.ndim (==|>=) \d"):
+        link(ones(*bad))
+    assert link(ones(*good)).shape
+
+
 def test_the_state_of_a_refused_step():
     link = L.LSTM(3, 2)
     link(ones(2, 3))

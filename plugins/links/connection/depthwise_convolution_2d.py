@@ -72,6 +72,7 @@ class DepthwiseConvolution2D(Link):
     def forward(self, x: Any) -> Variable:
         """Apply the layer to images (n, in_channels, h, w)."""
         if not self.W.is_initialized:
+            arguments.check_rank(self, x, 4)
             self._initialize(x.shape[1])
         return F.depthwise_convolution_2d(x, self.W, self.b, self.stride, self.pad)
 

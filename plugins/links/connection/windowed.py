@@ -77,6 +77,7 @@ class Windowed(Link):
     def _sized(self, x: Any) -> None:
         """Size W by the first input."""
         if not self.W.is_initialized:
+            arguments.check_rank(self, x, self.ndim + 2)
             self._initialize(x.shape[1])
 
     @property

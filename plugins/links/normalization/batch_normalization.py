@@ -109,6 +109,8 @@ class BatchNormalization(Link):
         """Normalize `x`; with `finetune` the running averages weigh all such calls alike."""
         arguments.refuse("BatchNormalization", former)
         if self.avg_mean is None:
+            if self.axis is None:
+                arguments.check_rank(self, x, 2, more=True)
             self._initialize(self._statistics_shape(x))
         gamma = self._constant(1) if self.gamma is None else self.gamma
         beta = self._constant(0) if self.beta is None else self.beta
@@ -116,9 +118,10 @@ class BatchNormalization(Link):
             return F.fixed_batch_normalization(
                 x, gamma, beta, self.avg_mean, self.avg_var, self.eps, axis=self.axis
             )
-        if finetune:
-            self.N += 1
-        return self._normalized(x, gamma, beta, 1 - 1 / self.N if finetune else self.decay)
+        count = self.N + finetune
+        y = self._normalized(x, gamma, beta, 1 - 1 / count if finetune else self.decay)
+        self.N = count
+        return y
 
     def _normalized(self, x: Any, gamma: Any, beta: Any, decay: float) -> Variable:
         """Normalize by the batch, and keep `decay` of the running averages."""

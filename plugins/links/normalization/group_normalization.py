@@ -8,6 +8,7 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
+from plugins.links import arguments
 
 
 class GroupNormalization(Link):
@@ -57,6 +58,7 @@ class GroupNormalization(Link):
     def forward(self, x: Any) -> Variable:
         """Normalize `x` (n, size, ...)."""
         if not self.gamma.is_initialized:
+            arguments.check_rank(self, x, 2, more=True)
             self._initialize(x.shape[1])
         return F.group_normalization(x, self.groups, self.gamma, self.beta, self.eps)
 
