@@ -101,14 +101,19 @@ def checked(order: Any) -> Order:
     return found
 
 
-def serialize(position: Position, length: int, serializer: AbstractSerializer) -> Position:
-    """Save a position, or load one that fits a dataset of `length` examples."""
+def serialize(
+    position: Position, length: int, ordered: bool, serializer: AbstractSerializer
+) -> Position:
+    """Save a position, or load one that fits a dataset of `length` examples.
+
+    There is an order where there is a sampler, as in files of Chainer.
+    """
     held = None if position.order is None else position.order.copy()
     found = Position(
         epoch=serializer("epoch", position.epoch),
         used=serializer("current_position", position.used),
         is_new_epoch=serializer("is_new_epoch", position.is_new_epoch),
-        order=serializer("order", held),
+        order=serializer("order", held) if ordered else None,
         previous_epoch_detail=serializer("previous_epoch_detail", position.previous_epoch_detail),
     )
     held_to = found.pass_length(length)

@@ -92,4 +92,5 @@ class PositionedIterator(Iterator):
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the position, and the order of the running pass."""
-        self._position = serialize(self._position, len(self.dataset), serializer)
+        ordered = self.order_sampler is not None
+        self._position = serialize(self._position, len(self.dataset), ordered, serializer)

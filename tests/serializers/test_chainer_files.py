@@ -1,0 +1,105 @@
+"""Files that Chainer itself has written load, and training goes on from them as it did there."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kinds import state
+
+import core
+import core.functions as F
+import core.links as L
+from core import datasets, iterators, optimizers, training
+from core.errors import CheckpointError
+from core.serializers import load_hdf5, load_npz
+
+FILES = Path(__file__).parents[1] / "data" / "chainer"
+LOAD = {"npz": load_npz, "h5": load_hdf5}
+
+
+class Net(core.Chain):
+    """The model of tests/data/chainer/record.py."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.l1 = L.Linear(4, 5, nobias=True)
+            self.norm = L.BatchNormalization(5)
+            self.l2 = L.Linear(None, 3)
+            self.unused = L.Linear(None, 2)
+        self.add_persistent("note", 0)
+
+    def forward(self, x, t):
+        return F.softmax_cross_entropy(self.l2(F.tanh(self.norm(self.l1(x)))), t)
+
+
+def updater():
+    x = np.sin(np.arange(128, dtype="f") * 1.7).reshape(32, 4)
+    data = datasets.TupleDataset(x, (np.arange(32) % 3).astype("i"))
+    optimizer = optimizers.Adam(alpha=0.02).setup(Net())
+    iterator = iterators.SerialIterator(data, 8, shuffle=False)
+    return training.updaters.StandardUpdater(iterator, optimizer)
+
+
+def parts(made):
+    optimizer = made.get_optimizer("main")
+    return optimizer.target, optimizer
+
+
+def of_unused(name):
+    return "optimizer:main/unused" in name
+
+
+def check_end(made):
+    """Three more steps lead to where Chainer came."""
+    while made.iteration < 6:
+        made.update()
+    ended = Net()
+    load_npz(FILES / "ended.npz", ended)
+    here = dict(parts(made)[0].namedparams())
+    for path, there in ended.namedparams():
+        if there.is_initialized:
+            np.testing.assert_allclose(here[path].array, there.array, rtol=1e-5, atol=1e-6)
+    assert not here["/unused/W"].is_initialized
+
+
+@pytest.mark.parametrize("ending", LOAD)
+def test_a_model_and_its_optimizer_go_on(ending):
+    made = updater()
+    model, optimizer = parts(made)
+    LOAD[ending](FILES / f"model.{ending}", model)
+    # Of a parameter that was never updated Chainer saves no state: it is left as it is.
+    with pytest.raises(CheckpointError, match="unused/W/m: missing from the file"):
+        LOAD[ending](FILES / f"optimizer.{ending}", optimizer)
+    LOAD[ending](FILES / f"optimizer.{ending}", optimizer, strict=False)
+    assert model.note == 7 and int(model.norm.N) == 0 and optimizer.t == 3
+    made.iteration = 3
+    iterator = made.get_iterator("main")
+    while iterator.current_position < 24:
+        iterator.next()
+    check_end(made)
+
+
+def test_a_snapshot_goes_on_from_its_updater():
+    made = updater()
+    load_npz(FILES / "snapshot.npz", made, path="updater/", ignore_names=of_unused)
+    assert made.iteration == 3 and made.get_iterator("main").current_position == 24
+    check_end(made)
+
+
+def test_a_whole_trainer_takes_what_a_snapshot_of_chainer_has(tmp_path):
+    trainer = training.Trainer(updater(), (6, "iteration"), tmp_path)
+    with pytest.warns(UserWarning, match="extensions/LogReport/_log"):
+        load_npz(FILES / "snapshot.npz", trainer, strict=False)
+    assert trainer.updater.iteration == 3
+    trainer.run()
+    check_end(trainer.updater)
+
+
+def test_stored_and_compressed_files_hold_the_same():
+    models = [Net(), Net()]
+    load_npz(FILES / "model.npz", models[0])
+    load_npz(FILES / "stored.npz", models[1])
+    assert state(models[0]) == state(models[1])
+    load_hdf5(FILES / "model.h5", models[1])
+    assert state(models[0]) == state(models[1])
