@@ -22,6 +22,8 @@ from plugins.functions.activation.prelu import PReLU as PReLU
 from plugins.functions.activation.prelu import prelu as prelu
 from plugins.functions.activation.relu import ReLU as ReLU
 from plugins.functions.activation.relu import relu as relu
+from plugins.functions.activation.rrelu import RReLU as RReLU
+from plugins.functions.activation.rrelu import rrelu as rrelu
 from plugins.functions.activation.sigmoid import Sigmoid as Sigmoid
 from plugins.functions.activation.sigmoid import sigmoid as sigmoid
 from plugins.functions.activation.softmax import Softmax as Softmax
@@ -41,6 +43,7 @@ from plugins.functions.array.axis_order import moveaxis as moveaxis
 from plugins.functions.array.axis_order import rollaxis as rollaxis
 from plugins.functions.array.axis_order import swapaxes as swapaxes
 from plugins.functions.array.axis_order import transpose as transpose
+from plugins.functions.array.broadcast import Broadcast as Broadcast
 from plugins.functions.array.broadcast import BroadcastTo as BroadcastTo
 from plugins.functions.array.broadcast import broadcast as broadcast
 from plugins.functions.array.broadcast import broadcast_to as broadcast_to
@@ -140,6 +143,8 @@ from plugins.functions.connection.linear import linear as linear
 from plugins.functions.connection.local_convolution import (
     local_convolution_2d as local_convolution_2d,
 )
+from plugins.functions.connection.shift import Shift as Shift
+from plugins.functions.connection.shift import shift as shift
 from plugins.functions.evaluation.accuracy import Accuracy as Accuracy
 from plugins.functions.evaluation.accuracy import accuracy as accuracy
 from plugins.functions.evaluation.binary_accuracy import BinaryAccuracy as BinaryAccuracy
@@ -431,6 +436,14 @@ from plugins.functions.pooling.upsampling import Upsampling2D as Upsampling2D
 from plugins.functions.pooling.upsampling import upsampling_2d as upsampling_2d
 from plugins.functions.rnn.lstm import LSTM as LSTM
 from plugins.functions.rnn.lstm import lstm as lstm
+from plugins.functions.rnn.n_step_classes import NStepBiGRU as NStepBiGRU
+from plugins.functions.rnn.n_step_classes import NStepBiLSTM as NStepBiLSTM
+from plugins.functions.rnn.n_step_classes import NStepBiRNNReLU as NStepBiRNNReLU
+from plugins.functions.rnn.n_step_classes import NStepBiRNNTanh as NStepBiRNNTanh
+from plugins.functions.rnn.n_step_classes import NStepGRU as NStepGRU
+from plugins.functions.rnn.n_step_classes import NStepLSTM as NStepLSTM
+from plugins.functions.rnn.n_step_classes import NStepRNNReLU as NStepRNNReLU
+from plugins.functions.rnn.n_step_classes import NStepRNNTanh as NStepRNNTanh
 from plugins.functions.rnn.n_step_gru import n_step_bigru as n_step_bigru
 from plugins.functions.rnn.n_step_gru import n_step_gru as n_step_gru
 from plugins.functions.rnn.n_step_lstm import n_step_bilstm as n_step_bilstm
@@ -441,6 +454,7 @@ from plugins.functions.rnn.slstm import SLSTM as SLSTM
 from plugins.functions.rnn.slstm import slstm as slstm
 from plugins.functions.rnn.tree_lstm import TreeLSTM as TreeLSTM
 from plugins.functions.rnn.tree_lstm import tree_lstm as tree_lstm
+from plugins.functions.util.forget import Forget as Forget
 from plugins.functions.util.forget import forget as forget
 
 def of(distribution: str) -> Offer: ...

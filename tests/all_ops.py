@@ -49,6 +49,9 @@ PROVEN_BY = {
     "ScatterAdd": "GetItem",
 }
 
+# Ops made of functions that users hand over, so no domain could say what they compute.
+OF_FUNCTIONS = {"Forget": "tests/functions/test_forget.py"}
+
 # Rows of core.testing.tolerances for ops that are less exact than their signature suggests.
 KINDS = {
     "BatchNormalization": "solution",
@@ -57,4 +60,4 @@ KINDS = {
     "Lyapunov": "solution",
 }
 
-CHECKED = {name: op for name, op in OPS.items() if name not in PROVEN_BY}
+CHECKED = {n: op for n, op in OPS.items() if n not in PROVEN_BY and n not in OF_FUNCTIONS}

@@ -212,3 +212,16 @@ def test_a_segment_keeps_its_input_alone():
     assert all_kept >= SEGMENTS * STEPS - 1
     assert kept < SEGMENTS + 1
     assert peak < SEGMENTS + STEPS + 5 < all_peak
+
+
+def test_the_class_gives_tuples():
+    (y,) = F.Forget(F.exp).apply((A,))
+    np.testing.assert_array_equal(y.array, np.exp(A))
+    xs = [Variable(A.copy()), Variable(B.copy())]
+    y, z = F.Forget(mixed).apply(xs)
+    again = core.grad([y * z], xs, [Variable(np.ones_like(A))])
+    plain = core.grad([F.exp(xs[0]) * xs[1] * mixed(*xs)[1]], xs, [Variable(np.ones_like(A))])
+    for one, other in zip(again, plain, strict=True):
+        np.testing.assert_allclose(one.array, other.array, rtol=1e-12)
+    with core.no_backprop_mode():
+        assert F.Forget(F.exp).apply(xs[:1])[0].creator is None

@@ -117,3 +117,33 @@ def test_ratios_out_of_range_are_refused():
             call()
     with pytest.raises(ValueError, match="train"):
         F.zoneout(x, x, train=False)
+
+
+def test_rrelu_draws_its_factors_from_the_interval(seeded):
+    x = np.full(100_000, -1.0)
+    y, r = F.rrelu(x, 0.2, 0.4, return_r=True)
+    np.testing.assert_array_equal(y.array, -r)
+    assert 0.2 <= r.min() < 0.201 < 0.399 < r.max() <= 0.4
+    assert abs(r.mean() - 0.3) < 0.002
+    assert abs(r.var() - 0.2**2 / 12) < 1e-4
+
+
+def test_rrelu_with_factors_and_out_of_training():
+    x, r = np.array([-2.0, 0.0, 3.0]), np.array([0.5, 0.25, 0.125])
+    np.testing.assert_array_equal(F.rrelu(x, r=r).array, [-1.0, 0.0, 3.0])
+    with core.using_config("train", False):
+        y, mean = F.rrelu(x, 0.1, 0.3, r=r, return_r=True)
+    np.testing.assert_allclose(y.array, [-0.4, 0.0, 3.0])
+    np.testing.assert_allclose(mean, 0.2)
+
+
+def test_rrelu_refuses_other_factors_and_empty_intervals():
+    x, InvalidType = np.ones((2, 3), "f"), core.type_check.InvalidType
+    with pytest.raises(InvalidType, match="RReLU"):
+        F.rrelu(x, r=np.ones((2, 1), "f"))
+    with pytest.raises(InvalidType, match="RReLU"):
+        F.rrelu(x, r=np.ones((2, 3), "d"))
+    with pytest.raises(ValueError, match="l <= u"):
+        F.rrelu(x, 0.5, 0.25)
+    with pytest.raises(ValueError, match="train"):
+        F.rrelu(x, train=False)

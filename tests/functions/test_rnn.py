@@ -177,3 +177,26 @@ def test_ill_fitting_arguments_are_refused_by_name():
         F.n_step_lstm(1, 0.0, *states, ws, bs, xs, use_cudnn=True)
     with pytest.raises(TypeError, match="expected the cell states"):
         F.tree_lstm(np.zeros((1, 4)))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "settings"),
+    [
+        ("lstm", "LSTM", {}),
+        ("gru", "GRU", {}),
+        ("tanh", "RNNTanh", {}),
+        ("relu", "RNNReLU", {"activation": "relu"}),
+    ],
+)
+@pytest.mark.parametrize("directions", [1, 2])
+def test_the_classes_take_the_same_arrays_in_one_list(name, kind, settings, directions):
+    states, ws, bs, sequences = arguments(name, 2, directions, [3, 1])
+    xs, function = by_time(sequences), CELLS[name][1 + directions]
+    *last, ys = function(2, 0.0, *states, ws, bs, xs, **settings)
+    layers = getattr(F, f"NStep{'Bi' * (directions - 1)}{kind}")(2, 0.0)
+    flat = [array for parts in (*ws, *bs) for array in parts]
+    found = layers.apply((*states, *flat, *xs))
+    for one, other in zip(found, (*last, *ys), strict=True):
+        np.testing.assert_array_equal(one.array, other.array)
+    with pytest.raises(TypeError, match="at least one time step"):
+        layers.apply((*states, *flat))

@@ -16,6 +16,13 @@ def _replaced(index, axis, value):
     return (*index[:axis], value, *index[axis + 1 :])
 
 
+def broadcast(*xs):
+    ndim = max(x.ndim for x in xs)
+    sizes = [(1,) * (ndim - x.ndim) + x.shape for x in xs]
+    shape = tuple(0 if 0 in along else max(along) for along in zip(*sizes, strict=True))
+    return tuple(broadcast_to(x, shape) for x in xs)
+
+
 def concat(*xs, axis=1):
     axis %= xs[0].ndim
     places = [(x, i) for x in xs for i in range(x.shape[axis])]
@@ -152,6 +159,7 @@ def take_along_axis(x, indices, axis=-1):
 
 
 REFERENCES = {
+    "Broadcast": broadcast,
     "BroadcastTo": broadcast_to,
     "Concat": concat,
     "Copy": each(lambda x, out_device: x),

@@ -54,6 +54,22 @@ def deconvolution(x, W, b=None, stride=1, pad=0, cover_all=False, dilate=1, grou
     return y if b is None else y + b.reshape(-1, *(1,) * n)
 
 
+def shift(x, ksize=3, dilate=1, back=False):
+    """Looks up where each element comes from, if it is inside."""
+    (kh, kw), (dh, dw) = pair(ksize, 2), pair(dilate, 2)
+    order = list(range(kh * kw))
+    order[kh * kw // 2], order[-1] = order[-1], order[kh * kw // 2]
+    sign = -1 if back else 1
+    y = np.zeros(x.shape)
+    for n, c, h, w in np.ndindex(*x.shape):
+        place = order[min(c // (x.shape[1] // (kh * kw)), kh * kw - 1)]
+        row = h + sign * (kh // 2 - place // kw) * dh
+        column = w + sign * (kw // 2 - place % kw) * dw
+        if 0 <= row < x.shape[2] and 0 <= column < x.shape[3]:
+            y[n, c, h, w] = x[n, c, row, column]
+    return y
+
+
 def embed_id(x, W, ignore_label=None):
     y = np.zeros((*x.shape, W.shape[1]))
     for index, column in product(np.ndindex(*x.shape), range(W.shape[1])):
@@ -84,4 +100,5 @@ REFERENCES = {
     "Convolution": convolution,
     "Deconvolution": deconvolution,
     "EmbedIDFunction": embed_id,
+    "Shift": shift,
 }

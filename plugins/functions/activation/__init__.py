@@ -11,6 +11,7 @@ provides = {
     "maxout": "maxout",
     "prelu": "PReLU prelu",
     "relu": "ReLU relu",
+    "rrelu": "RReLU rrelu",
     "sigmoid": "Sigmoid sigmoid",
     "softmax": "Softmax softmax",
     "softplus": "Softplus softplus",

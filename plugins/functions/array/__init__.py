@@ -3,7 +3,7 @@
 provides = {
     "as_strided": "as_strided",
     "axis_order": "Rollaxis Swapaxes Transpose moveaxis rollaxis swapaxes transpose",
-    "broadcast": "BroadcastTo broadcast broadcast_to",
+    "broadcast": "Broadcast BroadcastTo broadcast broadcast_to",
     "cast": "Cast cast",
     "concat": "Concat concat dstack hstack vstack",
     "copy": "Copy copy",

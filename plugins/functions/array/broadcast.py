@@ -4,10 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Variable, as_variable, intrinsics
+from core import Domain, FunctionNode, Variable, anything, backend, intrinsics
 from core.domain import broadcast_shapes
 from core.errors import InvalidType
 from core.intrinsics import BroadcastTo as BroadcastTo
+from core.intrinsics import SumTo
+
+
+class Broadcast(FunctionNode):
+    """Every input repeated up to their common shape; gradients are summed back.
+
+    In the general form, because there are as many outputs as inputs, and dtypes may differ.
+    """
+
+    domain = Domain("()*->()", xs=anything())
+
+    def forward(self, inputs):
+        xp, shape = backend.of(*inputs).xp, _common_shape([x.shape for x in inputs])
+        return tuple([xp.broadcast_to(x, shape) for x in inputs])
+
+    def backward(self, indexes, grad_outputs):
+        return tuple([self._summed(grad_outputs[i], self.input_shape(i)) for i in indexes])
+
+    def _summed(self, g: Any, shape: tuple[int, ...]) -> Any:
+        return g if g is None or g.shape == shape else SumTo.call(g, shape)
+
+
+def _common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    try:
+        return broadcast_shapes(shapes)
+    except ValueError:
+        error = InvalidType("shapes that broadcast", " and ".join(map(str, shapes)))
+        error.operation = "Broadcast (Forward)"
+        raise error from None
 
 
 def broadcast_to(x: Any, shape: Any) -> Variable:
@@ -48,13 +77,5 @@ def broadcast(*args: Any) -> Any:
     >>> x.shape, y.shape
     ((2, 3), (2, 3))
     """
-    variables = [as_variable(x) for x in args]
-    shapes = [x.shape for x in variables]
-    try:
-        shape = broadcast_shapes(shapes)
-    except ValueError:
-        error = InvalidType("shapes that broadcast", " and ".join(map(str, shapes)))
-        error.operation = "broadcast"
-        raise error from None
-    outputs = tuple([intrinsics.broadcast_to(x, shape) for x in variables])
+    outputs = Broadcast().apply(args)
     return outputs[0] if len(outputs) == 1 else outputs

@@ -12,4 +12,5 @@ provides = {
     "embed_id": "EmbedIDFunction embed_id",
     "local_convolution": "local_convolution_2d",
     "linear": "LinearFunction linear",
+    "shift": "Shift shift",
 }

@@ -2,6 +2,10 @@
 
 provides = {
     "lstm": "LSTM lstm",
+    "n_step_classes": (
+        "NStepBiGRU NStepBiLSTM NStepBiRNNReLU NStepBiRNNTanh "
+        "NStepGRU NStepLSTM NStepRNNReLU NStepRNNTanh"
+    ),
     "n_step_gru": "n_step_bigru n_step_gru",
     "n_step_lstm": "n_step_bilstm n_step_lstm",
     "n_step_rnn": "n_step_birnn n_step_rnn",

@@ -1,5 +1,5 @@
 """What changes how a graph is kept, not what it computes."""
 
 provides = {
-    "forget": "forget",
+    "forget": "Forget forget",
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from core import FunctionNode, Variable, as_variable, config, grad, using_config
@@ -32,17 +32,33 @@ class _Replay:
             set_random_state(now)
 
 
-class _Forget(FunctionNode):
-    """What a function computed, keeping its inputs alone.
+class Forget(FunctionNode):
+    """A function whose arguments alone are kept.
 
-    The inputs are the `count` arguments, and after them the leaves that the function reads from
-    elsewhere, such as the parameters of a link.
+    In the general form: the inputs are the arguments, and after them the leaves that the function
+    reads from elsewhere, such as the parameters of a link.
     """
 
-    def __init__(self, replay: _Replay, count: int, results: tuple[Any, ...]) -> None:
-        self.replay = replay
-        self.count = count
-        self.results = results
+    def __init__(self, func: Func) -> None:
+        self.func = func
+
+    def apply(self, inputs: Iterable[Any]) -> tuple[Variable, ...]:
+        """The outputs of the function; a `Forget` is applied once."""
+        xs = tuple([as_variable(x) for x in inputs])
+        self.replay, self.count, start = _Replay(self.func), len(xs), next_sequence()
+        apart = _apart(xs) if config.enable_backprop else xs
+        outputs = self._computed(apart)
+        leaves = _leaves(outputs, apart, start)
+        if not outputs or not (leaves or any([x.requires_grad for x in xs])):
+            return outputs
+        self.results = tuple([y.array for y in outputs])
+        del outputs, apart  # and with them the graph of the function
+        return super().apply((*xs, *leaves))
+
+    def _computed(self, xs: tuple[Variable, ...]) -> tuple[Variable, ...]:
+        result = self.func(*xs)
+        self.lone = isinstance(result, Variable)
+        return _as_tuple(result)
 
     def forward(self, inputs):
         self.retain_inputs(range(len(inputs)))
@@ -123,21 +139,9 @@ def forget(func: Func, *xs: Any) -> Any:
     >>> np.allclose(x.grad, np.exp(x.array) * (1 + x.array))
     True
     """
-    xs = tuple([as_variable(x) for x in xs])
-    if not config.enable_backprop:
-        return func(*xs)
-    replay, start = _Replay(func), next_sequence()
-    apart = _apart(xs)
-    result = func(*apart)
-    outputs = _as_tuple(result)
-    leaves = _leaves(outputs, apart, start)
-    if not outputs or not (leaves or any([x.requires_grad for x in xs])):
-        return result
-    lone = isinstance(result, Variable)
-    node = _Forget(replay, len(xs), tuple([y.array for y in outputs]))
-    del result, outputs, apart  # and with them the graph of the function
-    found = node.apply((*xs, *leaves))
-    return found[0] if lone else found
+    node = Forget(func)
+    outputs = node.apply(xs)
+    return outputs[0] if node.lone else outputs
 
 
 def _call(func: Func, *xs: Variable) -> Any:
