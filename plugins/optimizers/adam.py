@@ -139,12 +139,15 @@ class Adam(GradientMethod):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay: `Adam` with a `weight_decay_rate` of 0.01.
+    """Adam with decoupled weight decay: `Adam` by the name of its `weight_decay_rate`.
+
+    The decay is 0 unless given, as in Chainer, and multiplied by `eta` alone, not by `alpha`:
+    PyTorch's AdamW(lr, weight_decay=w) is this one with weight_decay_rate = lr * w.
 
     Args: as for `Adam`. Source: Loshchilov and Hutter 2019 (arXiv:1711.05101), algorithm 2.
 
     >>> import core
-    >>> core.optimizers.AdamW().weight_decay_rate
+    >>> core.optimizers.AdamW(weight_decay_rate=0.01).weight_decay_rate
     0.01
     """
 
@@ -155,7 +158,7 @@ class AdamW(Adam):
         beta2: float = 0.999,
         eps: float = 1e-8,
         eta: float = 1.0,
-        weight_decay_rate: float = 0.01,
+        weight_decay_rate: float = 0.0,
     ) -> None:
         super().__init__(alpha, beta1, beta2, eps, eta, weight_decay_rate)
 

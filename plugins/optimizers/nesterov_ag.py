@@ -18,7 +18,7 @@ class NesterovAGRule(UpdateRule):
         """One step, in place."""
         v *= self.momentum
         v -= self.lr * grad
-        param += self.momentum * v - self.lr * grad
+        param += self.momentum**2 * v - (1 + self.momentum) * self.lr * grad
 
 
 class NesterovAG(GradientMethod):
@@ -26,11 +26,13 @@ class NesterovAG(GradientMethod):
 
     .. math::
         v \leftarrow \mu v - \eta g, \qquad
-        \theta \leftarrow \theta + \mu v - \eta g
+        \theta \leftarrow \theta + \mu^2 v - (1 + \mu) \eta g
 
     The parameter is the point reached by the momentum to come, so that the gradient is taken where
-    Nesterov's method wants it. PyTorch computes the same at a constant rate. Chainer put the
-    velocity after the step where this form has the one before it, and so moves otherwise.
+    Nesterov's method wants it. The second formula takes the velocity v after the step, as
+    Chainer does. The paper takes the one before the step, which amounts to
+    :math:`\theta + \mu v - \eta g` with the one after; PyTorch computes that, and moves otherwise
+    from the first step on.
 
     Args:
         lr: The rate :math:`\eta`.
@@ -46,7 +48,7 @@ class NesterovAG(GradientMethod):
     >>> for step in range(2):
     ...     optimizer.update(lambda: model.x * model.x)
     >>> model.x.array.round(3)
-    array([0.222])
+    array([0.064])
     """
 
     rule = NesterovAGRule

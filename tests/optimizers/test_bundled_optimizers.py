@@ -81,8 +81,8 @@ def corrected_momentum_sgd(theta, gradients, lr=0.01, momentum=0.9):
 def nesterov_ag(theta, gradients, lr=0.01, momentum=0.9):
     velocity = 0.0
     for g in gradients:
-        before, velocity = velocity, momentum * velocity - lr * g
-        theta = theta - momentum * before + (1 + momentum) * velocity
+        velocity = momentum * velocity - lr * g
+        theta = theta + momentum**2 * velocity - (1 + momentum) * lr * g
         yield theta
 
 
@@ -185,7 +185,7 @@ OPTIMIZERS = {
         adam,
         {"alpha": 0.1, "beta1": 0.5, "beta2": 0.8, "eps": 1e-3, "eta": 0.5},
     ),
-    "AdamW": (optimizers.AdamW, {"alpha": 0.1}, adam, {"alpha": 0.1, "decay": 0.01}),
+    "AdamW": row("AdamW", adam, [("weight_decay_rate", "decay")], weight_decay_rate=0.01),
     "AMSGrad": (optimizers.AMSGrad, {"beta2": 0.1}, adam, {"beta2": 0.1, "amsgrad": True}),
     "AdaBound": (
         optimizers.AdaBound,

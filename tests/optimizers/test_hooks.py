@@ -50,7 +50,7 @@ def test_hooks_of_single_parameters(level, place, values, rate, data):
     np.testing.assert_allclose(clipped, np.clip(g, -rate, 2 * rate))
     scaled = hooked(hooks.GradientLARS(0.1, rate), p, g, place, level)
     size, slope = np.sqrt((p * p).sum()), np.sqrt((g * g).sum())
-    factor = 0.1 * size / (1e-9 + slope + rate * size) if size > 0.1 else 1.0
+    factor = size / (1e-9 + slope + rate * size) if size > 0.1 else 1.0
     np.testing.assert_allclose(scaled, factor * (g + rate * p), rtol=1e-6, atol=1e-300)
 
 

@@ -12,14 +12,15 @@ from plugins.optimizers.hooks.norms import squared_norm
 class GradientLARS:
     r"""Scales each parameter's gradient by the ratio of the two norms.
 
-    .. math:: g \leftarrow \tau \frac{\|\theta\|}{\epsilon + \|g\| + \lambda \|\theta\|}
+    .. math:: g \leftarrow \frac{\|\theta\|}{\epsilon + \|g\| + \lambda \|\theta\|}
         (g + \lambda \theta)
 
-    A parameter whose own norm is at most :math:`\tau` keeps the factor 1. It hooks an optimizer,
-    for all parameters, or the update rule of one.
+    A parameter whose own norm is at most :math:`\tau` keeps the factor 1. The trust coefficient of
+    the paper is part of the optimizer's rate. It hooks an optimizer, for all parameters, or the
+    update rule of one.
 
     Args:
-        threshold: The trust coefficient :math:`\tau`.
+        threshold: The norm :math:`\tau` above which a parameter's gradient is scaled.
         weight_decay: The decay :math:`\lambda`.
         eps: Keeps the divisor above 0.
 
@@ -29,8 +30,8 @@ class GradientLARS:
     >>> model = core.Link()
     >>> with model.init_scope():
     ...     model.x = core.Parameter(np.array([3.0, 4.0]))
-    >>> optimizer = core.optimizers.SGD(lr=1.0).setup(model)
-    >>> optimizer.add_hook(core.optimizer_hooks.GradientLARS(threshold=0.5))
+    >>> optimizer = core.optimizers.SGD(lr=0.5).setup(model)
+    >>> optimizer.add_hook(core.optimizer_hooks.GradientLARS())
     >>> model.x.grad = np.array([0.0, 10.0])
     >>> optimizer.update()
     >>> model.x.array.round(6)
@@ -58,4 +59,4 @@ class GradientLARS:
         if self.weight_decay:
             grad += self.weight_decay * param.array
         if size > self.threshold:
-            grad *= self.threshold * size / (self.eps + slope + self.weight_decay * size)
+            grad *= size / (self.eps + slope + self.weight_decay * size)
