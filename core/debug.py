@@ -23,14 +23,17 @@ links: ContextVar[tuple[Any, ...]] = ContextVar("core.debug.links", default=())
 
 
 def link_path() -> str:
-    """The path of the innermost link that is being called, as `/encoder/l1`.
+    """The path of the innermost link that is being called, as `/encoder/l1`."""
+    called = links.get()
+    return path_of(called) if called else ""
+
+
+def path_of(called: tuple[Any, ...]) -> str:
+    """The path of the last of links that are called inside one another.
 
     It is looked up in the outermost one: links in between, as a ChainList whose children are called
     one by one, need not be called themselves.
     """
-    called = links.get()
-    if not called:
-        return ""
     inner, root = called[-1], f"/{called[0].name}" if called[0].name else ""
     for path, link in called[0].namedlinks():
         if link is inner:

@@ -7,6 +7,7 @@ from core import hookimpl
 provides = {
     "print_hook": "PrintHook",
     "timer": "TimerHook",
+    "profiler": "ProfilerHook",
     "cuda_profile": "CUDAProfileHook",
     "memory_profile": "CupyMemoryProfileHook",
 }

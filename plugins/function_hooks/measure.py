@@ -70,11 +70,13 @@ def in_unit(value: float, units: Sequence[tuple[str, float]], unit: str = "auto"
     return f"{value / sizes[unit]:.2f}{unit}"
 
 
-def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], file: TextIO | None) -> None:
-    """Print a table: names to the left, figures to the right."""
+def print_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], file: TextIO | None, names: int = 1
+) -> None:
+    """Print a table: the first `names` columns to the left, figures to the right."""
     rows = [head, *rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    for name, *figures in rows:
-        cells = [name.ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(figures, widths[1:], strict=True)]
-        print("  ".join(cells), file=file or sys.stdout)
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row[:names], widths, strict=False)]
+        figures = zip(row[names:], widths[names:], strict=True)
+        print("  ".join([*cells, *(cell.rjust(w) for cell, w in figures)]), file=file or sys.stdout)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TextIO
 from core import FunctionNode, backend
 from plugins.function_hooks.measure import Measuring, in_unit, print_table
 
-_UNITS = (("GB", 2.0**30), ("MB", 2.0**20), ("KB", 2.0**10), ("B", 1.0))
+BYTES = (("GB", 2.0**30), ("MB", 2.0**20), ("KB", 2.0**10), ("B", 1.0))
 
 
 class Bytes(NamedTuple):
@@ -71,8 +71,8 @@ class CupyMemoryProfileHook(Measuring):
         rows = [
             (
                 label,
-                in_unit(entry["used_bytes"], _UNITS, unit),
-                in_unit(entry["acquired_bytes"], _UNITS, unit),
+                in_unit(entry["used_bytes"], BYTES, unit),
+                in_unit(entry["acquired_bytes"], BYTES, unit),
                 str(entry["occurrence"]),
             )
             for label, entry in entries

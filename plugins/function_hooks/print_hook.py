@@ -11,7 +11,7 @@ class PrintHook(FunctionHook):
     r"""Print the inputs of every forward, and inputs and output gradients of every backward.
 
     Args:
-        sep: What stands between words; None for a space.
+        sep: What stands between words; a space where it is empty.
         end: What ends a line.
         file: Where to write; None for standard output at that time.
         flush: Whether to write at once.
@@ -33,12 +33,17 @@ class PrintHook(FunctionHook):
 
     def __init__(
         self,
-        sep: str | None = None,
+        sep: str = "",
         end: str = "\n",
         file: TextIO | None = None,
         flush: bool = True,
     ) -> None:
-        self._options: dict[str, Any] = {"sep": sep, "end": end, "file": file, "flush": flush}
+        self._options: dict[str, Any] = {
+            "sep": sep or " ",
+            "end": end,
+            "file": file,
+            "flush": flush,
+        }
 
     def forward_preprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
         """Print the input arrays."""

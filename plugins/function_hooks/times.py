@@ -6,7 +6,7 @@ from typing import Any, TextIO
 
 from plugins.function_hooks.measure import in_unit, print_table
 
-_UNITS = (("sec", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
+TIMES = (("sec", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
 
 class Times:
@@ -36,7 +36,7 @@ class Times:
         """
         entries = sorted(self.summary().items(), key=lambda item: -item[1]["elapsed_time"])
         rows = [
-            (label, in_unit(entry["elapsed_time"], _UNITS, unit), str(entry["occurrence"]))
+            (label, in_unit(entry["elapsed_time"], TIMES, unit), str(entry["occurrence"]))
             for label, entry in entries
         ]
         print_table((self.head, "ElapsedTime", "Occurrence"), rows, file)
