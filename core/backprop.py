@@ -265,6 +265,8 @@ class _Walk:
     ) -> Sequence[Any]:
         rules = f._var if self.graph else f._raw
         hooks = f._hooks(self.state)
+        if rules is not None and not hooks and not self.state.debug:
+            return self._by_rules(f, rules, cotangents, wanted)
         if self.state.debug:
             from core.debug import refuse_changed
 
@@ -278,10 +280,8 @@ class _Walk:
         with using_config("enable_backprop", self.graph):
             for hook in hooks:
                 hook.backward_preprocess(f, *seen)
-            if rules is not None and any([g is not None for g in cotangents]):
-                want = sum([1 << i for i in wanted])
-                g = cotangents[0] if f._single else cotangents
-                found = self._checked(f, rules(f, g, want))
+            if rules is not None:
+                found = self._by_rules(f, rules, cotangents, wanted)
             else:
                 found = self._by_backward(f, cotangents, wanted)
             for hook in hooks:
@@ -292,6 +292,15 @@ class _Walk:
             arrays = [g.array if isinstance(g, Variable) else g for g in found]
             refuse_nan(f, arrays, "backward")
         return found
+
+    def _by_rules(
+        self, f: FunctionNode, rules: Any, cotangents: tuple[Any, ...], wanted: list[int]
+    ) -> Sequence[Any]:
+        """Through the declared rules; nothing is found where no gradient came."""
+        if not any([g is not None for g in cotangents]):
+            return (None,) * len(f._edges)
+        want = sum([1 << i for i in wanted])
+        return self._checked(f, rules(f, cotangents[0] if f._single else cotangents, want))
 
     def _by_backward(
         self, f: FunctionNode, cotangents: tuple[Any, ...], wanted: list[int]

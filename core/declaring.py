@@ -18,7 +18,6 @@ from core.specialize import specialize
 
 if TYPE_CHECKING:
     from core.function_node import FunctionNode
-    from core.variable import Variable
 
 
 def written_generally(cls: type[FunctionNode]) -> bool:
@@ -49,7 +48,7 @@ def declare(cls: type[FunctionNode]) -> None:
     cls._bound = []
     cls._is_specialized = False
     cls.call = staticmethod(_first_call(cls))
-    cls._run = None if cls.declared.outputs else _first_run
+    cls._run = _first_run
 
 
 def _first_call(cls: type[FunctionNode]) -> Callable[..., Any]:
@@ -62,9 +61,9 @@ def _first_call(cls: type[FunctionNode]) -> Callable[..., Any]:
     return call
 
 
-def _first_run(f: FunctionNode, *inputs: Any) -> Variable:
+def _first_run(f: FunctionNode, *inputs: Any) -> Any:
     type(f).ready_call()
-    return f._run(*inputs)  # type: ignore[no-any-return]
+    return f._run(*inputs)
 
 
 def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
@@ -92,16 +91,13 @@ def specialize_class(cls: type[FunctionNode]) -> None:
     cls._is_specialized = True
     if declared.variadic or declared.optional:
         cls.call = partial(_call_by_arity, cls)
-        cls._run = None if declared.outputs else _run_by_arity
+        cls._run = _run_by_arity
         known = declared.differentiable
         set_rules(cls, _raw_by_arity if known else None, _var_by_arity if known else None)
         return
     made = variant(cls, len(declared.names))
-    if declared.outputs:
-        cls.call = partial(_call_generally, cls)
-    else:
-        cls.call = staticmethod(made.call)
-        cls._run = made.run
+    cls.call = staticmethod(made.call)
+    cls._run = made.run
     set_rules(cls, made.raw, made.var)
 
 
@@ -128,18 +124,11 @@ def variant(cls: type[FunctionNode], arity: int) -> SimpleNamespace:
 def _call_by_arity(cls: type[FunctionNode], *inputs: Any, **settings: Any) -> Any:
     while inputs and inputs[-1] is None:
         inputs = inputs[:-1]
-    made = variant(cls, len(inputs))
-    if made.call is None:
-        return _call_generally(cls, *inputs, **settings)
-    return made.call(*inputs, **settings)
+    return variant(cls, len(inputs)).call(*inputs, **settings)
 
 
-def _call_generally(cls: type[FunctionNode], *inputs: Any, **settings: Any) -> Any:
-    return cls(**settings)._apply(inputs)
-
-
-def _run_by_arity(f: FunctionNode, *inputs: Any) -> Variable:
-    return variant(type(f), len(inputs)).run(f, *inputs)  # type: ignore[no-any-return]
+def _run_by_arity(f: FunctionNode, *inputs: Any) -> Any:
+    return variant(type(f), len(inputs)).run(f, *inputs)
 
 
 def _raw_by_arity(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:

@@ -8,18 +8,19 @@ none of them. A plan found is a check passed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 from core import backend as backends
 from core.array_backend import on_kernels_changed
 from core.backend import BACKENDS, Backend
 from core.configuration import current
 from core.errors import BackendError, GraphError
+from core.namespace import namespace
 from core.shapes import broadcast_shapes
 from core.spec import Spec, intern, spec_of
-from core.variable import Variable, as_array, is_array
+from core.variable import Variable, as_array, is_array, twin, wrap
 from core.variable_node import NOBODY, VariableNode
 
 if TYPE_CHECKING:
@@ -150,8 +151,8 @@ def _widened(compute: Compute, backend: Backend) -> Compute:
     def widened(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
         half = next(a.dtype for a in arrays if backend.dtype_name(a.dtype) in _HALF)
         result = compute(f, xp, *[widen(xp, backend, a) for a in arrays])
-        f._raw = _raw_widened
-        f._plain_raw = _raw_widened if f._single else None
+        f._raw, f._var = _raw_widened, _var_widened
+        f._plain_raw, f._plain_var = (f._raw, f._var) if f._single else (None, None)
         if type(result) is tuple:
             return tuple([_narrow(xp, backend, y, half) for y in result])
         return _narrow(xp, backend, result, half)
@@ -160,10 +161,11 @@ def _widened(compute: Compute, backend: Backend) -> Compute:
 
 
 def widen(xp: Any, backend: Backend, array: Any) -> Any:
-    """A 16-bit float array in float32; any other array itself."""
-    if array is None or not is_array(array) or backend.dtype_name(array.dtype) not in _HALF:
+    """A 16-bit float array, or Variable, in float32; anything else itself."""
+    known = isinstance(array, Variable) or (array is not None and is_array(array))
+    if not known or backend.dtype_name(array.dtype) not in _HALF:
         return array
-    return xp.astype(array, xp.float32)
+    return xp.astype(array, backend.dtype("float32"))
 
 
 def _narrow(xp: Any, backend: Backend, array: Any, half: Any) -> Any:
@@ -172,34 +174,68 @@ def _narrow(xp: Any, backend: Backend, array: Any, half: Any) -> Any:
 
 
 def _raw_widened(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
-    spec = f._edges[0].spec
-    backend, xp = spec.backend, spec.backend.xp
-    wide = tuple([widen(xp, backend, x) for x in g]) if type(g) is tuple else widen(xp, backend, g)
-    gradients = run_rules(f, xp, wide, want, lambda array: widen(xp, backend, array))
+    return _widened_rules(f, g, want, f._edges[0].spec.backend.xp, _retained_array)
+
+
+def _var_widened(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
+    return _widened_rules(f, g, want, namespace, _retained_variable)
+
+
+def _widened_rules(f: FunctionNode, g: Any, want: int, xp: Any, fetch: Any) -> tuple[Any, ...]:
+    """The rules in float32, at either speed, and their gradients rounded once."""
+    backend = f._edges[0].spec.backend
+
+    def wide(value: Any) -> Any:
+        if type(value) is tuple:
+            return tuple([wide(part) for part in value])
+        return widen(xp, backend, value)
+
+    def retained(name: str) -> Any:
+        if fetch is _retained_variable and name in f.declared.rederived:
+            method, sources = f.declared.rederived[name]
+            return method(f, xp, *map(retained, sources))
+        return wide(fetch(f, name))
+
     return tuple(
         [
             gx if gx is None else _narrow(xp, backend, gx, edge.spec.dtype)
-            for gx, edge in zip(gradients, f._edges, strict=True)
+            for gx, edge in zip(_run_rules(f, xp, wide(g), want, retained), f._edges, strict=True)
         ]
     )
 
 
-def run_rules(f: FunctionNode, xp: Any, g: Any, want: int, seen: Compute) -> tuple[Any, ...]:
-    """The declared rules on retained arrays, each passed through `seen` first."""
+def _retained_array(f: FunctionNode, name: str) -> Any:
+    declared = f.declared
+    if name in declared.names:
+        if declared.variadic:
+            return tuple([edge.data for edge in f._edges])
+        i = declared.names.index(name)
+        return f._edges[i].data if i < len(f._edges) else None
+    if name in declared.saved:
+        return getattr(f, name)
+    return f.data[declared.outputs.index(name)] if declared.outputs else f.data
+
+
+def _retained_variable(f: FunctionNode, name: str) -> Any:
+    declared = f.declared
+    if name in declared.names:
+        if declared.variadic:
+            return tuple([twin(edge) for edge in f._edges])
+        i = declared.names.index(name)
+        return twin(f._edges[i]) if i < len(f._edges) else None
+    if name in declared.saved:
+        value = getattr(f, name)
+        return wrap(value) if is_array(value) else value
+    return f._output_variable(declared.outputs.index(name) if declared.outputs else 0)
+
+
+def _run_rules(f: FunctionNode, xp: Any, g: Any, want: int, retained: Compute) -> tuple[Any, ...]:
+    """The declared rules, on what `retained` gives for the names that they ask for."""
     declared = f.declared
     wanted = tuple([bool(want >> i & 1) for i in range(len(f._edges))])
 
     def value(name: str) -> Any:
-        if name == "wanted":
-            return wanted
-        if name in declared.names:
-            if declared.variadic:
-                return tuple([seen(node.data) for node in f._edges])
-            i = declared.names.index(name)
-            return seen(f._edges[i].data) if i < len(f._edges) else None
-        if name in declared.saved:
-            return seen(getattr(f, name))
-        return seen(f.data[declared.outputs.index(name)] if declared.outputs else f.data)
+        return wanted if name == "wanted" else retained(name)
 
     if declared.joint:
         gradients = declared.joint(f, xp, g, *map(value, declared.joint_uses))
@@ -240,6 +276,31 @@ def _settled(compute: Compute, result: Spec) -> Compute:
 def settle(result: Any, like: Spec) -> Any:
     """`result` as an array of the backend of `like`."""
     return result if type(result) is like.type else like.backend.asarray(result)
+
+
+def settle_all(f: FunctionNode, results: Any, like: Spec) -> tuple[Variable, ...]:
+    """Several results as Variables; an operation may leave some of them out, as None."""
+    expected = len(f.declared.outputs)
+    if type(results) is not tuple or len(results) != expected:
+        got = len(results) if type(results) is tuple else type(results).__name__
+        raise TypeError(
+            f"{f.label}.compute: expected a tuple of {expected} arrays "
+            f"({', '.join(f.declared.outputs)}), got {got}"
+        )
+    return tuple(
+        [wrap(y if y is None or type(y) is like.type else settle(y, like)) for y in results]
+    )
+
+
+def link_outputs(f: FunctionNode, outputs: Sequence[Variable], retained: tuple[Any, ...]) -> None:
+    """Put a node between a function and each of its outputs."""
+    references = []
+    for v, array in zip(outputs, retained, strict=True):
+        v._edge = node = VariableNode(v, data=array)
+        node._creator, node._edges = f, ()
+        references.append(ref(node))
+    f._outputs = tuple(references)
+    f.data = retained
 
 
 def _forget_plans(backend: Backend) -> None:
@@ -355,8 +416,9 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     return SumTo(shape).evaluate(g)
 
 
-def unhurried(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
-    """The complete path, for one output, of a node that a specialised call has begun to make."""
+def unhurried(f: FunctionNode, inputs: tuple[Any, ...]) -> Any:
+    """The complete path of a node that a specialised call has begun to make."""
     f._edges = f.data = f.spec = None
     f.want = f.sequence = 0
-    return f._apply(inputs)[0]
+    outputs = f._apply(inputs)
+    return outputs[0] if f._single else outputs

@@ -273,7 +273,8 @@ class FunctionNode:
                 f"{self.label}.apply: this node is part of a graph already. Make another instance."
             )
         if self._run is not None and self._local_hooks is None and len(inputs):
-            return (self._run(*inputs),)
+            made = self._run(*inputs)
+            return (made,) if self._single else made  # type: ignore[no-any-return]
         return self._apply(inputs)
 
     def evaluate(self, *args: Any) -> Any:
@@ -290,12 +291,22 @@ class FunctionNode:
         if self.declared is None:
             results = self._forward(args)
             return results[0] if len(results) == 1 else results
-        specs: Any = tuple([spec_of(x) for x in args])
-        compute, xp, _ = dispatch.admit(self, self._plan_key(specs), specs)
-        result = (compute or type(self).compute)(self, xp, *args)  # type: ignore[attr-defined]
+        result = self._compute(args)
+        like: Any = spec_of(args[0])
         if type(result) is tuple:
-            return tuple([y if y is None else dispatch.settle(y, specs[0]) for y in result])
-        return dispatch.settle(result, specs[0])
+            return tuple([y if y is None else dispatch.settle(y, like) for y in result])
+        return dispatch.settle(result, like)
+
+    def _compute(self, arrays: tuple[Any, ...]) -> Any:
+        """What `compute`, or what a backend has in its place, makes of arrays."""
+        specs: Any = tuple([spec_of(x) for x in arrays])
+        key = self._plan_key(specs)
+        try:
+            plan = self._plans.get(key)
+        except TypeError:  # an unhashable setting
+            plan = None
+        compute, xp, _ = plan or dispatch.admit(self, key, specs)
+        return (compute or type(self).compute)(self, xp, *arrays)  # type: ignore[attr-defined]
 
     def _plan_key(self, specs: tuple[Any, ...]) -> Any:
         """What a plan is remembered by, as the specialised calls compute it."""
@@ -324,7 +335,7 @@ class FunctionNode:
         if state.debug:
             self._refuse_nan(results, "forward", zip(variables, arrays, strict=True))
         records = bool(self.want) and state.backprop and self._may_record()
-        outputs = tuple([wrap(y, records and not self._single) for y in results])
+        outputs = tuple([wrap(y) for y in results])
         if records:
             self._record(variables, arrays, outputs)
         else:
@@ -418,12 +429,7 @@ class FunctionNode:
             outputs[0]._edge = self
             self.spec, self.data = outputs[0]._spec, retained[0]
         else:
-            nodes = [v.node for v in outputs]
-            for node, array in zip(nodes, retained, strict=True):
-                node.creator_node = self
-                node.data = array
-            self._outputs = tuple([ref(node) for node in nodes])
-            self.data = retained
+            dispatch.link_outputs(self, outputs, retained)
         if current().debug:
             from core.debug import versions
 
@@ -438,9 +444,7 @@ class FunctionNode:
     def forward(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Outputs from input arrays. Declared classes compute; others choose by backend."""
         if self.declared is not None:
-            specs = tuple([spec_of(a) for a in inputs])
-            compute, xp, _ = dispatch.admit(self, self._plan_key(specs), specs)
-            result = (compute or type(self).compute)(self, xp, *inputs)  # type: ignore[attr-defined]
+            result = self._compute(inputs)
             return result if type(result) is tuple else (result,)
         name = backend_of(*inputs).name
         return self.forward_gpu(inputs) if name == "cuda" else self.forward_cpu(inputs)

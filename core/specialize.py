@@ -3,8 +3,8 @@
 Generic code would cost more than small operations themselves, so for each class (and number of
 inputs) four functions are written as text and compiled once; tracebacks show that text.
 
-    call(x0, x1, settings)   a new node applied to its inputs      -> Variable
-    run(f, x0, x1)           the same for a node that exists       -> Variable
+    call(x0, x1, settings)   a new node applied to its inputs      -> Variable, or several
+    run(f, x0, x1)           the same for a node that exists       -> the same
     raw(f, g, want)          gradients on arrays                   -> one per input, or None
     var(f, g, want)          the same rules on Variables, so that the gradients have a graph
 
@@ -42,10 +42,7 @@ def specialize(declared: Declaration, arity: int, dispatch: Any) -> SimpleNamesp
     if writer.cls._elementwise and arity > 1:
         made.raw_broadcast = writer.gradients("raw", broadcast=True)
         made.var_broadcast = writer.gradients("var", broadcast=True)
-    if declared.outputs:
-        made.call = made.run = None
-    else:
-        made.call, made.run = writer.call(), writer.run()
+    made.call, made.run = writer.call(), writer.run()
     return made
 
 
@@ -64,6 +61,8 @@ class _Writer:
             "with_numbers": dispatch.with_numbers,
             "unhurried": dispatch.unhurried,
             "settle": dispatch.settle,
+            "settle_all": dispatch.settle_all,
+            "link_outputs": dispatch.link_outputs,
             "constant_node": dispatch.constant_node,
             "unbroadcast": dispatch.unbroadcast,
             "wrong_number": dispatch.wrong_number,
@@ -143,6 +142,8 @@ class _Writer:
             "  compute, xp, s = plan",
             f"  y = {self._result()}",
         ]
+        if self.declared.outputs:
+            return [*lines, "  v = settle_all(f, y, s0)"]
         if not self.cls._keeps_spec:
             lines += ["  if type(y) is not s0.type: y = settle(y, s0)", "  s = spec_of(y)"]
         return [
@@ -160,20 +161,24 @@ class _Writer:
 
     def _record(self) -> list[str]:
         """What the graph keeps; nothing where no input wants a gradient or none has a rule."""
+        several = bool(self.declared.outputs)
         if not self.declared.differentiable:
-            return ["  v._edge = None"]
+            return [] if several else ["  v._edge = None"]
         wants = " or ".join([f"e{i} is not None" for i in range(self.arity)])
         lines = [f"  if ({wants}) and state.backprop:", f"    f.want = want = {self._want()}"]
         lines += self._retain()
         lines += [f"    f._edges = ({self._each('e#')},); f.sequence = next_sequence()"]
-        mask = self.declared.kept("out", self.arity)
-        data = "None" if not mask else "y" if mask == self.all else f"y if want & {mask} else None"
-        lines += [f"    f.spec = s; f.data = {data}; v._edge = f"]
+        if several:
+            lines += [f"    f.spec = None; link_outputs(f, v, ({self._retained_outputs()},))"]
+        else:
+            mask = self.declared.kept("out", self.arity)
+            kept = "y" if mask == self.all else f"y if want & {mask} else None"
+            lines += [f"    f.spec = s; f.data = {kept if mask else None}; v._edge = f"]
         for name in self.declared.saved:
             mask = self.declared.kept(name, self.arity)
             if mask != self.all:
                 lines += [f"    if not want & {mask}: f.{name} = None"]
-        return [*lines, "  else: v._edge = None"]
+        return lines if several else [*lines, "  else: v._edge = None"]
 
     def _source_name(self, name: str) -> str:
         return self.declared.names[0] if self.declared.variadic else name
@@ -194,6 +199,15 @@ class _Writer:
             ],
             *[f"      if want & {mask}: {text}" for mask, text in kept],
         ]
+
+    def _retained_outputs(self) -> str:
+        masks = [self.declared.kept(name, self.arity) for name in self.declared.outputs]
+        return ", ".join(
+            [
+                f"v[{i}]._array if want & {mask} else None" if mask else "None"
+                for i, mask in enumerate(masks)
+            ]
+        )
 
     def _want(self) -> str:
         if self.arity == 1:

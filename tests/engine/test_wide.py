@@ -1,0 +1,65 @@
+"""Operations that say `wide = True` compute 16-bit floats in float32, at every order."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import core
+import core.functions as F
+from core import FunctionNode
+
+HALVES = (np.float16, ml_dtypes.bfloat16)
+
+
+class Total(FunctionNode):
+    """A sum whose rules say in which dtype they ran."""
+
+    wide = True
+    seen: list = []
+
+    def compute(self, xp, x):
+        self.seen.append(("compute", str(x.dtype)))
+        return xp.sum(x * x)
+
+    def gradient(self, xp, g, x):
+        self.seen.append(("gradient", str(g.dtype), str(x.dtype)))
+        return 2 * x * g
+
+
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("graph", (False, True))
+def test_rules_run_in_float32(half, graph):
+    Total.seen.clear()
+    x = core.Variable(np.ones(5, half))
+    (gx,) = core.grad([Total.call(x)], [x], enable_double_backprop=graph)
+    assert Total.seen == [("compute", "float32"), ("gradient", "float32", "float32")]
+    assert gx.dtype == half
+
+
+CASES = {
+    "layer_normalization": lambda x: F.layer_normalization(
+        x, np.ones(x.shape[1], x.dtype), np.zeros(x.shape[1], x.dtype)
+    ),
+    "softmax_cross_entropy": lambda x: F.softmax_cross_entropy(x, np.zeros(len(x), "i")),
+    "logsumexp": lambda x: F.logsumexp(x, axis=1),
+    "batch_normalization": lambda x: F.batch_normalization(
+        x, np.ones(x.shape[1], x.dtype), np.zeros(x.shape[1], x.dtype)
+    ),
+}
+
+
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_with_a_graph_are_as_exact_as_those_without(name, half):
+    rng = np.random.default_rng(0)
+    x = core.Variable(rng.normal(size=(600, 4)).astype(half))
+    y = CASES[name](x)
+    gy = core.Variable(rng.uniform(0.5, 1, y.shape).astype(half))
+    (plain,) = core.grad([y], [x], [gy])
+    (graph,) = core.grad([y], [x], [gy], enable_double_backprop=True)
+    step = float(ml_dtypes.finfo(half).eps)
+    np.testing.assert_allclose(
+        graph.array.astype("d"), plain.array.astype("d"), rtol=2 * step, atol=1e-2 * step
+    )
+    (second,) = core.grad([graph], [x], [core.Variable(np.ones(x.shape, half))])
+    assert second.dtype == half
