@@ -1,4 +1,4 @@
-"""Optimizers and hooks move parameters as Chainer's do, whose steps are kept in a file."""
+"""Optimizers and hooks move parameters as Chainer's do, and PyTorch's and Optax's: from files."""
 
 import inspect
 import json
@@ -10,8 +10,15 @@ import pytest
 import core
 from core import optimizer_hooks, optimizers
 
-RECORDED = json.loads((Path(__file__).parents[1] / "data/oracle/optimizers.json").read_text())
-CASES = RECORDED["cases"]
+FILES = Path(__file__).parents[1] / "data/oracle"
+RECORDED = json.loads((FILES / "optimizers.json").read_text())
+CHAINER = RECORDED["cases"]
+PEERS = {
+    f"{peer}: {name}": case
+    for peer in ("torch", "optax")
+    for name, case in json.loads((FILES / f"optimizers_{peer}.json").read_text()).items()
+}
+CASES = {**CHAINER, **PEERS}
 ROUNDING = {"float64": 1e-11, "float16": 2.0**-9}
 
 
@@ -80,9 +87,9 @@ def test_arguments_and_defaults(name):
 
 
 def test_every_optimizer_and_hook_is_recorded():
-    assert {c["optimizer"] for c in CASES.values()} == set(
+    assert {c["optimizer"] for c in CHAINER.values()} == set(
         core.registry.catalogue("optimizers").names()
     )
-    recorded = {hook[0] for case in CASES.values() for hook in case.get("hooks", [])}
+    recorded = {hook[0] for case in CHAINER.values() for hook in case.get("hooks", [])}
     named = {n for n in core.registry.catalogue("optimizer_hooks").names() if n[0].isupper()}
     assert recorded == named

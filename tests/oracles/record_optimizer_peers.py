@@ -1,0 +1,161 @@
+"""Write how PyTorch's and Optax's optimizers move parameters, where they mean the same as ours.
+
+Run it with the Python of an environment that has the library (and NumPy):
+
+    python tests/oracles/record_optimizer_peers.py torch tests/data/oracle/optimizers_torch.json
+    python tests/oracles/record_optimizer_peers.py optax tests/data/oracle/optimizers_optax.json
+
+Gradients, starting points and the form of the cases are those of record_optimizers.py. Libraries
+add eps to Adam's root after the correction of its bias; a tiny eps makes the two forms the same.
+"""
+
+import json
+import sys
+
+import numpy as np
+from record_optimizers import START, STEPS, gradients
+
+TINY = 1e-40
+MOMENTS = {"alpha": 0.1, "beta1": 0.5, "beta2": 0.8, "eps": TINY}
+# case -> (ours, our arguments, theirs, their arguments, our hooks)
+TORCH = {
+    "SGD": ("SGD", {"lr": 0.3}, "SGD", {"lr": 0.3}),
+    "momentum": (
+        "MomentumSGD",
+        {"lr": 0.1, "momentum": 0.5},
+        "SGD",
+        {"lr": 0.1, "momentum": 0.5},
+    ),
+    "momentum, rate changed": (
+        "CorrectedMomentumSGD",
+        {"lr": 0.1, "momentum": 0.5},
+        "SGD",
+        {"lr": 0.1, "momentum": 0.5},
+    ),
+    "weight decay": (
+        "SGD",
+        {"lr": 0.1},
+        "SGD",
+        {"lr": 0.1, "weight_decay": 0.2},
+        [["WeightDecay", [0.2], "optimizer"]],
+    ),
+    "Adam": ("Adam", MOMENTS, "Adam", {"lr": 0.1, "betas": (0.5, 0.8), "eps": TINY}),
+    "AMSGrad": (
+        "AMSGrad",
+        MOMENTS,
+        "Adam",
+        {"lr": 0.1, "betas": (0.5, 0.8), "eps": TINY, "amsgrad": True},
+    ),
+    "AdamW": (
+        "AdamW",
+        {**MOMENTS, "weight_decay_rate": 0.1 * 0.2},
+        "AdamW",
+        {"lr": 0.1, "betas": (0.5, 0.8), "eps": TINY, "weight_decay": 0.2},
+    ),
+    "AdaGrad": ("AdaGrad", {"lr": 0.3, "eps": 1e-2}, "Adagrad", {"lr": 0.3, "eps": 1e-2}),
+    "AdaDelta": (
+        "AdaDelta",
+        {"rho": 0.5, "eps": 1e-2},
+        "Adadelta",
+        {"lr": 1.0, "rho": 0.5, "eps": 1e-2},
+    ),
+    "RMSprop": (
+        "RMSprop",
+        {"lr": 0.1, "alpha": 0.5, "eps": 1e-2},
+        "RMSprop",
+        {"lr": 0.1, "alpha": 0.5, "eps": 1e-2},
+    ),
+}
+OPTAX = {
+    "SGD": ("SGD", {"lr": 0.3}, [("sgd", [0.3], {})]),
+    "momentum": ("MomentumSGD", {"lr": 0.1}, [("sgd", [0.1, 0.9], {})]),
+    "Adam": ("Adam", MOMENTS, [("adam", [0.1, 0.5, 0.8, TINY], {})]),
+    "AdaDelta": (
+        "AdaDelta",
+        {"rho": 0.5, "eps": 1e-2},
+        [("adadelta", [1.0, 0.5, 1e-2], {})],
+    ),
+    "RMSprop": (
+        "RMSprop",
+        {"lr": 0.1, "alpha": 0.5, "eps": 1e-2, "eps_inside_sqrt": True},
+        [("rmsprop", [0.1, 0.5, 1e-2], {})],
+    ),
+    "RMSprop with eps outside": (
+        "RMSprop",
+        {"lr": 0.1, "alpha": 0.5, "eps": 1e-2},
+        [("rmsprop", [0.1, 0.5, 1e-2], {"eps_in_sqrt": False})],
+    ),
+    "clipping by the norm": (
+        "SGD",
+        {"lr": 0.1},
+        [("clip_by_global_norm", [0.7], {}), ("sgd", [0.1], {})],
+        [["GradientClipping", [0.7], "optimizer"]],
+    ),
+    "clipping by value": (
+        "SGD",
+        {"lr": 0.1},
+        [("clip", [0.4], {}), ("sgd", [0.1], {})],
+        [["GradientHardClipping", [-0.4, 0.4], "optimizer"]],
+    ),
+    "weight decay": (
+        "MomentumSGD",
+        {"lr": 0.1},
+        [("add_decayed_weights", [0.2], {}), ("sgd", [0.1, 0.9], {})],
+        [["WeightDecay", [0.2], "optimizer"]],
+    ),
+}
+
+
+def told(ours, arguments, hooks, changes, path):
+    """A case as the test reads it."""
+    case = {"optimizer": ours, "arguments": arguments, "hooks": hooks, "changes": changes}
+    return {**case, "path": path}
+
+
+def torch_cases():
+    """Each case under PyTorch."""
+    import torch
+
+    for name, (ours, arguments, theirs, settings, *hooks) in TORCH.items():
+        params = [torch.tensor(x, dtype=torch.float64, requires_grad=True) for x in START]
+        optimizer = getattr(torch.optim, theirs)(params, **settings)
+        changes = {"4": {"lr": 0.3}} if "rate changed" in name else {}
+        path = []
+        for step, given in enumerate(gradients()):
+            optimizer.param_groups[0].update(changes.get(str(step), {}))
+            for param, g in zip(params, given, strict=True):
+                param.grad = torch.tensor(g, dtype=torch.float64)
+            optimizer.step()
+            path.append([param.tolist() for param in params])
+        yield name, told(ours, arguments, *hooks or [[]], changes, path)
+
+
+def optax_cases():
+    """Each case under Optax."""
+    import jax
+    import optax
+
+    jax.config.update("jax_enable_x64", True)
+    for name, (ours, arguments, chain, *hooks) in OPTAX.items():
+        steps = [getattr(optax, theirs)(*given, **options) for theirs, given, options in chain]
+        optimizer = optax.chain(*steps)
+        params = [np.array(x) for x in START]
+        state = optimizer.init(params)
+        path = []
+        for given in gradients()[:STEPS]:
+            changes, state = optimizer.update([np.array(g) for g in given], state, params)
+            params = optax.apply_updates(params, changes)
+            path.append([np.asarray(param).tolist() for param in params])
+        yield name, told(ours, arguments, *hooks or [[]], {}, path)
+
+
+def main(library, path):
+    """Record all cases of a library."""
+    cases = {"torch": torch_cases, "optax": optax_cases}[library]()
+    lines = [json.dumps(name) + ": " + json.dumps(case) for name, case in cases]
+    with open(path, "w") as file:
+        file.write("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
