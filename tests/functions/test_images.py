@@ -112,3 +112,8 @@ def test_windows_that_do_not_fit_and_former_arguments_are_refused():
         F.spatial_transformer_grid(np.zeros((1, 2, 3)), (2, 2), use_cudnn=True)
     with pytest.raises(TypeError, match="sampling"):
         F.spatial_transformer_sampler(IMAGE, np.zeros((1, 2, 1, 1)), sampling=3)
+
+
+def test_a_resized_image_refuses_other_modes():
+    with pytest.raises(ValueError, match="'bilinear' or 'nearest', got 'cubic'"):
+        F.resize_images(IMAGE, (2, 2), mode="cubic")

@@ -31,8 +31,10 @@ def test_zoneout_takes_each_element_from_one_of_the_two(seeded):
 
 def test_zoneout_with_a_mask_is_a_choice():
     mask = np.array([True, False])
-    (y,) = F.Zoneout(0.5, mask).apply((np.array([1.0, 2.0]), np.array([3.0, 4.0])))
+    y = F.zoneout(np.array([1.0, 2.0]), np.array([3.0, 4.0]), mask=mask)
     np.testing.assert_array_equal(y.array, [1.0, 4.0])
+    with pytest.raises(core.type_check.InvalidType, match="Zoneout"):
+        F.zoneout(np.ones(3), np.ones(3), mask=mask)
 
 
 def test_gaussian_has_the_mean_and_variance_asked_for(seeded):

@@ -2,6 +2,7 @@
 
 import cmath
 import math
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -61,11 +62,20 @@ def bilinear(image, row, column):
     return total
 
 
-def resize_images(x, output_shape):
+def place(i, n, m, mode, align_corners):
+    """Where the pixel i of m lies among n."""
+    if mode == "nearest":
+        return math.floor(Fraction(i * n, m))
+    if align_corners:
+        return i * (n - 1) / max(m - 1, 1)
+    return min(max((2 * i + 1) * n / (2 * m) - 0.5, 0), n - 1)
+
+
+def resize_images(x, output_shape, mode="bilinear", align_corners=True):
     y = np.empty((*x.shape[:2], *output_shape))
-    scale = [(n - 1) / max(m - 1, 1) for n, m in zip(x.shape[2:], output_shape, strict=True)]
-    for b, c, i, j in np.ndindex(*y.shape):
-        y[b, c, i, j] = bilinear(x[b, c], i * scale[0], j * scale[1])
+    for b, c, *at in np.ndindex(*y.shape):
+        sizes = zip(at, x.shape[2:], output_shape, strict=True)
+        y[b, c, *at] = bilinear(x[b, c], *[place(*s, mode, align_corners) for s in sizes])
     return y
 
 

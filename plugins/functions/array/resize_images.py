@@ -9,56 +9,90 @@ from core.type_check import expect
 
 
 class ResizeImages(FunctionNode):
-    """R x C^T, with the interpolation of rows R and of columns C; the gradient is R^T g C."""
+    """R x C^T, with the weights of rows R and of columns C; the gradient is R^T g C."""
 
     output_shape: tuple[int, int]
+    mode: str = "bilinear"
+    align_corners: bool = True
     saved = ("R", "C")
     wide = True
     domain = Domain(
         "(n,c,h,w)->(n,c,p,q)",
         x=real(-3, 3),
-        settings={"output_shape": choice((1, 1), (3, 5), (2, 4), (6, 2))},
+        settings={
+            "output_shape": choice((1, 1), (3, 5), (2, 4), (6, 2)),
+            "mode": choice("bilinear", "nearest"),
+            "align_corners": choice(True, False),
+        },
         dims={"h": (1, 4), "w": (1, 4)},
     )
+
+    def prepare(self):
+        if self.mode not in PLACES:
+            raise ValueError(
+                f"resize_images: expected the mode 'bilinear' or 'nearest', got {self.mode!r}"
+            )
 
     def check_type_forward(self, in_types):
         expect(in_types[0].shape[2] > 0, in_types[0].shape[3] > 0)
 
     def compute(self, xp, x):
         rows, columns = self.output_shape
-        self.R, self.C = _weights(xp, x, 2, rows), _weights(xp, x, 3, columns)
+        self.R, self.C = self.weights(xp, x, 2, rows), self.weights(xp, x, 3, columns)
         return self.R @ (x @ self.C.T)
 
     def gradient(self, xp, g, R, C):
         return R.T @ (g @ C)
 
-
-def _weights(xp: Any, x: Any, axis: int, count: int) -> Any:
-    """(count, n): how much each of n pixels gives to each of `count` places, ends on ends."""
-    n = x.shape[axis]
-    step = (n - 1) / (count - 1) if count > 1 else 0.0
-    pixels = xp.arange(n, dtype=x.dtype, device=x.device)
-    places = xp.arange(count, dtype=x.dtype, device=x.device) * step
-    apart = xp.abs(places[:, None] - pixels[None, :])
-    return xp.maximum(1.0 - apart, xp.zeros_like(apart))
+    def weights(self, xp, x, axis, count):
+        """(count, n): how much each of n pixels gives to each of `count` places."""
+        n = x.shape[axis]
+        places = PLACES[self.mode](n, count, self.align_corners)
+        pixels = xp.arange(n, dtype=x.dtype, device=x.device)
+        apart = xp.abs(xp.asarray(places, dtype=x.dtype, device=x.device)[:, None] - pixels)
+        return xp.maximum(1.0 - apart, xp.zeros_like(apart))
 
 
-def resize_images(x: Any, output_shape: Any) -> Variable:
-    """Resize images by bilinear interpolation, with the corners staying corners.
+def _between(n: int, count: int, align_corners: bool) -> list[float]:
+    """Ends on ends; or pixels as areas, whose middles are what is known."""
+    if align_corners:
+        return [i * (n - 1) / max(count - 1, 1) for i in range(count)]
+    return [min(max((i + 0.5) * n / count - 0.5, 0.0), n - 1.0) for i in range(count)]
+
+
+def _on_pixels(n: int, count: int, align_corners: bool) -> list[float]:
+    return [float(i * n // count) for i in range(count)]
+
+
+PLACES = {"bilinear": _between, "nearest": _on_pixels}
+"""Where, among n pixels, the `count` of the result lie."""
+
+
+def resize_images(
+    x: Any, output_shape: Any, *, mode: str = "bilinear", align_corners: bool = True
+) -> Variable:
+    """Resize images, by bilinear interpolation or by repeating and leaving out pixels.
 
     Args:
         x: Images (n, c, h, w), floating.
         output_shape: Height and width of the result.
+        mode: 'bilinear', or 'nearest': the pixel under the corner of the new one.
+        align_corners: Of bilinear interpolation: whether the middles of the corner pixels stay
+            where they are, or the outer edges of the image.
 
     Returns:
         (n, c, *output_shape), and the dtype of `x`.
 
     Raises:
         InvalidType: `x` has no four axes, has no pixels, or is not floating.
+        ValueError: There is no such mode.
 
     >>> import core.functions as F, numpy as np
-    >>> F.resize_images(np.array([[[[0, 2]]]], "f"), (1, 3))
+    >>> x = np.array([[[[0, 2]]]], "f")
+    >>> F.resize_images(x, (1, 3))
     variable([[[[0., 1., 2.]]]], dtype=float32)
+    >>> F.resize_images(x, (1, 4), align_corners=False)
+    variable([[[[0. , 0.5, 1.5, 2. ]]]], dtype=float32)
     """
     rows, columns = output_shape
-    return ResizeImages.call(x, (int(rows), int(columns)))
+    return ResizeImages.call(x, (int(rows), int(columns)), mode, align_corners)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, as_variable, choice, config, real
+from core import (
+    Domain,
+    FunctionNode,
+    Variable,
+    as_array,
+    as_variable,
+    backend,
+    choice,
+    config,
+    real,
+)
+from core.type_check import expect
 from plugins.functions.former import refuse
 
 
@@ -23,6 +34,10 @@ class Zoneout(FunctionNode):
         leave_out={"forward": "random"},
     )
 
+    def check_type_forward(self, in_types):
+        if self.mask is not None:
+            expect(in_types[1].shape == self.mask.shape)
+
     def compute(self, xp, h, x):
         if self.mask is None:
             self.mask = self.backend.random.bernoulli(
@@ -37,7 +52,7 @@ class Zoneout(FunctionNode):
         return xp.where(mask, xp.zeros_like(g), g)
 
 
-def zoneout(h: Any, x: Any, ratio: float = 0.5, **former: Any) -> Variable:
+def zoneout(h: Any, x: Any, ratio: float = 0.5, *, mask: Any = None, **former: Any) -> Variable:
     """Let a random part of a state stay as it was, while training.
 
     Each element is that of `h` with probability `ratio`, else that of `x`. With
@@ -47,23 +62,27 @@ def zoneout(h: Any, x: Any, ratio: float = 0.5, **former: Any) -> Variable:
         h: The state before, floating, of any shape.
         x: The state after, of the same shape and dtype.
         ratio: In [0, 1].
+        mask: Booleans of the shape of `x`, true where `h` stays, to take instead of drawing them.
         **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`.
 
     Raises:
-        InvalidType: Shapes or dtypes do not fit.
+        InvalidType: Shapes or dtypes do not fit, that of `mask` included.
         ValueError: The ratio is out of range.
 
     Source: Krueger et al. 2016 (arXiv:1606.01305), section 3.
 
     >>> import core.functions as F, numpy as np
-    >>> F.zoneout(np.zeros(2, "f"), np.ones(2, "f"), ratio=1.0)
-    variable([0., 0.], dtype=float32)
+    >>> F.zoneout(np.zeros(2, "f"), np.ones(2, "f"), mask=np.array([True, False]))
+    variable([0., 1.], dtype=float32)
     """
     if former:
         refuse(zoneout, former)
     if not 0 <= ratio <= 1:
         raise ValueError(f"zoneout: expected a ratio in [0, 1], got {ratio}")
-    return Zoneout.call(h, x, ratio) if config.train else as_variable(x)
+    if mask is not None:
+        backend.of(h, x, mask)
+        mask = as_array(mask)
+    return Zoneout.call(h, x, ratio, mask) if config.train else as_variable(x)
