@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from core.errors import nearest
 from core.function_node import FunctionNode
+from core.link import Link
+from core.parameter import Parameter
 from core.variable import Variable
 from core.variable_node import VariableNode
 
@@ -57,6 +61,9 @@ _DOT_HEAD = [
     'node [fontname="Helvetica,Arial,sans-serif" fontsize="11" margin="0.14,0.07" height="0.3"];',
     'edge [color="#8793A3" arrowsize="0.6" penwidth="0.9"];',
 ]
+# What computation runs along is kept straight, what is fed into it stands aside. A variable in
+# between is a label on the way: no arrow ends at it.
+_DOT_EDGES = {"aside": "", "on": ' [weight="8"]', "onto": ' [weight="8" arrowhead="none"]'}
 _MERMAID_SHAPES = {"function": "[{}]", "between": "({})"}
 _MERMAID_OTHERS = "([{}])"
 _DIRECTIONS = ("TB", "BT", "LR", "RL")
@@ -70,6 +77,7 @@ class DotNode:
         node: A variable node or a function node.
         attribute: Attributes of its look, beside its label; a shape is added where none is given.
         show_name: Whether the label of a variable begins with its name.
+        name: Another name for it.
 
     >>> import core, numpy as np
     >>> x = core.Variable(np.zeros((2, 3), "f"), name="x")
@@ -78,10 +86,15 @@ class DotNode:
     """
 
     def __init__(
-        self, node: Node, attribute: Mapping[str, Any] | None = None, show_name: bool = True
+        self,
+        node: Node,
+        attribute: Mapping[str, Any] | None = None,
+        show_name: bool = True,
+        name: str | None = None,
     ) -> None:
         self.node = node
         self.show_name = show_name
+        self.name = name
         self.id = f"n{id(node)}"
         shape = "oval" if isinstance(node, VariableNode) else "box"
         self.attribute: dict[str, Any] = {"shape": shape, **(attribute or {})}
@@ -90,9 +103,10 @@ class DotNode:
     def label(self) -> str:
         """Shape and dtype of a variable, after its name; the label of a function."""
         node = self.node
-        if self.show_name and isinstance(node, VariableNode) and node.name is not None:
-            return f"{node.name}: {node.label}"
-        return node.label
+        if not self.show_name or not isinstance(node, VariableNode):
+            return node.label
+        name = node.name if self.name is None else self.name
+        return node.label if name is None else f"{name}: {node.label}"
 
     def __str__(self) -> str:
         attributes = {"label": self.label, **self.attribute}
@@ -105,7 +119,8 @@ class ComputationalGraph:
     """Variables and functions with the edges between them, ready to be written down.
 
     `build_computational_graph` makes one. `nodes` and `edges` are lists; an edge is a pair of
-    nodes in the direction of the forward computation.
+    nodes in the direction of the forward computation; `names` has other names for some variables.
+    Notebooks show it as a picture.
     """
 
     def __init__(
@@ -117,6 +132,8 @@ class ComputationalGraph:
         rankdir: str = "TB",
         remove_variable: bool = False,
         show_name: bool = True,
+        *,
+        names: Mapping[Node, str] | None = None,
     ) -> None:
         if rankdir not in _DIRECTIONS:
             raise ValueError(
@@ -130,6 +147,7 @@ class ComputationalGraph:
         self.rankdir = rankdir
         self.remove_variable = remove_variable
         self.show_name = show_name
+        self.names = dict(names or {})
 
     def dump(self, format: str = "dot") -> str:
         """The graph as text: `dot` for Graphviz, `mermaid` for Markdown pages and notebooks.
@@ -156,34 +174,76 @@ class ComputationalGraph:
             nodes, edges = _functions_alone(nodes, edges)
         ids = {node: f"n{i}" for i, node in enumerate(nodes)}
         roles = _roles(nodes, edges)
-        arrows = [(ids[tail], ids[head]) for tail, head in edges]
         write = self._dot if format == "dot" else self._mermaid
-        return write(ids, roles, arrows)
+        return write(ids, roles, edges)
 
-    def _dot(
-        self, ids: dict[Node, str], roles: dict[Node, str], arrows: Sequence[tuple[str, str]]
-    ) -> str:
+    def render(
+        self, path: str | os.PathLike[str] | None = None, format: str | None = None
+    ) -> bytes:
+        """A picture of the graph, drawn by Graphviz.
+
+        Args:
+            path: The file to write; None for none.
+            format: What Graphviz knows: svg, png, pdf, ...; None for the ending of `path`, or svg.
+
+        Returns:
+            The content of the file. Needs the extra `graph` and the program `dot` of Graphviz;
+            ImportError or RuntimeError names what is missing. `dump("mermaid")` needs nothing.
+        """
+        from core.graph_picture import picture
+
+        if format is None:
+            format = ("" if path is None else Path(path).suffix[1:]) or "svg"
+        content = picture(self.dump(), format)
+        if path is not None:
+            Path(path).write_bytes(content)
+        return content
+
+    def _repr_svg_(self) -> str | None:
+        """For notebooks: the picture, or None where it cannot be drawn."""
+        try:
+            return self.render(format="svg").decode()
+        except (ImportError, RuntimeError):
+            return None
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """For notebooks: the picture, and Mermaid's text, which they draw themselves."""
+        shown = {"text/plain": repr(self), "text/vnd.mermaid": self.dump("mermaid")}
+        svg = self._repr_svg_()
+        return shown if svg is None else {**shown, "image/svg+xml": svg}
+
+    def __repr__(self) -> str:
+        functions = sum(isinstance(node, FunctionNode) for node in self.nodes)
+        return (
+            f"<computational graph: {functions} functions, {len(self.nodes) - functions} variables>"
+        )
+
+    def _dot(self, ids: dict[Node, str], roles: dict[Node, str], edges: Sequence[Edge]) -> str:
         lines = [f'rankdir="{self.rankdir}";', *_DOT_HEAD]
         for node, name in ids.items():
-            written = DotNode(node, self._style(node, roles[node]), self.show_name)
+            look = self._style(node, roles[node])
+            written = DotNode(node, look, self.show_name, self.names.get(node))
             written.id = name
             lines.append(str(written))
-        lines += [f"{tail} -> {head};" for tail, head in arrows]
+        for tail, head in edges:
+            course = _DOT_EDGES[_course(roles[tail], roles[head])]
+            lines.append(f"{ids[tail]} -> {ids[head]}{course};")
         return "digraph graphname {\n" + "".join(f"  {line}\n" for line in lines) + "}\n"
 
     def _style(self, node: Node, role: str) -> Mapping[str, Any]:
         chosen = self.variable_style if isinstance(node, VariableNode) else self.function_style
         return chosen if isinstance(chosen, Mapping) else _DOT_STYLES[role]
 
-    def _mermaid(
-        self, ids: dict[Node, str], roles: dict[Node, str], arrows: Sequence[tuple[str, str]]
-    ) -> str:
+    def _mermaid(self, ids: dict[Node, str], roles: dict[Node, str], edges: Sequence[Edge]) -> str:
         lines = [f"flowchart {self.rankdir}"]
         for node, name in ids.items():
-            label = f'"{_mermaid_text(DotNode(node, None, self.show_name).label)}"'
+            text = DotNode(node, None, self.show_name, self.names.get(node)).label
+            label = f'"{_mermaid_text(text)}"'
             shape = _MERMAID_SHAPES.get(roles[node], _MERMAID_OTHERS).format(label)
             lines.append(f"  {name}{shape}:::{roles[node]}")
-        lines += [f"  {tail} --> {head}" for tail, head in arrows]
+        for tail, head in edges:
+            arrow = "---" if _course(roles[tail], roles[head]) == "onto" else "-->"
+            lines.append(f"  {ids[tail]} {arrow} {ids[head]}")
         lines += [f"  classDef {role} {_css(role)}" for role in _DOT_STYLES]
         return "\n".join(lines) + "\n"
 
@@ -196,6 +256,8 @@ def build_computational_graph(
     rankdir: str = "TB",
     remove_variable: bool = False,
     show_name: bool = True,
+    *,
+    link: Link | None = None,
 ) -> ComputationalGraph:
     r"""The graph that computed `outputs`, back to its leaves.
 
@@ -207,6 +269,7 @@ def build_computational_graph(
         rankdir: The direction of the forward computation: TB, BT, LR or RL.
         remove_variable: Show functions alone.
         show_name: Show the names of variables.
+        link: Show the parameters of this link by their paths in it: `/encoder/l1/W`.
 
     Returns:
         A `ComputationalGraph`; its `dump()` gives the text.
@@ -227,7 +290,14 @@ def build_computational_graph(
         outputs = [outputs]
     nodes, edges = _walk([_node_of(output) for output in outputs])
     return ComputationalGraph(
-        nodes, edges, variable_style, function_style, rankdir, remove_variable, show_name
+        nodes,
+        edges,
+        variable_style,
+        function_style,
+        rankdir,
+        remove_variable,
+        show_name,
+        names=_paths(nodes, link),
     )
 
 
@@ -238,6 +308,26 @@ def _node_of(output: Any) -> VariableNode:
             f"{type(output).__name__}."
         )
     return output.node if isinstance(output, Variable) else output
+
+
+def _paths(nodes: Iterable[Node], link: Link | None) -> dict[Node, str]:
+    """The paths in `link` of its parameters that are among the nodes."""
+    if link is None:
+        return {}
+    paths = {id(parameter): path for path, parameter in link.namedparams()}
+    found: dict[Node, str] = {}
+    for node in nodes:
+        variable = node.get_variable_or_none() if isinstance(node, VariableNode) else None
+        if isinstance(variable, Parameter) and id(variable) in paths:
+            found[node] = paths[id(variable)]
+    return found
+
+
+def _course(tail: str, head: str) -> str:
+    """What an edge between nodes of these roles is: `_DOT_EDGES`."""
+    if tail in ("leaf", "constant"):
+        return "aside"
+    return "onto" if head == "between" else "on"
 
 
 def _walk(outputs: Iterable[VariableNode]) -> tuple[list[Node], list[Edge]]:

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import core
+import core.links as L
 from core.computational_graph import ComputationalGraph, DotNode, build_computational_graph
 
 
@@ -25,7 +27,7 @@ def arrows(graph):
     """The edges of the dumped graph, by the labels of their ends."""
     text = graph.dump()
     names = dict(re.findall(r'(n\d+) \[label="((?:[^"\\]|\\.)*)"', text))
-    return sorted((names[a], names[b]) for a, b in re.findall(r"(n\d+) -> (n\d+);", text))
+    return sorted((names[a], names[b]) for a, b in re.findall(r"(n\d+) -> (n\d+)[^;]*;", text))
 
 
 def test_nodes_and_edges():
@@ -175,3 +177,97 @@ def test_graphviz_reads_it(name, shape):
     done = subprocess.run(["dot", "-Tsvg"], input=text.encode(), capture_output=True, check=True)
     assert not done.stderr
     assert b"Multiply" in done.stdout
+
+
+# ---------------------------------------------------------------------- names by path, pictures
+
+
+def classifier():
+    model = L.Classifier(core.Sequential(L.Linear(3, 4), L.Linear(4, 2)))
+    return model, model(np.zeros((1, 3), "f"), np.zeros(1, "i"))
+
+
+def test_parameters_by_their_paths():
+    model, loss = classifier()
+    plain = labels(build_computational_graph(loss))
+    assert plain.count("W: (4, 3), float32") == 1
+    shown = labels(build_computational_graph(loss, link=model))
+    assert {label.partition(":")[0] for label in shown if label.startswith("/")} == {
+        f"/predictor/{i}/{name}" for i in (0, 1) for name in "Wb"
+    }
+    assert "/predictor/1/b: (2), float32" in build_computational_graph(loss, link=model).dump(
+        "mermaid"
+    )
+    assert not any(
+        label.startswith("/")
+        for label in labels(build_computational_graph(loss, link=model, show_name=False))
+    )
+
+
+def test_a_parameter_of_another_link_keeps_its_name():
+    model, loss = classifier()
+    shown = labels(build_computational_graph(loss, link=model.predictor[0]))
+    assert "/W: (4, 3), float32" in shown and "W: (2, 4), float32" in shown
+
+
+def test_what_runs_through_is_straight_and_has_no_arrows_into_labels():
+    x = variable(name="x")
+    text = build_computational_graph(-(x * 2)).dump()
+    looks = re.findall(r"-> n\d+(.*);", text)
+    assert sorted(looks) == [
+        "",
+        ' [weight="8" arrowhead="none"]',
+        ' [weight="8"]',
+        ' [weight="8"]',
+    ]
+    assert build_computational_graph(-(x * 2)).dump("mermaid").count(" --- ") == 1
+
+
+has_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+
+
+@has_dot
+@pytest.mark.parametrize(
+    ("name", "format", "head"),
+    [
+        ("g.png", None, b"\x89PNG"),
+        ("g.pdf", None, b"%PDF"),
+        ("g", None, b"<?xml"),
+        ("g.x", "svg", b"<"),
+    ],
+)
+def test_rendering(tmp_path, name, format, head):
+    content = build_computational_graph(classifier()[1]).render(tmp_path / name, format)
+    assert content.startswith(head) and (tmp_path / name).read_bytes() == content
+
+
+@has_dot
+def test_notebooks_show_the_picture():
+    graph = build_computational_graph(classifier()[1])
+    bundle = graph._repr_mimebundle_(include=None)
+    assert bundle["text/plain"] == "<computational graph: 3 functions, 9 variables>"
+    assert bundle["text/vnd.mermaid"] == graph.dump("mermaid")
+    assert "</svg>" in bundle["image/svg+xml"] == graph._repr_svg_()
+
+
+@has_dot
+def test_a_format_that_graphviz_does_not_know(tmp_path):
+    with pytest.raises(ValueError, match="no format 'sgv'. Take svg, png, pdf"):
+        build_computational_graph(variable() * 2).render(tmp_path / "g.sgv")
+
+
+def test_without_the_package_its_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "graphviz", None)
+    graph = build_computational_graph(variable() * 2)
+    with pytest.raises(ImportError, match=r"pip install 'plugrad\[graph\]'"):
+        graph.render()
+    assert graph._repr_svg_() is None
+    assert sorted(graph._repr_mimebundle_()) == ["text/plain", "text/vnd.mermaid"]
+
+
+def test_without_the_program_it_is_named(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    graph = build_computational_graph(variable() * 2)
+    with pytest.raises(RuntimeError, match="program `dot` of Graphviz.*apt install graphviz"):
+        graph.render(tmp_path / "g.svg")
+    assert graph._repr_svg_() is None and not list(tmp_path.iterdir())
