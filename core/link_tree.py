@@ -29,7 +29,8 @@ def tree(link: Link) -> str:
 def summary(link: Link) -> str:
     """The link in one line: class, settings and number of parameters."""
     known, unknown = _counts(link)
-    return f"{heading(link)}: {known:,} parameters" + (f", {unknown} unsized" if unknown else "")
+    text = f"{heading(link)}: {known:,} parameter" + "s" * (known != 1)
+    return text + (f", {unknown} unsized" if unknown else "")
 
 
 def heading(link: Link) -> str:

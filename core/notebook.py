@@ -22,14 +22,14 @@ def link_html(link: Link) -> str:
         for path, part in link.namedlinks()
         for name, *rest in cells(part)
     ]
-    return _table(summary(link), [_LINK_HEAD, *rows], "th")
+    return table(summary(link), [_LINK_HEAD, *rows], "th")
 
 
 def variable_html(variable: Variable) -> str:
     """A table of the array, in NumPy's look, and of the gradient where there is one."""
     name = f"variable {variable.name}" if variable.name else "variable"
     if variable.array is None:
-        return _table(f"{name}, uninitialized", [], "th")
+        return table(f"{name}, uninitialized", [], "th")
     shape = ", ".join(map(str, variable.shape))
     dtype = variable.backend.dtype_name(variable.dtype)
     arrays = {"array": variable.array, "grad": variable.grad}
@@ -38,10 +38,10 @@ def variable_html(variable: Variable) -> str:
         for title, array in arrays.items()
         if array is not None
     ]
-    return _table(f"{name}: ({shape}) {dtype} on {variable.device}", rows, "td")
+    return table(f"{name}: ({shape}) {dtype} on {variable.device}", rows, "td")
 
 
-def _table(caption: str, rows: Iterable[Iterable[str]], first: str) -> str:
+def table(caption: str, rows: Iterable[Iterable[str]], first: str) -> str:
     """A table whose first row has cells of the kind `first`, and whose text keeps its lines."""
     lines = [f'<table><caption style="text-align:left">{escape(caption)}</caption>']
     kind = first
