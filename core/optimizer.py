@@ -151,6 +151,11 @@ class Optimizer:
         self._loss_scale = loss_scale
         self._scale_interval = None
 
+    @property
+    def loss_scale(self) -> float | None:
+        """What the loss's gradient is to be multiplied by in the next step; None for nothing."""
+        return self._loss_scale
+
     def loss_scaling(self, interval: int = 1000, scale: float | None = None) -> None:
         """Scale the loss by `scale`; by default dynamically.
 

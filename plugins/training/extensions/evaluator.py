@@ -11,6 +11,7 @@ from core.dataset import Iterator, concat_examples
 from core.errors import nearest, refuse_removed
 from core.reporter import DictSummary, Reporter, report, report_scope
 from core.training import PRIORITY_WRITER, Extension
+from plugins.training.calling import call_with
 
 
 class Evaluator(Extension):
@@ -86,7 +87,7 @@ class Evaluator(Extension):
         for batch in self._fresh(self.get_iterator("main")):
             observation: dict[str, Any] = {}
             with report_scope(observation), core.no_backprop_mode():
-                self._apply(function, self.converter(batch, self.device))
+                call_with(function, self.converter(batch, self.device))
             summary.add(observation)
         return summary.compute_mean()
 
@@ -100,14 +101,6 @@ class Evaluator(Extension):
             iterator.reset()
             return iterator
         return copy.copy(iterator)
-
-    def _apply(self, function: Callable[..., Any], arrays: Any) -> None:
-        if isinstance(arrays, tuple):
-            function(*arrays)
-        elif isinstance(arrays, dict):
-            function(**arrays)
-        else:
-            function(arrays)
 
     def finalize(self) -> None:
         """Let the iterators release what they hold."""

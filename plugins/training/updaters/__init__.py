@@ -1,3 +1,7 @@
 """Updaters: one step of training."""
 
-provides = {"standard_updater": "StandardUpdater"}
+provides = {
+    "multiprocess_parallel_updater": "MultiprocessParallelUpdater",
+    "parallel_updater": "ParallelUpdater",
+    "standard_updater": "StandardUpdater",
+}

@@ -10,6 +10,7 @@ from core.errors import nearest, refuse_removed
 from core.optimizer import Optimizer
 from core.serializer import AbstractSerializer
 from core.training import Updater
+from plugins.training.calling import call_with
 
 
 class StandardUpdater(Updater):
@@ -109,13 +110,7 @@ class StandardUpdater(Updater):
         """Take a batch, compute its loss, update."""
         iterator, optimizer = self.get_iterator("main"), self.get_optimizer("main")
         arrays = self.converter(iterator.next(), self._input_device)
-        loss = self.loss_func or optimizer.target
-        if isinstance(arrays, tuple):
-            optimizer.update(loss, *arrays)
-        elif isinstance(arrays, dict):
-            optimizer.update(loss, **arrays)
-        else:
-            optimizer.update(loss, arrays)
+        call_with(optimizer.update, arrays, self.loss_func or optimizer.target)
         if self.auto_new_epoch and iterator.is_new_epoch:
             optimizer.new_epoch(auto=True)
 

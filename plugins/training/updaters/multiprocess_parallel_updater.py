@@ -1,0 +1,207 @@
+"""A process for every copy of a model."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import importlib.util
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from core import backend
+from core.dataset import Iterator, concat_examples
+from core.errors import UpdateError
+from core.optimizer import Optimizer
+from core.serializer import AbstractSerializer, Deserializer
+from plugins.training.updaters.crew import Crew, context
+from plugins.training.updaters.replica import Board, Replica, differentiate
+from plugins.training.updaters.standard_updater import StandardUpdater
+
+
+class MultiprocessParallelUpdater(StandardUpdater):
+    """Computes gradients in several processes, takes their mean, and updates with it.
+
+    `iterators` has an iterator for each of the `devices`, which are a list, or a dict with 'main'
+    in it; None puts all on the host. Every process has a copy of the model and its own iterator,
+    and computes the gradient of its own batch; this one, with the first iterator, does so too, and
+    is the one that reports, counts epochs and updates. Gradients and parameters go through shared
+    memory of the host.
+
+    With parts of one dataset that are equally long, as `split_dataset_n_random` makes them, and a
+    loss that is a mean over its examples, an update is the one that StandardUpdater makes with the
+    batches of all processes in one, up to rounding; hyper-parameters stay what they are.
+
+    The processes start at the first update, from afresh (forkserver, or spawn): a script needs
+    `if __name__ == "__main__":` around what it does, and model, iterators and converter must be
+    picklable. A process that dies is an error within seconds. `finalize` ends them. Snapshots hold
+    where each of them is: a resumed run ends with the same bits.
+
+    Raises ValueError where iterators, devices and datasets do not go together.
+    """
+
+    def __init__(
+        self,
+        iterators: Sequence[Iterator],
+        optimizer: Optimizer,
+        converter: Callable[[list[Any], Any], Any] = concat_examples,
+        devices: Sequence[Any] | dict[str, Any] | None = None,
+        auto_new_epoch: bool = True,
+    ) -> None:
+        iterators = list(iterators)
+        self._devices = _as_list(devices, len(iterators))
+        _check(iterators, self._devices)
+        super().__init__(
+            iterators[0],
+            optimizer,
+            converter,
+            device=self._devices[0],
+            auto_new_epoch=auto_new_epoch,
+        )
+        self._own_iterators = iterators[1:]
+        self._states = [""] * len(self._own_iterators)  # loaded, and not yet handed over
+        self._board: Board | None = None
+        self._crew: Crew | None = None
+
+    @staticmethod
+    def available() -> bool:
+        """Whether this Python can start processes."""
+        return importlib.util.find_spec("_multiprocessing") is not None
+
+    def setup_workers(self) -> None:
+        """Start the processes; the first update does it. All parameters must be initialized."""
+        if self._crew is not None:
+            return
+        target = self.get_optimizer("main").target
+        missing = [path for path, p in target.namedparams() if not p.is_initialized]
+        if missing:
+            raise UpdateError(
+                "MultiprocessParallelUpdater: expected all parameters to be initialized when the "
+                f"processes start, but {', '.join(missing)} are not. Give the links their input "
+                "sizes, or a loss that uses all of them."
+            )
+        self._board = Board(target, len(self._own_iterators), _allocate)
+        self._crew = Crew(self._replicas(target, self._board))
+        self._hand_states_over()
+
+    def _replicas(self, target: Any, board: Board) -> list[Replica]:
+        model = copy.deepcopy(target)
+        for parameter in model.params():
+            parameter.update_rule = None  # and its state: the copies are never updated
+            parameter.cleargrad()
+        rest = zip(self._own_iterators, self._devices[1:], strict=True)
+        return [
+            Replica(number, model, iterator, self.converter, device, board, len(self._devices))
+            for number, (iterator, device) in enumerate(rest, 1)
+        ]
+
+    def update_core(self) -> None:
+        """Take a batch in each process, and update with the mean of the gradients."""
+        iterator, optimizer = self.get_iterator("main"), self.get_optimizer("main")
+        target = optimizer.target
+        waiting = not all([parameter.is_initialized for parameter in target.params()])
+        if not waiting:
+            self._begin_step(optimizer)
+        arrays = self.converter(iterator.next(), self._input_device)
+        differentiate(target, arrays, optimizer.loss_scale)
+        if waiting:  # for the parameters, which the loss has initialized by now
+            self._begin_step(optimizer)
+        self._take_mean(target)
+        optimizer.update()
+        if self._board is not None:
+            self._board.put_parameters(target)
+        if self.auto_new_epoch and iterator.is_new_epoch:
+            optimizer.new_epoch(auto=True)
+
+    def _begin_step(self, optimizer: Any) -> None:
+        self.setup_workers()
+        if self._crew is not None:
+            self._crew.tell("step", optimizer.loss_scale)
+
+    def _take_mean(self, target: Any) -> None:
+        """Replace the gradients by the mean over all processes; one that has none counts as 0."""
+        if self._crew is None or self._board is None:
+            return
+        answers = self._crew.hear()
+        rows = [dict(self._board.row(number)) for number in range(1, 1 + len(answers))]
+        for path, parameter in target.namedparams():
+            found = [row[path] for row, paths in zip(rows, answers, strict=True) if path in paths]
+            if parameter.grad is not None:
+                found.insert(0, backend.to_host(parameter.grad))
+            if found:
+                mean = _mean(found, len(self._devices))
+                parameter.grad = backend.to_backend(mean, parameter.device)
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load what StandardUpdater does, and where each process is."""
+        super().serialize(serializer)
+        for i in range(len(self._states)):
+            text = serializer(f"worker:{i + 1}", self._state(i, serializer))
+            if isinstance(serializer, Deserializer):
+                self._states[i] = text
+        if isinstance(serializer, Deserializer) and self._crew is not None:
+            self._hand_states_over()
+
+    def _state(self, i: int, serializer: AbstractSerializer) -> str:
+        if self._crew is None or isinstance(serializer, Deserializer):
+            return self._states[i]
+        return base64.b64encode(self._crew.ask_one(i, "state")).decode()
+
+    def _hand_states_over(self) -> None:
+        if self._board is not None:
+            self._board.put_parameters(self.get_optimizer("main").target)
+        for i, state in enumerate(self._states):
+            if state and self._crew is not None:
+                answer = self._crew.ask_one(i, "load", base64.b64decode(state))
+                if isinstance(answer, Exception):
+                    raise answer
+
+    def finalize(self) -> None:
+        """End the processes, and let the iterators release what they hold."""
+        if self._crew is not None:
+            self._crew.close()
+        super().finalize()
+        for iterator in self._own_iterators:
+            iterator.finalize()
+
+
+def _as_list(devices: Any, length: int) -> list[Any]:
+    if devices is None:
+        return [None] * length
+    if not isinstance(devices, dict):
+        return list(devices)
+    if "main" not in devices:
+        raise ValueError(
+            "MultiprocessParallelUpdater: expected a device called 'main', got "
+            f"{', '.join(map(repr, devices)) or 'none'}."
+        )
+    return [devices["main"], *(device for name, device in devices.items() if name != "main")]
+
+
+def _check(iterators: list[Any], devices: list[Any]) -> None:
+    if not iterators or len(iterators) != len(devices):
+        raise ValueError(
+            "MultiprocessParallelUpdater: expected as many iterators as devices, at least one; got "
+            f"{len(iterators)} and {len(devices)}. Share the dataset out with "
+            "datasets.split_dataset_n_random(dataset, n)."
+        )
+    lengths = {len(each.dataset) for each in iterators if hasattr(each, "dataset")}
+    if len(lengths) > 1:
+        raise ValueError(
+            "MultiprocessParallelUpdater: expected datasets of one length, got lengths of "
+            f"{', '.join(map(str, sorted(lengths)))}. datasets.split_dataset_n_random makes parts "
+            "that are equally long."
+        )
+
+
+def _allocate(size: int) -> Any:
+    return context().RawArray("B", size)
+
+
+def _mean(arrays: list[Any], n: int) -> Any:
+    """The sum over `n`, added up in at least float32."""
+    dtype = arrays[0].dtype
+    total = arrays[0].astype("float32" if dtype.itemsize < 4 else dtype)  # a copy
+    for array in arrays[1:]:
+        total += array
+    total /= n
+    return total.astype(dtype, copy=False)

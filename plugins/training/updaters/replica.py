@@ -1,0 +1,215 @@
+"""A copy of a model in a worker process: what it is given, does, and remembers."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import pickle
+import signal
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+import core
+from core import Link, backend
+from core.errors import CoreError
+from core.random_streams import stream
+from core.serializer import AbstractSerializer
+from plugins.serializers.dictionary import DictionarySerializer
+from plugins.serializers.npz import NpzDeserializer, load_npz, save_npz
+from plugins.training.calling import call_with
+
+_ALIGNED = 64  # arrays begin at multiples of it, as allocators have it
+_SENT = ("dtype", "type_check", "debug", "use_cudnn", "use_cudnn_tensor_core",
+         "cudnn_deterministic", "autotune")  # fmt: skip
+
+
+class WorkerError(CoreError, RuntimeError):
+    """An error of a worker process whose own class cannot be handed over."""
+
+
+class Board:
+    """Shared memory: a row of parameters, and a row of gradients for every worker.
+
+    It has a place for each parameter of `model` that is initialized. `allocate(bytes)` gives the
+    memory, which goes to the workers with the board.
+    """
+
+    def __init__(self, model: Link, n_workers: int, allocate: Callable[[int], Any]) -> None:
+        self._places: dict[str, tuple[int, tuple[int, ...], Any]] = {}
+        self._row = 0
+        for path, parameter in model.namedparams(include_uninit=False):
+            array = backend.to_host(parameter.array)
+            self._places[path] = (self._row, array.shape, array.dtype)
+            self._row += array.nbytes + -array.nbytes % _ALIGNED
+        self._memory = allocate(max(self._row * (1 + n_workers), 1))
+
+    def row(self, number: int) -> Iterator[tuple[str, Any]]:
+        """Path and array of everything in a row: 0 has the parameters, i what worker i computed."""
+        xp = backend.get("numpy").xp
+        memory = xp.frombuffer(self._memory, dtype="uint8")
+        for path, (start, shape, dtype) in self._places.items():
+            start += number * self._row
+            size = dtype.itemsize
+            for length in shape:
+                size *= length
+            yield path, memory[start : start + size].view(dtype).reshape(shape)
+
+    def put_parameters(self, model: Link) -> None:
+        """Show the workers what the parameters are."""
+        parameters = dict(model.namedparams())
+        for path, place in self.row(0):
+            place[...] = backend.to_host(parameters[path].array)
+
+    def take_parameters(self, model: Link) -> None:
+        """Give a model the parameters that are shown."""
+        parameters = dict(model.namedparams())
+        for path, shown in self.row(0):
+            parameter = parameters[path]
+            parameter.initialize(shown.shape)
+            array = backend.to_backend(shown, parameter.device)
+            parameter.backend.copyto(parameter.array, array)
+            parameter.version += 1
+
+    def put_gradients(self, model: Link, number: int) -> list[str]:
+        """Show the gradients of a model; gives the paths of those that there are."""
+        found = {p: v.grad for p, v in model.namedparams() if v.grad is not None}
+        for path, place in self.row(number):
+            if path in found:
+                place[...] = backend.to_host(found[path])
+        for path in found:
+            if path not in self._places:
+                raise WorkerError(
+                    f"MultiprocessParallelUpdater: the parameter {path} was initialized after the "
+                    "first update, in one process only. Give the link its input size."
+                )
+        return list(found)
+
+
+class Replica:
+    """What a worker process has: a copy of the model, an iterator of its own, and the board."""
+
+    def __init__(
+        self,
+        number: int,
+        model: Link,
+        iterator: Any,
+        converter: Callable[..., Any],
+        device: Any,
+        board: Board,
+        n_processes: int,
+    ) -> None:
+        self.number = number
+        self._model = model
+        self._iterator = iterator
+        self._converter = converter
+        self._device = device
+        self._board = board
+        self._n_processes = n_processes
+        self._settings = {name: getattr(core.config, name) for name in _SENT}
+        self._place = str(backend.current_device())
+        self._seed = _seed_of(number)
+
+    def prepare(self) -> None:
+        """Make the settings of the main process those of this one."""
+        _share_cores(self._n_processes)
+        for name, value in self._settings.items():
+            setattr(core.global_config, name, value)
+        core.use(self._place)
+        if self._seed is not None:
+            core.seed(self._seed)
+        if self._device is not None:
+            self._model.to_device(self._device)
+
+    def step(self, loss_scale: float | None) -> list[str]:
+        """Compute the gradients of one batch with the parameters on the board."""
+        self._board.take_parameters(self._model)
+        differentiate(self._model, self._converter(self._iterator.next(), self._device), loss_scale)
+        return self._board.put_gradients(self._model, self.number)
+
+    def state(self) -> bytes:
+        """What the coming steps depend on, except for the parameters."""
+        file = io.BytesIO()
+        save_npz(file, self)
+        return file.getvalue()
+
+    def load(self, state: bytes) -> None:
+        """Go back to where `state` was taken."""
+        load_npz(io.BytesIO(state), self)
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load the iterator, the model's persistent values, and the random numbers."""
+        self._iterator.serialize(serializer["iterator"])
+        self._serialize_rest_of_model(serializer["model"])
+        state = json.loads(serializer("random_state", json.dumps(backend.random_state())))
+        if isinstance(serializer, NpzDeserializer):
+            backend.set_random_state(state)
+
+    def _serialize_rest_of_model(self, serializer: AbstractSerializer) -> None:
+        whole, parameters = DictionarySerializer(), {p for p, _ in self._model.namedparams()}
+        whole.save(self._model)
+        rest = {k: v for k, v in whole.target.items() if f"/{k}" not in parameters}
+        loaded = {key: serializer(key, value) for key, value in rest.items()}
+        if isinstance(serializer, NpzDeserializer):
+            NpzDeserializer(loaded, strict=False).load(self._model)
+
+    def finalize(self) -> None:
+        """Let the iterator release what it holds."""
+        self._iterator.finalize()
+
+
+def differentiate(model: Link, arrays: Any, loss_scale: float | None) -> None:
+    """Give the parameters of a model the gradients of its loss on a batch."""
+    model.cleargrads()
+    loss = call_with(model, arrays)
+    for link in model.links():
+        link.release_graph()
+    loss.backward(loss_scale=loss_scale, free_graph=not core.config.keep_graph_on_report)
+
+
+def _seed_of(number: int) -> int | None:
+    """A seed for the process of that number, which follows from where the main process stands."""
+    installed = stream()
+    if installed is None:
+        return None
+    text = f"{installed.seed} {installed.draws} {number}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+
+
+def _share_cores(n_processes: int) -> None:
+    """Give BLAS in this process its share of the cores, where threadpoolctl is installed."""
+    import os
+
+    with suppress(ImportError):
+        import threadpoolctl  # type: ignore[import-untyped]
+
+        threadpoolctl.threadpool_limits(max(1, (os.cpu_count() or 1) // n_processes))
+
+
+def serve(pipe: Any, replica: Replica) -> None:
+    """Do what the main process asks for, until it asks for nothing more or is no longer there."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # the main process decides when to stop
+        signal.signal(number, signal.SIG_IGN)
+    replica.prepare()
+    with suppress(EOFError, BrokenPipeError):
+        while (message := pipe.recv()) is not None:
+            method, *arguments = message
+            try:
+                answer = getattr(replica, method)(*arguments)
+            except Exception as error:
+                answer = _portable(error, replica.number)
+            pipe.send(answer)
+    replica.finalize()
+
+
+def _portable(error: Exception, number: int) -> Exception:
+    """The error as the main process can raise it, with a note that says where it was met."""
+    note = f"Raised in worker process {number}:\n" + "".join(traceback.format_exception(error))
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        error = WorkerError(f"{type(error).__name__}: {error}")
+    error.add_note(note)
+    return error

@@ -1,0 +1,76 @@
+"""What worker processes import: a model, its data, and iterators that go wrong."""
+
+import os
+import signal
+import time
+
+import numpy as np
+
+import core
+import core.functions as F
+import core.links as L
+from core import datasets, iterators, optimizers, training
+
+
+class Model(core.Chain):
+    """Dropout only where it is asked for: then no two processes make the same batch."""
+
+    def __init__(self, in_size=4, ratio=0.0):
+        super().__init__()
+        self.ratio = ratio
+        with self.init_scope():
+            self.l1 = L.Linear(in_size, 6)
+            self.norm = L.BatchNormalization(6) if ratio else None
+            self.l2 = L.Linear(None if in_size is None else 6, 3)
+
+    def forward(self, x, t):
+        h = F.tanh(self.l1(x))
+        if self.ratio:
+            h = F.dropout(self.norm(h), self.ratio)
+        loss = F.softmax_cross_entropy(self.l2(h), t)
+        core.report({"loss": loss}, self)
+        return loss
+
+
+def data(length=24):
+    draw = np.random.RandomState(7)
+    x = draw.randn(length, 4).astype("f")
+    return datasets.TupleDataset(x, (x[:, 0] > 0).astype("i") + (x[:, 1] > 0).astype("i"))
+
+
+def parts(n, length=24, batch_size=4, **options):
+    """The i-th example of every batch of n, to the i-th iterator."""
+    whole = data(length)
+    return [
+        iterators.SerialIterator([whole[k] for k in range(i, length, n)], batch_size, **options)
+        for i in range(n)
+    ]
+
+
+def multiprocess(n=2, shuffle=False, optimizer=None, **options):
+    optimizer = (optimizer or optimizers.Adam(0.01)).setup(Model(**options))
+    made = training.updaters.MultiprocessParallelUpdater
+    return made(parts(n, shuffle=shuffle), optimizer, devices=["numpy"] * n)
+
+
+class Failing:
+    """A dataset that goes wrong at its third batch, in the way it is told."""
+
+    def __init__(self, how):
+        self.how = how
+        self.given = 0
+
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, index):
+        self.given += 1
+        if self.given > 8:
+            if self.how == "die":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.how == "exit":
+                os._exit(3)
+            if self.how == "hang":
+                time.sleep(600)
+            raise ArithmeticError("no such example")
+        return np.ones(4, "f"), np.int32(0)

@@ -1,0 +1,342 @@
+"""Updaters with several copies of a model, in one process and in several."""
+
+import copy
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import parallel_parts as parts
+import pytest
+import small
+
+import core
+from core import iterators, optimizers, training
+from core.errors import UpdateError
+from core.serializers import load_npz, save_npz
+from core.training import extensions
+
+HOST = {"main": "numpy", "second": "numpy"}
+NEVER_LONGER = 30
+
+
+def serial(optimizer, batch_size, model):
+    iterator = iterators.SerialIterator(parts.data(), batch_size, shuffle=False)
+    return training.updaters.StandardUpdater(iterator, optimizer.setup(model))
+
+
+def parallel(optimizer, batch_size, model, **options):
+    iterator = iterators.SerialIterator(parts.data(), batch_size, shuffle=False)
+    options = options or {"devices": HOST}
+    return training.updaters.ParallelUpdater(iterator, optimizer.setup(model), **options)
+
+
+def parameters(updater):
+    return {path: p.array for path, p in updater.get_optimizer("main").target.namedparams()}
+
+
+def assert_equal_parameters(one, other, rtol=1e-5):
+    found, expected = parameters(one), parameters(other)
+    assert found.keys() == expected.keys()
+    for path, array in expected.items():
+        np.testing.assert_allclose(found[path], array, rtol=rtol, atol=1e-6, err_msg=path)
+
+
+# -- ParallelUpdater --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("in_size", [4, None])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_copies_make_the_steps_of_one_model_that_are_n_times_as_long(n, in_size):
+    core.seed(1)
+    model = parts.Model(in_size)
+    names = dict.fromkeys(("main", "b", "c")[:n], "numpy")
+    one = serial(optimizers.MomentumSGD(0.1), 6, copy.deepcopy(model))
+    many = parallel(optimizers.MomentumSGD(0.1 / n), 6, model, devices=names)
+    for _ in range(5):
+        for updater in (one, many):
+            core.seed(2)
+            updater.update()
+        assert_equal_parameters(many, one)
+    assert (many.epoch, many.iteration, many.get_optimizer("main").epoch) == (1, 5, 1)
+
+
+def test_copies_report_under_their_names_and_share_the_batch(tmp_path):
+    seen = []
+    trainer = training.Trainer(
+        parallel(optimizers.SGD(), 5, parts.Model()), (1, "iteration"), tmp_path
+    )
+    trainer.extend(lambda t: seen.append(dict(t.observation)), name="watch")
+    model = copy.deepcopy(trainer.updater.get_optimizer("main").target)
+    trainer.run()
+    x, t = core.dataset.concat_examples(parts.data()[:5])
+    assert seen[0].keys() == {"main/loss", "second/loss"}
+    assert seen[0]["main/loss"].item() == pytest.approx(model(x[::2], t[::2]).item())
+    assert seen[0]["second/loss"].item() == pytest.approx(model(x[1::2], t[1::2]).item())
+
+
+def test_a_copy_without_examples_sits_the_update_out():
+    updater = parallel(optimizers.SGD(), 1, parts.Model())
+    other = serial(optimizers.SGD(), 1, copy.deepcopy(updater.get_optimizer("main").target))
+    updater.update()
+    other.update()
+    assert_equal_parameters(updater, other)
+
+
+def test_models_of_ones_own_and_persistent_values():
+    model = parts.Model(ratio=0.5)
+    other = copy.deepcopy(model)
+    updater = parallel(optimizers.SGD(), 8, model, models={"a": other, "main": model})
+    updater.update()
+    for (path, mine), (_, its) in zip(model.namedparams(), other.namedparams(), strict=True):
+        assert np.array_equal(mine.array, its.array), path
+    assert np.array_equal(model.norm.avg_mean, other.norm.avg_mean)
+    assert other.norm.avg_mean.any()
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+def test_loss_scale_loss_func_and_gradients_that_overflow():
+    model = parts.Model()
+    one = serial(optimizers.SGD(), 6, copy.deepcopy(model))
+    many = parallel(optimizers.SGD(0.01 / 2), 6, model, devices=HOST, loss_scale=1024.0)
+    one.update()
+    many.update()
+    assert_equal_parameters(many, one)
+    before = {path: array.copy() for path, array in parameters(many).items()}
+    many.get_optimizer("main").set_loss_scale(float("inf"))
+    many.update()
+    for path, array in parameters(many).items():
+        assert np.array_equal(array, before[path])
+    calls = []
+    many.loss_func = lambda x, t: calls.append(len(x)) or model(x, t)
+    many.update()
+    assert calls == [3, 3]
+
+
+def test_a_resumed_parallel_updater_ends_with_the_same_bits(tmp_path):
+    def make():
+        core.seed(4)
+        return parallel(optimizers.Adam(), 5, parts.Model(ratio=0.3))
+
+    whole, first, second = make(), make(), make()
+    core.seed(5)
+    for _ in range(6):
+        whole.update()
+    core.seed(5)
+    for _ in range(3):
+        first.update()
+    save_npz(tmp_path / "state", first)
+    load_npz(tmp_path / "state", second)
+    for _ in range(3):
+        second.update()
+    for path, array in parameters(whole).items():
+        assert array.tobytes() == parameters(second)[path].tobytes(), path
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"devices": None}, ValueError, "models or devices"),
+        ({"devices": {"mian": "numpy"}}, KeyError, "Did you mean 'mian'|'main', got 'mian'"),
+        ({"models": {"main": parts.Model()}}, ValueError, "target among the models"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        parallel(optimizers.SGD(), 4, parts.Model(), **options)
+
+
+def test_a_model_without_a_device_is_named():
+    model = parts.Model()
+    models = {"main": model, "second": copy.deepcopy(model)}
+    with pytest.raises(KeyError, match="none for 'second'.*Did you mean 'secnd'"):
+        parallel(
+            optimizers.SGD(), 4, model, models=models, devices={"main": "numpy", "secnd": "numpy"}
+        )
+
+
+# -- MultiprocessParallelUpdater --------------------------------------------------------------
+
+
+def updates(updater, n):
+    try:
+        for _ in range(n):
+            updater.update()
+    finally:
+        updater.finalize()
+
+
+@pytest.mark.parametrize("optimizer", [optimizers.Adam, optimizers.MomentumSGD])
+@pytest.mark.parametrize(("n", "in_size"), [(2, 4), (3, None)])
+def test_processes_make_the_updates_of_one_with_the_joint_batch(optimizer, n, in_size):
+    core.seed(3)
+    many = parts.multiprocess(n, optimizer=optimizer(0.01), in_size=in_size)
+    core.seed(3)
+    one = serial(optimizer(0.01), 4 * n, parts.Model(in_size))
+    one.get_optimizer("main").add_hook(core.optimizer_hooks.WeightDecay(0.01))
+    many.get_optimizer("main").add_hook(core.optimizer_hooks.WeightDecay(0.01))
+    core.seed(4)
+    updates(many, 4)
+    core.seed(4)
+    updates(one, 4)
+    assert_equal_parameters(many, one)
+    assert many.epoch == one.epoch and many.get_optimizer("main").t == 4
+    assert not multiprocessing.active_children()
+
+
+def trainer(out, stop, **options):
+    core.seed(3)
+    made = training.Trainer(parts.multiprocess(shuffle=True, ratio=0.4), stop, out)
+    made.extend(extensions.LogReport(trigger=(1, "iteration")))
+    made.extend(extensions.snapshot(**options), trigger=(1, "iteration"))
+    return made
+
+
+@pytest.mark.slow
+def test_a_resumed_run_of_processes_ends_with_the_same_bits(tmp_path):
+    whole = trainer(tmp_path / "whole", (7, "iteration"))
+    whole.run()
+    trainer(tmp_path / "parts", (3, "iteration")).run()
+    resumed = trainer(tmp_path / "parts", (7, "iteration"), autoload=True)
+    resumed.run()
+    for path, array in parameters(whole.updater).items():
+        assert array.tobytes() == parameters(resumed.updater)[path].tobytes(), path
+    logs = [json.loads((tmp_path / name / "log").read_text()) for name in ("whole", "parts")]
+    assert [[small.timeless(r) for r in log] for log in logs][0] == [
+        small.timeless(r) for r in logs[1]
+    ]
+
+
+def with_failing(how):
+    good = iterators.SerialIterator(parts.data(8), 4)
+    bad = iterators.SerialIterator(parts.Failing(how), 4, shuffle=False)
+    optimizer = optimizers.SGD().setup(parts.Model())
+    return training.updaters.MultiprocessParallelUpdater([good, bad], optimizer)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"), [("die", r"worker process 1 ended \(SIGKILL\)"), ("exit", "exit code 3")]
+)
+def test_a_worker_that_dies_is_an_error_at_once(how, message):
+    updater = with_failing(how)
+    updater.update()
+    updater.update()
+    began = time.monotonic()
+    with pytest.raises(RuntimeError, match=message):
+        updater.update()
+    assert time.monotonic() - began < NEVER_LONGER
+    with pytest.raises(RuntimeError, match="resume from a snapshot"):
+        updater.update()
+    updater.finalize()
+    assert not multiprocessing.active_children()
+
+
+def test_an_error_in_a_worker_is_raised_here_and_says_where():
+    updater = with_failing("raise")
+    with pytest.raises(ArithmeticError, match="no such example") as info:
+        updates(updater, 3)
+    assert "Raised in worker process 1" in info.value.__notes__[-1]
+    assert "parallel_parts.py" in info.value.__notes__[-1]
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.slow
+def test_a_worker_that_hangs_is_ended_by_finalize():
+    updater = with_failing("hang")
+    updater.update()
+    updater.update()
+    updater._crew.tell("step", None)
+    began = time.monotonic()
+    updater.finalize()
+    assert time.monotonic() - began < NEVER_LONGER and not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda m, o: m(parts.parts(2), o, devices=["numpy"]), ValueError, "2 and 1"),
+        (lambda m, o: m([], o), ValueError, "at least one"),
+        (lambda m, o: m(parts.parts(2), o, devices={"a": 0}), ValueError, "'main', got 'a'"),
+        (lambda m, o: m(parts.parts(5), o), ValueError, "lengths of 4, 5"),
+    ],
+)
+def test_iterators_and_devices_that_do_not_go_together(call, error, message):
+    with pytest.raises(error, match=message):
+        call(training.updaters.MultiprocessParallelUpdater, optimizers.SGD().setup(parts.Model()))
+
+
+def test_processes_need_initialized_parameters_and_what_can_be_pickled():
+    updater = training.updaters.MultiprocessParallelUpdater
+    assert updater.available()
+    unknown = updater(parts.parts(2), optimizers.SGD().setup(parts.Model(None)))
+    with pytest.raises(UpdateError, match=r"/l1/W.* are not"):
+        unknown.setup_workers()
+    local = updater(parts.parts(2), optimizers.SGD().setup(parts.Model()), lambda b, d: b)
+    with pytest.raises(TypeError, match="can be pickled"):
+        local.update()
+    assert not multiprocessing.active_children()
+
+
+def script(tmp_path, body):
+    path = tmp_path / "script.py"
+    head = f"import sys\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+    path.write_text(head + "import parallel_parts as parts, time, os\n" + textwrap.dedent(body))
+    return [sys.executable, str(path)]
+
+
+def runs(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.slow
+def test_processes_end_with_the_program_even_where_nobody_finalizes(tmp_path):
+    body = """
+        if __name__ == "__main__":
+            updater = parts.multiprocess()
+            updater.update()
+            print("updated")
+    """
+    done = subprocess.run(script(tmp_path, body), capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "updated\n", "")
+
+
+@pytest.mark.slow
+def test_processes_end_when_the_main_one_is_killed(tmp_path):
+    body = """
+        import multiprocessing
+        if __name__ == "__main__":
+            updater = parts.multiprocess()
+            updater.update()
+            print(multiprocessing.active_children()[0].pid, flush=True)
+            time.sleep(60)
+    """
+    process = subprocess.Popen(script(tmp_path, body), stdout=subprocess.PIPE, text=True)
+    worker = int(process.stdout.readline())
+    assert runs(worker)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    end = time.monotonic() + NEVER_LONGER
+    while runs(worker) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not runs(worker)
+
+
+@pytest.mark.slow
+def test_a_script_without_a_guard_is_told_so(tmp_path):
+    body = """
+        updater = parts.multiprocess()
+        updater.update()
+    """
+    done = subprocess.run(script(tmp_path, body), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "if __name__ == '__main__'" in done.stderr
