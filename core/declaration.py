@@ -160,7 +160,7 @@ def _fields(cls: type) -> dict[str, Any]:
 
 def _own_classes(cls: type) -> list[type]:
     """The class and its bases, the furthest first, without the engine's own."""
-    engine = ("core.function_node", "builtins")
+    engine = ("core.function_node", "core.graph_node", "builtins")
     return [base for base in reversed(cls.__mro__) if base.__module__ not in engine]
 
 
