@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from core import backend
-from core.serializer import Serializer
+from core.serializer import Serializable, Serializer
 from plugins.serializers.entries import NONE
 
 
@@ -37,6 +38,15 @@ class DictionarySerializer(Serializer):
         """Store `value` under `key`, and return it."""
         self.target[self.path + key.lstrip("/")] = host_array(value)
         return value
+
+
+def entries_of(obj: Serializable | Mapping[str, Any]) -> dict[str, Any]:
+    """All that `obj` saves, by name; a mapping is taken for what an object has saved already."""
+    if isinstance(obj, Mapping):
+        return {name: host_array(value) for name, value in obj.items()}
+    saved = DictionarySerializer()
+    saved.save(obj)
+    return saved.target
 
 
 def host_array(value: Any) -> Any:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
+from collections.abc import Iterator, Mapping
 from typing import IO, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from core.errors import CheckpointError
+from plugins.serializers.extended_dtypes import wrapped
 
 Array: TypeAlias = np.ndarray[Any, Any]
 File: TypeAlias = str | os.PathLike[str] | IO[bytes]
@@ -22,12 +25,50 @@ MARK = b"plugrad sha256 "
 """What stands before a digest in a file."""
 
 
+FREE = 64 << 20
+PLAUSIBLE = 100
+DENSEST = 1100
+"""Bytes that at most come out of one byte of gzip, and some more."""
+
+
 class Spec(NamedTuple):
-    """Shape and dtype of a stored array, and whether it stands for None."""
+    """Shape and dtype of a stored array, whether it stands for None, and its bytes in the file."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     none: bool = False
+    held: int = 0
+
+    @property
+    def excess(self) -> str:
+        """What speaks against reading it where nothing but the file says how large it is.
+
+        A few bytes can be made to unpack to a thousand times as many: 64 MiB are trusted in any
+        case, and beyond that a hundred times what lies in the file.
+        """
+        size = math.prod(self.shape) * self.dtype.itemsize
+        if size <= max(FREE, PLAUSIBLE * self.held):
+            return ""
+        return (
+            f"{self.held} bytes that would unpack to {size}, where the object does not say what "
+            "shape it expects; make its arrays first, by one call of the model"
+        )
+
+
+class Entries(Mapping[str, Array]):
+    """The arrays of the file `label`, by name. What `specs` tells of them takes no reading."""
+
+    label: str
+    specs: dict[str, Spec]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.specs
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.specs)
+
+    def __len__(self) -> int:
+        return len(self.specs)
 
 
 def is_none(array: Array) -> bool:
@@ -35,14 +76,17 @@ def is_none(array: Array) -> bool:
     return array.dtype == NONE.dtype and array.ndim == 0
 
 
-def refuse_objects(who: str, files: str, name: str, array: Array) -> None:
-    """Refuse what `files` ('npz files') cannot hold without pickle."""
-    if array.dtype.hasobject or (array.dtype.kind == "V" and array.dtype.names is None):
+def storable(who: str, files: str, name: str, array: Array) -> Array:
+    """`array` as `files` ('npz files') can hold it; what would need pickle is refused."""
+    array = wrapped(array)
+    dtype = array.dtype
+    if dtype.hasobject or (dtype.kind == "V" and dtype.names is None):
         raise CheckpointError(
             f"{who}: expected numbers, text, None or arrays of them, got an array of dtype "
-            f"{array.dtype} for {name!r}, which {files} cannot hold without pickle. "
+            f"{dtype} for {name!r}, which {files} cannot hold without pickle. "
             "Store it as a string, or as an array of a plain dtype."
         )
+    return array
 
 
 def digest(stream: IO[bytes], start: int, stop: int) -> bytes:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from core.serializer import Serializable, Serializer
-from plugins.serializers.dictionary import DictionarySerializer, host_array
+from plugins.serializers.dictionary import entries_of, host_array
 from plugins.serializers.hdf5_file import GroupEntries, open_hdf5, write_dataset, write_hdf5
 from plugins.serializers.loading import EntriesDeserializer, Ignored, load_entries
 
 
 def save_hdf5(
-    filename: str | os.PathLike[str], obj: Serializable, compression: int | None = 4
+    filename: str | os.PathLike[str],
+    obj: Serializable | Mapping[str, Any],
+    compression: int | None = 4,
 ) -> None:
-    """Save `obj` to an HDF5 file, with a group for each part and a dataset for each value.
+    """Save `obj` (or a dict) to an HDF5 file: a group for each part, a dataset for each value.
 
     Arrays are compressed by gzip at the level `compression` (None for not at all) and carry
     Fletcher-32 checksums; a digest of the whole file stands before it, in its user block. The file
@@ -29,9 +32,7 @@ def save_hdf5(
     ...     file["W"].shape
     (2, 3)
     """
-    saved = DictionarySerializer()
-    saved.save(obj)
-    write_hdf5(filename, saved.target, compression)
+    write_hdf5(filename, entries_of(obj), compression)
 
 
 def load_hdf5(

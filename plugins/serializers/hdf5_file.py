@@ -8,6 +8,7 @@ of that library alone.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,13 +18,24 @@ import numpy as np
 
 from core.errors import CheckpointDamaged, CheckpointError
 from plugins.serializers.atomic import replacing
-from plugins.serializers.entries import MARK, NONE, Array, Spec, digest, is_none, refuse_objects
+from plugins.serializers.entries import (
+    DENSEST,
+    MARK,
+    NONE,
+    Array,
+    Entries,
+    Spec,
+    digest,
+    is_none,
+    storable,
+)
+from plugins.serializers.extended_dtypes import restored, restored_dtype
 from plugins.serializers.extras import need
 
 _USER_BLOCK = 512
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _UNREADABLE = (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError)
-_DENSEST = 1100  # how many bytes at most come out of one byte of gzip, and some more
+_PLAIN_FILTERS = ({1, 32000}, {2}, {3})  # of each at most one: gzip or LZF, shuffle, checksums
 
 
 # -- writing ----------------------------------------------------------------------------------
@@ -50,7 +62,7 @@ def write_dataset(group: Any, name: str, array: Array, compression: int | None) 
     if is_none(array):
         group.create_dataset(name, data=h5py.Empty("f"))
         return
-    refuse_objects("save_hdf5", "HDF5 files", name, array)
+    array = storable("save_hdf5", "HDF5 files", name, array)
     if array.dtype.kind == "U":
         array = np.char.encode(array, "utf-8")
         array = array.astype(h5py.string_dtype("utf-8", array.dtype.itemsize))
@@ -67,31 +79,28 @@ def write_dataset(group: Any, name: str, array: Array, compression: int | None) 
 # -- reading ----------------------------------------------------------------------------------
 
 
-class GroupEntries(Mapping[str, Array]):
+class GroupEntries(Entries):
     """The datasets under a group of h5py, by path; each is read when it is asked for."""
 
     def __init__(self, group: Any, label: str) -> None:
         h5py = need("h5py", "hdf5", "load_hdf5")
-        self._label = label
+        self.label = label
         self._datasets: dict[str, Any] = {}
         with blaming(label):
             found: list[tuple[str, Any]] = []
             group.visititems(lambda name, item: found.append((name, item)))
+            if not all(isinstance(name, str) for name, _ in found):
+                raise damaged(label, "a name in it is no text")
             self._datasets = {name: x for name, x in found if isinstance(x, h5py.Dataset)}
             self.specs = {name: self._spec(name, x) for name, x in self._datasets.items()}
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._datasets)
-
-    def __len__(self) -> int:
-        return len(self._datasets)
 
     def __getitem__(self, name: str) -> Array:
         if self.specs[name].none:
             return NONE
-        with blaming(self._label, name):
+        with blaming(self.label, name):
             array = np.asarray(self._datasets[name][()])
-            return np.char.decode(array, "utf-8") if self.specs[name].dtype.kind == "U" else array
+            is_text = self.specs[name].dtype.kind == "U"
+            return np.char.decode(array, "utf-8") if is_text else restored(array)
 
     def _spec(self, name: str, dataset: Any) -> Spec:
         h5py = need("h5py", "hdf5", "load_hdf5")
@@ -100,21 +109,33 @@ class GroupEntries(Mapping[str, Array]):
         self._refuse(name, dataset)
         text = h5py.check_string_dtype(dataset.dtype)
         is_text = text is not None and text.encoding == "utf-8"
-        dtype = np.dtype(f"U{text.length}") if is_text else dataset.dtype
-        return Spec(tuple(dataset.shape), dtype)
+        dtype = np.dtype(f"U{text.length}") if is_text else restored_dtype(dataset.dtype)
+        return Spec(tuple(dataset.shape), dtype, held=dataset.id.get_storage_size())
 
     def _refuse(self, name: str, dataset: Any) -> None:
         """Refuse Python objects, what lies in other files, and sizes that cannot be true."""
         if dataset.dtype.hasobject or dataset.is_virtual or dataset.external:
             raise CheckpointError(
-                f"{self._label}: dataset {name!r} holds references, or keeps its data in other "
+                f"{self.label}: dataset {name!r} holds references, or keeps its data in other "
                 "files, and is refused. Save plain numbers, text or arrays instead."
             )
-        held = dataset.id.get_storage_size()
-        if dataset.nbytes > held * _DENSEST:
-            raise damaged(
-                self._label, f"dataset {name!r} has {held} bytes for {dataset.nbytes} of data"
+        if not _is_plain(dataset.id.get_create_plist()):
+            raise CheckpointError(
+                f"{self.label}: dataset {name!r} is packed by filters that can turn a few bytes "
+                "into any number, and is refused. Store it with at most one of gzip and LZF."
             )
+        held = dataset.id.get_storage_size()
+        chunk = math.prod(dataset.chunks or ()) * dataset.dtype.itemsize
+        if max(dataset.nbytes, chunk) > held * DENSEST and dataset.nbytes:
+            raise damaged(
+                self.label, f"dataset {name!r} has {held} bytes for {dataset.nbytes} of data"
+            )
+
+
+def _is_plain(creation: Any) -> bool:
+    found = [creation.get_filter(i)[0] for i in range(creation.get_nfilters())]
+    known = [sum(number in kind for number in found) for kind in _PLAIN_FILTERS]
+    return max(known) <= 1 and sum(known) == len(found)
 
 
 @contextmanager

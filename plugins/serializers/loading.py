@@ -14,6 +14,7 @@ from core import backend
 from core.errors import CheckpointError, nearest
 from core.serializer import Deserializer, Serializable, Serializer
 from plugins.serializers.entries import Array, is_none
+from plugins.serializers.extended_dtypes import restored
 
 Ignored: TypeAlias = str | Callable[[str], bool] | Iterable[str | Callable[[str], bool]] | None
 
@@ -76,7 +77,10 @@ class EntriesDeserializer(Deserializer):
                     + nearest(name, self.entries)
                 )
             return value
-        stored = np.asarray(self.entries[name])
+        problem = _spec_misfit(value, self.entries, name)
+        if problem:
+            raise CheckpointError(f"load: {name!r}: {problem}.")
+        stored = restored(np.asarray(self.entries[name]))
         return None if is_none(stored) else _fill(name, value, stored)
 
     def ignores(self, name: str) -> bool:
@@ -196,7 +200,8 @@ def _check_fit(who: str, values: dict[str, Any], source: EntriesDeserializer, ob
         if stored.startswith(source.path) and stored not in known and not source.ignores(stored)
     ]
     raise CheckpointError(
-        f"{who}: the file does not fit this {type(obj).__name__}; nothing was loaded:\n"
+        f"{who}: {getattr(archive, 'label', 'the file')} does not fit this {type(obj).__name__}; "
+        "nothing was loaded:\n"
         + "\n".join(_shortened(lines))
         + "\nBuild the object as it was when it was saved, name a part of the file with path=..., "
         "leave entries out with ignore_names=..., or keep what the file lacks with strict=False."
@@ -204,10 +209,13 @@ def _check_fit(who: str, values: dict[str, Any], source: EntriesDeserializer, ob
 
 
 def _spec_misfit(value: Any, archive: Mapping[str, Any], name: str) -> str:
-    spec = getattr(archive, "specs", archive)[name]
-    if value is None or getattr(spec, "none", False):
+    """What keeps an entry from being loaded into `value`, as far as is known without reading it."""
+    specs = getattr(archive, "specs", None)
+    if specs is None or specs[name].none:
         return ""
-    return _misfit(value, spec.shape, spec.dtype)
+    spec = specs[name]
+    problem = "" if value is None else _misfit(value, spec.shape, spec.dtype)
+    return problem or ("" if _is_array(value) else spec.excess)
 
 
 def _shortened(lines: list[str], most: int = 40) -> list[str]:

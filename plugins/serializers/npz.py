@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
+from core.errors import CheckpointError
 from core.serializer import Serializable
-from plugins.serializers.dictionary import DictionarySerializer
+from plugins.serializers.dictionary import entries_of
 from plugins.serializers.entries import File
 from plugins.serializers.loading import EntriesDeserializer, Ignored, load_entries
-from plugins.serializers.npz_archive import open_archive, write_archive
+from plugins.serializers.npz_archive import Archive, open_archive, write_archive
 
 
-def save_npz(file: File, obj: Serializable, compression: bool = True) -> None:
+def save_npz(file: File, obj: Serializable | Mapping[str, Any], compression: bool = True) -> None:
     """Save `obj` to an npz file, given by its path (used as it is) or open for writing bytes.
+
+    A dict is written as it is, entry by entry: what a `DictionarySerializer` has collected.
 
     The file is written beside its place, synced, and moved there: whoever looks finds the old
     file or the new one, complete. A digest of all its bytes is stored with it; `numpy.load` reads
@@ -24,9 +29,7 @@ def save_npz(file: File, obj: Serializable, compression: bool = True) -> None:
     >>> path = os.path.join(tempfile.mkdtemp(), "model.npz")
     >>> save_npz(path, L.Linear(3, 2))
     """
-    saved = DictionarySerializer()
-    saved.save(obj)
-    write_archive(file, saved.target, compression)
+    write_archive(file, entries_of(obj), compression)
 
 
 def load_npz(
@@ -59,8 +62,10 @@ def load_npz(
 
 
 class NpzDeserializer(EntriesDeserializer):
-    """Loads from a mapping of slash-separated names to arrays, as `numpy.load` gives one.
+    """Loads from a mapping of slash-separated names to arrays.
 
+    What `numpy.load` gives is verified and read as `load_npz` does it: nothing is unpickled, even
+    where it was opened with `allow_pickle=True`.
     Raises CheckpointError at the first value that is missing (unless `strict` is False) or does
     not fit. `load_npz` compares everything before it loads anything; this class alone does not.
     """
@@ -72,9 +77,12 @@ class NpzDeserializer(EntriesDeserializer):
         strict: bool = True,
         ignore_names: Ignored = None,
     ) -> None:
-        super().__init__(npz, path, strict, ignore_names)
+        verified = _verified(npz) if isinstance(npz, np.lib.npyio.NpzFile) else npz
+        super().__init__(verified, path, strict, ignore_names)
+        self.npz = npz
 
-    @property
-    def npz(self) -> Mapping[str, Any]:
-        """The mapping."""
-        return self.entries
+
+def _verified(npz: Any) -> Archive:
+    if npz.zip is None:
+        raise CheckpointError("NpzDeserializer: expected an open npz file; this one was closed.")
+    return Archive(npz.zip.fp, str(npz.zip.filename or "the npz file"))

@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -25,15 +25,19 @@ from core.errors import CheckpointDamaged, CheckpointError
 from plugins.serializers.atomic import replacing
 from plugins.serializers.entries import (
     CHUNK,
+    DENSEST,
     DIGITS,
     MARK,
     NONE,
+    PLAUSIBLE,
     Array,
+    Entries,
     File,
     Spec,
     digest,
-    refuse_objects,
+    storable,
 )
+from plugins.serializers.extended_dtypes import restored, restored_dtype
 
 _END_OF_ARCHIVE = b"PK\x05\x06"
 
@@ -56,7 +60,7 @@ def _write(stream: IO[bytes], entries: Mapping[str, Array], compression: bool) -
     method = zipfile.ZIP_DEFLATED if compression else zipfile.ZIP_STORED
     with zipfile.ZipFile(stream, "w", method) as archive:
         for name, array in entries.items():
-            refuse_objects("save_npz", "npz files", name, array)
+            array = storable("save_npz", "npz files", name, array)
             info = zipfile.ZipInfo(name + ".npy")  # no date: equal states give equal files
             info.compress_type = method
             with archive.open(info, "w", force_zip64=True) as member:
@@ -72,37 +76,35 @@ def _write(stream: IO[bytes], entries: Mapping[str, Array], compression: bool) -
 # -- reading ----------------------------------------------------------------------------------
 
 
-class Archive(Mapping[str, Array]):
+class Archive(Entries):
     """The arrays of a verified npz file; each is read when it is asked for.
 
-    Raises CheckpointDamaged where any byte is not what was written, or the file is no npz archive.
+    Raises CheckpointDamaged where any byte is not what was written, or the file is no npz archive,
+    and CheckpointError for one that was made to unpack to far more than it is.
     """
 
     def __init__(self, stream: IO[bytes], label: str) -> None:
-        self._label = label
+        self.label = label
+        self._size = stream.seek(0, os.SEEK_END)
         signed = self._check_bytes(stream)
         with self._blaming():
             self._zip = zipfile.ZipFile(stream)
             self._infos = self._list()
+            self._check_sizes()
             if not signed:
+                self._check_plausible()
                 self._check_sums()
             self.specs = {name: self._spec(name) for name in self._infos}
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._infos)
-
-    def __len__(self) -> int:
-        return len(self._infos)
 
     def __getitem__(self, name: str) -> Array:
         if self.specs[name].none:
             return NONE
         with self._blaming(name), self._zip.open(self._infos[name]) as member:
-            return np.asarray(npy.read_array(member, allow_pickle=False))
+            return restored(np.asarray(npy.read_array(member, allow_pickle=False)))
 
     def _damaged(self, what: str) -> CheckpointDamaged:
         return CheckpointDamaged(
-            f"{self._label}: the file is damaged or no npz archive: {what}. "
+            f"{self.label}: the file is damaged or no npz archive: {what}. "
             "Nothing of it was loaded; use another copy, or an earlier snapshot."
         )
 
@@ -119,7 +121,7 @@ class Archive(Mapping[str, Array]):
 
     def _check_bytes(self, stream: IO[bytes]) -> bool:
         """Whether the file is signed; raises where the signature is wrong or broken."""
-        size = stream.seek(0, os.SEEK_END)
+        size = self._size
         stream.seek(max(0, size - len(MARK) - DIGITS))
         tail = stream.read()
         if tail.startswith(MARK) and len(tail) == len(MARK) + DIGITS:
@@ -137,6 +139,29 @@ class Archive(Mapping[str, Array]):
             raise self._damaged("it holds two entries of one name")
         return {info.filename.removesuffix(".npy"): info for info in infos}
 
+    def _check_sizes(self) -> None:
+        """Refuse sizes that cannot be true, and ways of packing that NumPy never uses."""
+        infos = self._infos.values()
+        if sum(info.compress_size for info in infos) > self._size:
+            raise self._damaged("its entries overlap, or claim to be larger than the file")
+        for info in infos:
+            if info.compress_type not in _METHODS:
+                raise self._damaged(f"entry {info.filename!r} is packed in an unknown way")
+            if info.file_size > DENSEST * (info.compress_size + 1):
+                raise self._damaged(
+                    f"entry {info.filename!r} has {info.compress_size} bytes for {info.file_size}"
+                )
+
+    def _check_plausible(self) -> None:
+        """Refuse to unpack, in order to verify it, what was made to fill the memory or the day."""
+        total = sum(info.file_size for info in self._infos.values())
+        if total > max(_TRUSTED, PLAUSIBLE * self._size):
+            raise CheckpointError(
+                f"{self.label}: {self._size} bytes would unpack to {total}, which is refused as a "
+                "zip bomb. If the file is good, store it uncompressed: np.savez in place of "
+                "np.savez_compressed."
+            )
+
     def _check_sums(self) -> None:
         for info in self._infos.values():
             with self._zip.open(info) as member:
@@ -146,31 +171,46 @@ class Archive(Mapping[str, Array]):
     def _spec(self, name: str) -> Spec:
         info = self._infos[name]
         with self._blaming(name), self._zip.open(info) as member:
-            version = npy.read_magic(member)
-            read = _HEADERS.get(version)
-            if read is None:
-                raise self._damaged(f"entry {name!r} has the unknown format version {version}")
-            shape, _, dtype = read(member)
+            shape, dtype = self._header(name, member)
             if dtype.hasobject:
                 return self._object(name, shape, member)
             held = info.file_size - member.tell()
-            if held != math.prod(shape) * dtype.itemsize or min(shape, default=0) < 0:
+            expected = math.prod(shape) * dtype.itemsize
+            if held != expected or min(shape, default=0) < 0 or dtype.itemsize == 0:
                 raise self._damaged(
                     f"entry {name!r} has {held} bytes for an array {dtype}{list(shape)}"
                 )
-        return Spec(shape, dtype, none=dtype == NONE.dtype and shape == ())
+        none = dtype == NONE.dtype and shape == ()
+        return Spec(shape, restored_dtype(dtype), none, info.compress_size)
+
+    def _header(self, name: str, member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """Shape and dtype of an entry, whose header may claim to be gigabytes long."""
+        version = npy.read_magic(member)
+        if version not in _HEADERS:
+            raise self._damaged(f"entry {name!r} has the unknown format version {version}")
+        width, read = _HEADERS[version]
+        prefix = member.read(width)
+        if int.from_bytes(prefix, "little") > CHUNK:
+            raise self._damaged(f"entry {name!r} has an absurd header")
+        try:
+            shape, _, dtype = read(BytesIO(prefix + member.read(int.from_bytes(prefix, "little"))))
+        except MemoryError as error:  # the parser's, for nested brackets
+            raise self._damaged(f"entry {name!r} has an absurd header") from error
+        return shape, dtype
 
     def _object(self, name: str, shape: tuple[int, ...], member: IO[bytes]) -> Spec:
         """None as Chainer stores it: a pickle, looked at and not run."""
         if shape != () or not _pickles_none(member.read(CHUNK)):
             raise CheckpointError(
-                f"{self._label}: entry {name!r} holds a pickled Python object, which could run "
+                f"{self.label}: entry {name!r} holds a pickled Python object, which could run "
                 "any code when loaded, and is refused. Save plain numbers, text or arrays instead."
             )
         return Spec((), np.dtype(object), none=True)
 
 
-_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_HEADERS = {(1, 0): (2, npy.read_array_header_1_0), (2, 0): (4, npy.read_array_header_2_0)}
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_TRUSTED = 1 << 30
 _MALFORMED = (
     zipfile.BadZipFile,
     zlib.error,

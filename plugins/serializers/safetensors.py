@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from core.serializer import Serializable
 from plugins.serializers.atomic import replacing
-from plugins.serializers.dictionary import DictionarySerializer
+from plugins.serializers.dictionary import entries_of
 from plugins.serializers.entries import File
 from plugins.serializers.loading import EntriesDeserializer, Ignored, load_entries
 from plugins.serializers.safetensors_file import TensorEntries, to_bytes
 
 
-def save_safetensors(file: File, obj: Serializable) -> None:
-    """Save the arrays and numbers of `obj` to a safetensors file, given by path or open.
+def save_safetensors(file: File, obj: Serializable | Mapping[str, Any]) -> None:
+    """Save the arrays and numbers of `obj` (or a dict) to a safetensors file, by path or open.
 
     Tensors are named by their paths, as `l1/W`; any program that knows the format reads them. A
     file given by its path takes its place complete or not at all. A digest of all its bytes is in
@@ -28,9 +30,7 @@ def save_safetensors(file: File, obj: Serializable) -> None:
     >>> sorted(safetensors.numpy.load_file(path))
     ['W', 'b']
     """
-    saved = DictionarySerializer()
-    saved.save(obj)
-    data = to_bytes(saved.target)
+    data = to_bytes(entries_of(obj))
     if isinstance(file, str | os.PathLike):
         with replacing(file) as temporary:
             temporary.write_bytes(data)

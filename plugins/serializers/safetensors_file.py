@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from core.errors import CheckpointDamaged, CheckpointError
-from plugins.serializers.entries import DIGITS, MARK, NONE, Array, Spec, is_none
+from plugins.serializers.entries import DIGITS, MARK, NONE, Array, Entries, Spec, is_none
+from plugins.serializers.extended_dtypes import widened
 from plugins.serializers.extras import need
 
 _KEY = "plugrad"
@@ -68,7 +69,7 @@ def _plain(name: str, array: Array) -> Array:
 # -- reading ----------------------------------------------------------------------------------
 
 
-class TensorEntries(Mapping[str, Array]):
+class TensorEntries(Entries):
     """The arrays of a safetensors file, verified.
 
     Raises CheckpointDamaged where any byte is not what was written, or it is no such file, and
@@ -76,7 +77,7 @@ class TensorEntries(Mapping[str, Array]):
     """
 
     def __init__(self, data: bytes, label: str) -> None:
-        self._label = label
+        self.label = label
         library = need("safetensors", "safetensors", "load_safetensors")
         self._check_digest(data)
         try:
@@ -88,13 +89,9 @@ class TensorEntries(Mapping[str, Array]):
         text = header.get("__metadata__", {}).get(_KEY, "").encode()
         none = json.loads(text.rpartition(MARK)[2]) if MARK in text else []
         self._arrays.update(dict.fromkeys(none, NONE))
-        self.specs = {name: Spec(a.shape, a.dtype, is_none(a)) for name, a in self._arrays.items()}
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
-
-    def __len__(self) -> int:
-        return len(self._arrays)
+        self.specs = {
+            name: Spec(a.shape, a.dtype, is_none(a), a.nbytes) for name, a in self._arrays.items()
+        }
 
     def __getitem__(self, name: str) -> Array:
         return self._arrays[name]
@@ -112,7 +109,7 @@ class TensorEntries(Mapping[str, Array]):
     def _array(self, name: str, dtype: str, shape: list[int], data: bytearray) -> Array:
         if dtype not in _NAMES:
             raise CheckpointError(
-                f"{self._label}: tensor {name!r} is of the dtype {dtype}, which arrays here do not "
+                f"{self.label}: tensor {name!r} is of the dtype {dtype}, which arrays here do not "
                 f"have; known are {', '.join(_NAMES)}. Convert it first."
             )
         if dtype == "BF16":
@@ -121,15 +118,15 @@ class TensorEntries(Mapping[str, Array]):
 
     def _damaged(self, what: str) -> CheckpointDamaged:
         return CheckpointDamaged(
-            f"{self._label}: the file is damaged or no safetensors file: {what}. "
+            f"{self.label}: the file is damaged or no safetensors file: {what}. "
             "Nothing of it was loaded; use another copy, or an earlier snapshot."
         )
 
 
 def _bfloat16(data: Any) -> Array:
-    """Values of bfloat16; without ml_dtypes in float32, of which they are the upper half."""
+    """Values of bfloat16; without ml_dtypes in float32."""
     try:
         import ml_dtypes
     except ImportError:
-        return (np.frombuffer(data, "<u2").astype("u4") << 16).view("f4")
+        return widened(np.frombuffer(data, "<u2"))
     return np.frombuffer(data, ml_dtypes.bfloat16)

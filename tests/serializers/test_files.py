@@ -92,6 +92,19 @@ def test_other_backends_are_saved_and_filled(kind, path):
     assert core.backend.to_host(target).tolist() == [1, 2]
 
 
+def test_a_dict_is_saved_as_what_an_object_has_saved(kind, path):
+    saved = core.serializers.DictionarySerializer()
+    saved.save(Net(seed=1))
+    kind.save(path, saved.target)
+    loaded = Net(seed=2)
+    kind.load(path, loaded)
+    assert state(loaded) == state(Net(seed=1))
+    kind.save(path, {"a": None, "b": 3, "deep/c": np.arange(2)})
+    loaded = Bag(a=1, b=0, **{"deep/c": np.zeros(2, int)})
+    kind.load(path, loaded)
+    assert loaded.values["a"] is None and loaded.values["deep/c"].tolist() == [0, 1]
+
+
 def test_links_with_shapes_unknown_so_far(kind, path):
     source, empty, filled = Net(seed=1), Net(seed=2), Net(seed=3)
     kind.save(path, source)
@@ -163,7 +176,7 @@ def test_all_that_does_not_fit_is_told_at_once_and_nothing_changes(kind, path):
         kind.load(path, target)
     assert not isinstance(info.value, CheckpointDamaged)
     for part in (
-        f"load_{kind.name}: the file does not fit this Bag",
+        f"load_{kind.name}: {path} does not fit this Bag",
         "new: missing",
         "gone: in the file",
         "a: shape (3, 2) expected, the file has (2, 3)",

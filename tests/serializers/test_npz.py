@@ -49,6 +49,25 @@ def test_files_of_chainer_load(path, compressed):
     assert state(loaded) == state(Net(seed=1))
 
 
+@pytest.mark.parametrize("allow", [True, False])
+def test_the_deserializer_unpickles_nothing_whatever_numpy_was_told(path, allow):
+    chainer_file(path, Net(seed=1))
+    other = Net(seed=2)
+    with np.load(path, allow_pickle=allow) as file:
+        deserializer = NpzDeserializer(file)
+        assert deserializer.npz is file
+        deserializer.load(other)
+    assert state(other) == state(Net(seed=1))
+    with pytest.raises(CheckpointError, match="was closed"):
+        NpzDeserializer(file)
+    evil = np.empty((), object)
+    evil[()] = Evil()
+    np.savez(path, a=evil)
+    refused = pytest.raises(CheckpointError, match="pickled Python object")
+    with np.load(path, allow_pickle=allow) as file, refused:
+        NpzDeserializer(file)
+
+
 # -- what does not fit ------------------------------------------------------------------------
 
 

@@ -3,11 +3,8 @@
 import os
 import sys
 import tempfile
-import warnings
 
 import numpy as np
-
-warnings.simplefilter("ignore")
 
 import chainer
 import chainer.functions as F
