@@ -1,5 +1,8 @@
 """The links that connect units by weights, by check_link, against elementwise references."""
 
+import inspect
+import pickle
+
 import numpy as np
 import pytest
 from references.connection import convolution, deconvolution
@@ -363,3 +366,15 @@ def test_impossible_settings_are_refused():
         L.Deconvolution1D(3, 2, 1, groups=2)
     with pytest.raises(TypeError, match="links.ConvolutionND: expected out_channels and ksize"):
         L.ConvolutionND(2, 3, None)
+
+
+@pytest.mark.parametrize("rank", [1, 3])
+@pytest.mark.parametrize("kind", ["Convolution", "Deconvolution"])
+def test_layers_of_a_rank_take_the_arguments_of_those_of_any(kind, rank):
+    of_any, of_rank = getattr(L, f"{kind}ND"), getattr(L, f"{kind}{rank}D")
+    expected = list(inspect.signature(of_any).parameters.values())
+    assert list(inspect.signature(of_rank).parameters.values()) == expected[1:]
+    layer = pickle.loads(pickle.dumps(of_rank(2, 3, 2)))
+    assert type(layer) is of_rank and layer.ndim == rank and layer.W.ndim == rank + 2
+    with pytest.raises(TypeError, match="'in_channels' and 'out_channels'"):
+        of_rank()

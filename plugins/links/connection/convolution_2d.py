@@ -56,19 +56,8 @@ class Convolution2D(ConvolutionND):
         **former: Any,
     ) -> None:
         arguments.refuse("Convolution2D", former)
-        super().__init__(
-            2,
-            in_channels,
-            out_channels,
-            ksize,
-            stride,
-            pad,
-            nobias,
-            initialW,
-            initial_bias,
-            dilate=dilate,
-            groups=groups,
-        )
+        sizes = (in_channels, out_channels, ksize, stride, pad)
+        super().__init__(2, *sizes, nobias, initialW, initial_bias, dilate=dilate, groups=groups)
 
     def forward(self, x: Any) -> Variable:
         """Apply the layer to images (n, in_channels, h, w)."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from core import Variable
 from core import functions as F
-from plugins.links.connection.windowed import Size, Windowed
+from plugins.links.connection.windowed import Size, Windowed, of_rank
 
 
 class ConvolutionND(Windowed):
@@ -58,19 +58,8 @@ class ConvolutionND(Windowed):
         dilate: Size = 1,
         groups: int = 1,
     ) -> None:
-        super().__init__(
-            ndim,
-            in_channels,
-            out_channels,
-            ksize,
-            stride,
-            pad,
-            nobias,
-            initialW,
-            initial_bias,
-            dilate,
-            groups,
-        )
+        sizes = (in_channels, out_channels, ksize, stride, pad)
+        super().__init__(ndim, *sizes, nobias, initialW, initial_bias, dilate, groups)
         self.cover_all = cover_all
 
     def forward(self, x: Any) -> Variable:
@@ -120,35 +109,7 @@ class Convolution1D(ConvolutionND):
     """
 
     _rank = 1
-
-    def __init__(
-        self,
-        in_channels: int | None,
-        out_channels: Any,
-        ksize: Size | None = None,
-        stride: Size = 1,
-        pad: Size = 0,
-        nobias: bool = False,
-        initialW: Any = None,
-        initial_bias: Any = None,
-        cover_all: bool = False,
-        dilate: Size = 1,
-        groups: int = 1,
-    ) -> None:
-        super().__init__(
-            1,
-            in_channels,
-            out_channels,
-            ksize,
-            stride,
-            pad,
-            nobias,
-            initialW,
-            initial_bias,
-            cover_all,
-            dilate,
-            groups,
-        )
+    __init__ = of_rank(1, ConvolutionND.__init__)
 
 
 class Convolution3D(ConvolutionND):
@@ -165,32 +126,4 @@ class Convolution3D(ConvolutionND):
     """
 
     _rank = 3
-
-    def __init__(
-        self,
-        in_channels: int | None,
-        out_channels: Any,
-        ksize: Size | None = None,
-        stride: Size = 1,
-        pad: Size = 0,
-        nobias: bool = False,
-        initialW: Any = None,
-        initial_bias: Any = None,
-        cover_all: bool = False,
-        dilate: Size = 1,
-        groups: int = 1,
-    ) -> None:
-        super().__init__(
-            3,
-            in_channels,
-            out_channels,
-            ksize,
-            stride,
-            pad,
-            nobias,
-            initialW,
-            initial_bias,
-            cover_all,
-            dilate,
-            groups,
-        )
+    __init__ = of_rank(3, ConvolutionND.__init__)

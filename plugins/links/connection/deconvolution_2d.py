@@ -57,17 +57,5 @@ class Deconvolution2D(DeconvolutionND):
         **former: Any,
     ) -> None:
         arguments.refuse("Deconvolution2D", former)
-        super().__init__(
-            2,
-            in_channels,
-            out_channels,
-            ksize,
-            stride,
-            pad,
-            nobias,
-            outsize,
-            initialW,
-            initial_bias,
-            dilate,
-            groups,
-        )
+        sizes = (in_channels, out_channels, ksize, stride, pad)
+        super().__init__(2, *sizes, nobias, outsize, initialW, initial_bias, dilate, groups)

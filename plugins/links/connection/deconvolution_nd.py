@@ -7,7 +7,7 @@ from typing import Any
 from core import Variable
 from core import functions as F
 from core.standard import per_axis
-from plugins.links.connection.windowed import Size, Windowed
+from plugins.links.connection.windowed import Size, Windowed, of_rank
 
 
 class DeconvolutionND(Windowed):
@@ -61,19 +61,8 @@ class DeconvolutionND(Windowed):
         dilate: Size = 1,
         groups: int = 1,
     ) -> None:
-        super().__init__(
-            ndim,
-            in_channels,
-            out_channels,
-            ksize,
-            stride,
-            pad,
-            nobias,
-            initialW,
-            initial_bias,
-            dilate,
-            groups,
-        )
+        sizes = (in_channels, out_channels, ksize, stride, pad)
+        super().__init__(ndim, *sizes, nobias, initialW, initial_bias, dilate, groups)
         self.outsize = None if outsize is None else per_axis(outsize, ndim, "outsize")
 
     def _filter_shape(self, in_channels: int) -> tuple[int, ...]:
@@ -100,34 +89,7 @@ class Deconvolution1D(DeconvolutionND):
     (1, 3, 6)
     """
 
-    def __init__(
-        self,
-        in_channels: int | None,
-        out_channels: Any,
-        ksize: Size | None = None,
-        stride: Size = 1,
-        pad: Size = 0,
-        nobias: bool = False,
-        outsize: Size | None = None,
-        initialW: Any = None,
-        initial_bias: Any = None,
-        dilate: Size = 1,
-        groups: int = 1,
-    ) -> None:
-        super().__init__(
-            1,
-            in_channels,
-            out_channels,
-            ksize,
-            stride,
-            pad,
-            nobias,
-            outsize,
-            initialW,
-            initial_bias,
-            dilate,
-            groups,
-        )
+    __init__ = of_rank(1, DeconvolutionND.__init__)
 
 
 class Deconvolution3D(DeconvolutionND):
@@ -143,31 +105,4 @@ class Deconvolution3D(DeconvolutionND):
     (1, 3, 4, 4, 4)
     """
 
-    def __init__(
-        self,
-        in_channels: int | None,
-        out_channels: Any,
-        ksize: Size | None = None,
-        stride: Size = 1,
-        pad: Size = 0,
-        nobias: bool = False,
-        outsize: Size | None = None,
-        initialW: Any = None,
-        initial_bias: Any = None,
-        dilate: Size = 1,
-        groups: int = 1,
-    ) -> None:
-        super().__init__(
-            3,
-            in_channels,
-            out_channels,
-            ksize,
-            stride,
-            pad,
-            nobias,
-            outsize,
-            initialW,
-            initial_bias,
-            dilate,
-            groups,
-        )
+    __init__ = of_rank(3, DeconvolutionND.__init__)

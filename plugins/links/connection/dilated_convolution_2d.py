@@ -50,14 +50,5 @@ class DilatedConvolution2D(Convolution2D):
         **former: Any,
     ) -> None:
         arguments.refuse("DilatedConvolution2D", former)
-        super().__init__(
-            in_channels,
-            out_channels,
-            ksize,
-            stride,
-            pad,
-            nobias,
-            initialW,
-            initial_bias,
-            dilate=dilate,
-        )
+        sizes = (in_channels, out_channels, ksize, stride, pad)
+        super().__init__(*sizes, nobias, initialW, initial_bias, dilate=dilate)

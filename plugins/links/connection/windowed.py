@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import inspect
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from core import Link, Parameter
 from core.standard import per_axis
 from plugins.links import arguments
 
 Size = int | tuple[int, ...]
+
+P = ParamSpec("P")
+S = TypeVar("S")
+
+
+def of_rank(
+    ndim: int, init: Callable[Concatenate[S, int, P], None]
+) -> Callable[Concatenate[S, P], None]:
+    """The `__init__` of a class with `ndim` spatial axes, from one that is told their number."""
+
+    @wraps(init)
+    def __init__(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        init(self, ndim, *args, **kwargs)
+
+    signature = inspect.signature(init)
+    others = [p for p in signature.parameters.values() if p.name != "ndim"]
+    __init__.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
+    return __init__
 
 
 class Windowed(Link):
