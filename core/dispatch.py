@@ -104,7 +104,7 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
         result = intern(backend, shape, lead.dtype, lead.device)
     if cls.declared.reads_backend:
         compute = _with_backend(compute, backend)
-    if cls.wide and any(spec.name in _HALF for spec in specs):
+    if _wants_widening(cls, {spec.name for spec in specs}):
         compute = _widened(compute, backend)
     if cls._elementwise:
         compute = _with_shapes(compute, specs)
@@ -113,6 +113,16 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
     if cls._inlined and compute is cls.compute:  # type: ignore[attr-defined]
         return None, backend.xp, result
     return compute, backend.xp, result
+
+
+def _wants_widening(cls: type[FunctionNode], dtypes: set[str]) -> bool:
+    """Whether 16-bit floats are computed in float32: where the class says so, and bfloat16 always.
+
+    To NumPy bfloat16 is foreign: with a Python number it becomes float32, or float64.
+    """
+    if cls.wide:
+        return not dtypes.isdisjoint(_HALF)
+    return cls._keeps_spec and "bfloat16" in dtypes
 
 
 def _lead(specs: list[Spec]) -> Spec:

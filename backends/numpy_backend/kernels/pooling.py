@@ -18,7 +18,7 @@ def max_pooling(f: Any, xp: Any, x: Any) -> Any:
     for i, (_, where) in enumerate(g.offsets()):
         element = padded[(slice(None), slice(None), *where)]
         if y is None:
-            y, indexes = element + 0.0, np.zeros(element.shape, np.int32)
+            y, indexes = element + 0, np.zeros(element.shape, np.int32)
         else:
             # Places come in rising order, so a later one that wins is also the greater number.
             np.maximum(indexes, (element > y) * np.int32(i), out=indexes)

@@ -18,14 +18,14 @@ class CReLU(FunctionNode):
         check_axes(self.axis, in_types[0])
 
     def compute(self, xp, x):
-        return xp.concat([xp.maximum(x, 0.0), xp.maximum(-x, 0.0)], axis=self.axis)
+        return xp.concat([xp.maximum(x, 0), xp.maximum(-x, 0)], axis=self.axis)
 
     def gradient(self, xp, g, x):
         axis = self.axis % x.ndim
         half = x.shape[axis]
         before = (slice(None),) * axis
-        positive = xp.where(x > 0, g[(*before, slice(0, half), ...)], 0.0)
-        return positive - xp.where(x < 0, g[(*before, slice(half, 2 * half), ...)], 0.0)
+        positive = xp.where(x > 0, g[(*before, slice(0, half), ...)], 0)
+        return positive - xp.where(x < 0, g[(*before, slice(half, 2 * half), ...)], 0)
 
 
 def crelu(x: Any, axis: int = 1) -> Variable:

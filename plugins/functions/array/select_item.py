@@ -26,7 +26,7 @@ class PlaceItem(FunctionNode):
 
     def compute(self, xp, x, t):
         places = xp.arange(self.length, dtype=t.dtype, device=t.device)
-        return xp.where(places == t[:, None], x[:, None], 0.0)
+        return xp.where(places == t[:, None], x[:, None], 0)
 
     def gradient_x(self, xp, g, t):
         return SelectItem().evaluate(g, t)

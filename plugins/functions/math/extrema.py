@@ -26,7 +26,7 @@ class _Extremum(FunctionNode):
     def gradient(self, xp, g, x, out):
         kept = kept_shape(x.shape, self.axis)
         chosen = x == xp.reshape(out, kept)
-        return xp.where(chosen, xp.reshape(g, kept), 0.0)
+        return xp.where(chosen, xp.reshape(g, kept), 0)
 
 
 class Max(_Extremum):

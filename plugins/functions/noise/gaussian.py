@@ -32,13 +32,13 @@ class Gaussian(FunctionNode):
             draw = self.backend.random.normal
             device = self.backend.device_of(mean)
             self.eps = draw(mean.shape, mean.dtype, device=device)
-        return mean + xp.exp(ln_var * 0.5) * self.eps
+        return mean + xp.exp(ln_var / 2) * self.eps
 
     def gradient_mean(self, xp, g):
         return g
 
     def gradient_ln_var(self, xp, g, ln_var, eps):
-        return g * xp.exp(ln_var * 0.5) * eps * 0.5
+        return g * xp.exp(ln_var / 2) * eps / 2
 
 
 def gaussian(mean: Any, ln_var: Any, *, eps: Any = None, return_eps: bool = False) -> Any:

@@ -72,7 +72,7 @@ class MaxPooling2D(_MaxPooling):
 
     def compute(self, xp, x):
         windows = self.windows(x, float("-inf"))
-        y = windows[0][1] + 0.0
+        y = windows[0][1] + 0
         indexes = xp.zeros(y.shape, dtype=xp.int32, device=x.device)
         for i, element in windows[1:]:
             indexes = xp.where(element > y, xp.asarray(i, dtype=xp.int32, device=x.device), indexes)
@@ -125,7 +125,7 @@ class MaxPoolingPick(_MaxPooling):
     def compute(self, xp, x):
         indexes = getattr(self.indexes, "array", self.indexes)
         windows = self.windows(x, 0.0)
-        picked = windows[0][1] + 0.0
+        picked = windows[0][1] + 0
         for i, element in windows[1:]:
             picked = xp.where(indexes == i, element, picked)
         return picked
