@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import prod
 from typing import Any, Never
 
@@ -50,7 +51,15 @@ class AveragePooling2D(_AveragePooling):
     def compute(self, xp, x):
         ksize = per_axis(self.ksize, x.ndim - 2, "ksize")
         seen = self.backend.windows(x, ksize, self.stride, self.pad, 1, self.cover_all)
-        return xp.mean(seen, axis=tuple(range(2, 2 + len(ksize))))
+        inside, out = prod(ksize), prod(seen.shape[2 + len(ksize) :])
+        if inside > out:  # few large windows
+            return xp.mean(seen, axis=tuple(range(2, 2 + len(ksize))))
+        places = product(*map(range, ksize))
+        parts = [seen[(slice(None), slice(None), *place, ...)] for place in places]
+        total = parts[0] + 0
+        for part in parts[1:]:
+            total += part
+        return total / float(inside)
 
     def gradient(self, xp, g):
         size = self.input_shape(0)[2:]
