@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable, Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -36,9 +38,10 @@ def check_link(
     On each backend and in float64 and float32: the outputs are those of `reference`; gradients of
     inputs and parameters, and second ones, are those of finite differences; inputs are not written
     to; both modes work, and test mode repeats itself; a state is forgotten on reset; copies of each
-    mode, deep copies and pickles give the same outputs and share what they should; moving
-    to another backend and back changes nothing; what is saved and loaded into a fresh link, sized
-    or not, brings back parameters, running statistics and outputs.
+    mode, repetitions, deep copies and pickles give the same outputs and share what they should;
+    moving to another backend and back changes nothing; what is saved and loaded into a fresh link,
+    sized or not, by every serializer there is, brings back parameters, running statistics and
+    outputs, and training goes on as it would have, bit for bit.
 
     Args:
         make: Makes a fresh link, the same up to random numbers.
@@ -62,6 +65,8 @@ def check_link(
             checks = [check for check in CHECKS if init or check is not copies_anew]
             if dtype == "float64":
                 checks += [gradients, second_gradients] if double else [gradients]
+            else:
+                checks.append(files)
             for check in checks:
                 _explained(check, trial)
 
@@ -175,6 +180,8 @@ def forward(trial: _Trial) -> None:
     wide = [x.astype("float64") if x.dtype.kind == "f" else x for x in wide]
     expected = trial.reference(before, *wide)
     expected = list(expected) if isinstance(expected, tuple) else [expected]
+    if len(found) != len(expected):
+        raise AssertionError(f"expected {len(expected)} outputs, got {len(found)}")
     for i, (y, e) in enumerate(zip(found, expected, strict=True)):
         if y.dtype.kind == "f" and y.dtype.name != trial.dtype:
             raise AssertionError(f"output {i}: expected {trial.dtype}, got {y.dtype.name}")
@@ -285,6 +292,19 @@ def copies_anew(trial: _Trial) -> None:
             raise AssertionError(f"copy('init'): {path} is not an array of its own, alike")
 
 
+def repetitions(trial: _Trial) -> None:
+    """`repeat` gives links one after another, each with parameters of its own."""
+    link = trial.sized()
+    alone = dict(link.namedparams())
+    for mode in ("share", "copy"):
+        params = list(link.repeat(2, mode).params())
+        if len(params) != 2 * len(alone):
+            raise AssertionError(f"repeat(2, {mode!r}): {len(params)} parameters, not 2 for each")
+        for mine, theirs in zip([*alone.values()] * 2, params, strict=True):
+            if (mine.array is theirs.array) is not (mode == "share"):
+                raise AssertionError(f"repeat(2, {mode!r}): an array is shared, or is not")
+
+
 def unfinished(trial: _Trial) -> None:
     """A link in the middle of its work (a state with a graph) can be copied and pickled."""
     link = trial.sized()
@@ -323,6 +343,61 @@ def saving(trial: _Trial) -> None:
         trial.assert_same(link, target, "after loading")
 
 
+def files(trial: _Trial) -> None:
+    """Every serializer of files keeps what is saved; None and numbers too."""
+    from core import serializers
+
+    link = trial.sized()
+    trial.call(link)
+    store = saved(link)
+    formats = [name.removeprefix("save_") for name in dir(serializers) if name.startswith("save_")]
+    with TemporaryDirectory() as directory:
+        for form in formats:
+            path = Path(directory) / form
+            try:
+                save, restore = (
+                    getattr(serializers, f"{verb}_{form}") for verb in ("save", "load")
+                )
+                save(path, link)
+            except ImportError:
+                continue  # its library is an extra, which is not installed here
+            for target in (trial.sized(), trial.make()):
+                restore(path, target)
+                _assert_saved_equal(saved(target), store, f"saved and loaded as {form}")
+                trial.assert_same(link, target, f"loaded from {form}")
+
+
+def resumption(trial: _Trial) -> None:
+    """A loaded link goes on training as the saved one: the same outputs and gradients."""
+    link = trial.sized()
+    trial.call(link)
+    target = trial.make()
+    load(target, saved(link))
+    random = backends.random_state()
+    expected = _training_call(trial, link)
+    backends.set_random_state(random)
+    found = _training_call(trial, target)
+    for path, value in expected.items():
+        np.testing.assert_array_equal(found[path], value, err_msg=f"after resuming: {path}")
+
+
+def _training_call(trial: _Trial, link: Link) -> dict[str, Any]:
+    """Outputs, gradients and what is saved after a forward and a backward in training."""
+    reset(link)
+    link.cleargrads()
+    found = outputs(link, trial.inputs())
+    for y in found:
+        if y.requires_grad:
+            y.grad = y.xp.ones_like(y.array)
+            y.backward()
+    results = {f"output {i}": backends.to_host(y) for i, y in enumerate(found)}
+    for path, param in link.namedparams():
+        results[f"gradient of {path}"] = (
+            None if param.grad is None else backends.to_host(param.grad)
+        )
+    return {**results, **saved(link)}
+
+
 def looks(trial: _Trial) -> None:
     """The tree names every parameter and persistent value; the count is right."""
     link = trial.sized()
@@ -331,7 +406,7 @@ def looks(trial: _Trial) -> None:
     if missing:
         raise AssertionError(f"repr does not show {', '.join(missing)}:\n{text}")
     expected = sum(int(np.prod(param.shape)) for param in link.params())
-    if link.count_params() != expected or f"{expected:,} parameters" not in text:
+    if link.count_params() != expected or f"{expected:,} parameter" not in text:
         raise AssertionError(f"expected {expected} parameters counted:\n{text}")
 
 
@@ -348,8 +423,10 @@ CHECKS: tuple[Callable[[_Trial], None], ...] = (
     state,
     copies,
     copies_anew,
+    repetitions,
     unfinished,
     moves,
     saving,
+    resumption,
     looks,
 )
