@@ -4,9 +4,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from benchmarks import BenchmarkError, importtime, instructions, overhead, threads
+from benchmarks import BenchmarkError, importtime, instructions, overhead, threads, typecheck
 
-COMMANDS = {"overhead": overhead, "importtime": importtime, "threads": threads}
+COMMANDS = {
+    "overhead": overhead,
+    "importtime": importtime,
+    "threads": threads,
+    "typecheck": typecheck,
+}
 
 
 def parser() -> argparse.ArgumentParser:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import BenchmarkError, importtime, instructions, overhead, peers
+from benchmarks import BenchmarkError, importtime, instructions, overhead, peers, typecheck
 from benchmarks.__main__ import main
 from benchmarks.process import WORKERS, environment
 from benchmarks.rounds import Slice, Spread, Summary, calm, disturbance, spread, summarise
@@ -37,6 +37,7 @@ def slice_of(wall=0.02, *, repeat=10, waited=1.0, slowed=1.0):
         (["overhead", "--against", "torch,tensorflow"], "no peer 'tensorflow'; there are: torch"),
         (["overhead", "--rounds", "0"], "expected a whole number above zero, got '0'"),
         (["importtime", "--rounds", "many"], "expected a whole number above zero, got 'many'"),
+        (["typecheck", "--rounds", "0"], "expected a whole number above zero, got '0'"),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(arguments, message, capsys):
@@ -339,3 +340,10 @@ def test_recording_keeps_what_other_interpreters_recorded(tmp_path, monkeypatch)
 def test_what_is_recorded_names_every_counted_case():
     counts = instructions.read()["counts"]
     assert counts and all(set(found) == set(instructions.REPEATS) for found in counts.values())
+
+
+def test_type_checks_are_measured_on_every_form_of_operation(capsys):
+    assert main(["typecheck", "--rounds", "1"]) in (0, 1)  # its figures are not for a test
+    printed = capsys.readouterr().out
+    for name in typecheck.cases():
+        assert name in printed
