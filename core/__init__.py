@@ -41,6 +41,7 @@ from core.domain import boolean as boolean
 from core.domain import choice as choice
 from core.domain import integers as integers
 from core.domain import number as number
+from core.domain import numeric as numeric
 from core.domain import real as real
 from core.function import Function as Function
 from core.function import FunctionAdapter as FunctionAdapter

@@ -29,6 +29,7 @@ __all__ = [
     "choice",
     "integers",
     "number",
+    "numeric",
     "real",
 ]
 
@@ -77,7 +78,7 @@ class Input:
     @property
     def real(self) -> bool:
         """Whether the input shares one dtype with the other real inputs."""
-        return self.what in ("real", "any dtype")
+        return self.what in ("real", "number", "any dtype")
 
     def __str__(self) -> str:
         if self.what == "boolean":
@@ -103,6 +104,11 @@ def real(
     definite matrix, a probability).
     """
     return Input("real", "fV", lo, hi, tuple(kinks), distinct, make)
+
+
+def numeric(lo: float = -3, hi: float = 3, *, kinks: Iterable[float | str] = ()) -> Input:
+    """Real numbers, whole ones among them: for ops that integers have as well, without gradient."""
+    return Input("number", "iufV", lo, hi, tuple(kinks))
 
 
 def anything(lo: float = -3, hi: float = 3) -> Input:
@@ -309,7 +315,13 @@ class Domain:
         return "; ".join(parts) + (f" ({self.note})" if self.note else "")
 
 
-_KIND_NAMES = {"real": "floating", "integer": "integral", "boolean": "bool", "any dtype": "known"}
+_KIND_NAMES = {
+    "real": "floating",
+    "integer": "integral",
+    "boolean": "bool",
+    "number": "real-valued",
+    "any dtype": "known",
+}
 
 
 def _set(domain: Domain, name: str, value: object) -> None:
@@ -320,9 +332,10 @@ def _with_kinks(name: str, value: Input, kinks: tuple[float | str, ...]) -> Inpu
     if not isinstance(value, Input):
         raise DeclarationError(
             f"Domain: {name}={value!r} is not a declaration of an input. "
-            "Write real(lo, hi), integers(lo, hi), boolean() or anything()."
+            "Write real(lo, hi), numeric(lo, hi), integers(lo, hi), boolean() or anything()."
         )
-    return replace(value, kinks=value.kinks + kinks) if value.what == "real" else value
+    has_kinks = value.what in ("real", "number")
+    return replace(value, kinks=value.kinks + kinks) if has_kinks else value
 
 
 def _names_for(names: Sequence[str], count: int, variadic: bool) -> list[str]:

@@ -1,39 +1,103 @@
 """The differentiable namespace: the array standard's names, on Variables.
 
 Gradient rules are given it in place of a backend's namespace when the graph of the gradients is
-wanted, and `Variable.__array_namespace__()` returns it. The names behind operators stand in
-`core.intrinsics`; the rest come from plugins (`register_namespace`). NumPy's own functions, called
-on a Variable, arrive here as well, and are refused by name where they have no counterpart.
+wanted, and `Variable.__array_namespace__()` returns that of the Variable's backend, in which new
+arrays and dtypes are those of the backend. The names behind operators stand in `core.intrinsics`;
+the rest come from plugins (`register_namespace`). NumPy's own functions, called on a Variable,
+arrive here as well, and are refused by name where they have no counterpart.
 """
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
+from core import backend as backends
+from core.backend import Backend
 from core.errors import UnknownName, nearest
+from core.namespace_info import DTYPES, NamespaceInfo
+
+VERSION = "2024.12"
+"""The version of the array API standard whose names these are."""
+
+_VERSIONS = ("2021.12", "2022.12", "2023.12", VERSION)
 
 
 class Namespace:
-    """The standard's functions by name, on Variables, differentiable; each is looked up once."""
+    """The standard's functions by name, on Variables, differentiable; each is looked up once.
+
+    Dtypes, and arrays made of numbers, are those of `backend`, or of the current one without it.
+    """
+
+    __array_api_version__ = VERSION
+    newaxis = None
+
+    def __init__(self, backend: Backend | None = None) -> None:
+        self._backend = backend
 
     def __getattr__(self, name: str) -> Any:
+        if name in DTYPES:
+            return (self._backend or backends.current()).dtype(name)
         if name.startswith("__"):
             raise AttributeError(name)
-        found = _find(name)
+        found = self._placed(_find(name))
         setattr(self, name, found)
         return found
+
+    def __array_namespace_info__(self) -> NamespaceInfo:
+        """Dtypes, devices, defaults and capabilities of the backend."""
+        return NamespaceInfo(self._backend or backends.current())
+
+    def _placed(self, function: Any) -> Any:
+        """A function that asks for the current backend, such that this one's is current."""
+        backend = self._backend
+        if backend is None or not getattr(function, "asks_for_backend", False):
+            return function
+
+        @wraps(function)
+        def placed(*args: Any, **kwargs: Any) -> Any:
+            if backends.current() is backend:
+                return function(*args, **kwargs)
+            with backends.using(backend):
+                return function(*args, **kwargs)
+
+        return placed
 
     def __dir__(self) -> list[str]:
         return _names()
 
     def __repr__(self) -> str:
-        return "<the differentiable namespace>"
+        where = f" of backend {self._backend.name!r}" if self._backend else ""
+        return f"<the differentiable namespace{where}>"
 
-    def __reduce__(self) -> str:
-        return "namespace"
+    def __reduce__(self) -> Any:
+        return "namespace" if self._backend is None else (namespace_of, (self._backend,))
 
 
 namespace = Namespace()
+_by_backend: dict[Backend, Namespace] = {}
+
+
+def namespace_of(backend: Backend, api_version: str | None = None) -> Namespace:
+    """The differentiable namespace whose new arrays are those of a backend.
+
+    Raises ValueError for a version of the standard that is not among those whose names are here.
+    """
+    if api_version is not None and api_version not in _VERSIONS:
+        raise ValueError(
+            f"__array_namespace__: expected api_version to be one of {', '.join(_VERSIONS)}, "
+            f"got {api_version!r}"
+        )
+    found = _by_backend.get(backend)
+    if found is None:
+        found = _by_backend[backend] = Namespace(backend)
+    return found
+
+
+def asking_for_backend(function: Any) -> Any:
+    """Mark a function of the namespace that makes arrays or reads dtypes of the current backend."""
+    function.asks_for_backend = True
+    return function
 
 
 def _find(name: str) -> Any:
@@ -56,7 +120,8 @@ def _find(name: str) -> Any:
 def _names() -> list[str]:
     from core import intrinsics, registry
 
-    return sorted({*intrinsics.standard, *registry.catalogue("namespace").names()})
+    provided = registry.catalogue("namespace").names()
+    return sorted({*intrinsics.standard, *provided, *DTYPES, "newaxis"})
 
 
 # NumPy's names that differ from the standard's.
@@ -86,7 +151,7 @@ _RENAMED = {
 
 def _counterpart(name: str) -> Any:
     name = _RENAMED.get(name, name)
-    if name not in _names():
+    if name not in _names() or name in DTYPES:
         raise TypeError(
             f"numpy.{name} has no differentiable counterpart.{nearest(name, _names())} "
             "Call it on the .array if the gradient is not needed."
@@ -106,7 +171,9 @@ def from_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         )
     if kwargs:
         raise TypeError(f"numpy.{name} on Variables takes no {', '.join(map(repr, kwargs))}")
-    return _counterpart(name)(*inputs)
+    counterpart = _counterpart(name)
+    # Beside a NumPy array an operator is a ufunc: it refuses what it refuses beside a Variable.
+    return getattr(counterpart, "exact", counterpart)(*inputs)
 
 
 def from_array_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -111,6 +111,10 @@ class Parameter(Variable):
         else:
             super().zerograd()
 
+    def __setitem__(self, slices: Any, value: Any) -> None:
+        super().__setitem__(slices, value)
+        self.version += 1
+
     def to_device(self, device: Any) -> Parameter:
         """Move to `device`, in place; an uninitialized one will be made there."""
         self._home = backends.get_device(device)

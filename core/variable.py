@@ -75,6 +75,19 @@ class Variable:
         def __pos__(self) -> Variable: ...
         def __abs__(self) -> Variable: ...
         def __getitem__(self, slices: Any) -> Variable: ...
+        def __mod__(self, other: Any) -> Variable: ...
+        def __rmod__(self, other: Any) -> Variable: ...
+        def __and__(self, other: Any) -> Variable: ...
+        def __rand__(self, other: Any) -> Variable: ...
+        def __or__(self, other: Any) -> Variable: ...
+        def __ror__(self, other: Any) -> Variable: ...
+        def __xor__(self, other: Any) -> Variable: ...
+        def __rxor__(self, other: Any) -> Variable: ...
+        def __lshift__(self, other: Any) -> Variable: ...
+        def __rlshift__(self, other: Any) -> Variable: ...
+        def __rshift__(self, other: Any) -> Variable: ...
+        def __rrshift__(self, other: Any) -> Variable: ...
+        def __invert__(self) -> Variable: ...
         def __eq__(self, other: object) -> Any: ...
         def __ne__(self, other: object) -> Any: ...
         def __lt__(self, other: Any) -> Variable: ...
@@ -201,6 +214,30 @@ class Variable:
 
     def __int__(self) -> int:
         return int(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self.ndim or self.backend.kind(self.dtype) not in "iu":
+            raise TypeError(
+                "only a Variable of an integer without dimensions can be an index, not one of "
+                f"{self.backend.dtype_name(self.dtype)} in the shape {self.shape}"
+            )
+        return int(self.item())
+
+    def __setitem__(self, slices: Any, value: Any) -> None:
+        """Write into the array, where no gradient can be lost by it."""
+        for variable, role in ((self, "x"), (value, "the value")):
+            if isinstance(variable, Variable) and variable._edge is not None and current().backprop:
+                raise TypeError(
+                    f"x[...] = value: {role} wants a gradient, of which an array that is written "
+                    "to knows nothing. Choose with where(mask, value, x), or write under "
+                    "core.no_backprop_mode()."
+                )
+        if isinstance(slices, tuple):
+            slices = tuple([as_array(s) for s in slices])
+        self.array[as_array(slices)] = as_array(value)
 
     def __repr__(self) -> str:
         return variable_repr(self)
@@ -454,6 +491,13 @@ class Variable:
         """The axes reversed."""
         return self.transpose()
 
+    @property
+    def mT(self) -> Variable:
+        """The last two axes swapped."""
+        from core.intrinsics import matrix_transpose
+
+        return matrix_transpose(self)
+
     # ------------------------------------------------------------------ copies and other worlds
 
     def __copy__(self) -> Variable:
@@ -532,9 +576,9 @@ class Variable:
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The differentiable namespace: the array standard's functions, on Variables."""
-        from core.namespace import namespace
+        from core.namespace import namespace_of
 
-        return namespace
+        return namespace_of(self.backend, api_version)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         from core.namespace import from_ufunc
@@ -551,7 +595,7 @@ class Variable:
 
 def is_index(value: object) -> bool:
     """Whether `value` is a whole number, of whatever type."""
-    return hasattr(value, "__index__")
+    return hasattr(value, "__index__") and getattr(value, "ndim", 0) == 0
 
 
 _VOLATILE = "Compute under core.no_backprop_mode() instead."

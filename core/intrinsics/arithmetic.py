@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.domain import Domain, anything, boolean, real
+from core.domain import Domain, anything, boolean, numeric, real
 from core.function_node import Elementwise
 from core.intrinsics.constants import (
     AddConstant,
@@ -101,7 +101,7 @@ class Power(Elementwise):
 
     inline = True
     with_scalar = PowerConstant
-    domain = Domain("(),()->()", x=real(0.3, 3), y=real(-2, 2))
+    domain = Domain("(),()->()", x=numeric(0.3, 3), y=numeric(-2, 2))
 
     def compute(self, xp, x, y):
         return x**y
@@ -133,7 +133,7 @@ class Sign(Elementwise):
     inline = True
     domain = Domain(
         "()->()",
-        x=real(-3, 3),
+        x=numeric(-3, 3),
         kinks=(0,),
         leave_out={"gradient": "integer-valued", "double_gradient": "integer-valued"},
     )
@@ -149,7 +149,7 @@ class Absolute(Elementwise):
     """|x|, whose derivative is the sign of x, taken as 0 at 0."""
 
     inline = True
-    domain = Domain("()->()", x=real(-3, 3), kinks=(0,))
+    domain = Domain("()->()", x=numeric(-3, 3), kinks=(0,))
 
     def compute(self, xp, x):
         return xp.abs(x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log
 
-from core.domain import Domain, anything, choice, number, real
+from core.domain import Domain, anything, choice, number, numeric, real
 from core.function_node import Elementwise
 
 
@@ -97,7 +97,9 @@ class PowerConstant(Elementwise):
 
     inline = True
     value: float
-    domain = Domain("()->()", x=real(0.3, 3), settings={"value": choice(0, 1, 2, 3, 0.5, -1, -1.5)})
+    domain = Domain(
+        "()->()", x=numeric(0.3, 3), settings={"value": choice(0, 1, 2, 3, 0.5, -1, -1.5)}
+    )
 
     def compute(self, xp, x):
         return x * x if self.value == 2 else x**self.value
@@ -114,7 +116,7 @@ class ConstantPower(Elementwise):
 
     inline = True
     value: float
-    domain = Domain("()->()", x=real(-2, 2), settings={"value": number(0.5, 3)})
+    domain = Domain("()->()", x=numeric(-2, 2), settings={"value": number(0.5, 3)})
 
     def compute(self, xp, x):
         return self.value**x

@@ -26,6 +26,7 @@ from core.intrinsics.constants import (
     SubtractFromConstant,
 )
 from core.intrinsics.standard import getitem, matmul
+from core.namespace import namespace
 from core.variable import Variable, is_array
 
 
@@ -51,6 +52,29 @@ def _comparison(operation: Any) -> Callable[[Variable, Any], Any]:
     return compare
 
 
+_OF_THE_NAMESPACE = {
+    "mod": "remainder",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
+
+
+def _by_name(name: str, reflected: bool = False) -> Callable[[Variable, Any], Variable]:
+    """An operator that is rare enough to be looked up in the namespace, where plugins give it."""
+
+    def operator(self: Variable, other: Any) -> Variable:
+        if not isinstance(other, Variable) and not is_number(other) and not is_array(other):
+            return NotImplemented
+        function = getattr(namespace, name)
+        function = getattr(function, "exact", function)
+        return function(other, self) if reflected else function(self, other)
+
+    return operator
+
+
 def _install() -> None:
     """Give Variable its operators; those written by name are the specialised calls themselves."""
     v: Any = Variable
@@ -74,6 +98,10 @@ def _install() -> None:
     v.__matmul__, v.__rmatmul__ = matmul, lambda self, other: matmul(other, self)
     v.__pos__ = lambda self: self
     v.__getitem__ = getitem
+    for name, function in _OF_THE_NAMESPACE.items():
+        setattr(v, f"__{name}__", _by_name(function))
+        setattr(v, f"__r{name}__", _by_name(function, reflected=True))
+    v.__invert__ = lambda self: namespace.bitwise_invert(self)
     for name, operation in (
         ("eq", Equal),
         ("ne", NotEqual),

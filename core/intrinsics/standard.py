@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from core.backend import BACKENDS, get_device
+from core.errors import BackendError, InvalidType
 from core.intrinsics.arithmetic import (
     Absolute,
     Add,
@@ -19,12 +21,19 @@ from core.intrinsics.arithmetic import (
     Where,
 )
 from core.intrinsics.broadcasting import Axis, BroadcastTo, Sum
-from core.intrinsics.casting import Cast
 from core.intrinsics.comparisons import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
 from core.intrinsics.indexing import GetItem
 from core.intrinsics.products import MatMul
+from core.intrinsics.promotion import (
+    arrays_in,
+    cast,
+    is_integral,
+    promoted,
+    promoting,
+    with_operands,
+)
 from core.intrinsics.shapes import Reshape, Transpose
-from core.variable import Variable, as_array, as_variable, wrap
+from core.variable import Variable, as_array, as_variable, is_index, wrap
 
 
 def getitem(x: Any, slices: Any) -> Variable:
@@ -52,7 +61,7 @@ def matmul(a: Any, b: Any) -> Variable:
 
 def reshape(x: Any, shape: Any, *, copy: bool | None = None) -> Variable:
     """X in another shape; one entry may be -1."""
-    shape = (int(shape),) if hasattr(shape, "__index__") else tuple([int(n) for n in shape])
+    shape = (int(shape),) if is_index(shape) else tuple([int(n) for n in shape])
     return Reshape.call(x, shape)
 
 
@@ -65,6 +74,8 @@ def transpose(x: Any, axes: tuple[int, ...] | None = None) -> Variable:
 def matrix_transpose(x: Any) -> Variable:
     """X with its last two axes swapped."""
     ndim = as_variable(x).ndim
+    if ndim < 2:
+        raise ValueError(f"matrix_transpose: expected at least 2 axes, got {ndim}")
     return transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
 
 
@@ -83,10 +94,7 @@ def sum(x: Any, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False)
 
 def astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Variable:
     """X in another dtype; itself if it has that one."""
-    x = as_variable(x)
-    if x.dtype == x.backend.dtype(dtype):
-        return x
-    return Cast.call(x, dtype)
+    return cast(x, dtype)
 
 
 def where(condition: Any, x: Any, y: Any) -> Variable:
@@ -94,10 +102,95 @@ def where(condition: Any, x: Any, y: Any) -> Variable:
     return Where.call(condition, x, y)
 
 
+# ---------------------------------------------------------------------- the namespace's own
+
+
+def without_gradient(name: str, *given: Any, **options: Any) -> Any:
+    """The namespace's function `name` on Variables, arrays and numbers: Variables of the results.
+
+    >>> import numpy as np
+    >>> without_gradient("isnan", np.array([1, np.nan]))
+    variable([False,  True])
+    """
+    lead = next(iter(arrays_in(given)), None)
+    if lead is None:
+        raise TypeError(f"{name}: expected a Variable or an array among the arguments, got none")
+    backend = BACKENDS[type(lead)]
+    result = getattr(backend.xp, name)(*map(as_array, given), **options)
+    if isinstance(result, tuple):
+        return tuple([wrap(backend.asarray(y)) for y in result])
+    return wrap(backend.asarray(result))
+
+
+def widened(x: Any, dtype: Any = None) -> Variable:
+    """X in `dtype`, or, as sums of integers are, in the default integer if it is narrower.
+
+    >>> import numpy as np
+    >>> widened(np.ones(1, "int8")).dtype, widened(np.ones(1, "f")).dtype
+    (dtype('int64'), dtype('float32'))
+    """
+    x = as_variable(x)
+    if dtype is not None:
+        return cast(x, dtype)
+    kind = x.backend.kind(x.dtype)
+    if kind not in "biu":
+        return x
+    default = "int64" if kind in "bi" else "uint64"
+    return cast(x, default) if default in x.backend.dtypes() else x
+
+
+def unshared(x: Variable) -> Variable:
+    """A copy, which item assignment to X does not reach; X itself where it refuses that anyway."""
+    return x if x.requires_grad else wrap(x.backend.copy(x.array))
+
+
+def _astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Variable:
+    """X in another dtype; in its own, a copy unless `copy` is False."""
+    y = cast(x, dtype)
+    if device is not None and get_device(device) != y.device:
+        raise BackendError(
+            f"astype: expected device to be that of x, {y.device}, got {device}. "
+            "Move it with asarray(x, device=...)."
+        )
+    return unshared(y) if copy and y is as_variable(x) else y
+
+
+def _reshape(x: Any, shape: Any, *, copy: bool | None = None) -> Variable:
+    """X in another shape; one entry may be -1."""
+    y = reshape(x, shape)
+    return unshared(y) if copy else y
+
+
+def _sum(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Variable:
+    """The sum over axes; integers are added in the default integer, at least."""
+    return Sum.call(widened(x, dtype), axis, keepdims)
+
+
+def _where(condition: Any, x1: Any, x2: Any, /) -> Variable:
+    """X1 where the condition holds, else x2; one of them may be a number."""
+    try:
+        return Where.call(condition, x1, x2)
+    except InvalidType:
+        return Where.call(condition, *promoted(x1, x2))
+
+
+@with_operands
+def _matmul(x1: Any, x2: Any, /) -> Variable:
+    """The matrix product, vectors being rows on the left and columns on the right."""
+    return without_gradient("matmul", x1, x2) if is_integral(x1, x2) else matmul(x1, x2)
+
+
 def _made_like(name: str) -> Callable[..., Variable]:
-    def like(x: Any, **options: Any) -> Variable:
+    def like(x: Any, *, dtype: Any = None, device: Any = None) -> Variable:
         x = as_variable(x)
-        return wrap(getattr(x.xp, name)(x.array, **options))
+        place = x.device if device is None else get_device(device)
+        backend = place.backend
+        options = {"device": backend.native_device(place)}
+        if dtype is not None or backend is not x.backend:
+            options["dtype"] = backend.dtype(dtype or x.backend.dtype_name(x.dtype))
+        if backend is x.backend:
+            return wrap(getattr(backend.xp, name)(x.array, **options))
+        return wrap(getattr(backend.xp, name.removesuffix("_like"))(x.shape, **options))
 
     like.__name__ = name
     like.__doc__ = f"The namespace's `{name}` of the array of x: a Variable without gradient."
@@ -110,31 +203,35 @@ def power(x: Any, y: Any) -> Variable:
 
 
 standard: dict[str, Any] = {
-    "add": Add,
-    "subtract": Subtract,
-    "multiply": Multiply,
-    "divide": Divide,
-    "floor_divide": FloorDivide,
-    "pow": power,
     "negative": Negative,
     "positive": as_variable,
     "abs": Absolute,
     "sign": Sign,
     "log": Log,
-    "where": where,
-    "equal": Equal,
-    "not_equal": NotEqual,
-    "less": Less,
-    "less_equal": LessEqual,
-    "greater": Greater,
-    "greater_equal": GreaterEqual,
-    "reshape": reshape,
+    "where": _where,
+    "reshape": _reshape,
     "permute_dims": transpose,
     "matrix_transpose": matrix_transpose,
     "broadcast_to": broadcast_to,
-    "sum": sum,
-    "matmul": matmul,
-    "astype": astype,
+    "sum": _sum,
+    "matmul": _matmul,
+    "astype": _astype,
     "zeros_like": _made_like("zeros_like"),
     "ones_like": _made_like("ones_like"),
+} | {
+    name: promoting(name, operation)
+    for name, operation in {
+        "add": Add,
+        "subtract": Subtract,
+        "multiply": Multiply,
+        "divide": Divide,
+        "floor_divide": FloorDivide,
+        "pow": Power,
+        "equal": Equal,
+        "not_equal": NotEqual,
+        "less": Less,
+        "less_equal": LessEqual,
+        "greater": Greater,
+        "greater_equal": GreaterEqual,
+    }.items()
 }

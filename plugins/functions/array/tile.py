@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, choice, real
+from core import Domain, FunctionNode, Variable, anything, choice
 from plugins.functions.axes import is_whole
 
 
@@ -15,7 +15,7 @@ class Tile(FunctionNode):
     wide = True
     domain = Domain(
         "(...)->(...b)",
-        x=real(-3, 3),
+        x=anything(),
         settings={"reps": choice((), (1,), (2,), (3, 2), (2, 1, 2), (2, 0))},
     )
 
@@ -35,7 +35,7 @@ def tile(x: Any, reps: Any) -> Variable:
     """Repeat a whole array along its axes.
 
     Args:
-        x: Floating, of any shape.
+        x: Of any shape and dtype.
         reps: How often along each axis, the last ones where there are fewer numbers than axes; more
             numbers make new axes in front. A single int is for the last axis.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, real
 from core.type_check import expect
-from plugins.functions.math.inv import Inv, dominant
+from plugins.functions.math.inv import StackedInv, dominant
 
 
 class Cholesky(FunctionNode):
@@ -20,17 +20,27 @@ class Cholesky(FunctionNode):
     domain = Domain("(n,n)->(n,n)", a=real(-0.5, 0.5, make=dominant))
 
     def check_type_forward(self, in_types):
-        expect(in_types[0].shape[0] == in_types[0].shape[1])
+        expect(in_types[0].shape[-1] == in_types[0].shape[-2])
 
     def compute(self, xp, a):
-        return xp.linalg.cholesky((a + a.T) * 0.5)
+        return xp.linalg.cholesky(symmetric_part(xp, a))
 
     def gradient(self, xp, g, out):
-        product = out.T @ g
+        product = xp.matrix_transpose(out) @ g
         halved = (xp.tril(product) + xp.tril(product, k=-1)) * 0.5
-        inverse = Inv().evaluate(out)
-        unsymmetric = inverse.T @ halved @ inverse
-        return (unsymmetric + unsymmetric.T) * 0.5
+        inverse = StackedInv().evaluate(out)
+        return symmetric_part(xp, xp.matrix_transpose(inverse) @ halved @ inverse)
+
+
+class StackedCholesky(Cholesky):
+    """The factor of each matrix of a stack of any shape."""
+
+    domain = Domain("(...,n,n)->(...,n,n)", a=real(-0.5, 0.5, make=dominant))
+
+
+def symmetric_part(xp: Any, a: Any) -> Any:
+    """Half of the sum of matrices and their transposes: themselves if they are symmetric."""
+    return (a + xp.matrix_transpose(a)) * 0.5
 
 
 def cholesky(a: Any) -> Variable:

@@ -7,7 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, real
 from core.errors import InvalidType
 from core.type_check import expect
-from plugins.functions.math.inv import BatchInv, dominant
+from plugins.functions.math.inv import StackedInv, dominant
 
 
 class BatchDet(FunctionNode):
@@ -17,14 +17,20 @@ class BatchDet(FunctionNode):
     domain = Domain("(b,n,n)->(b)", a=real(-0.5, 0.5, make=dominant))
 
     def check_type_forward(self, in_types):
-        expect(in_types[0].shape[1] == in_types[0].shape[2])
+        expect(in_types[0].shape[-1] == in_types[0].shape[-2])
 
     def compute(self, xp, a):
         return xp.linalg.det(a)
 
     def gradient(self, xp, g, a, out):
-        inverse = BatchInv().evaluate(a)
-        return (g * out)[:, None, None] * xp.matrix_transpose(inverse)
+        inverse = StackedInv().evaluate(a)
+        return (g * out)[..., None, None] * xp.matrix_transpose(inverse)
+
+
+class StackedDet(BatchDet):
+    """The determinant of each matrix of a stack of any shape."""
+
+    domain = Domain("(...,n,n)->(...)", a=real(-0.5, 0.5, make=dominant))
 
 
 def det(a: Any) -> Variable:

@@ -36,6 +36,12 @@ class BatchInv(Inv):
     domain = Domain("(b,n,n)->(b,n,n)", a=real(-0.5, 0.5, make=dominant))
 
 
+class StackedInv(Inv):
+    """The inverse of each matrix of a stack of any shape."""
+
+    domain = Domain("(...,n,n)->(...,n,n)", a=real(-0.5, 0.5, make=dominant))
+
+
 def inv(a: Any) -> Variable:
     """The inverse of a matrix.
 

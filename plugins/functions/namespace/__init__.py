@@ -25,7 +25,6 @@ operations = {
         "acos": "Arccos",
         "asin": "Arcsin",
         "atan": "Arctan",
-        "atan2": "Arctan2",
         "cos": "Cos",
         "sin": "Sin",
         "tan": "Tan",
@@ -36,11 +35,15 @@ operations = {
 provides = {
     "constants": "e inf nan pi",
     "arithmetic": (
-        "ceil clip copysign floor hypot logaddexp maximum minimum reciprocal remainder square trunc"
+        "atan2 ceil clip copysign floor hypot logaddexp maximum minimum reciprocal remainder "
+        "square trunc"
     ),
+    "complex_parts": "conj imag real",
     "creation": (
-        "arange asarray empty empty_like eye full full_like linspace ones tril triu zeros"
+        "arange asarray empty empty_like eye from_dlpack full full_like linspace ones tril triu "
+        "zeros"
     ),
+    "inspection": "can_cast finfo iinfo isdtype result_type",
     "manipulation": (
         "broadcast_arrays concat diff expand_dims flip meshgrid moveaxis repeat roll squeeze stack "
         "tile unstack"
@@ -51,8 +54,9 @@ provides = {
         "logical_not logical_or logical_xor nextafter nonzero round searchsorted signbit"
     ),
     "products": "tensordot vecdot",
-    "reductions": "max mean min prod std var",
+    "reductions": "cumulative_prod cumulative_sum max mean min prod std var",
     "selection": "sort take take_along_axis",
+    "sets": "unique_all unique_counts unique_inverse unique_values",
 }
 """Module here -> the standard's names in it."""
 
@@ -64,4 +68,5 @@ def provided() -> dict[str, str]:
         for module, ops in operations.items()
         for name, op in ops.items()
     }
-    return calls | lazily(__name__, provides)
+    extensions = {"linalg": f"{__name__}.linalg:extension"}
+    return calls | lazily(__name__, provides) | extensions

@@ -6,7 +6,10 @@ from typing import Any
 
 from core import Variable, as_array, as_variable
 from core.backend import current_device, get_device, using_device
-from core.intrinsics import astype, where
+from core.intrinsics import where
+from core.intrinsics.promotion import cast
+from core.intrinsics.standard import unshared
+from core.namespace import asking_for_backend
 from core.variable import is_array, wrap
 
 
@@ -22,8 +25,9 @@ def _made(
     return wrap(getattr(backend.xp, name)(*arguments, **options))
 
 
+@asking_for_backend
 def arange(
-    start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, device: Any = None
+    start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, device: Any = None
 ) -> Variable:
     """Numbers from `start` (0 where only the end is given) up to `stop`, evenly spaced.
 
@@ -33,36 +37,43 @@ def arange(
     return _made("arange", start, stop, step, dtype=dtype, device=device)
 
 
+@asking_for_backend
 def zeros(shape: Any, dtype: Any = None, device: Any = None) -> Variable:
     """Zeros of a shape."""
     return _made("zeros", shape, dtype=dtype, device=device)
 
 
+@asking_for_backend
 def ones(shape: Any, dtype: Any = None, device: Any = None) -> Variable:
     """Ones of a shape."""
     return _made("ones", shape, dtype=dtype, device=device)
 
 
+@asking_for_backend
 def empty(shape: Any, dtype: Any = None, device: Any = None) -> Variable:
     """An array of a shape, with whatever values."""
     return _made("empty", shape, dtype=dtype, device=device)
 
 
+@asking_for_backend
 def full(shape: Any, fill_value: Any, dtype: Any = None, device: Any = None) -> Variable:
     """A number, repeated to a shape."""
     return _made("full", shape, fill_value, dtype=dtype, device=device)
 
 
+@asking_for_backend
 def eye(
-    n_rows: int, n_cols: int | None = None, k: int = 0, dtype: Any = None, device: Any = None
+    n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype: Any = None, device: Any = None
 ) -> Variable:
     """Ones on a diagonal, zeros elsewhere."""
     return _made("eye", n_rows, n_cols, k=k, dtype=dtype, device=device)
 
 
+@asking_for_backend
 def linspace(
     start: Any,
     stop: Any,
+    /,
     num: int,
     dtype: Any = None,
     device: Any = None,
@@ -86,21 +97,47 @@ def empty_like(x: Any, dtype: Any = None, device: Any = None) -> Variable:
     return empty(x.shape, x.dtype if dtype is None else dtype, device)
 
 
+@asking_for_backend
 def asarray(obj: Any, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Variable:
     """A Variable of an object: of an array as it is, of numbers on the current device.
+
+    `copy` says that the elements must be copied (True) or must not be (False: then ValueError).
 
     >>> asarray([1, 2])
     variable([1, 2])
     """
     if not isinstance(obj, Variable) and not is_array(obj):
+        if copy is False:
+            raise ValueError(f"asarray: no array shares the elements of {type(obj).__name__}")
         with using_device(current_device() if device is None else device) as place:
             return wrap(place.backend.asarray(obj, dtype))
     x = as_variable(obj)
-    if device is not None and get_device(device) != x.device:
-        from plugins.functions.array.copy import copy as moved
+    y = x if device is None else _moved(x, get_device(device))
+    y = y if dtype is None else cast(y, dtype)
+    if copy is False and y is not x:
+        raise ValueError("asarray: another dtype or device takes a copy; leave copy=False out")
+    return unshared(y) if copy and y is x else y
 
-        x = moved(x, device)
-    return x if dtype is None else astype(x, dtype)
+
+def _moved(x: Variable, device: Any) -> Variable:
+    if device == x.device:
+        return x
+    from plugins.functions.array.copy import copy
+
+    return copy(x, device)
+
+
+@asking_for_backend
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Variable:
+    """A Variable that shares, unless `copy` is True, the elements of another library's array.
+
+    >>> import numpy as np
+    >>> from_dlpack(np.ones(2))
+    variable([1., 1.])
+    """
+    place = current_device() if device is None else get_device(device)
+    options = {"device": place.backend.native_device(place)} if device is not None else {}
+    return wrap(place.backend.xp.from_dlpack(x, copy=copy, **options))
 
 
 def tril(x: Any, k: int = 0) -> Variable:

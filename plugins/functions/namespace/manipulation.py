@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.intrinsics import axes_of, reshape
+from core.intrinsics.promotion import promoted
 from plugins.functions.array.axis_order import moveaxis as moveaxis
 from plugins.functions.array.broadcast import broadcast
 from plugins.functions.array.concat import Concat
@@ -14,7 +15,7 @@ from plugins.functions.array.flip import Flip
 from plugins.functions.array.repeat import repeat as repeat
 from plugins.functions.array.split_axis import separate
 from plugins.functions.array.squeeze import squeeze as squeeze
-from plugins.functions.array.stack import stack as stack
+from plugins.functions.array.stack import Stack
 from plugins.functions.array.tile import tile as tile
 
 
@@ -25,13 +26,24 @@ def concat(arrays: Any, axis: int | None = 0) -> Variable:
     >>> concat([np.zeros(1), np.ones(2)])
     variable([0., 1., 1.])
     """
+    arrays = promoted(*arrays)
     if axis is not None:
         return Concat.call(*arrays, axis=axis)
     flat = [reshape(x, (as_variable(x).size,)) for x in arrays]
     return Concat.call(*flat, axis=0)
 
 
-def expand_dims(x: Any, axis: int = 0) -> Variable:
+def stack(arrays: Any, axis: int = 0) -> Variable:
+    """Arrays of one shape joined along a new axis.
+
+    >>> import numpy as np
+    >>> stack([np.zeros(2), np.ones(2)]).shape
+    (2, 2)
+    """
+    return Stack.call(*promoted(*arrays), axis=axis)
+
+
+def expand_dims(x: Any, /, axis: int) -> Variable:
     """A new axis of length 1."""
     return ExpandDims.call(x, axis)
 
@@ -83,7 +95,7 @@ def diff(x: Any, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = 
     """
     x = as_variable(x)
     parts = [part for part in (prepend, x, append) if part is not None]
-    x = Concat.call(*parts, axis=axis) if len(parts) > 1 else x
+    x = concat(parts, axis=axis) if len(parts) > 1 else x
     before = (slice(None),) * (axis % x.ndim)
     for _ in range(n):
         x = x[(*before, slice(1, None), ...)] - x[(*before, slice(0, -1), ...)]

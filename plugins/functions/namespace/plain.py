@@ -6,37 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 from core import Variable, as_array
-from core.backend import BACKENDS
-from core.variable import is_array, wrap
+from core.intrinsics.standard import without_gradient as without_gradient
+from core.variable import wrap
 
 
-def without_gradient(name: str, *operands: Any, **options: Any) -> Any:
-    """The namespace's function `name` on Variables, arrays and numbers: Variables of the results.
-
-    >>> import numpy as np
-    >>> without_gradient("isnan", np.array([1, np.nan]))
-    variable([False,  True])
-    """
-    arrays = [as_array(x) for x in operands]
-    lead = next((a for a in arrays if is_array(a)), None)
-    if lead is None:
-        raise TypeError(f"{name}: expected a Variable or an array among the arguments, got none")
-    backend = BACKENDS[type(lead)]
-    result = getattr(backend.xp, name)(*arrays, **options)
-    if isinstance(result, tuple):
-        return tuple([wrap(backend.asarray(y)) for y in result])
-    return wrap(backend.asarray(result))
-
-
-def _unary(name: str) -> Callable[[Any], Variable]:
-    def function(x: Any) -> Variable:
+def _unary(name: str) -> Callable[..., Variable]:
+    def function(x: Any, /) -> Variable:
         return without_gradient(name, x)
 
     return _named(function, name)
 
 
-def _binary(name: str) -> Callable[[Any, Any], Variable]:
-    def function(x1: Any, x2: Any) -> Variable:
+def _binary(name: str) -> Callable[..., Variable]:
+    def function(x1: Any, x2: Any, /) -> Variable:
         return without_gradient(name, x1, x2)
 
     return _named(function, name)

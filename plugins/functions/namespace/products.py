@@ -6,7 +6,9 @@ from math import prod
 from typing import Any
 
 from core import Variable, as_variable
-from core.intrinsics import MatMul, axes_of, reshape, sum, transpose
+from core.intrinsics import MatMul, Sum, axes_of, reshape, transpose
+from core.intrinsics.promotion import is_integral, promoted
+from plugins.functions.namespace.plain import without_gradient
 
 
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Variable:
@@ -16,7 +18,13 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Variable:
     >>> vecdot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     variable(11.)
     """
-    return sum(as_variable(x1) * x2, axis=axis)
+    x1, x2 = map(as_variable, promoted(x1, x2))
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ValueError(
+            f"vecdot: expected as many elements along axis {axis} of both, got "
+            f"{x1.shape[axis]} and {x2.shape[axis]}"
+        )
+    return Sum.call(x1 * x2, axis)
 
 
 def tensordot(x1: Any, x2: Any, axes: Any = 2) -> Variable:
@@ -26,14 +34,18 @@ def tensordot(x1: Any, x2: Any, axes: Any = 2) -> Variable:
     >>> tensordot(np.ones((2, 3)), np.ones((3, 4)), axes=1).shape
     (2, 4)
     """
-    x1, x2 = as_variable(x1), as_variable(x2)
+    if is_integral(x1, x2):
+        return without_gradient("tensordot", x1, x2, axes=axes)  # type: ignore[no-any-return]
+    x1, x2 = map(as_variable, promoted(x1, x2))
     if isinstance(axes, int):
         axes = tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
     over1, over2 = axes_of(tuple(axes[0]), x1.ndim), axes_of(tuple(axes[1]), x2.ndim)
     free1 = tuple([i for i in range(x1.ndim) if i not in over1])
     free2 = tuple([i for i in range(x2.ndim) if i not in over2])
     kept1, kept2 = [x1.shape[i] for i in free1], [x2.shape[i] for i in free2]
-    inner = prod([x1.shape[i] for i in over1])
-    left = reshape(transpose(x1, (*free1, *over1)), (prod(kept1), inner))
-    right = reshape(transpose(x2, (*over2, *free2)), (inner, prod(kept2)))
+    sizes1, sizes2 = [x1.shape[i] for i in over1], [x2.shape[i] for i in over2]
+    if sizes1 != sizes2:
+        raise ValueError(f"tensordot: expected axes of the same sizes, got {sizes1} and {sizes2}")
+    left = reshape(transpose(x1, (*free1, *over1)), (prod(kept1), prod(sizes1)))
+    right = reshape(transpose(x2, (*over2, *free2)), (prod(sizes2), prod(kept2)))
     return reshape(MatMul.call(left, right), (*kept1, *kept2))

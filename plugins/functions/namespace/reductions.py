@@ -6,13 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from core import Variable, as_variable
-from core.intrinsics import astype
+from core.intrinsics import axes_of
+from core.intrinsics.promotion import is_floating
+from core.intrinsics.standard import widened
+from plugins.functions.array.concat import Concat
 from plugins.functions.axes import as_axes, count_along
 from plugins.functions.math.average import Mean
+from plugins.functions.math.cumulative import Cumprod, Cumsum
 from plugins.functions.math.extrema import Max, Min
 from plugins.functions.math.prod import Prod
 from plugins.functions.math.root import Sqrt
-from plugins.functions.namespace.arithmetic import is_floating
+from plugins.functions.namespace.creation import full
 from plugins.functions.namespace.plain import without_gradient
 
 
@@ -43,7 +47,7 @@ def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
     >>> prod(np.array([2.0, 3.0]))
     variable(6.)
     """
-    return _prod(x if dtype is None else astype(x, dtype), axis, keepdims)
+    return _prod(widened(x, dtype), axis, keepdims)
 
 
 def var(x: Any, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Variable:
@@ -57,7 +61,9 @@ def var(x: Any, axis: Any = None, correction: float = 0.0, keepdims: bool = Fals
     distance = x - Mean.call(x, axis, True)
     squares = Mean.call(distance * distance, axis, keepdims)
     count = count_along(x.shape, axis)
-    return squares if correction == 0 else squares * (count / (count - correction))
+    if correction == 0:
+        return squares
+    return squares * (count / (count - correction) if count != correction else float("nan"))
 
 
 def std(x: Any, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Variable:
@@ -68,3 +74,45 @@ def std(x: Any, axis: Any = None, correction: float = 0.0, keepdims: bool = Fals
     variable(1.)
     """
     return Sqrt.call(var(x, axis, correction, keepdims))
+
+
+def cumulative_sum(
+    x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Variable:
+    """The sums up to each element along an axis, which only a vector may leave out.
+
+    With `include_initial` the line begins with the sum of nothing, 0. Integers are added in the
+    default integer, at least.
+
+    >>> import numpy as np
+    >>> cumulative_sum(np.array([1.0, 2.0, 3.0]), include_initial=True)
+    variable([0., 1., 3., 6.])
+    """
+    return _cumulative("cumulative_sum", Cumsum, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(
+    x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Variable:
+    """The products up to each element along an axis, which only a vector may leave out.
+
+    With `include_initial` the line begins with the product of nothing, 1. Integers are multiplied
+    in the default integer, at least.
+
+    >>> import numpy as np
+    >>> cumulative_prod(np.array([1.0, 2.0, 3.0]))
+    variable([1., 2., 6.])
+    """
+    return _cumulative("cumulative_prod", Cumprod, x, axis, dtype, include_initial)
+
+
+def _cumulative(name: str, op: Any, x: Any, axis: Any, dtype: Any, include_initial: bool) -> Any:
+    x = widened(x, dtype)
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"{name}: expected an axis, as x has {x.ndim} of them")
+    (axis,) = axes_of(0 if axis is None else axis, x.ndim)
+    y = op.call(x, axis) if is_floating(x) else without_gradient(name, x, axis=axis)
+    if not include_initial:
+        return y
+    first = full((*x.shape[:axis], 1, *x.shape[axis + 1 :]), op is Cumprod, x.dtype, x.device)
+    return Concat.call(first, y, axis=axis)

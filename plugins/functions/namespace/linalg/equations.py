@@ -1,0 +1,136 @@
+"""Systems of equations, and what elimination and triangles give."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from core import Domain, FunctionNode, Variable, as_variable, real
+from core.intrinsics import SumTo, matmul, matrix_transpose, reshape
+from core.intrinsics.promotion import promoted
+from plugins.functions.math.cholesky import StackedCholesky
+from plugins.functions.math.det import StackedDet
+from plugins.functions.math.inv import StackedInv, dominant
+from plugins.functions.namespace.creation import eye
+
+
+class Solve(FunctionNode):
+    """y with a y = b; the gradients are h = a^-T g for b, and -h y^T for a."""
+
+    wide = True
+    domain = Domain(
+        "(...,n,n),(...,n,k)->(...,n,k)", a=real(-0.5, 0.5, make=dominant), b=real(-2, 2)
+    )
+
+    def compute(self, xp, a, b):
+        return xp.linalg.solve(a, b)
+
+    def gradient(self, xp, g, a, out, wanted):
+        gb = Solve().evaluate(xp.matrix_transpose(a), g)
+        ga = -gb @ xp.matrix_transpose(out) if wanted[0] else None
+        return (
+            SumTo(self.input_shape(0)).evaluate(ga) if wanted[0] else None,
+            SumTo(self.input_shape(1)).evaluate(gb) if wanted[1] else None,
+        )
+
+
+class Slogdet(FunctionNode):
+    """The sign of the determinant, and the logarithm of its size, with the gradient g a^-T."""
+
+    outputs = ("sign", "logabsdet")
+    wide = True
+    domain = Domain("(...,n,n)->(...),(...)", a=real(-0.5, 0.5, make=dominant))
+
+    def compute(self, xp, a):
+        sign, logabsdet = xp.linalg.slogdet(a)
+        return sign, logabsdet
+
+    def gradient(self, xp, g, a):
+        size = xp.zeros_like(g[0]) if g[1] is None else g[1]
+        inverse = StackedInv().evaluate(a)
+        return (size[..., None, None] * xp.matrix_transpose(inverse),)
+
+
+class SlogdetResult(NamedTuple):
+    """What `slogdet` gives."""
+
+    sign: Variable
+    logabsdet: Variable
+
+
+def solve(x1: Any, x2: Any, /) -> Variable:
+    """The y with x1 y = x2, for square x1 that have an inverse, and a vector or matrices x2.
+
+    >>> import numpy as np
+    >>> solve(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 2.0]))
+    variable([1. , 0.5])
+    """
+    x1, x2 = map(as_variable, promoted(x1, x2))
+    if x2.ndim != 1:
+        return Solve.call(x1, x2)
+    y = Solve.call(x1, reshape(x2, (*x2.shape, 1)))
+    return reshape(y, y.shape[:-1])
+
+
+def inv(x: Any, /) -> Variable:
+    """The inverses of matrices.
+
+    >>> import numpy as np
+    >>> inv(np.array([[2.0, 0.0], [0.0, 4.0]]))
+    variable([[0.5 , 0.  ],
+              [0.  , 0.25]])
+    """
+    return StackedInv.call(x)
+
+
+def det(x: Any, /) -> Variable:
+    """The determinants of matrices; the gradient is there where they are not 0.
+
+    >>> import numpy as np
+    >>> det(np.array([[2.0, 0.0], [0.0, 4.0]]))
+    variable(8.)
+    """
+    return StackedDet.call(x)
+
+
+def slogdet(x: Any, /) -> SlogdetResult:
+    """The signs of determinants and the logarithms of their sizes, which do not overflow.
+
+    >>> import numpy as np
+    >>> slogdet(-np.eye(3)).sign
+    variable(-1.)
+    """
+    return SlogdetResult(*Slogdet.call(x))
+
+
+def cholesky(x: Any, /, *, upper: bool = False) -> Variable:
+    """The triangles L with L L^T = x, or their transposes, of positive definite matrices.
+
+    Of a matrix that is not symmetric the symmetric part counts.
+
+    >>> import numpy as np
+    >>> cholesky(np.array([[4.0, 2.0], [2.0, 5.0]]))
+    variable([[2., 0.],
+              [1., 2.]])
+    """
+    lower = StackedCholesky.call(x)
+    return matrix_transpose(lower) if upper else lower
+
+
+def matrix_power(x: Any, n: int, /) -> Variable:
+    """Square matrices multiplied n times with themselves, their inverses for a negative n.
+
+    >>> import numpy as np
+    >>> matrix_power(np.array([[1.0, 1.0], [0.0, 1.0]]), 5)
+    variable([[1., 5.],
+              [0., 1.]])
+    """
+    x, n = as_variable(x), n.__index__()
+    if n < 0:
+        return matrix_power(inv(x), -n)
+    if n == 0:
+        # Added to zeros of the shape, so that what has no matrices is refused as elsewhere.
+        return matmul(x, x) * 0 + eye(x.shape[-1], dtype=x.dtype, device=x.device)
+    half = matrix_power(x, n // 2) if n > 1 else None
+    if half is None:
+        return x
+    return matmul(matmul(half, half), x) if n % 2 else matmul(half, half)

@@ -1,0 +1,59 @@
+"""Inverses of matrices that have none, and how many of their rows are independent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, as_array, as_variable, real
+from core.variable import wrap
+from plugins.functions.namespace.linalg.eigenvalues import spread
+
+
+class Pinv(FunctionNode):
+    """P, the inverse in the sense of Moore and Penrose; singular values below rtol s_1 count as 0.
+
+    With g the gradient of P, that of a is -P^T g P^T + (1 - a P) g^T P P^T + P^T P g^T (1 - P a)
+    (Golub and Pereyra, "The differentiation of pseudo-inverses", 1973): where the rank is constant.
+    """
+
+    rtol: float | None = None
+    wide = True
+    domain = Domain("(...,n,m)->(...,m,n)", a=real(-0.5, 0.5, make=spread), empty=False)
+
+    def compute(self, xp, a):
+        rtol = self.rtol
+        if rtol is None:
+            rtol = max(a.shape[-2:]) * float(xp.finfo(a.dtype).eps)
+        return xp.linalg.pinv(a, rtol=rtol)
+
+    def gradient(self, xp, g, a, out):
+        turned, back = xp.matrix_transpose(out), xp.matrix_transpose(g)
+        direct = turned @ g @ turned
+        rows, columns = back @ out @ turned, turned @ out @ back
+        return rows - a @ (out @ rows) + columns - (columns @ out) @ a - direct
+
+
+def pinv(x: Any, /, *, rtol: Any = None) -> Variable:
+    """The inverses of matrices in the sense of Moore and Penrose.
+
+    Singular values below `rtol` times the greatest count as 0; by default `rtol` is the precision
+    of the dtype times the longer side. The gradient is that at constant rank.
+
+    >>> import numpy as np
+    >>> pinv(np.array([[2.0, 0.0], [0.0, 0.0]]))
+    variable([[0.5, 0. ],
+              [0. , 0. ]])
+    """
+    return Pinv.call(x, rtol=None if rtol is None else float(rtol))
+
+
+def matrix_rank(x: Any, /, *, rtol: Any = None) -> Variable:
+    """How many singular values of each matrix are above `rtol` times the greatest; no gradient.
+
+    >>> import numpy as np
+    >>> matrix_rank(np.ones((2, 3)))
+    variable(1)
+    """
+    x = as_variable(x)
+    options = {} if rtol is None else {"rtol": as_array(rtol)}
+    return wrap(x.backend.asarray(x.xp.linalg.matrix_rank(x.array, **options)))
