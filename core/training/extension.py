@@ -10,7 +10,7 @@ from core.errors import refuse_removed
 from core.serializer import AbstractSerializer
 
 if TYPE_CHECKING:
-    from core.training.trainer import Trainer
+    from core.training.loop import Loop
 
 PRIORITY_WRITER = 300
 """For extensions that add values to the observation."""
@@ -43,7 +43,7 @@ class Extension:
         """What the extension is called where no name is given: the name of its class."""
         return type(self).__name__
 
-    def __call__(self, trainer: Trainer) -> Any:
+    def __call__(self, trainer: Loop) -> Any:
         """What the extension does when its trigger fires."""
         raise NotImplementedError(
             f"{type(self).__name__}: expected a method __call__(self, trainer), found none."
@@ -54,13 +54,13 @@ class Extension:
             refuse_removed(type(self).__name__, {name: True}, {name: INVOKE_BEFORE_TRAINING})
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def initialize(self, trainer: Trainer) -> None:
+    def initialize(self, trainer: Loop) -> None:
         """Called once before the first update of a run, also of a resumed one."""
 
-    def on_error(self, trainer: Trainer, exc: Exception, tb: TracebackType | None) -> None:
+    def on_error(self, trainer: Loop, exc: Exception, tb: TracebackType | None) -> None:
         """Called when an update or an extension has raised `exc`, before `finalize`."""
 
-    def on_interrupt(self, trainer: Trainer) -> None:
+    def on_interrupt(self, trainer: Loop) -> None:
         """Called when SIGINT or SIGTERM ends the run, after an iteration and before `finalize`."""
 
     def finalize(self) -> None:
@@ -75,8 +75,8 @@ def make_extension(
     default_name: str | None = None,
     priority: int | None = None,
     finalizer: Callable[[], Any] | None = None,
-    initializer: Callable[[Trainer], Any] | None = None,
-    on_error: Callable[[Trainer, Exception, TracebackType | None], Any] | None = None,
+    initializer: Callable[[Loop], Any] | None = None,
+    on_error: Callable[[Loop, Exception, TracebackType | None], Any] | None = None,
     **kwargs: Any,
 ) -> Callable[[_Function], _Function]:
     """Decorate a function of the trainer to be an extension with these attributes.

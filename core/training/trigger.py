@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from core.training.trainer import Trainer
+    from core.training.loop import Loop
 
-Trigger: TypeAlias = Callable[["Trainer"], bool]
+Trigger: TypeAlias = Callable[["Loop"], bool]
 
 
-def _never(trainer: Trainer) -> bool:
+def _never(trainer: Loop) -> bool:
     return False
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from core.serializer import AbstractSerializer
 
 if TYPE_CHECKING:
-    from core.training.trainer import Trainer
+    from core.training.loop import Loop
 
 
 class Updater(ABC):
@@ -32,7 +32,7 @@ class Updater(ABC):
         """The optimizer called `name`."""
         return self.get_all_optimizers()[name]
 
-    def connect_trainer(self, trainer: Trainer) -> None:  # noqa: B027
+    def connect_trainer(self, trainer: Loop) -> None:  # noqa: B027
         """Called once by the trainer that is given this updater."""
 
     def finalize(self) -> None:  # noqa: B027

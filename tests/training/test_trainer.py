@@ -195,6 +195,34 @@ def test_what_is_no_extension_or_trigger_is_refused(tmp_path, call, message):
         call(trainer(tmp_path))
 
 
+def test_what_is_no_updater_is_refused_with_what_is_expected(tmp_path):
+    optimizer = core.optimizers.SGD()
+    iterator = core.iterators.SerialIterator([0], 1)
+    for wrong in (optimizer, iterator, None, small.Model):
+        with pytest.raises(TypeError, match=r"expected an updater, such as .*has no "):
+            training.Trainer(wrong, (1, "epoch"), tmp_path)
+    updater = training.updaters.StandardUpdater(iterator, optimizer)
+    with pytest.raises(ValueError, match=r"'main' has not. Call optimizer.setup"):
+        training.Trainer(updater, (1, "epoch"), tmp_path)
+
+
+def test_a_directory_without_permission_is_told_before_training(read_only):
+    for out in (read_only, read_only / "below"):
+        made = training.Trainer(small.updater(), (1, "epoch"), out)
+        with pytest.raises(PermissionError) as info:
+            made.run()
+        assert str(out) in info.value.__notes__[0] and "out=" in info.value.__notes__[0]
+        assert made.updater.iteration == 0
+
+
+def test_data_that_end_are_told_with_the_cure(tmp_path):
+    iterator = core.iterators.SerialIterator(small.data(), 8, repeat=False)
+    optimizer = core.optimizers.SGD().setup(small.Model())
+    made = training.Trainer(training.StandardUpdater(iterator, optimizer), (9, "epoch"), tmp_path)
+    with pytest.raises(StopIteration, match="after 5 iterations. Make it with repeat=True"):
+        made.run()
+
+
 def test_the_name_training_is_taken(tmp_path):
     with pytest.raises(ValueError, match="'training'"):
         trainer(tmp_path).extend(print, name="training")

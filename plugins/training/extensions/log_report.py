@@ -61,7 +61,8 @@ class LogReport(Extension):
     def _add_record(self, trainer: Any) -> None:
         record = {key: float(mean) for key, mean in self._summary.compute_mean().items()}
         self._summary = DictSummary()
-        record["epoch"] = trainer.updater.epoch
+        if hasattr(trainer.updater, "epoch"):  # there may be no data to go through
+            record["epoch"] = trainer.updater.epoch
         record["iteration"] = trainer.updater.iteration
         record["elapsed_time"] = trainer.elapsed_time
         if self._postprocess is not None:

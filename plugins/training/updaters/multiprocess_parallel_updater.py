@@ -96,12 +96,12 @@ class MultiprocessParallelUpdater(StandardUpdater):
 
     def update_core(self) -> None:
         """Take a batch in each process, and update with the mean of the gradients."""
-        iterator, optimizer = self.get_iterator("main"), self.get_optimizer("main")
+        optimizer = self.get_optimizer("main")
         target = optimizer.target
         waiting = not all([parameter.is_initialized for parameter in target.params()])
         if not waiting:
             self._begin_step(optimizer)
-        arrays = self.converter(iterator.next(), self._input_device)
+        arrays = self.converter(self.next_batch(), self._input_device)
         differentiate(target, arrays, optimizer.loss_scale)
         if waiting:  # for the parameters, which the loss has initialized by now
             self._begin_step(optimizer)
@@ -109,8 +109,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
         optimizer.update()
         if self._board is not None:
             self._board.put_parameters(target)
-        if self.auto_new_epoch and iterator.is_new_epoch:
-            optimizer.new_epoch(auto=True)
+        self.count_epoch()
 
     def _begin_step(self, optimizer: Any) -> None:
         self.setup_workers()

@@ -96,8 +96,8 @@ class ParallelUpdater(StandardUpdater):
 
     def update_core(self) -> None:
         """Take a batch, compute the losses of its shares, add up gradients, update."""
-        iterator, optimizer = self.get_iterator("main"), self.get_optimizer("main")
-        shares = self._shares(iterator.next())
+        optimizer = self.get_optimizer("main")
+        shares = self._shares(self.next_batch())
         for model in self._models.values():
             model.cleargrads()
         losses = self._losses(shares)
@@ -112,8 +112,7 @@ class ParallelUpdater(StandardUpdater):
         optimizer.update()
         for _, model in self._others():
             model.copyparams(optimizer.target)
-        if self.auto_new_epoch and iterator.is_new_epoch:
-            optimizer.new_epoch(auto=True)
+        self.count_epoch()
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load what StandardUpdater does; loading gives the copies what the target has."""

@@ -71,23 +71,36 @@ class StandardUpdater(Updater):
     @property
     def epoch(self) -> int:
         """Passes completed by the main iterator."""
-        return int(self.get_iterator("main").epoch)
+        return int(self._passes().epoch)
 
     @property
     def epoch_detail(self) -> float:
         """Passes completed by the main iterator, with their fraction."""
-        return float(self.get_iterator("main").epoch_detail)
+        return float(self._passes().epoch_detail)
 
     @property
     def previous_epoch_detail(self) -> float | None:
         """`epoch_detail` before the last update; None before the first."""
-        before: float | None = self.get_iterator("main").previous_epoch_detail
+        before: float | None = self._passes().previous_epoch_detail
         return before
 
     @property
     def is_new_epoch(self) -> bool:
         """Whether the last update completed a pass."""
-        return bool(self.get_iterator("main").is_new_epoch)
+        return bool(self._passes().is_new_epoch)
+
+    def _passes(self) -> Any:
+        """The iterator that counts the epochs."""
+        if "main" not in self._iterators:
+            raise AttributeError(
+                f"{type(self).__name__}: expected an iterator called 'main' to count epochs by, "
+                "there is none. Give triggers in iterations, as (100, 'iteration')."
+            )
+        return self._iterators["main"]
+
+    def get_all_iterators(self) -> dict[str, Any]:
+        """Name -> iterator."""
+        return dict(self._iterators)
 
     def get_iterator(self, name: str) -> Any:
         """The iterator called `name`."""
@@ -106,13 +119,33 @@ class StandardUpdater(Updater):
         self.update_core()
         self.iteration += 1
 
+    def count(self) -> None:
+        """Count a step that somebody else has made with a batch of the main iterator."""
+        if "main" in self._iterators:
+            self.count_epoch()
+        self.iteration += 1
+
+    def count_epoch(self) -> None:
+        """Tell the main optimizer, where the last batch completed a pass of the main iterator."""
+        if self.auto_new_epoch and self.is_new_epoch:
+            self.get_optimizer("main").new_epoch(auto=True)
+
     def update_core(self) -> None:
         """Take a batch, compute its loss, update."""
-        iterator, optimizer = self.get_iterator("main"), self.get_optimizer("main")
-        arrays = self.converter(iterator.next(), self._input_device)
+        optimizer = self.get_optimizer("main")
+        arrays = self.converter(self.next_batch(), self._input_device)
         call_with(optimizer.update, arrays, self.loss_func or optimizer.target)
-        if self.auto_new_epoch and iterator.is_new_epoch:
-            optimizer.new_epoch(auto=True)
+        self.count_epoch()
+
+    def next_batch(self) -> Any:
+        """What the main iterator gives next; StopIteration where it has come to its end."""
+        try:
+            return self.get_iterator("main").next()
+        except StopIteration:
+            raise StopIteration(
+                f"{type(self).__name__}: the iterator came to its end after {self.iteration} "
+                "iterations. Make it with repeat=True, or let a stop trigger end training before."
+            ) from None
 
     def finalize(self) -> None:
         """Let the iterators release what they hold."""

@@ -1,0 +1,338 @@
+"""What a training loop has around its steps: extensions, observation, signals, saved state."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Literal
+
+from core import backend
+from core.errors import RemovedArgument, nearest, refuse_removed
+from core.reporter import Reporter
+from core.serializer import AbstractSerializer, Deserializer
+from core.training.extension import INVOKE_BEFORE_TRAINING, Extension
+from core.training.interruption import Interruption
+from core.training.trigger import Trigger, get_trigger
+from core.training.updater import Updater
+
+_NEEDED = ("update", "get_all_optimizers", "connect_trainer", "finalize", "serialize")
+
+
+class _Entry:
+    """An extension in its place."""
+
+    def __init__(
+        self, extension: Any, trigger: Trigger, priority: int, call_before_training: bool
+    ) -> None:
+        self.extension = extension
+        self.trigger = trigger
+        self.priority = priority
+        self.call_before_training = call_before_training
+
+
+class Loop:
+    """Base of `Trainer` and `Run`: everything but the steps themselves."""
+
+    def __init__(
+        self,
+        updater: Updater,
+        stop_trigger: Any = None,
+        out: str | os.PathLike[str] = "result",
+        extensions: Iterable[Any] | None = None,
+    ) -> None:
+        _check_updater(type(self).__name__, updater)
+        self.updater = updater
+        self.stop_trigger = get_trigger(stop_trigger)
+        self.out = out
+        if os.path.exists(out) and not os.path.isdir(out):
+            raise NotADirectoryError(
+                f"{type(self).__name__}: expected out to be a directory, or a name that is free; "
+                f"got the file {os.fspath(out)!r}. Choose another."
+            )
+        self.observation: dict[str, Any] = {}
+        self.reporter = Reporter()
+        for name, optimizer in updater.get_all_optimizers().items():
+            self.reporter.add_observer(name, optimizer.target)
+            self.reporter.add_observers(name, optimizer.target.namedlinks(skipself=True))
+        self._entries: dict[str, _Entry] = {}
+        self._started_at: float | None = None
+        self._elapsed_before = 0.0
+        self._elapsed_in_all: float | None = None
+        self._random_state: dict[str, Any] | None = None
+        updater.connect_trainer(self)
+        for extension in extensions or ():
+            self.extend(extension)
+
+    @property
+    def elapsed_time(self) -> float:
+        """Seconds of training, those before an interruption included.
+
+        Raises RuntimeError before the run has begun.
+        """
+        if self._elapsed_in_all is not None:
+            return self._elapsed_in_all
+        if self._started_at is None:
+            raise RuntimeError(
+                f"{type(self).__name__}.elapsed_time: training has not begun; call run() first."
+            )
+        return time.perf_counter() - self._started_at + self._elapsed_before
+
+    @property
+    def is_before_training(self) -> bool:
+        """Whether no update has been made yet."""
+        return self.updater.iteration == 0
+
+    # -- extensions --------------------------------------------------------------------------
+
+    def extend(
+        self,
+        extension: Any,
+        name: str | None = None,
+        trigger: Any = None,
+        priority: int | None = None,
+        *,
+        call_before_training: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        """Add an extension: an `Extension`, or any function of the trainer.
+
+        Where `name`, `trigger` and `priority` are not given, the extension's own hold. Of several
+        extensions of one name the second is called `NAME_1`, the third `NAME_2`, in the order in
+        which they were added. With `call_before_training` it is also called before the first
+        update.
+        """
+        cures = {"invoke_before_training": INVOKE_BEFORE_TRAINING}
+        refuse_removed("Trainer.extend", kwargs, cures, self.extend)
+        _check_extension(extension)
+        name = self._free_name(name or _own_name(extension))
+        if trigger is None:
+            trigger = getattr(extension, "trigger", Extension.trigger)
+        if priority is None:
+            priority = getattr(extension, "priority", Extension.priority)
+        if isinstance(extension, Extension):
+            extension.name = name
+        self._entries[name] = _Entry(
+            extension, get_trigger(trigger), priority, call_before_training
+        )
+
+    def _free_name(self, name: str) -> str:
+        if name == "training":
+            raise ValueError(
+                f"{type(self).__name__}.extend: the name 'training' belongs to the trainer; take "
+                "another."
+            )
+        free, ordinal = name, 0
+        while free in self._entries:
+            ordinal += 1
+            free = f"{name}_{ordinal}"
+        return free
+
+    def get_extension(self, name: str) -> Any:
+        """The extension called `name`; raises ValueError where there is none."""
+        if name in self._entries:
+            return self._entries[name].extension
+        known = ", ".join(map(repr, self._entries)) or "none"
+        raise ValueError(
+            f"{type(self).__name__}.get_extension: expected the name of an extension, one of "
+            f"{known}; got {name!r}.{nearest(name, self._entries)}"
+        )
+
+    # -- the loop ----------------------------------------------------------------------------
+
+    @contextmanager
+    def _session(self, show_loop_exception_msg: bool = True) -> Iterator[None]:
+        """Everything before the first step and after the last one."""
+        if self._started_at is not None:
+            raise RuntimeError(
+                f"{type(self).__name__}: expected one that has not run yet. Make a new one to "
+                "train on."
+            )
+        _make_directory(type(self).__name__, self.out)
+        self._order = sorted(self._entries.items(), key=lambda item: -item[1].priority)
+        self._started_at = time.perf_counter()
+        with Interruption() as self._interruption:
+            try:
+                self._initialize()
+                yield
+                if self._interruption.received is not None:
+                    self._tell_interrupted(self._interruption.received)
+            except Exception as error:
+                self._tell_error(error, show_loop_exception_msg)
+                raise
+            finally:
+                self._finalize()
+
+    def _initialize(self) -> None:
+        for name, entry in self._order:
+            with _naming(name, "initialize"):
+                _call(entry.extension, "initialize", self)
+        for name, entry in self._order:
+            if entry.call_before_training:
+                with _naming(name, "__call__"):
+                    entry.extension(self)
+        # A snapshot may have been loaded long ago, or by an extension: what was drawn since then
+        # must not change what the resumed run draws.
+        if self._random_state is not None:
+            backend.set_random_state(self._random_state)
+
+    def _turns(self) -> Generator[None, None, None]:
+        """Once for each step: whoever asks for the next one has made it."""
+        # Asked first: what the stop trigger remembers is then as in any snapshot.
+        while self._interruption.received is None and not self.stop_trigger(self):
+            self.observation = {}
+            with self.reporter.scope(self.observation):
+                yield
+                for name, entry in self._order:
+                    with _naming(name, "__call__"):
+                        if entry.trigger(self):
+                            entry.extension(self)
+
+    def _tell_interrupted(self, received: signal.Signals) -> None:
+        for name, entry in self._order:
+            with _naming(name, "on_interrupt"):
+                _call(entry.extension, "on_interrupt", self)
+        with suppress(OSError):  # the terminal may be what has gone
+            print(
+                f"{received.name}: training stopped after iteration {self.updater.iteration}.",
+                file=sys.stderr,
+            )
+
+    def _tell_error(self, error: Exception, show: bool) -> None:
+        if show:
+            with suppress(OSError):
+                print(
+                    f"Training stopped by {type(error).__name__}: {error}\n"
+                    "Extensions and updater are finalized, then the error is raised again.",
+                    file=sys.stderr,
+                )
+        for name, entry in self._order:
+            try:
+                _call(entry.extension, "on_error", self, error, error.__traceback__)
+            except Exception as another:
+                error.add_note(f"on_error of extension {name!r} raised {another!r} as well.")
+
+    def _finalize(self) -> None:
+        """Finalize everything, even where one raises; the first error is raised at the end."""
+        training_error = sys.exc_info()[1]
+        self._elapsed_in_all = self.elapsed_time
+        failures: list[Exception] = []
+        for name, entry in self._order:
+            try:
+                with _naming(name, "finalize"):
+                    _call(entry.extension, "finalize")
+            except Exception as error:
+                failures.append(error)
+        try:
+            self.updater.finalize()
+        except Exception as error:
+            failures.append(error)
+        if failures and training_error is None:
+            raise failures[0]
+        for failure in failures:
+            if training_error is not None:
+                training_error.add_note(f"Finalizing raised {failure!r} as well.")
+
+    # -- saving and resuming -----------------------------------------------------------------
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load everything that the rest of the run depends on."""
+        self.updater.serialize(serializer["updater"])
+        _serialize(self.stop_trigger, serializer["stop_trigger"])
+        for name, entry in self._entries.items():
+            _serialize(entry.extension, serializer["extensions"][name])
+            _serialize(entry.trigger, serializer["extension_triggers"][name])
+        elapsed = serializer("_snapshot_elapsed_time", self._elapsed())
+        # Last, because loading may draw: parameters are initialized before they are filled.
+        state = json.loads(serializer("random_state", json.dumps(backend.random_state())))
+        if isinstance(serializer, Deserializer):
+            self._elapsed_before = float(elapsed)
+            self._random_state = state
+            backend.set_random_state(state)
+
+    def _elapsed(self) -> float:
+        return self._elapsed_before if self._started_at is None else self.elapsed_time
+
+
+def _check_updater(who: str, updater: Any) -> None:
+    missing = [name for name in _NEEDED if not hasattr(updater, name)]
+    if missing:
+        raise TypeError(
+            f"{who}: expected an updater, such as training.updaters.StandardUpdater(iterator, "
+            f"optimizer); got {updater!r:.60}, which has no {missing[0]}()."
+        )
+    for name, optimizer in updater.get_all_optimizers().items():
+        if optimizer.target is None:
+            raise ValueError(
+                f"{who}: expected an optimizer that has something to train; {name!r} has not. "
+                "Call optimizer.setup(model)."
+            )
+
+
+def _make_directory(who: str, out: str | os.PathLike[str]) -> None:
+    """Make the directory of the results, and see that files can be written there."""
+    try:
+        os.makedirs(out, exist_ok=True)
+        effective = os.access in os.supports_effective_ids
+        if not os.access(out, os.W_OK | os.X_OK, effective_ids=effective):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(out))
+    except OSError as error:
+        error.add_note(
+            f"{who}: the results go into {os.path.abspath(out)}, where nothing can be written. "
+            "Choose another directory with out=..., or change the rights of this one."
+        )
+        raise
+
+
+def _check_extension(extension: Any) -> None:
+    if not callable(extension):
+        raise TypeError(
+            "Trainer.extend: expected an Extension or a function of the trainer, got "
+            f"{extension!r:.100}."
+        )
+    if isinstance(extension, type):
+        raise TypeError(
+            f"Trainer.extend: expected an extension, got the class {extension.__name__}. "
+            f"Make one of it: {extension.__name__}(...)."
+        )
+    if "invoke_before_training" in {*dir(type(extension)), *getattr(extension, "__dict__", {})}:
+        raise RemovedArgument(
+            f"{_own_name(extension)}: the attribute 'invoke_before_training' no longer exists. "
+            f"{INVOKE_BEFORE_TRAINING}"
+        )
+
+
+def _own_name(extension: Any) -> str:
+    for attribute in ("name", "default_name", "__name__"):
+        name = getattr(extension, attribute, None)
+        if isinstance(name, str):
+            return name
+    return type(extension).__name__
+
+
+def _call(extension: Any, method: str, *args: Any) -> None:
+    function = getattr(extension, method, None)
+    if function is not None:
+        function(*args)
+
+
+def _serialize(part: Any, serializer: AbstractSerializer) -> None:
+    if hasattr(part, "serialize"):
+        part.serialize(serializer)
+
+
+@contextmanager
+def _naming(
+    name: str, method: Literal["initialize", "__call__", "on_interrupt", "finalize"]
+) -> Any:
+    """Let an error say which extension it comes from."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"Raised by the extension {name!r} in {method}.")
+        raise
