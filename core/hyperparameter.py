@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -62,6 +63,7 @@ class Hyperparameter:
                 f"cannot set the hyper-parameter {name!r}; there are {', '.join(known) or 'none'}."
                 f"{nearest(name, known)}"
             )
+        check_number(type(self).__name__, name, value, getattr(self, name, None))
         object.__setattr__(self, name, value)
 
     def define(self, **values: Any) -> Hyperparameter:
@@ -76,6 +78,24 @@ class Hyperparameter:
 
     def __repr__(self) -> str:
         return f"Hyperparameter({', '.join(f'{k}={v!r}' for k, v in self.get_dict().items())})"
+
+
+def check_number(owner: str, name: str, value: Any, default: Any = 0.0) -> None:
+    """Refuse what is no number, or NaN, where `default` is a number; `owner` is for the message.
+
+    >>> from core.hyperparameter import check_number
+    >>> check_number("SGD", "lr", "0.1")
+    Traceback (most recent call last):
+    TypeError: SGD: expected a number for lr, got '0.1' (str).
+    """
+    if not isinstance(default, (bool, int, float)):
+        return
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        raise TypeError(
+            f"{owner}: expected a number for {name}, got {value!r} ({type(value).__name__})."
+        )
+    if getattr(value, "shape", ()) == () and math.isnan(float(value)):
+        raise ValueError(f"{owner}: expected a number for {name}, got {value!r}.")
 
 
 class HyperparameterProxy:

@@ -99,6 +99,14 @@ def test_hard_clipping_checks_its_bounds():
         hooks.GradientHardClipping(1, -1)
 
 
+def test_what_is_no_number_is_refused_by_name():
+    for name in ("WeightDecay", "Lasso", "GradientClipping", "GradientNoise", "GradientLARS"):
+        with pytest.raises(TypeError, match=f"{name}: expected a number for [a-z]+, got 'a'"):
+            getattr(hooks, name)("a")
+    with pytest.raises(ValueError, match="expected a number for upper_bound, got nan"):
+        hooks.GradientHardClipping(0.0, float("nan"))
+
+
 @both
 def test_timing(level):
     optimizer, model = started([[1.0]], [[1.0]])

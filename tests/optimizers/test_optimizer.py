@@ -168,6 +168,34 @@ def test_misspelt_hyperparameters_get_the_nearest():
     assert optimizer.something_of_mine == 3
 
 
+@pytest.mark.parametrize("name", core.registry.catalogue("optimizers").names())
+@pytest.mark.parametrize("wrong", ["a", None, [0.1], 0.1j])
+def test_what_is_no_number_is_refused_by_name(name, wrong):
+    make = getattr(optimizers, name)
+    for argument in inspect.signature(make).parameters:
+        with pytest.raises(TypeError, match=f"{name}: expected a number for {argument}, got"):
+            make(**{argument: wrong})
+        with pytest.raises(ValueError, match=f"{name}: expected a number for {argument}, got nan"):
+            make(**{argument: float("nan")})
+        optimizer = make()
+        with pytest.raises(TypeError, match=f"expected a number for {argument}"):
+            setattr(optimizer, argument, wrong)
+        with pytest.raises(TypeError, match=f"expected a number for {argument}"):
+            setattr(optimizer.create_update_rule().hyperparam, argument, wrong)
+        for number in (0, -1.0, np.float32(0.5), np.array(0.5)):  # schedules may give any
+            setattr(optimizer, argument, number)
+
+
+def test_a_setting_that_is_no_number_may_be_anything():
+    class Worded(core.UpdateRule):
+        how: str = "up"
+
+        def step(self, xp, param, grad):
+            param += grad if self.how == "up" else -grad
+
+    assert Worded(how="down").how == "down"
+
+
 def test_signatures():
     assert str(inspect.signature(optimizers.MomentumSGD)) == "(lr=0.01, momentum=0.9)"
     names = "alpha beta1 beta2 eps eta weight_decay_rate amsgrad adabound final_lr gamma"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Parameter
+from core.hyperparameter import check_number
 
 
 class GradientHardClipping:
@@ -33,6 +34,8 @@ class GradientHardClipping:
     timing = "pre"
 
     def __init__(self, lower_bound: float, upper_bound: float) -> None:
+        check_number("GradientHardClipping", "lower_bound", lower_bound)
+        check_number("GradientHardClipping", "upper_bound", upper_bound)
         if lower_bound > upper_bound:
             raise ValueError(
                 "GradientHardClipping: expected lower_bound <= upper_bound, "

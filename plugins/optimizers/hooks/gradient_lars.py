@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from core import Parameter
+from core.hyperparameter import check_number
 from plugins.optimizers.hooks.norms import squared_norm
 
 
@@ -45,6 +46,9 @@ class GradientLARS:
     def __init__(
         self, threshold: float = 0.01, weight_decay: float = 0.0, eps: float = 1e-9
     ) -> None:
+        check_number("GradientLARS", "threshold", threshold)
+        check_number("GradientLARS", "weight_decay", weight_decay)
+        check_number("GradientLARS", "eps", eps)
         self.threshold = threshold
         self.weight_decay = weight_decay
         self.eps = eps

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core import Parameter
+from core.hyperparameter import check_number
 from core.initializer import generate_array
 from plugins.initializers.normal import Normal
 
@@ -64,6 +65,7 @@ class GradientNoise:
     def __init__(
         self, eta: float, noise_func: Callable[..., Any] = exponential_decay_noise
     ) -> None:
+        check_number("GradientNoise", "eta", eta)
         self.eta = eta
         self.noise_func = noise_func
 
