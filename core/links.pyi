@@ -43,6 +43,17 @@ from plugins.links.loss.hierarchical_softmax import (
 )
 from plugins.links.loss.negative_sampling import NegativeSampling as NegativeSampling
 from plugins.links.model.classifier import Classifier as Classifier
+from plugins.links.model.vision.googlenet import GoogLeNet as GoogLeNet
+from plugins.links.model.vision.resnet import BottleneckA as BottleneckA
+from plugins.links.model.vision.resnet import BottleneckB as BottleneckB
+from plugins.links.model.vision.resnet import BuildingBlock as BuildingBlock
+from plugins.links.model.vision.resnet import ResNet50Layers as ResNet50Layers
+from plugins.links.model.vision.resnet import ResNet101Layers as ResNet101Layers
+from plugins.links.model.vision.resnet import ResNet152Layers as ResNet152Layers
+from plugins.links.model.vision.resnet import ResNetLayers as ResNetLayers
+from plugins.links.model.vision.vgg import VGG16Layers as VGG16Layers
+from plugins.links.model.vision.vgg import VGG19Layers as VGG19Layers
+from plugins.links.model.vision.vgg import VGGLayers as VGGLayers
 from plugins.links.normalization.batch_normalization import BatchNormalization as BatchNormalization
 from plugins.links.normalization.batch_renormalization import (
     BatchRenormalization as BatchRenormalization,

@@ -16,6 +16,7 @@ REMOVED = {
     "deterministic": "Set core.config.cudnn_deterministic.",
     "train": "Use `with core.using_config('train', False):`.",
     "test": "Use `with core.using_config('train', False):`.",
+    "volatile": "Use `with core.no_backprop_mode():`.",
 }
 
 

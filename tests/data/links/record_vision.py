@@ -4,18 +4,21 @@ import json
 import sys
 from itertools import groupby
 
-import numpy as np
-from vision_values import parameter, summary, values
-
 import chainer
 import chainer.links as L
+import numpy as np
+from vision_values import parameter, summary, values
 
 MODELS = {
     "VGG16Layers": (lambda: L.VGG16Layers(None), 224, "prob"),
     "VGG19Layers": (lambda: L.VGG19Layers(None), 224, "prob"),
     "GoogLeNet": (lambda: L.GoogLeNet(None), 224, "prob"),
     "ResNet50Layers": (lambda: L.ResNet50Layers(None), 64, "prob"),
-    "ResNet50Layers downsample_fb": (lambda: L.ResNet50Layers(None, downsample_fb=True), 64, "prob"),
+    "ResNet50Layers downsample_fb": (
+        lambda: L.ResNet50Layers(None, downsample_fb=True),
+        64,
+        "prob",
+    ),
     "ResNet101Layers": (lambda: L.ResNet101Layers(None), 64, "prob"),
     "ResNet152Layers": (lambda: L.ResNet152Layers(None), 64, "prob"),
     "VGG16Layers of odd size": (lambda: L.VGG16Layers(None), 45, "pool5"),

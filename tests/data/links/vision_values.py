@@ -1,4 +1,4 @@
-"""Values for the parameters and inputs of vision models that are the same wherever they are made."""
+"""Values for parameters and inputs of vision models, the same wherever they are made."""
 
 import zlib
 
@@ -27,4 +27,4 @@ def summary(array):
     """A few numbers that tell an array from others: mean, deviation, and four of its elements."""
     flat = np.asarray(array, "float64").ravel()
     places = np.linspace(0, flat.size - 1, 4).astype(int)
-    return [round(float(v), 6) for v in (flat.mean(), flat.std(), *flat[places])]
+    return [float(f"{v:.6g}") for v in (flat.mean(), flat.std(), *flat[places])]

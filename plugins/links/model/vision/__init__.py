@@ -1,0 +1,1 @@
+"""Networks that won ImageNet's competition: definitions, for weights that one has."""
