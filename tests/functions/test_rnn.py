@@ -17,9 +17,9 @@ def sigmoid(x):
 
 
 def lstm(x, h, c, W, b):
-    i, f, o = (sigmoid(W[k] @ x + W[k + 4] @ h + b[k] + b[k + 4]) for k in range(3))
-    c = f * c + i * np.tanh(W[3] @ x + W[7] @ h + b[3] + b[7])
-    return o * np.tanh(c), c
+    i, f, a, o = (W[k] @ x + W[k + 4] @ h + b[k] + b[k + 4] for k in range(4))
+    c = sigmoid(f) * c + sigmoid(i) * np.tanh(a)
+    return sigmoid(o) * np.tanh(c), c
 
 
 def gru(x, h, W, b):

@@ -6,24 +6,31 @@ import numpy as np
 from scipy.special import expit
 
 
+def gates(x, row, unit, rest):
+    return [float(x[(row, 4 * unit + k, *rest)]) for k in range(4)]
+
+
 def lstm(c_prev, x):
     c = np.array(c_prev)
-    h = np.empty((len(x), c.shape[1]))
-    for row, unit in np.ndindex(*h.shape):
-        a, i, f, o = (float(v) for v in x[row, 4 * unit : 4 * unit + 4])
-        c[row, unit] = math.tanh(a) * expit(i) + expit(f) * c_prev[row, unit]
-        h[row, unit] = expit(o) * math.tanh(c[row, unit])
+    h = np.empty((len(x), *c.shape[1:]))
+    for row, unit, *rest in np.ndindex(*h.shape):
+        at = (row, unit, *rest)
+        a, i, f, o = gates(x, row, unit, rest)
+        c[at] = math.tanh(a) * expit(i) + expit(f) * c_prev[at]
+        h[at] = expit(o) * math.tanh(c[at])
     return c, h
 
 
 def slstm(c_prev1, c_prev2, x1, x2):
     c, h = np.empty_like(c_prev1), np.empty_like(c_prev1)
-    for row, unit in np.ndindex(*c.shape):
-        a1, i1, f1, o1 = (float(v) for v in x1[row, 4 * unit : 4 * unit + 4])
-        a2, i2, f2, o2 = (float(v) for v in x2[row, 4 * unit : 4 * unit + 4])
-        kept = [expit(f1) * c_prev1[row, unit], expit(f2) * c_prev2[row, unit]]
-        c[row, unit] = math.fsum([math.tanh(a1 + a2) * expit(i1 + i2), *kept])
-        h[row, unit] = math.tanh(c[row, unit]) * expit(o1 + o2)
+    for row, unit, *rest in np.ndindex(*c.shape):
+        at, terms, opening = (row, unit, *rest), [], 0.0
+        for c_prev, x in ((c_prev1, x1), (c_prev2, x2)):
+            a, i, f, o = gates(x, row, unit, rest)
+            terms += [math.tanh(a) * expit(i), expit(f) * c_prev[at]]
+            opening += o
+        c[at] = math.fsum(terms)
+        h[at] = math.tanh(c[at]) * expit(opening)
     return c, h
 
 

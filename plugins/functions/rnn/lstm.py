@@ -10,7 +10,13 @@ from core.type_check import expect
 
 def gate(xp: Any, x: Any, number: int) -> Any:
     """Every fourth column, from `number` on: the gates lie interleaved."""
-    return xp.reshape(x, (x.shape[0], x.shape[1] // 4, 4))[:, :, number]
+    return xp.reshape(x, (x.shape[0], x.shape[1] // 4, 4, *x.shape[2:]))[:, :, number, ...]
+
+
+def interleaved(xp: Any, *gates: Any) -> Any:
+    """The columns of all four gates, dealt out in turn."""
+    n, units, *rest = gates[0].shape
+    return xp.reshape(xp.stack(gates, axis=2), (n, 4 * units, *rest))
 
 
 def sigmoid(xp: Any, x: Any) -> Any:
@@ -28,10 +34,10 @@ class LSTM(FunctionNode):
     saved = ("a", "i", "f", "o")
     wide = True
     domain = Domain(
-        "(m,u),(n,v)->(m,u),(n,u)",
+        "(m,u,...),(n,v,...)->(m,u,...),(n,u,...)",
         c_prev=real(-2, 2),
         x=real(-3, 3),
-        dims={"v": (0, 12)},
+        dims={"v": (0, 12), "...": (0, 1)},
         valid=lambda shapes, settings: (
             shapes["x"][0] <= shapes["c_prev"][0] and shapes["x"][1] == 4 * shapes["c_prev"][1]
         ),
@@ -57,30 +63,30 @@ class LSTM(FunctionNode):
         n = x.shape[0]
         self.a, self.i = self.recompute_a(xp, x), self.recompute_i(xp, x)
         self.f, self.o = self.recompute_f(xp, x), self.recompute_o(xp, x)
-        c = self.a * self.i + self.f * c_prev[:n, :]
+        c = self.a * self.i + self.f * c_prev[:n, ...]
         h = self.o * xp.tanh(c)
-        return (c if n == c_prev.shape[0] else xp.concat([c, c_prev[n:, :]], axis=0)), h
+        return (c if n == c_prev.shape[0] else xp.concat([c, c_prev[n:, ...]], axis=0)), h
 
     def gradient(self, xp, g, c_prev, c, a, i, f, o):
         gc, gh = g
         n = a.shape[0]
-        squashed = xp.tanh(c[:n, :])
-        inner = None if gc is None else gc[:n, :]
+        squashed = xp.tanh(c[:n, ...])
+        inner = None if gc is None else gc[:n, ...]
         go = xp.zeros_like(o)
         if gh is not None:
             through = gh * o * (1.0 - squashed * squashed)
             inner = through if inner is None else inner + through
             go = gh * squashed * o * (1.0 - o)
-        gates = [
+        gx = interleaved(
+            xp,
             inner * i * (1.0 - a * a),
             inner * a * i * (1.0 - i),
-            inner * c_prev[:n, :] * f * (1.0 - f),
+            inner * c_prev[:n, ...] * f * (1.0 - f),
             go,
-        ]
-        gx = xp.reshape(xp.stack(gates, axis=2), (n, 4 * a.shape[1]))
+        )
         gc_prev = inner * f
         if n < c_prev.shape[0]:
-            rest = xp.zeros_like(c_prev[n:, :]) if gc is None else gc[n:, :]
+            rest = xp.zeros_like(c_prev[n:, ...]) if gc is None else gc[n:, ...]
             gc_prev = xp.concat([gc_prev, rest], axis=0)
         return gc_prev, gx
 
@@ -92,12 +98,12 @@ def lstm(c_prev: Any, x: Any) -> Any:
     c = tanh(a) σ(i) + σ(f) c_prev and h = σ(o) tanh(c).
 
     Args:
-        c_prev: Cell states, (m, u), floating.
-        x: Inputs of the gates, (n, 4 u), n <= m, of the same dtype.
+        c_prev: Cell states, (m, u, ...), floating.
+        x: Inputs of the gates, (n, 4 u, ...), n <= m, of the same dtype.
 
     Returns:
-        A pair: the new cell states (m, u), whose rows from n on are those of `c_prev`, and the
-        outputs (n, u).
+        A pair: the new cell states (m, u, ...), whose rows from n on are those of `c_prev`, and the
+        outputs (n, u, ...).
 
     Raises:
         InvalidType: Sizes or dtypes do not fit.

@@ -47,8 +47,8 @@ def _in_blocks(parts: Sequence[Any]) -> Variable:
 
 
 def _dealt_out(parts: Sequence[Any]) -> Variable:
-    """From i, f, o, a the rows of a, i, f, o in turn, as the LSTM cell takes them."""
-    i, f, o, a = parts
+    """From i, f, a, o the rows of a, i, f, o in turn, as the LSTM cell takes them."""
+    i, f, a, o = parts
     rows = Stack.call(a, i, f, o, axis=1)
     return reshape(rows, (4 * rows.shape[0], *rows.shape[2:]))
 

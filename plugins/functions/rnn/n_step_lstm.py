@@ -19,9 +19,11 @@ def n_step_lstm(
 ) -> Any:
     """Layers of long short-term memory, run over whole sequences.
 
-    i = σ(W₀ x_t + W₄ h + b₀ + b₄), f = σ(W₁ x_t + W₅ h + b₁ + b₅), o = σ(W₂ x_t + W₆ h + b₂ + b₆),
-    a = tanh(W₃ x_t + W₇ h + b₃ + b₇); c_t = f c + i a and h_t = o tanh(c_t), with h and c those of
-    the time before. A further layer takes the h_t of the one below for x_t.
+    i = σ(W₀ x_t + W₄ h + b₀ + b₄), f = σ(W₁ x_t + W₅ h + b₁ + b₅),
+    a = tanh(W₂ x_t + W₆ h + b₂ + b₆), o = σ(W₃ x_t + W₇ h + b₃ + b₇); c_t = f c + i a and
+    h_t = o tanh(c_t), with h and c those of the time before. A further layer takes the h_t of the
+    one below for x_t. (Chainer's weights are in this order; its documentation had a and o the
+    other way round.)
 
     Args:
         n_layers: How many layers, S.

@@ -6,32 +6,38 @@ from typing import Any
 
 from core import Domain, FunctionNode, real
 from core.type_check import expect
-from plugins.functions.rnn.lstm import gate, sigmoid
+from plugins.functions.rnn.lstm import gate, interleaved, sigmoid
 
 
 class SLSTM(FunctionNode):
-    """c = a i + f1 c_prev1 + f2 c_prev2 and h = o tanh(c), the gates being columns of x1 and x2."""
+    """c = a1 i1 + a2 i2 + f1 c_prev1 + f2 c_prev2 and h = o tanh(c), gates being columns of x."""
 
     outputs = ("c", "h")
-    saved = ("a", "i", "f1", "f2", "o")
+    saved = ("a1", "a2", "i1", "i2", "f1", "f2", "o")
     wide = True
     domain = Domain(
-        "(n,u),(n,u),(n,v),(n,v)->(n,u),(n,u)",
+        "(n,u,...),(n,u,...),(n,v,...),(n,v,...)->(n,u,...),(n,u,...)",
         c_prev1=real(-2, 2),
         c_prev2=real(-2, 2),
         x1=real(-3, 3),
         x2=real(-3, 3),
-        dims={"v": lambda sizes: 4 * sizes["u"]},
+        dims={"v": lambda sizes: 4 * sizes["u"], "...": (0, 1)},
     )
 
     def check_type_forward(self, in_types):
         expect(in_types[2].shape[1] == 4 * in_types[0].shape[1])
 
-    def recompute_a(self, xp, x1, x2):
-        return xp.tanh(gate(xp, x1, 0) + gate(xp, x2, 0))
+    def recompute_a1(self, xp, x1):
+        return xp.tanh(gate(xp, x1, 0))
 
-    def recompute_i(self, xp, x1, x2):
-        return sigmoid(xp, gate(xp, x1, 1) + gate(xp, x2, 1))
+    def recompute_a2(self, xp, x2):
+        return xp.tanh(gate(xp, x2, 0))
+
+    def recompute_i1(self, xp, x1):
+        return sigmoid(xp, gate(xp, x1, 1))
+
+    def recompute_i2(self, xp, x2):
+        return sigmoid(xp, gate(xp, x2, 1))
 
     def recompute_f1(self, xp, x1):
         return sigmoid(xp, gate(xp, x1, 2))
@@ -43,13 +49,14 @@ class SLSTM(FunctionNode):
         return sigmoid(xp, gate(xp, x1, 3) + gate(xp, x2, 3))
 
     def compute(self, xp, c_prev1, c_prev2, x1, x2):
-        self.a, self.i = self.recompute_a(xp, x1, x2), self.recompute_i(xp, x1, x2)
+        self.a1, self.a2 = self.recompute_a1(xp, x1), self.recompute_a2(xp, x2)
+        self.i1, self.i2 = self.recompute_i1(xp, x1), self.recompute_i2(xp, x2)
         self.f1, self.f2 = self.recompute_f1(xp, x1), self.recompute_f2(xp, x2)
         self.o = self.recompute_o(xp, x1, x2)
-        c = self.a * self.i + self.f1 * c_prev1 + self.f2 * c_prev2
+        c = self.a1 * self.i1 + self.a2 * self.i2 + self.f1 * c_prev1 + self.f2 * c_prev2
         return c, self.o * xp.tanh(c)
 
-    def gradient(self, xp, g, c_prev1, c_prev2, c, a, i, f1, f2, o):
+    def gradient(self, xp, g, c_prev1, c_prev2, c, a1, a2, i1, i2, f1, f2, o):
         gc, gh = g
         squashed = xp.tanh(c)
         go = xp.zeros_like(o)
@@ -57,11 +64,15 @@ class SLSTM(FunctionNode):
             through = gh * o * (1.0 - squashed * squashed)
             gc = through if gc is None else gc + through
             go = gh * squashed * o * (1.0 - o)
-        ga, gi = gc * i * (1.0 - a * a), gc * a * i * (1.0 - i)
-        shape = (a.shape[0], 4 * a.shape[1])
         gx1, gx2 = [
-            xp.reshape(xp.stack([ga, gi, gc * before * f * (1.0 - f), go], axis=2), shape)
-            for before, f in ((c_prev1, f1), (c_prev2, f2))
+            interleaved(
+                xp,
+                gc * i * (1.0 - a * a),
+                gc * a * i * (1.0 - i),
+                gc * before * f * (1.0 - f),
+                go,
+            )
+            for before, a, i, f in ((c_prev1, a1, i1, f1), (c_prev2, a2, i2, f2))
         ]
         return gc * f1, gc * f2, gx1, gx2
 
@@ -70,16 +81,16 @@ def slstm(c_prev1: Any, c_prev2: Any, x1: Any, x2: Any) -> Any:
     """One unit of long short-term memory over two children.
 
     With the columns of x1 and x2 dealt out in turn to a, i, f and o:
-    c = tanh(a₁ + a₂) σ(i₁ + i₂) + σ(f₁) c_prev1 + σ(f₂) c_prev2 and h = σ(o₁ + o₂) tanh(c).
+    c = tanh(a₁) σ(i₁) + tanh(a₂) σ(i₂) + σ(f₁) c_prev1 + σ(f₂) c_prev2 and h = σ(o₁ + o₂) tanh(c).
 
     Args:
-        c_prev1: Cell states of the first children, (n, u), floating.
+        c_prev1: Cell states of the first children, (n, u, ...), floating.
         c_prev2: Those of the second ones, alike.
-        x1: What the first children give to the gates, (n, 4 u), of the same dtype.
+        x1: What the first children give to the gates, (n, 4 u, ...), of the same dtype.
         x2: What the second ones give, alike.
 
     Returns:
-        A pair: the cell states and the outputs, both (n, u).
+        A pair: the cell states and the outputs, both (n, u, ...).
 
     Raises:
         InvalidType: Sizes or dtypes do not fit.
