@@ -35,11 +35,32 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         _sync(temporary)
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in _CURES:
+            raise _explained(error, target) from error
         raise
     _sync(target.parent)
+
+
+_SPACE = "Free some space, or choose another directory"
+_RIGHTS = "Choose a directory that this user may write to"
+_CURES = {
+    errno.ENOSPC: _SPACE,
+    errno.EFBIG: "Raise the limit on the size of files (ulimit -f), or choose another directory",
+    errno.EACCES: _RIGHTS,
+    errno.EPERM: _RIGHTS,
+    errno.EROFS: _RIGHTS,
+    **({errno.EDQUOT: _SPACE} if hasattr(errno, "EDQUOT") else {}),
+}
+
+
+def _explained(error: OSError, target: Path) -> OSError:
+    """The same error, of the file that was wanted rather than the temporary one."""
+    stands = "the file that stands there is kept" if target.exists() else "nothing was written"
+    number = error.errno or 0
+    return OSError(number, f"{os.strerror(number)}; {stands}. {_CURES[number]}", str(target))
 
 
 def _check_target(target: Path) -> None:

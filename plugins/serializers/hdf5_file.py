@@ -12,6 +12,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import BytesIO
 from typing import IO, Any
 
 import numpy as np
@@ -44,16 +45,20 @@ _PLAIN_FILTERS = ({1, 32000}, {2}, {3})  # of each at most one: gzip or LZF, shu
 def write_hdf5(
     path: str | os.PathLike[str], entries: Mapping[str, Array], compression: int | None
 ) -> None:
-    """Write the arrays by name; `path` gets the complete new file or stays as it was."""
+    """Write the arrays by name; `path` gets the complete new file or stays as it was.
+
+    The file is made in memory: where the disk is full, the library brings the process down.
+    """
     h5py = need("h5py", "hdf5", "save_hdf5")
+    made = BytesIO()
+    with h5py.File(made, "w", userblock_size=_USER_BLOCK) as file:
+        for name, array in entries.items():
+            write_dataset(file, name, array, compression)
+    found = digest(made, _USER_BLOCK, made.seek(0, os.SEEK_END))
+    made.seek(0)
+    made.write(MARK + found)
     with replacing(path) as temporary:
-        with h5py.File(temporary, "w", userblock_size=_USER_BLOCK) as file:
-            for name, array in entries.items():
-                write_dataset(file, name, array, compression)
-        with open(temporary, "r+b") as stream:
-            found = digest(stream, _USER_BLOCK, stream.seek(0, os.SEEK_END))
-            stream.seek(0)
-            stream.write(MARK + found)
+        temporary.write_bytes(made.getbuffer())
 
 
 def write_dataset(group: Any, name: str, array: Array, compression: int | None) -> None:

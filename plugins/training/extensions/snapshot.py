@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import string
+import functools
 import sys
 import warnings
 from collections.abc import Callable
@@ -11,16 +10,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from core.errors import CheckpointDamaged, CheckpointError, refuse_removed
+from core.errors import CheckpointDamaged, CheckpointError, nearest, refuse_removed
 from core.training import Extension
 from plugins.serializers.atomic import remove_stale_temporaries, replacing
+from plugins.serializers.dictionary import entries_of
+from plugins.serializers.hdf5 import load_hdf5, save_hdf5
 from plugins.serializers.npz import load_npz, save_npz
+from plugins.training.extensions import snapshot_files
+from plugins.training.extensions import snapshot_writers as snapshot_writers
 
 Save = Callable[[Any, Any], Any]
-_ASIDE = ".damaged"
+_LOAD = {save_npz: load_npz, save_hdf5: load_hdf5}
+_POLICIES = ("raise", "warn")
 _SINCE_V2 = {
     "trigger": "Pass it to Trainer.extend: "
-    "trainer.extend(extensions.snapshot(), trigger=(1000, 'iteration'))."
+    "trainer.extend(extensions.snapshot(), trigger=(1000, 'iteration')).",
+    "num_retain": "Its name is n_retains.",
 }
 
 
@@ -30,10 +35,12 @@ def snapshot(
     *,
     target: Any = None,
     condition: Callable[[], bool] | None = None,
+    writer: Callable[..., Any] | None = None,
     n_retains: int = -1,
     autoload: bool = False,
     snapshot_on_error: bool = False,
     snapshot_on_interrupt: bool | None = None,
+    on_write_error: str = "raise",
     **kwargs: Any,
 ) -> Snapshot:
     """An extension that saves the whole trainer, once an epoch unless extended with a trigger.
@@ -44,6 +51,8 @@ def snapshot(
     - `savefun(path, object)` saves; by default `save_npz`.
     - `target` is saved in place of the trainer.
     - `condition()` is asked whether to save, each time.
+    - `writer(filename, directory, dict of host arrays)` takes the place of `savefun`: those of
+      `extensions.snapshot_writers` write in the background.
     - `n_retains` is how many snapshots to keep, the newest ones; -1 keeps all.
     - `autoload` loads the newest snapshot in the directory, if any, when the run begins. One that
       turns out to be damaged is put aside under the ending '.damaged', with a warning, and the one
@@ -51,9 +60,11 @@ def snapshot(
     - `snapshot_on_error` saves also when training ends by an exception.
     - `snapshot_on_interrupt` saves also when training ends by SIGINT or SIGTERM: by default where
       the whole trainer is saved. Pass False where the file is that of the best result so far.
+    - `on_write_error` says what an OSError means, as of a full disk: 'raise' ends the training,
+      'warn' lets it go on to the next snapshot. The snapshots that stand are kept in both cases.
     """
     refuse_removed("snapshot", kwargs, _SINCE_V2, snapshot)
-    made = Snapshot(filename, savefun, target)
+    made = Snapshot(filename, savefun, target, writer)
     made.condition = condition
     made.n_retains = n_retains
     made.autoload = autoload
@@ -61,6 +72,7 @@ def snapshot(
     made.snapshot_on_interrupt = (
         target is None if snapshot_on_interrupt is None else snapshot_on_interrupt
     )
+    made.on_write_error = on_write_error
     made.check()
     return made
 
@@ -90,11 +102,17 @@ class Snapshot(Extension):
     autoload = False
     snapshot_on_error = False
     snapshot_on_interrupt = False
+    on_write_error = "raise"
 
     def __init__(
-        self, filename: str | Callable[[Any], str], savefun: Save | None, target: Any
+        self,
+        filename: str | Callable[[Any], str],
+        savefun: Save | None,
+        target: Any,
+        writer: Callable[..., Any] | None = None,
     ) -> None:
-        self._filename = filename
+        self.filename = filename
+        self.writer = writer
         self._savefun = savefun
         self._target = target
         self.condition: Callable[[], bool] | None = None
@@ -106,19 +124,47 @@ class Snapshot(Extension):
                 "snapshot: expected n_retains of 1 or more, or -1 to keep all; "
                 f"got {self.n_retains}."
             )
-        if callable(self._filename) and (self.autoload or self.n_retains > 0):
+        if self.on_write_error not in _POLICIES:
+            raise ValueError(
+                f"snapshot: expected on_write_error 'raise' or 'warn', got {self.on_write_error!r}."
+                + nearest(str(self.on_write_error), _POLICIES)
+            )
+        if self.writer is not None and self._savefun is not None:
+            raise TypeError(
+                "snapshot: expected savefun or writer, got both. Give savefun to the writer: "
+                "snapshot_writers.ThreadWriter(savefun)."
+            )
+        if self.writer is not None and self.n_retains > 0 and not self._writer_tells():
+            raise ValueError(
+                "snapshot: n_retains needs a writer that says when a file stands: expected one "
+                f"derived from snapshot_writers.Writer, got {self.writer!r:.60}."
+            )
+        if callable(self.filename) and (self.autoload or self.n_retains > 0):
             raise ValueError(
                 "snapshot: autoload and n_retains need to find earlier snapshots by their names. "
                 "Give filename as a format string, such as 'snapshot_iter_{.updater.iteration}'."
             )
-        if self._savefun not in (None, save_npz) and self.autoload:
+        if self.autoload and self._load() is None:
             raise ValueError(
-                "snapshot: autoload reads npz files; leave savefun out, or load the file yourself."
+                "snapshot: autoload reads what save_npz and save_hdf5 have written. Leave savefun "
+                "out, or load the file yourself before the run."
             )
+
+    def _writer_tells(self) -> bool:
+        return isinstance(self.writer, snapshot_writers.Writer)
+
+    def _load(self) -> Callable[..., Any] | None:
+        """What loads the files that are saved here."""
+        save: Any = getattr(self.writer, "_savefun", None) if self.writer else self._savefun
+        while isinstance(save, functools.partial):
+            save = save.func
+        return load_npz if save is None else _LOAD.get(save)
 
     def initialize(self, trainer: Any) -> None:
         """Clean up after a killed run, and load its newest good snapshot if `autoload` is set."""
         remove_stale_temporaries(trainer.out)
+        if isinstance(self.writer, snapshot_writers.Writer):
+            self.writer.after_save = [self._retain]
         if self.autoload:
             self._load_newest(trainer)
 
@@ -128,13 +174,33 @@ class Snapshot(Extension):
             return
         path = self._path(trainer)
         target = trainer if self._target is None else self._target
+        self._guarded(lambda: self._save(path, target))
+
+    def _save(self, path: Path, target: Any) -> None:
+        if self.writer is not None:
+            self.writer(path.name, path.parent, entries_of(target))
+            return
         if self._savefun is None:
             save_npz(path, target)
         else:
             with replacing(path) as temporary:
                 self._savefun(temporary, target)
+        self._retain(path)
+
+    def _retain(self, path: Path) -> None:
         if self.n_retains > 0:
-            self._remove_old(path)
+            snapshot_files.remove_old(path, str(self.filename), self.n_retains)
+
+    def _guarded(self, write: Callable[[], Any]) -> None:
+        """Write; a failure of the system's is what `on_write_error` says."""
+        try:
+            write()
+        except OSError as error:
+            if self.on_write_error == "raise":
+                raise
+            warnings.warn(
+                f"snapshot: not saved, training goes on without it: {error}", stacklevel=4
+            )
 
     def on_error(self, trainer: Any, exc: Exception, tb: TracebackType | None) -> None:
         """Save the state in which the error was met, if asked to."""
@@ -146,31 +212,24 @@ class Snapshot(Extension):
         if self.snapshot_on_interrupt:
             self(trainer)
 
+    def finalize(self) -> None:
+        """Wait for what is being written in the background."""
+        finalize = getattr(self.writer, "finalize", None)
+        if finalize is not None:
+            self._guarded(finalize)
+
     def _path(self, trainer: Any) -> Path:
-        name = self._filename
+        name = self.filename
         return Path(trainer.out) / (name(trainer) if callable(name) else name.format(trainer))
 
-    # -- earlier snapshots ---------------------------------------------------------------------
-
-    def _found(self, directory: Path) -> list[Path]:
-        """The snapshots in a directory, the oldest first."""
-        pattern = _pattern(Path(str(self._filename)).name)
-        names = (path for path in directory.iterdir() if pattern.fullmatch(path.name))
-        return sorted((path for path in names if not path.name.endswith(_ASIDE)), key=_age)
-
-    def _remove_old(self, newest: Path) -> None:
-        """Keep the newest ones; the one just written is among them in any case."""
-        others = [path for path in self._found(newest.parent) if path.name != newest.name]
-        for path in others[: len(others) + 1 - self.n_retains]:
-            path.unlink(missing_ok=True)
-
     def _load_newest(self, trainer: Any) -> None:
-        found = self._found(self._path(trainer).parent)
+        load: Any = self._load()
+        found = snapshot_files.found(self._path(trainer).parent, str(self.filename))
         for path in reversed(found):
             try:
-                load_npz(path, trainer if self._target is None else self._target)
+                load(path, trainer if self._target is None else self._target)
             except CheckpointDamaged as error:
-                _put_aside(path, error)
+                snapshot_files.put_aside(path, error)
             else:
                 print(f"Resumed from {path}", file=sys.stderr)
                 return
@@ -179,29 +238,3 @@ class Snapshot(Extension):
                 f"snapshot: expected a good snapshot in {trainer.out}, but all {len(found)} are "
                 "damaged; they were put aside. Run again to start from the beginning."
             )
-
-
-def _pattern(filename: str) -> re.Pattern[str]:
-    """What the names that a format string gives look like."""
-    parts = string.Formatter().parse(filename)
-    return re.compile(
-        "".join(re.escape(text) + ("" if field is None else r"(.+)") for text, field, *_ in parts)
-    )
-
-
-def _age(path: Path) -> tuple[int, list[int]]:
-    """Sorts snapshots by the time they were written, those of one moment by their numbers.
-
-    Not by number first: an earlier, longer run may have left its snapshots in the directory.
-    """
-    return path.stat().st_mtime_ns, [int(n) for n in re.findall(r"\d+", path.name)]
-
-
-def _put_aside(path: Path, error: CheckpointDamaged) -> None:
-    aside = path.with_name(path.name + _ASIDE)
-    path.replace(aside)
-    warnings.warn(
-        f"snapshot: {path} is damaged and was put aside as {aside.name}; resuming from the one "
-        f"before it. {error}",
-        stacklevel=4,
-    )

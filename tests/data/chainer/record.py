@@ -4,11 +4,10 @@ import os
 import sys
 import tempfile
 
-import numpy as np
-
 import chainer
 import chainer.functions as F
 import chainer.links as L
+import numpy as np
 from chainer import serializers, training
 from chainer.training import extensions
 

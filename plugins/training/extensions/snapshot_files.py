@@ -1,0 +1,53 @@
+"""The snapshots that lie in a directory: which they are, which is the newest, which may go."""
+
+from __future__ import annotations
+
+import re
+import string
+import warnings
+from pathlib import Path
+
+from core.errors import CheckpointDamaged
+
+_ASIDE = ".damaged"
+
+
+def found(directory: Path, filename: str) -> list[Path]:
+    """The files in `directory` whose names the format string `filename` gives, the oldest first."""
+    pattern = _pattern(Path(filename).name)
+    names = (path for path in directory.iterdir() if pattern.fullmatch(path.name))
+    return sorted((path for path in names if not path.name.endswith(_ASIDE)), key=_age)
+
+
+def remove_old(newest: Path, filename: str, keep: int) -> None:
+    """Keep the newest ones; the one just written is among them in any case."""
+    others = [path for path in found(newest.parent, filename) if path.name != newest.name]
+    for path in others[: len(others) + 1 - keep]:
+        path.unlink(missing_ok=True)
+
+
+def put_aside(path: Path, error: CheckpointDamaged) -> None:
+    """Rename a snapshot that is damaged, and say so."""
+    aside = path.with_name(path.name + _ASIDE)
+    path.replace(aside)
+    warnings.warn(
+        f"snapshot: {path} is damaged and was put aside as {aside.name}; resuming from the one "
+        f"before it. {error}",
+        stacklevel=5,
+    )
+
+
+def _pattern(filename: str) -> re.Pattern[str]:
+    """What the names that a format string gives look like."""
+    parts = string.Formatter().parse(filename)
+    return re.compile(
+        "".join(re.escape(text) + ("" if field is None else r"(.+)") for text, field, *_ in parts)
+    )
+
+
+def _age(path: Path) -> tuple[int, list[int]]:
+    """Sorts snapshots by the time they were written, those of one moment by their numbers.
+
+    Not by number first: an earlier, longer run may have left its snapshots in the directory.
+    """
+    return path.stat().st_mtime_ns, [int(n) for n in re.findall(r"\d+", path.name)]

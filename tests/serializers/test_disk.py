@@ -1,0 +1,92 @@
+"""A full disk and a directory that is not ours, for real: the old file stays, the cure is told."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from kinds import Bag
+
+from core.serializers import save_npz
+from plugins.serializers.atomic import replacing
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such limits")
+
+SCRIPT = """
+import os, resource, sys
+import numpy as np
+from kinds import KINDS, Bag
+
+path, trouble, user = sys.argv[1], sys.argv[2], int(sys.argv[3])
+KIND = {kind.name: kind for kind in KINDS}[sys.argv[4]]
+KIND.save(path, Bag(a=1))
+old = open(path, "rb").read()
+large = Bag(a=np.random.default_rng(0).normal(size=100_000))
+KIND.save(path + "2", large)  # the libraries are there, and the file would be good
+os.unlink(path + "2")
+if trouble == "full":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+else:
+    os.chmod(os.path.dirname(path), 0o555)
+    if user:
+        os.setuid(user)
+try:
+    KIND.save(path, large)
+except OSError as error:
+    print(type(error).__name__, error.errno, error.filename == path)
+    print(error.strerror)
+print(open(path, "rb").read() == old, os.listdir(os.path.dirname(path)))
+"""
+
+
+def trouble(tmp_path, kind, what):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    for parent in (tmp_path, *tmp_path.parents[:2]):
+        parent.chmod(0o755)
+    user = 65534 if os.geteuid() == 0 else 0  # whoever may do all notices no permissions
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(folder / "state"), what, str(user), kind.name],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+    )
+    folder.chmod(0o755)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.splitlines()
+
+
+def test_a_file_that_becomes_too_large(tmp_path, kind):
+    assert trouble(tmp_path, kind, "full") == [
+        "OSError 27 True",
+        "File too large; the file that stands there is kept. Raise the limit on the size of files "
+        "(ulimit -f), or choose another directory",
+        "True ['state']",
+    ]
+
+
+def test_a_directory_that_is_not_ours(tmp_path, kind):
+    assert trouble(tmp_path, kind, "rights") == [
+        "PermissionError 13 True",
+        "Permission denied; the file that stands there is kept. Choose a directory that this user "
+        "may write to",
+        "True ['state']",
+    ]
+
+
+def test_no_space_is_told_with_the_cure(tmp_path, monkeypatch):
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="nothing was written. Free some space, or choose") as info:
+        save_npz(tmp_path / "state", Bag(a=1))
+    assert info.value.errno == 28 and info.value.filename == str(tmp_path / "state")
+
+
+def test_errors_of_other_kinds_are_as_they_were(tmp_path):
+    error = OSError("no number")
+    with pytest.raises(OSError, match="no number") as info, replacing(tmp_path / "a"):
+        raise error
+    assert info.value is error and os.listdir(tmp_path) == []
