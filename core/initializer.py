@@ -36,10 +36,10 @@ class Initializer:
 
 
 class Constant(Initializer):
-    """Fills with a number, or with the elements of an array of the same shape.
+    """Fills with a number, or with the elements of an array, broadcast.
 
     Args:
-        fill_value: A number, or an array of the shape of the one to fill.
+        fill_value: A number, or an array whose shape broadcasts to that of the one to fill.
         dtype: The dtype to make arrays in; that of an array `fill_value` by default.
 
     >>> import core
@@ -56,13 +56,24 @@ class Constant(Initializer):
     def __call__(self, array: Any) -> None:
         """Fill `array` with the value; an array that does not fit it is a ValueError."""
         value = self.fill_value
+        home, target = backends.of(array), tuple(array.shape)
         shape = tuple(getattr(value, "shape", ()))
-        if shape and shape != tuple(array.shape):
+        if shape and not _broadcasts(shape, target):
             raise ValueError(
-                f"Constant: expected an array of shape {shape} to fill, got {tuple(array.shape)}. "
-                "Give an initial array of the parameter's own shape."
+                f"Constant: expected an array of shape {shape} to fill, got {target}. "
+                "Give an initial array of the parameter's own shape, or one that broadcasts to it."
             )
-        backends.of(array).copyto(array, value)
+        if shape and shape != target:
+            here = home.asarray(value, array.dtype, home.device_of(array))
+            value = home.xp.broadcast_to(here, target)
+        home.copyto(array, value)
+
+
+def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Whether an array of `shape` broadcasts to `target`."""
+    return len(shape) <= len(target) and all(
+        n in (1, m) for n, m in zip(reversed(shape), reversed(target), strict=False)
+    )
 
 
 def as_initializer(

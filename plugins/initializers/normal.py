@@ -6,25 +6,12 @@ numbers come from the backend of the array.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from core import backend
-from core.initializer import Initializer, get_fans
-from plugins.initializers.fans import by_option
+from plugins.initializers.spreads import ByFans, Glorot, He, Random, check_fan_option
 
 
-def fill_normal(array: Any, deviation: float, rng: Any = None) -> None:
-    """Fill `array` with draws of mean 0 and the given standard deviation."""
-    home = backend.of(array)
-    if rng is not None:
-        home.copyto(array, rng.normal(0.0, deviation, tuple(array.shape)))
-        return
-    draws = home.random.normal(tuple(array.shape), array.dtype, device=home.device_of(array))
-    array[...] = draws * deviation
-
-
-class Normal(Initializer):
+class Normal(Random):
     r"""Fills with draws from :math:`N(0, \mathrm{scale}^2)`.
 
     Args:
@@ -37,25 +24,22 @@ class Normal(Initializer):
     (2, 3)
     """
 
-    def __init__(self, scale: float = 0.05, dtype: Any = None, *, rng: Any = None) -> None:
-        super().__init__(dtype)
-        self.scale = scale
-        self.rng = rng
+    width = 1.0
 
-    def deviation(self, shape: tuple[int, ...]) -> float:
-        """The standard deviation for an array of `shape`."""
-        return self.scale
+    def draw(self, home: Any, spread: float, shape: Any, dtype: Any, device: Any) -> Any:
+        """An array of the backend `home`, filled with draws."""
+        return home.random.normal(shape, dtype, device=device) * spread
 
-    def __call__(self, array: Any) -> None:
-        """Fill `array` in place."""
-        fill_normal(array, self.deviation(tuple(array.shape)), self.rng)
+    def from_generator(self, rng: Any, spread: float, shape: Any) -> Any:
+        """An array of draws of a generator that has NumPy's methods."""
+        return rng.normal(0.0, spread, shape)
 
 
-class LeCunNormal(Normal):
+class LeCunNormal(ByFans, Normal):
     r"""Fills with draws of the standard deviation :math:`s \sqrt{1 / \mathrm{fan_{in}}}`.
 
     It keeps the variance of a linear layer's outputs at that of its inputs. Arrays have the shape
-    (out, in, *kernel). Source: LeCun et al., Efficient BackProp (1998), section 4.6.
+    (out, in, \*kernel). Source: LeCun et al., Efficient BackProp (1998), section 4.6.
 
     Args:
         scale: The factor s.
@@ -63,23 +47,16 @@ class LeCunNormal(Normal):
         rng: A generator to draw from, in place of the backend's.
 
     >>> import core
-    >>> core.initializers.LeCunNormal().deviation((10, 4))
+    >>> core.initializers.LeCunNormal().spread((10, 4))
     0.5
     """
 
-    def __init__(self, scale: float = 1.0, dtype: Any = None, *, rng: Any = None) -> None:
-        super().__init__(scale, dtype, rng=rng)
 
-    def deviation(self, shape: tuple[int, ...]) -> float:
-        """The standard deviation for an array of `shape`."""
-        return self.scale * math.sqrt(1 / max(get_fans(shape)[0], 1))
-
-
-class GlorotNormal(LeCunNormal):
+class GlorotNormal(Glorot, Normal):
     r"""Draws of the standard deviation :math:`s \sqrt{2/(\mathrm{fan_{in}}+\mathrm{fan_{out}})}`.
 
     A compromise between keeping the variance of outputs and that of gradients. Arrays have the
-    shape (out, in, *kernel). Source: Glorot and Bengio, AISTATS 2010, equation 12.
+    shape (out, in, \*kernel). Source: Glorot and Bengio, AISTATS 2010, equation 12.
 
     Args:
         scale: The factor s.
@@ -87,19 +64,15 @@ class GlorotNormal(LeCunNormal):
         rng: A generator to draw from, in place of the backend's.
 
     >>> import core
-    >>> core.initializers.GlorotNormal().deviation((5, 3))
+    >>> core.initializers.GlorotNormal().spread((5, 3))
     0.5
     """
 
-    def deviation(self, shape: tuple[int, ...]) -> float:
-        """The standard deviation for an array of `shape`."""
-        return self.scale * math.sqrt(2 / max(sum(get_fans(shape)), 1))
 
-
-class HeNormal(LeCunNormal):
+class HeNormal(He, Normal):
     r"""Fills with draws of the standard deviation :math:`s \sqrt{2 / \mathrm{fan}}`.
 
-    It keeps the variance through layers of rectifiers. Arrays have the shape (out, in, *kernel).
+    It keeps the variance through layers of rectifiers. Arrays have the shape (out, in, \*kernel).
     Source: He et al. 2015 (arXiv:1502.01852), equations 10 and 14.
 
     Args:
@@ -109,7 +82,9 @@ class HeNormal(LeCunNormal):
         rng: A generator to draw from, in place of the backend's.
 
     >>> import core
-    >>> core.initializers.HeNormal().deviation((10, 8))
+    >>> core.initializers.HeNormal().spread((10, 8))
+    0.5
+    >>> core.initializers.HeNormal(fan_option="fan_out").spread((8, 10))
     0.5
     """
 
@@ -122,9 +97,8 @@ class HeNormal(LeCunNormal):
         rng: Any = None,
     ) -> None:
         super().__init__(scale, dtype, rng=rng)
-        self.fan_option = fan_option
-        by_option(fan_option, (1, 1))
+        self.fan_option = check_fan_option(fan_option)
 
-    def deviation(self, shape: tuple[int, ...]) -> float:
-        """The standard deviation for an array of `shape`."""
-        return self.scale * math.sqrt(2 / max(by_option(self.fan_option, get_fans(shape)), 1))
+    def fan(self, fan_in: int, fan_out: int) -> int:
+        """The one that the option names."""
+        return fan_in if self.fan_option == "fan_in" else fan_out

@@ -9,7 +9,7 @@ from core import backend
 from core.errors import nearest
 from core.initializer import Initializer
 
-MODES = ("auto", "projection", "embedding")
+MODES = ("auto", "projection", "embedding", "basis")
 
 
 class Orthogonal(Initializer):
@@ -23,7 +23,8 @@ class Orthogonal(Initializer):
     Args:
         scale: The factor s on the orthonormal system.
         dtype: The dtype that arrays made for it get.
-        mode: `'auto'` takes either orientation; `'projection'` and `'embedding'` insist on theirs.
+        mode: `'auto'` takes either orientation; `'projection'` and `'embedding'` insist on theirs,
+            and `'basis'` on as many rows as columns.
         rng: A generator with NumPy's `normal(loc, scale, size)`, in place of the backend's.
 
     Raises:
@@ -56,8 +57,7 @@ class Orthogonal(Initializer):
         rows, columns = (shape[0], math.prod(shape[1:])) if shape else (1, 1)
         self._check(shape, rows, columns)
         home = backend.of(array)
-        system = self._orthonormal(home, max(rows, columns), min(rows, columns))
-        system = system if rows > columns else system.T
+        system = self._orthonormal(home, rows, columns)
         home.copyto(array, home.xp.reshape(system * self.scale, shape))
 
     def _check(self, shape: tuple[int, ...], rows: int, columns: int) -> None:
@@ -65,6 +65,7 @@ class Orthogonal(Initializer):
             "auto": ("", True),
             "projection": ("at most as many", rows <= columns),
             "embedding": ("at least as many", rows >= columns),
+            "basis": ("just as many", rows == columns),
         }[self.mode]
         if not fits:
             raise ValueError(
@@ -73,13 +74,14 @@ class Orthogonal(Initializer):
             )
 
     def _orthonormal(self, home: Any, rows: int, columns: int) -> Any:
-        """A (rows, columns) array of orthonormal columns, uniform among all such."""
+        """A matrix with an orthonormal system along its longer axis, uniform among all such."""
         xp = home.xp
         if self.rng is None:
             draws = home.random.normal((rows, columns), "float64")
         else:
             draws = home.asarray(self.rng.normal(0.0, 1.0, (rows, columns)))
-        q, r = xp.linalg.qr(draws)
+        q, r = xp.linalg.qr(draws if rows >= columns else draws.T)
         # QR alone is not uniform: the signs of R's diagonal are a convention, and go back into Q.
-        diagonal = xp.sum(r * xp.eye(columns, dtype=r.dtype), axis=0)
-        return q * xp.where(diagonal < 0, -xp.ones_like(diagonal), xp.ones_like(diagonal))
+        diagonal = xp.sum(r * xp.eye(r.shape[0], dtype=r.dtype), axis=0)
+        system = q * xp.where(diagonal < 0, -xp.ones_like(diagonal), xp.ones_like(diagonal))
+        return system if rows >= columns else system.T

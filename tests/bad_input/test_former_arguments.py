@@ -155,8 +155,8 @@ def test_the_cures_are_true():
         assert F.relu(core.Variable(x)).creator is None
     with core.using_config("use_cudnn", "never"), core.using_config("cudnn_deterministic", True):
         assert F.convolution_2d(image(), image(3)).shape == (1, 1, 2, 2)
-    he = initializers.HeNormal(0.5 / np.sqrt(2)).deviation((10, 4))
-    assert he == pytest.approx(initializers.LeCunNormal(0.5).deviation((10, 4)))
+    he = initializers.HeNormal(0.5 / np.sqrt(2)).spread((10, 4))
+    assert he == pytest.approx(initializers.LeCunNormal(0.5).spread((10, 4)))
     assert he == pytest.approx(0.5 * np.sqrt(1 / 4))
     assert (L.Linear(3, 2, initial_bias=1).b.array == 1).all()
 

@@ -1,6 +1,9 @@
 """Initializers: exact ones by their values, random ones by moments and bounds, all by dtype."""
 
+import inspect
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,6 +32,7 @@ SPREADS = {
     "GlorotUniform": (initializers.GlorotUniform, math.sqrt(2 / (FAN_IN + FAN_OUT))),
     "HeUniform": (initializers.HeUniform, math.sqrt(2 / FAN_IN)),
 }
+CHAINER = json.loads((Path(__file__).parents[1] / "data/oracle/initializers.json").read_text())
 backends = pytest.mark.parametrize("name", ["numpy", "strict"])
 
 
@@ -42,6 +46,32 @@ def seeded():
     np.random.seed(0)
     yield
     np.random.set_state(before)
+
+
+@pytest.mark.parametrize(
+    "case", CHAINER["cases"], ids=lambda c: f"{c['initializer']}{c['arguments']}{c['shape']}"
+)
+def test_elements_are_those_of_chainer(case):
+    """Draws included: both take them from NumPy's global generator."""
+    initializer = getattr(initializers, case["initializer"])(**case["arguments"])
+    shape = tuple(case["shape"])
+    if case["values"] is None:
+        with pytest.raises(ValueError, match=r"expected|needs"):
+            generate_array(initializer, shape, np)
+        return
+    found = generate_array(initializer, shape, np)
+    expected = np.reshape(np.array(case["values"]), shape)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_every_initializer_has_the_reference_s_arguments():
+    for name, declared in CHAINER["signatures"].items():
+        parameters = inspect.signature(getattr(initializers, name)).parameters.values()
+        ours = [[one.name, one.default] for one in parameters if one.default is not one.empty]
+        ours = [one for one in ours if one[0] != "rng"]
+        assert ours == declared, name
+    ones = {"Initializer", "NaN", "generate_array"}
+    assert set(core.registry.catalogue("initializers").names()) == {*CHAINER["signatures"], *ones}
 
 
 @backends
@@ -102,6 +132,16 @@ def test_identity_refuses_what_is_not_square(shape):
         generate_array(initializers.Identity(), shape, np)
 
 
+@backends
+def test_a_constant_array_broadcasts(name):
+    rows = generate_array(initializers.Constant(np.array([1.0, 2.0])), (3, 2), name)
+    np.testing.assert_array_equal(host(rows), [[1, 2]] * 3)
+    columns = generate_array(initializers.Constant(np.array([[1.0], [2.0]])), (2, 3), name)
+    np.testing.assert_array_equal(host(columns), [[1] * 3, [2] * 3])
+    with pytest.raises(ValueError, match=r"shape \(1, 2\) to fill, got \(2,\)"):
+        generate_array(initializers.Constant(np.ones((1, 2))), (2,), name)
+
+
 def test_constant_refuses_another_shape():
     with pytest.raises(ValueError, match=r"shape \(2,\) to fill, got \(3,\)"):
         generate_array(initializers.Constant(np.ones(2)), (3,), np)
@@ -137,6 +177,8 @@ def test_orthogonal_modes():
         generate_array(initializers.Orthogonal(mode="projection"), (3, 2), np)
     with pytest.raises(ValueError, match="mode 'embedding' needs at least as many"):
         generate_array(initializers.Orthogonal(mode="embedding"), (2, 3), np)
+    with pytest.raises(ValueError, match="mode 'basis' needs just as many"):
+        generate_array(initializers.Orthogonal(mode="basis"), (2, 3), np)
     with pytest.raises(ValueError, match="Did you mean 'embedding'"):
         initializers.Orthogonal(mode="embeding")
 

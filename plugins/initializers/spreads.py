@@ -1,0 +1,97 @@
+"""What normal and uniform initializers share: the spread of their draws, given or by the fans.
+
+An initializer of either family is one line of mathematics, its `gain` and its `fan`; the family
+adds what is drawn and what `width` its distribution has.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from core import backend
+from core.errors import nearest
+from core.hyperparameter import check_number
+from core.initializer import Initializer, get_fans
+
+FAN_OPTIONS = ("fan_in", "fan_out")
+
+
+class Random(Initializer):
+    """Fills with independent draws of mean 0, whose spread is `scale`.
+
+    A subclass says how to `draw` them.
+    """
+
+    width: ClassVar[float]  # the spread's square over the variance
+
+    def __init__(self, scale: float = 0.05, dtype: Any = None, *, rng: Any = None) -> None:
+        super().__init__(dtype)
+        check_number(type(self).__name__, "scale", scale)
+        self.scale = scale
+        self.rng = rng
+
+    def spread(self, shape: tuple[int, ...]) -> float:
+        """The standard deviation of normal draws, the bound of uniform ones, for a shape."""
+        return self.scale
+
+    def __call__(self, array: Any) -> None:
+        """Fill `array` in place, from `rng` if there is one, else from the array's backend."""
+        home, shape = backend.of(array), tuple(array.shape)
+        spread = self.spread(shape)
+        if self.rng is not None:
+            home.copyto(array, self.from_generator(self.rng, spread, shape))
+        else:
+            array[...] = self.draw(home, spread, shape, array.dtype, home.device_of(array))
+
+    def draw(self, home: Any, spread: float, shape: Any, dtype: Any, device: Any) -> Any:
+        """An array of the backend `home`, filled with draws."""
+        raise NotImplementedError
+
+    def from_generator(self, rng: Any, spread: float, shape: Any) -> Any:
+        """An array of draws of a generator that has NumPy's methods."""
+        raise NotImplementedError
+
+
+class ByFans(Random):
+    """Fills with draws of the variance scale² gain / fan."""
+
+    gain: ClassVar[float] = 1.0
+
+    def __init__(self, scale: float = 1.0, dtype: Any = None, *, rng: Any = None) -> None:
+        super().__init__(scale, dtype, rng=rng)
+
+    def fan(self, fan_in: int, fan_out: int) -> int:
+        """What the variance is divided by."""
+        return fan_in
+
+    def spread(self, shape: tuple[int, ...]) -> float:
+        """The standard deviation of normal draws, the bound of uniform ones, for a shape."""
+        fan = self.fan(*get_fans(shape))
+        return self.scale * math.sqrt(self.width * self.gain / max(fan, 1))
+
+
+class Glorot(ByFans):
+    """Both fans count alike."""
+
+    gain = 2.0
+
+    def fan(self, fan_in: int, fan_out: int) -> int:
+        """Their sum."""
+        return fan_in + fan_out
+
+
+class He(ByFans):
+    """Half of what comes in is rectified away."""
+
+    gain = 2.0
+
+
+def check_fan_option(option: str) -> str:
+    """The option, if there is one of that name."""
+    if option not in FAN_OPTIONS:
+        raise ValueError(
+            f"fan_option: expected 'fan_in' or 'fan_out', got {option!r}."
+            + nearest(str(option), FAN_OPTIONS)
+        )
+    return option
