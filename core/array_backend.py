@@ -217,6 +217,17 @@ class Backend(ABC):
         """A context whose work may overlap with other work of the device; nothing by default."""
         return nullcontext()
 
+    def uploader(
+        self, device: Any = None, stream: Any = None, compute_stream: Any = None
+    ) -> Callable[[Sequence[Any]], list[Array]]:
+        """A function from host arrays to arrays on a device; it may overlap with other work.
+
+        What the device computes with the arrays waits for them, the host does not. The library's
+        own `stream` copies, for those who compute in `compute_stream`; by default nothing overlaps.
+        """
+        target = self.as_device(device)
+        return lambda arrays: [self.asarray(array, device=target) for array in arrays]
+
     def memory_stats(self) -> dict[str, int]:
         """Bytes in use and held by the library, under names of its own; empty where unknown."""
         return {}

@@ -10,12 +10,24 @@ from plugins.datasets.cross_validation import (
 )
 from plugins.datasets.dict_dataset import DictDataset as DictDataset
 from plugins.datasets.digits import get_digits as get_digits
+from plugins.datasets.image_dataset import ImageDataset as ImageDataset
+from plugins.datasets.image_dataset import LabeledImageDataset as LabeledImageDataset
+from plugins.datasets.pickle_dataset import PickleDataset as PickleDataset
+from plugins.datasets.pickle_dataset import PickleDatasetWriter as PickleDatasetWriter
+from plugins.datasets.pickle_dataset import open_pickle_dataset as open_pickle_dataset
+from plugins.datasets.pickle_dataset import open_pickle_dataset_writer as open_pickle_dataset_writer
 from plugins.datasets.split import split_dataset as split_dataset
 from plugins.datasets.split import split_dataset_n as split_dataset_n
 from plugins.datasets.split import split_dataset_n_random as split_dataset_n_random
 from plugins.datasets.split import split_dataset_random as split_dataset_random
 from plugins.datasets.sub_dataset import SubDataset as SubDataset
+from plugins.datasets.text_dataset import TextDataset as TextDataset
 from plugins.datasets.transform_dataset import TransformDataset as TransformDataset
 from plugins.datasets.tuple_dataset import TupleDataset as TupleDataset
+from plugins.datasets.zipped_image_dataset import (
+    LabeledZippedImageDataset as LabeledZippedImageDataset,
+)
+from plugins.datasets.zipped_image_dataset import MultiZippedImageDataset as MultiZippedImageDataset
+from plugins.datasets.zipped_image_dataset import ZippedImageDataset as ZippedImageDataset
 
 def of(distribution: str) -> Offer: ...

@@ -54,6 +54,18 @@ class CheckpointDamaged(CheckpointError):
     """A file of saved state whose content is not what was written, or no such file at all."""
 
 
+class DatasetMissing(CoreError, FileNotFoundError):
+    """A file of a dataset that is not there; the message says where it is looked for."""
+
+
+class DatasetDamaged(CoreError, ValueError):
+    """A file of a dataset whose content is not what its format says."""
+
+
+class DownloadError(CoreError, OSError):
+    """A download that failed or gave the wrong file; nothing of it has been kept."""
+
+
 class InvalidType(CoreError, TypeError, ValueError):
     """Inputs whose shapes or dtypes an operation does not take.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from typing import Any
 
 from backends.cuda_backend.namespace import Namespace
 from backends.cuda_backend.presence import missing
+from backends.cuda_backend.uploader import Uploader
 from core.backend import Array, Backend, BackendError, Device, HostRandom
 from core.standard import Geometry, Sizes
 
@@ -79,6 +80,12 @@ class CudaBackend(Backend):
         """A stream of its own for what runs inside; the caller synchronizes before using it."""
         with self._on(self.as_device(device)), self.cupy.cuda.Stream(non_blocking=True) as stream:
             yield stream
+
+    def uploader(
+        self, device: Any = None, stream: Any = None, compute_stream: Any = None
+    ) -> Callable[[Sequence[Any]], list[Array]]:
+        """Copies through pinned memory, in a stream of their own."""
+        return Uploader(self.cupy, self.native_device(device), stream, compute_stream)
 
     def memory_stats(self) -> dict[str, int]:
         """Bytes in arrays and bytes held by CuPy's memory pool of the current device."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import update_wrapper
 from typing import Any
 
 from core import backend as backends
@@ -109,17 +111,30 @@ def _stack_padded(arrays: Sequence[Any], padding: Any) -> Any:
     return result
 
 
-class Converter:
-    """A converter made from a function `f(batch, device)` by the decorator `converter()`."""
+concat_examples_func = concat_examples
+"""Another name of `concat_examples`, which the reference has."""
+
+
+class Converter(ABC):
+    """What makes arrays of a batch; an updater calls it. `converter()` makes one of a function."""
+
+    @abstractmethod
+    def __call__(self, batch: Sequence[Any], device: Any = None) -> Any:
+        """The arrays made of `batch`, on `device`: what `to_device` takes."""
+
+
+class _FunctionConverter(Converter):
+    """A function `f(batch, device)` as a converter; it goes by the function's name."""
 
     def __init__(self, function: Callable[[Sequence[Any], Any], Any]) -> None:
         self._function = function
-        self.__name__ = getattr(function, "__name__", type(self).__name__)
-        self.__doc__ = function.__doc__
+        update_wrapper(self, function)
 
     def __call__(self, batch: Sequence[Any], device: Any = None) -> Any:
-        """The arrays that the function makes of `batch`."""
         return self._function(batch, None if device is None else backends.get_device(device))
+
+    def __reduce__(self) -> str:
+        return str(getattr(self, "__qualname__", type(self).__name__))  # found there as itself
 
 
 def converter() -> Callable[[Callable[[Sequence[Any], Any], Any]], Converter]:
@@ -132,4 +147,4 @@ def converter() -> Callable[[Callable[[Sequence[Any], Any], Any]], Converter]:
     >>> doubled([1, 2], -1)
     array([2, 4])
     """
-    return Converter
+    return _FunctionConverter

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from core.dataset.indexing import positions
+
 
 class DatasetMixin(ABC):
     """A dataset that says how long it is and how to get one example; indexing follows from that.
@@ -29,15 +31,5 @@ class DatasetMixin(ABC):
 
     def __getitem__(self, index: Any) -> Any:
         """One example for an integer; a list of them for a slice, a list or an array."""
-        if isinstance(index, slice):
-            return [self.get_example(i) for i in range(*index.indices(len(self)))]
-        if getattr(index, "ndim", 0) == 1:
-            index = index.tolist()
-        if not isinstance(index, list):
-            return self.get_example(index)
-        if any(isinstance(i, bool) for i in index):
-            raise TypeError(
-                f"{type(self).__name__}: expected integers as indices, got a mask of booleans. "
-                "Turn it into positions first."
-            )
-        return [self.get_example(i) for i in index]
+        found = positions(type(self).__name__, index, len(self))
+        return self.get_example(index) if found is None else [self.get_example(i) for i in found]

@@ -9,10 +9,15 @@ provides = {
     "cross_validation": "get_cross_validation_datasets get_cross_validation_datasets_random",
     "dict_dataset": "DictDataset",
     "digits": "get_digits",
+    "image_dataset": "ImageDataset LabeledImageDataset",
+    "pickle_dataset": "PickleDataset PickleDatasetWriter open_pickle_dataset "
+    "open_pickle_dataset_writer",
     "split": "split_dataset split_dataset_n split_dataset_n_random split_dataset_random",
     "sub_dataset": "SubDataset",
+    "text_dataset": "TextDataset",
     "transform_dataset": "TransformDataset",
     "tuple_dataset": "TupleDataset",
+    "zipped_image_dataset": "LabeledZippedImageDataset MultiZippedImageDataset ZippedImageDataset",
 }
 
 

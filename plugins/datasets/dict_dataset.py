@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.dataset.indexing import positions
 from plugins.datasets.tuple_dataset import equal_length
 
 
@@ -24,8 +25,7 @@ class DictDataset:
 
     def __getitem__(self, index: Any) -> Any:
         """One dict for an integer; a list of them for a slice, a list or an array of integers."""
-        if isinstance(index, slice):
-            index = range(*index.indices(self._length))
-        if isinstance(index, list | range) or getattr(index, "ndim", 0) == 1:
-            return [self[i] for i in index]
+        found = positions(type(self).__name__, index, self._length)
+        if found is not None:
+            return [self[i] for i in found]
         return {name: dataset[index] for name, dataset in self._datasets.items()}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from core.dataset.indexing import positions
+
 
 def equal_length(where: str, datasets: dict[str, Sequence[Any]]) -> int:
     """The one length of all the datasets; raises ValueError where there are several, or none."""
@@ -35,8 +37,7 @@ class TupleDataset:
 
     def __getitem__(self, index: Any) -> Any:
         """One tuple for an integer; a list of them for a slice, a list or an array of integers."""
-        if isinstance(index, slice):
-            index = range(*index.indices(self._length))
-        if isinstance(index, list | range) or getattr(index, "ndim", 0) == 1:
-            return [self[i] for i in index]
+        found = positions(type(self).__name__, index, self._length)
+        if found is not None:
+            return [self[i] for i in found]
         return tuple([dataset[index] for dataset in self._datasets])

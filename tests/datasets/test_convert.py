@@ -1,5 +1,7 @@
 """concat_examples: from lists of examples to arrays."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import core
-from core.dataset import concat_examples, converter, to_device
+from core.dataset import (
+    ConcatWithAsyncTransfer,
+    Converter,
+    concat_examples,
+    concat_examples_func,
+    converter,
+    to_device,
+)
 
 
 @given(
@@ -90,3 +99,72 @@ def test_a_converter_of_ones_own_sees_a_device():
     assert own([1, 2]) == 3 and own([1], -1) == 1
     assert seen == [None, core.get_device("numpy")]
     assert own.__doc__ == "Sum."
+    assert isinstance(own, Converter) and own.__name__ == "own"
+
+
+@converter()
+def halved(batch, device):
+    return to_device(device, np.asarray(batch) / 2)
+
+
+def test_a_converter_is_pickled_by_its_name():
+    assert pickle.loads(pickle.dumps(halved)) is halved
+
+
+def test_a_class_of_converters():
+    class Times(Converter):
+        def __init__(self, factor):
+            self.factor = factor
+
+        def __call__(self, batch, device=None):
+            return to_device(device, np.asarray(batch) * self.factor)
+
+    assert Times(3)([1, 2], -1).tolist() == [3, 6]
+    with pytest.raises(TypeError, match="abstract"):
+        Converter()
+
+
+def test_the_other_name():
+    assert concat_examples_func is concat_examples
+
+
+BATCHES = [
+    ([np.ones(2, "f"), np.zeros(2, "f")], None),
+    ([(np.ones(2, "f"), 1), (np.zeros(3, "f"), 2)], (7, None)),
+    ([{"x": np.ones(1, "f"), "t": 1}, {"x": np.zeros(2, "f"), "t": 2}], {"x": -1, "t": None}),
+    ([1.5, 2.5], None),
+]
+
+
+@pytest.mark.parametrize("device", [None, -1, "numpy", "strict"])
+@pytest.mark.parametrize(("batch", "padding"), BATCHES)
+def test_transfers_that_cannot_overlap_are_plain(batch, padding, device):
+    first = ConcatWithAsyncTransfer()
+    for transfer in (first, first, pickle.loads(pickle.dumps(first))):
+        found = transfer(batch, device, padding)
+        check_equal(found, concat_examples(batch, device, padding))
+
+
+def check_equal(found, expected):
+    assert type(found) is type(expected)
+    if isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        found, expected = tuple(found.values()), tuple(expected.values())
+    if not isinstance(expected, tuple):
+        found, expected = (found,), (expected,)
+    for one, other in zip(found, expected, strict=True):
+        assert core.backend.of(one) is core.backend.of(other)
+        assert core.backend.to_host(one).dtype == core.backend.to_host(other).dtype
+        np.testing.assert_array_equal(core.backend.to_host(one), core.backend.to_host(other))
+
+
+def test_arrays_of_another_backend_are_moved():
+    strict = core.backend.get("strict")
+    batch = [(strict.asarray([1.0]), 1), (strict.asarray([2.0]), 2)]
+    x, t = ConcatWithAsyncTransfer()(batch, -1)
+    assert isinstance(x, np.ndarray) and x.tolist() == [[1], [2]] and t.tolist() == [1, 2]
+
+
+def test_transfers_refuse_what_concat_examples_refuses():
+    with pytest.raises(ValueError, match="padding"):
+        ConcatWithAsyncTransfer()([np.ones(1), np.ones(2)], -1)

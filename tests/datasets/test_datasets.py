@@ -42,8 +42,10 @@ def test_slices_lists_and_arrays_give_lists(length, data):
 
 
 def test_a_mask_is_not_taken_for_positions():
-    with pytest.raises(TypeError, match="mask of booleans"):
-        Tens(3)[np.array([True, False, True])]
+    for dataset in (Tens(3), D.TupleDataset(np.arange(3)), D.DictDataset(a=np.arange(3))):
+        for mask in (np.array([True, False, True]), [True, False, True]):
+            with pytest.raises(TypeError, match="mask of booleans"):
+                dataset[mask]
 
 
 def test_iteration_ends():

@@ -1,0 +1,70 @@
+"""Images as arrays, and the lists of files that name them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core import backend
+from core.configuration import config
+from core.errors import DatasetDamaged
+from plugins.extras import need
+
+
+def float_dtype(dtype: Any) -> Any:
+    """The dtype of images: `dtype`, or that of `core.config.dtype` for None."""
+    return np.dtype(backend.get("numpy").dtype(config.dtype if dtype is None else dtype))
+
+
+def read_image(file: Any, name: str, dtype: Any, who: str) -> np.ndarray[Any, Any]:
+    """The image in `file` (a path or a binary file), of shape (channels, height, width).
+
+    Values are those of the file: 0 to 255 for 8 bits a channel. Grey images have one channel.
+    `name` and `who` are for the errors: DatasetDamaged where it is no image or a broken one.
+    """
+    library = need("PIL.Image", "image", who)
+    try:
+        with library.open(file) as image:
+            array = np.asarray(image, dtype=dtype)
+    except FileNotFoundError:
+        raise
+    except (OSError, SyntaxError, ValueError) as error:
+        raise DatasetDamaged(f"{who}: {name} cannot be read as an image: {error}") from error
+    if array.ndim == 2:
+        return array[None]
+    return array.transpose(2, 0, 1)
+
+
+def listed(paths: Any) -> list[Any]:
+    """The names in a list of paths, or in a text file of one path a line."""
+    return list(paths) if not _is_path(paths) else [line for _, line in _lines(paths)]
+
+
+def listed_pairs(pairs: Any, who: str) -> list[tuple[Any, Any]]:
+    """The pairs (path, label) in a list, or in a text file of a path and a label a line."""
+    return [(a, b) for a, b in pairs] if not _is_path(pairs) else list(_read_pairs(pairs, who))
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str | os.PathLike)
+
+
+def _lines(path: Any) -> list[tuple[int, str]]:
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    return [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _read_pairs(path: Any, who: str) -> Iterator[tuple[str, int]]:
+    for number, line in _lines(path):
+        try:
+            name, label = line.rsplit(None, 1)
+            yield name, int(label)
+        except ValueError:
+            raise DatasetDamaged(
+                f"{who}: expected a path, a space and an integer label in line {number} of {path}, "
+                f"got {line!r}."
+            ) from None

@@ -1,0 +1,85 @@
+"""The lines of text files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from core.dataset import DatasetMixin
+from plugins.datasets.per_process import PerProcess
+
+
+class TextDataset(DatasetMixin):
+    r"""The lines of a text file, or the tuples of lines of several files, read when asked for.
+
+    `paths` is one path or several; files that are read side by side must have as many lines. A line
+    keeps its end. `encoding`, `errors` and `newline` are those of `open`. With `filter_func`, only
+    those lines are taken for which it is true; it is called with a line of each file.
+    Making the dataset reads the files once, to find where lines begin; each process and each
+    pickled copy opens them for itself. Raises ValueError for files of different lengths.
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "words.txt")
+    ...     with open(path, "w") as file:
+    ...         print("one", "two", "three", sep="\n", file=file)
+    ...     lines = TextDataset(path, encoding="utf-8", filter_func=lambda line: "o" in line)
+    ...     lines[:]
+    ['one\n', 'two\n']
+    """
+
+    def __init__(
+        self,
+        paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        encoding: str | None = None,
+        errors: str | None = None,
+        newline: str | None = None,
+        filter_func: Callable[..., Any] | None = None,
+    ) -> None:
+        names = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+        if not names:
+            raise ValueError("TextDataset: expected at least one path, got none.")
+        given = {"encoding": encoding, "errors": errors, "newline": newline}
+        self._files = [PerProcess(partial(open, name, **given)) for name in names]
+        starts = [_starts(file) for file in self._files]
+        if len({len(found) for found in starts}) > 1:
+            told = ", ".join(f"{name} has {len(s)}" for name, s in zip(names, starts, strict=True))
+            raise ValueError(f"TextDataset: expected files of equally many lines; {told}.")
+        self._places = list(zip(*starts, strict=True))
+        if filter_func is not None:
+            self._places = [at for at in self._places if filter_func(*self._lines(at))]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def get_example(self, i: int) -> Any:
+        """The line at position `i`, or the tuple of lines."""
+        lines = self._lines(self._places[i])
+        return lines[0] if len(lines) == 1 else lines
+
+    def _lines(self, places: tuple[int, ...]) -> tuple[str, ...]:
+        return tuple(map(_line, self._files, places))
+
+    def close(self) -> None:
+        """Close the files; they are opened anew when a line is asked for."""
+        for file in self._files:
+            file.close()
+
+
+def _line(file: PerProcess, place: int) -> str:
+    with file.use() as text:
+        text.seek(place)
+        return str(text.readline())
+
+
+def _starts(file: PerProcess) -> list[int]:
+    """Where each line begins, as `tell` has it, which knows of multi-byte encodings."""
+    starts: list[int] = []
+    with file.use() as text:
+        while True:
+            place = text.tell()
+            if not text.readline():
+                return starts
+            starts.append(place)

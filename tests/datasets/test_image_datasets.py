@@ -1,0 +1,176 @@
+"""Datasets of images in files and in zip archives."""
+
+import multiprocessing
+import pickle
+import subprocess
+import sys
+import threading
+import zipfile
+
+import numpy as np
+import pytest
+
+import core
+from core import datasets as D
+from core.errors import DatasetDamaged, DatasetMissing
+from core.iterators import MultiprocessIterator, MultithreadIterator
+
+Image = pytest.importorskip("PIL.Image")
+
+GREY = np.arange(12, dtype=np.uint8).reshape(3, 4)
+COLOUR = np.arange(36, dtype=np.uint8).reshape(3, 4, 3)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    Image.fromarray(GREY).save(tmp_path / "grey.png")
+    Image.fromarray(COLOUR).save(tmp_path / "colour image.png")
+    (tmp_path / "none.png").write_text("not an image")
+    whole = (tmp_path / "grey.png").read_bytes()
+    (tmp_path / "half.png").write_bytes(whole[: len(whole) // 2])
+    return tmp_path
+
+
+@pytest.fixture
+def archive(folder):
+    path = folder / "images.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("sub/", "")
+        file.write(folder / "grey.png", "sub/grey.png")
+        file.write(folder / "colour image.png", "colour image.png")
+    return path
+
+
+def check_images(dataset):
+    assert len(dataset) == 2
+    grey, colour = dataset[:]
+    assert grey.dtype == colour.dtype == np.float32
+    np.testing.assert_array_equal(grey, GREY[None])
+    np.testing.assert_array_equal(colour, COLOUR.transpose(2, 0, 1))
+
+
+def test_images_from_a_list_and_from_a_file_of_paths(folder):
+    names = ["grey.png", "colour image.png"]
+    check_images(D.ImageDataset(names, root=folder))
+    check_images(D.ImageDataset([folder / name for name in names]))
+    (folder / "list.txt").write_text("grey.png\n\n  colour image.png \n")
+    check_images(D.ImageDataset(str(folder / "list.txt"), folder))
+    check_images(D.ImageDataset(folder / "list.txt", str(folder)))
+
+
+def test_labels_from_a_list_and_from_a_file(folder):
+    (folder / "pairs.txt").write_text("grey.png 3\ncolour image.png\t-1\n")
+    for pairs in (folder / "pairs.txt", [("grey.png", 3), ("colour image.png", -1)]):
+        dataset = D.LabeledImageDataset(pairs, folder)
+        check_images(D.TransformDataset(dataset, lambda pair: pair[0]))
+        labels = [label for _, label in dataset[:]]
+        assert [int(label) for label in labels] == [3, -1]
+        assert all(label.dtype == np.int32 and label.shape == () for label in labels)
+    assert D.LabeledImageDataset([("grey.png", 3)], folder, label_dtype="f4")[0][1].dtype == "f4"
+
+
+def test_images_from_archives(archive):
+    check_images(D.ZippedImageDataset(archive))
+    twice = D.MultiZippedImageDataset([archive, str(archive)])
+    check_images(twice[:2])
+    check_images(twice[2:])
+    labels = archive.parent / "labels.txt"
+    labels.write_text("sub/grey.png 5\ncolour image.png 6\n")
+    labeled = D.LabeledZippedImageDataset(archive, labels)
+    check_images(D.TransformDataset(labeled, lambda pair: pair[0]))
+    assert [(int(t), t.dtype) for _, t in labeled[:]] == [(5, np.int32), (6, np.int32)]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "uint8"])
+def test_dtypes(archive, dtype):
+    assert D.ZippedImageDataset(archive, dtype)[0].dtype == dtype
+    assert D.ImageDataset(["grey.png"], archive.parent, dtype)[0].dtype == dtype
+
+
+def test_the_dtype_of_the_configuration(archive):
+    with core.using_config("dtype", "float16"):
+        assert D.ZippedImageDataset(archive)[0].dtype == np.float16
+        assert D.ImageDataset(["grey.png"], archive.parent)[0].dtype == np.float16
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "text"),
+    [
+        ("none.png", DatasetDamaged, "cannot be read as an image"),
+        ("half.png", DatasetDamaged, "cannot be read as an image"),
+        ("nowhere.png", DatasetMissing, "nowhere.png"),
+    ],
+)
+def test_files_that_are_no_images_are_named(folder, name, kind, text):
+    for dataset in (
+        D.ImageDataset([name], folder),
+        D.LabeledImageDataset([(name, 0)], folder),
+    ):
+        with pytest.raises(kind, match=text) as caught:
+            dataset[0]
+        assert str(folder / name) in str(caught.value)
+        assert type(dataset).__name__ in str(caught.value)
+
+
+def test_archives_that_are_broken_are_named(folder, archive):
+    with zipfile.ZipFile(archive, "a") as file:
+        file.write(folder / "none.png", "none.png")
+    with pytest.raises(DatasetDamaged, match=r"none\.png in .*images\.zip cannot be read"):
+        D.ZippedImageDataset(archive)[2]
+    labeled = D.LabeledZippedImageDataset(archive, [("other.png", 1)])
+    with pytest.raises(DatasetMissing, match=r"there is no other\.png in"):
+        labeled[0]
+    content = bytearray(archive.read_bytes())
+    content[60] ^= 0xFF  # in the first image
+    archive.write_bytes(content)
+    with pytest.raises(DatasetDamaged, match="is damaged"):
+        D.ZippedImageDataset(archive)[0]
+    archive.write_bytes(content[:-30])
+    with pytest.raises(DatasetDamaged, match="not a whole zip archive"):
+        D.ZippedImageDataset(archive)
+
+
+@pytest.mark.parametrize("line", ["grey.png", "grey.png x", "grey.png 1.5"])
+def test_a_line_without_a_label_is_named(folder, line):
+    (folder / "pairs.txt").write_text(f"grey.png 1\n{line}\n")
+    with pytest.raises(DatasetDamaged, match=r"integer label in line 2 of .*pairs\.txt"):
+        D.LabeledImageDataset(folder / "pairs.txt", folder)
+
+
+def test_without_pillow_the_extra_is_named(folder):
+    code = (
+        "import sys; sys.modules['PIL'] = None\n"
+        "from core.datasets import ImageDataset\n"
+        f"ImageDataset(['grey.png'], {str(folder)!r})[0]"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "ImageDataset needs the library PIL" in done.stderr
+    assert "pip install 'plugrad[image]'" in done.stderr
+
+
+def test_threads_share_an_archive(archive):
+    dataset = D.MultiZippedImageDataset([archive] * 20)
+    with MultithreadIterator(dataset, 40, shuffle=False, n_threads=8) as iterator:
+        for _ in range(5):
+            for start in range(0, 40, 2):
+                check_images(iterator.next()[start : start + 2])
+
+
+def test_processes_open_an_archive_for_themselves(archive):
+    dataset = D.ZippedImageDataset(archive)
+    check_images(dataset)
+    check_images(pickle.loads(pickle.dumps(dataset)))
+    with MultiprocessIterator(dataset, 2, shuffle=False, n_processes=2) as iterator:
+        check_images(iterator.next())
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_fork_reads_from_a_place_of_its_own(archive):
+    dataset = D.ZippedImageDataset(archive)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        found = pool.map_async(dataset.__getitem__, [0, 1] * 50, chunksize=1)
+        mine = [dataset[i % 2] for i in range(100)]
+        for one, other in zip(found.get(30), mine, strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert threading.active_count() < 20

@@ -1,0 +1,136 @@
+"""Datasets of lines of text and of pickled objects."""
+
+import io
+import os
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core import datasets as D
+from core.errors import DatasetDamaged
+from core.iterators import MultiprocessIterator, MultithreadIterator
+
+LINES = ["one\n", "zwölf\n", "\n", "四"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030", "utf-7"])
+def test_lines_of_any_encoding(tmp_path, encoding):
+    path = tmp_path / "text"
+    path.write_text("".join(LINES), encoding=encoding)
+    lines = D.TextDataset(path, encoding=encoding)
+    assert lines[:] == LINES
+    assert [lines[i] for i in (3, 0, 2, 1)] == [LINES[i] for i in (3, 0, 2, 1)]
+    assert pickle.loads(pickle.dumps(lines))[1] == LINES[1]
+    lines.close()
+    assert lines[-1] == LINES[-1]
+    with pytest.raises(IndexError):
+        lines[4]
+
+
+@given(st.lists(st.text("aé四 \r\n", max_size=5)))
+def test_lines_are_those_of_the_file(tmp_path_factory, parts):
+    path = tmp_path_factory.mktemp("text") / "text"
+    path.write_text("".join(parts), encoding="utf-8", newline="")
+    for newline in (None, "", "\n", "\r\n"):
+        with open(path, encoding="utf-8", newline=newline) as file:
+            expected = file.readlines()
+        assert D.TextDataset(path, "utf-8", newline=newline)[:] == expected
+
+
+def test_files_side_by_side(tmp_path):
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.write_text("1\n2\n3\n")
+    second.write_text("x\ny\nz\n")
+    both = D.TextDataset([first, str(second)])
+    assert both[:] == [("1\n", "x\n"), ("2\n", "y\n"), ("3\n", "z\n")]
+    assert D.TextDataset([first])[0] == "1\n"
+    some = D.TextDataset([first, second], filter_func=lambda a, b: a > "2" and b < "z")
+    assert some[:] == [("2\n", "y\n")]
+    second.write_text("x\n")
+    with pytest.raises(ValueError, match=r"a has 3, .*b has 1"):
+        D.TextDataset([first, second])
+    with pytest.raises(ValueError, match="at least one path"):
+        D.TextDataset([])
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(b"a\n\xff\n")
+    with pytest.raises(UnicodeDecodeError):
+        D.TextDataset(path, "utf-8")
+    assert D.TextDataset(path, "utf-8", errors="replace")[1] == "\N{REPLACEMENT CHARACTER}\n"
+
+
+OBJECTS = [1, "two", {"three": [3.0, None]}, (b"4", 4), ["five"] * 1000]
+
+
+@pytest.fixture
+def pickles(tmp_path):
+    path = tmp_path / "objects.pkl"
+    with D.open_pickle_dataset_writer(path) as writer:
+        for i, thing in enumerate(OBJECTS):
+            writer.write(thing)
+            if i == 1:
+                writer.flush()
+                with D.open_pickle_dataset(path) as begun:
+                    assert begun[:] == OBJECTS[:2]
+    return path
+
+
+def test_objects_come_back(pickles):
+    with D.open_pickle_dataset(pickles) as dataset:
+        assert len(dataset) == 5
+        assert [dataset[i] for i in (4, 0, -2)] == [OBJECTS[i] for i in (4, 0, -2)]
+        with pytest.raises(IndexError):
+            dataset[5]
+    assert dataset[1] == "two"
+    dataset.close()
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_any_protocol_and_any_file(protocol):
+    file = io.BytesIO()
+    writer = D.PickleDatasetWriter(file, protocol)
+    for thing in OBJECTS:
+        writer.write(thing)
+    dataset = D.PickleDataset(io.BytesIO(file.getvalue()))
+    assert dataset[:] == OBJECTS
+    assert pickle.loads(pickle.dumps(dataset))[:] == OBJECTS
+    assert len(D.PickleDataset(io.BytesIO())) == 0
+
+
+def test_a_file_that_breaks_off_is_named(pickles):
+    content = pickles.read_bytes()
+    whole = [0]
+    for thing in OBJECTS:
+        whole.append(whole[-1] + len(pickle.dumps(thing, pickle.HIGHEST_PROTOCOL)))
+    for length in range(1, len(content), 7):
+        pickles.write_bytes(content[:length])
+        if length in whole:
+            assert D.open_pickle_dataset(pickles)[:] == OBJECTS[: whole.index(length)]
+            continue
+        with pytest.raises(DatasetDamaged, match=r"damaged in object \d, which begins at byte"):
+            D.open_pickle_dataset(pickles)
+
+
+def test_an_open_file_cannot_be_sent(pickles):
+    with open(pickles, "rb") as file:
+        dataset = D.PickleDataset(file)
+        assert dataset[1] == "two"
+        with pytest.raises(TypeError, match=r"Use open_pickle_dataset\(path\)"):
+            pickle.dumps(dataset)
+
+
+def test_threads_and_processes_read_them(tmp_path, pickles):
+    text = tmp_path / "text"
+    text.write_text("".join(f"{i} {'x' * (i % 90)}\n" for i in range(300)))
+    lines = D.TextDataset(text)
+    with MultithreadIterator(lines, 300, shuffle=False, n_threads=6) as iterator:
+        for _ in range(3):
+            assert iterator.next() == lines[:]
+    both = D.TupleDataset(lines, D.ConcatenatedDataset(*[D.open_pickle_dataset(pickles)] * 60))
+    with MultiprocessIterator(both, 300, shuffle=False, n_processes=2) as iterator:
+        assert iterator.next() == both[:]
+    assert os.path.exists(pickles)
