@@ -35,6 +35,7 @@ from plugins.links.connection.inceptionbn import InceptionBN as InceptionBN
 from plugins.links.connection.linear import Linear as Linear
 from plugins.links.connection.local_convolution_2d import LocalConvolution2D as LocalConvolution2D
 from plugins.links.connection.mlp_convolution_2d import MLPConvolution2D as MLPConvolution2D
+from plugins.links.connection.parameter import Parameter as Parameter
 from plugins.links.connection.scale import Scale as Scale
 from plugins.links.loss.black_out import BlackOut as BlackOut
 from plugins.links.loss.crf1d import CRF1d as CRF1d

@@ -8,6 +8,7 @@ import pytest
 from references.connection import convolution, deconvolution
 from references.pooling import max_pooling
 
+import core
 import core.functions as F
 import core.links as L
 from core import backend
@@ -378,3 +379,10 @@ def test_layers_of_a_rank_take_the_arguments_of_those_of_any(kind, rank):
     assert type(layer) is of_rank and layer.ndim == rank and layer.W.ndim == rank + 2
     with pytest.raises(TypeError, match="'in_channels' and 'out_channels'"):
         of_rank()
+
+
+def test_a_parameter_alone():
+    layer = L.Parameter(X)
+    assert layer().array is X and isinstance(layer(), core.Parameter)
+    F.sum(layer() ** 2).backward()
+    np.testing.assert_allclose(layer.W.grad, 2 * X)

@@ -17,5 +17,6 @@ provides = {
     "linear": "Linear",
     "local_convolution_2d": "LocalConvolution2D",
     "mlp_convolution_2d": "MLPConvolution2D",
+    "parameter": "Parameter",
     "scale": "Scale",
 }

@@ -1,0 +1,34 @@
+"""A parameter alone, as a link."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Link
+from core import Parameter as LearnedVariable
+
+
+class Parameter(Link):
+    r"""Holds one parameter W, and gives it when it is called.
+
+    .. math:: y = W
+
+    Args:
+        array: What W starts as; it becomes W's own array.
+
+    Shapes: y that of the array.
+
+    >>> import core.links as L, numpy as np
+    >>> layer = L.Parameter(np.zeros(2, "f"))
+    >>> layer() is layer.W
+    True
+    """
+
+    def __init__(self, array: Any) -> None:
+        super().__init__()
+        with self.init_scope():
+            self.W = LearnedVariable(array)
+
+    def forward(self) -> LearnedVariable:
+        """The parameter."""
+        return self.W

@@ -1,0 +1,85 @@
+"""No link goes without check_link, and with all of its checks."""
+
+import inspect
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+from core import registry
+from core.link import Chain, ChainList, Link
+from core.sequential import Sequential
+from core.testing.links import check_link
+
+TABLES = {
+    "test_activation_links": ["LINKS"],
+    "test_attention_links": ["LINKS"],
+    "test_bundled_links": ["LINKS"],
+    "test_connection_links": ["LINKS"],
+    "test_loss_links": ["LINKS"],
+    "test_normalization_links": ["LINKS"],
+    "test_recurrent_links": ["LINKS", "LAYERS"],
+}
+
+# Those that have tests of their own instead, with the reason.
+ELSEWHERE = {
+    "Parameter": "takes no input; test_connection_links.test_a_parameter_alone",
+    **dict.fromkeys(
+        [
+            *["BottleneckA", "BottleneckB", "BuildingBlock", "GoogLeNet", "ResNetLayers"],
+            *["ResNet50Layers", "ResNet101Layers", "ResNet152Layers"],
+            *["VGG16Layers", "VGG19Layers", "VGGLayers"],
+        ],
+        "large networks of links that are checked here; test_vision_models",
+    ),
+}
+
+
+def tables():
+    """Every case of check_link: file, name, and its arguments."""
+    for file, names in TABLES.items():
+        spec = spec_from_file_location(f"cases_{file}", Path(__file__).with_name(f"{file}.py"))
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        for name in names:
+            yield from ((file, case, *given) for case, given in getattr(module, name).items())
+
+
+@pytest.fixture(scope="module")
+def cases():
+    return list(tables())
+
+
+def bundled():
+    names = registry.catalogue("links").names()
+    return sorted(set(names) - ELSEWHERE.keys())
+
+
+@pytest.fixture(scope="module")
+def checked(cases):
+    """The classes of links in any case, those inside of others included."""
+    plain = {Link, Chain, ChainList, Sequential}
+    made = [make() for _, _, make, *_ in cases]
+    return {type(link).__name__ for each in made for link in each.links()} - plain
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_a_link_is_among_the_cases(name, checked):
+    assert name in checked
+
+
+def test_exceptions_exist():
+    assert set(registry.catalogue("links").names()) >= ELSEWHERE.keys()
+
+
+def test_every_case_has_a_reference_or_a_reason(cases):
+    assert all(len(given) == 3 and callable(given[2]) for _, _, *given in cases)
+
+
+@pytest.mark.parametrize("file", TABLES)
+def test_the_cases_are_run_with_all_checks(file):
+    """Nobody turns a check off: second derivatives, or copies with new initial values."""
+    text = Path(__file__).with_name(f"{file}.py").read_text(encoding="utf-8")
+    assert "check_link(" in text and "double=False" not in text and "init=False" not in text
+    defaults = inspect.signature(check_link).parameters
+    assert defaults["double"].default is True and defaults["init"].default is True
