@@ -19,9 +19,12 @@ from plugins.training.extensions.parameter_statistics import (
 from plugins.training.extensions.plot_report import PlotReport as PlotReport
 from plugins.training.extensions.polynomial_shift import PolynomialShift as PolynomialShift
 from plugins.training.extensions.print_report import PrintReport as PrintReport
+from plugins.training.extensions.print_report import PrintReportNotebook as PrintReportNotebook
 from plugins.training.extensions.progress_bar import ProgressBar as ProgressBar
+from plugins.training.extensions.progress_bar import ProgressBarNotebook as ProgressBarNotebook
 from plugins.training.extensions.snapshot import snapshot as snapshot
 from plugins.training.extensions.snapshot import snapshot_object as snapshot_object
+from plugins.training.extensions.snapshot import snapshot_writers as snapshot_writers
 from plugins.training.extensions.step_shift import StepShift as StepShift
 from plugins.training.extensions.unchain_variables import unchain_variables as unchain_variables
 from plugins.training.extensions.variable_statistics_plot import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import core
 from core.computational_graph import build_computational_graph
 from core.errors import nearest, refuse_removed
 from core.training import Extension
-from plugins.serializers.atomic import replacing
+from plugins.training.extensions.report_file import ReportFile
 
 
 class DumpGraph(Extension):
@@ -41,6 +42,7 @@ class DumpGraph(Extension):
             "function_style": function_style or "default",
         }
         self._keeping: core.using_config | None = None  # while the flag is turned on
+        self._file = ReportFile("dump_graph")
         self._done = False
 
     def initialize(self, trainer: Any) -> None:
@@ -61,10 +63,10 @@ class DumpGraph(Extension):
         graph = build_computational_graph([root], **self._styles)
         path = Path(trainer.out) / self._filename
         for target, form in ((path, "dot"), (path.with_suffix(".mmd"), "mermaid")):
-            with replacing(target) as temporary:
-                temporary.write_text(graph.dump(form), encoding="utf-8")
+            text = graph.dump(form)
+            self._file.write(target, partial(Path.write_text, data=text, encoding="utf-8"))
         self._done = True
-        self.finalize()
+        self._put_back()
 
     def _root(self, observation: dict[str, Any]) -> Any:
         name = self._root_name
@@ -77,7 +79,11 @@ class DumpGraph(Extension):
         )
 
     def finalize(self) -> None:
-        """Put the flag back, also where training ended early."""
+        """Put the flag back, also where training ended early, and see that the files are there."""
+        self._put_back()
+        self._file.finish()
+
+    def _put_back(self) -> None:
         if self._keeping is not None:
             self._keeping.__exit__(None, None, None)
             self._keeping = None

@@ -7,22 +7,41 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from core.errors import refuse_removed
+from core.errors import nearest, refuse_removed
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
 from core.training import Extension, get_trigger
-from plugins.serializers.atomic import replacing
+from plugins.training.extensions.report_file import ReportFile
 from plugins.training.extensions.slips import warn_of_slips
+
+_FORMATS = ("json", "jsonl")
 
 
 class LogReport(Extension):
     """Averages what is observed and, whenever `trigger` fires, adds the means to a JSON file.
 
-    The file, `filename` in the trainer's directory, is a list with one object per record: the means
-    since the last record of `keys` (or of everything), 'epoch', 'iteration' and 'elapsed_time' in
-    seconds. It is replaced as a whole, so that a reader never meets half a file. `filename` may
-    have fields, as 'log_{epoch}', and None writes no file. `postprocess(record)` may change a
-    record before it is added. `log` is the list itself, for other extensions.
+    The file, `filename` in the trainer's directory, has one object for each record: the means since
+    the last record of `keys` (or of everything), 'epoch', 'iteration' and 'elapsed_time' in
+    seconds. `filename` may have fields, as 'log_{epoch}', and None writes no file. A name that ends
+    in '.jsonl', or `format='jsonl'`, gives JSON lines, a line for a record; otherwise it is a list
+    ('json'). `postprocess(record)` may change a record before it is added. `log` is the list
+    itself, for other extensions.
+
+    The file is replaced as a whole: a reader never meets half of one. One that cannot be written
+    (a full disk) is a warning and tried again with the next record; only at the end it is an error.
+
+    >>> import core, core.links as L, tempfile
+    >>> from core import iterators, optimizers, training
+    >>> from core.training import extensions
+    >>> batches = iterators.SerialIterator(range(4), 2)
+    >>> optimizer = optimizers.SGD().setup(L.Linear(1, 1))
+    >>> run = training.Run(batches, optimizer, (2, "epoch"), out=tempfile.mkdtemp())
+    >>> run.extend(extensions.LogReport(filename="log.jsonl"))
+    >>> with run:
+    ...     for batch in run:
+    ...         core.report({"sum": sum(batch)})
+    >>> [(record["epoch"], record["sum"]) for record in run.get_extension("LogReport").log]
+    [(1, 3.0), (2, 3.0)]
     """
 
     def __init__(
@@ -31,14 +50,25 @@ class LogReport(Extension):
         trigger: Any = (1, "epoch"),
         postprocess: Callable[[dict[str, Any]], Any] | None = None,
         filename: str | None = "log",
+        *,
+        format: str | None = None,
         **kwargs: Any,
     ) -> None:
         filename = kwargs.pop("log_name", filename)  # its name in version 3
         refuse_removed("LogReport", kwargs, {}, LogReport)
+        if format not in (None, *_FORMATS):
+            raise ValueError(
+                f"LogReport: expected format 'json' or 'jsonl', got {format!r}."
+                + nearest(str(format), _FORMATS)
+            )
         self._keys = None if keys is None else list(keys)
         self._trigger = get_trigger(trigger)
         self._postprocess = postprocess
         self._filename = filename
+        self._lines = format == "jsonl" or (
+            format is None and filename is not None and filename.endswith(".jsonl")
+        )
+        self._file = ReportFile("LogReport")
         self._summary = DictSummary()
         self._log: list[dict[str, Any]] = []
 
@@ -69,8 +99,20 @@ class LogReport(Extension):
             self._postprocess(record)
         self._log.append(record)
         if self._filename is not None:
-            with replacing(Path(trainer.out) / self._filename.format(**record)) as temporary:
-                temporary.write_text(json.dumps(self._log, indent=4) + "\n", encoding="utf-8")
+            text = self._text()
+            self._file.write(
+                Path(trainer.out) / self._filename.format(**record),
+                lambda path: path.write_text(text, encoding="utf-8"),
+            )
+
+    def _text(self) -> str:
+        if self._lines:
+            return "".join(json.dumps(record) + "\n" for record in self._log)
+        return json.dumps(self._log, indent=4) + "\n"
+
+    def finalize(self) -> None:
+        """See that the file holds all records."""
+        self._file.finish()
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the records, and what was observed since the last one."""

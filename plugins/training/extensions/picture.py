@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-
-from plugins.serializers.atomic import replacing
 
 COLOURS = ("#2F6DB5", "#DD7A26", "#2E9461", "#B5447F", "#7458BE", "#8A6D3B", "#4C5A67")
 INK, GRID = "#2B3440", "#E3E7EC"
@@ -50,7 +49,7 @@ def dress(axes: Any, grid: bool) -> None:
         axes.grid(color=GRID, linewidth=0.8)
 
 
-def save_figure(figure: Any, path: Path) -> None:
-    """Replace the file by the figure, in the format that the path's ending says."""
-    with replacing(path) as temporary:
-        figure.savefig(temporary, format=path.suffix[1:] or "png", dpi=150)
+def picture_of(figure: Any, path: Path) -> Callable[[Path], Any]:
+    """What draws the figure into a file, in the format that the ending of `path` says."""
+    form = path.suffix[1:] or "png"
+    return lambda file: figure.savefig(file, format=form, dpi=150)

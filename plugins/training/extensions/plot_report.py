@@ -20,9 +20,10 @@ from plugins.training.extensions.picture import (
     dress,
     empty_figure,
     has_matplotlib,
+    picture_of,
     require_matplotlib,
-    save_figure,
 )
+from plugins.training.extensions.report_file import ReportFile
 from plugins.training.extensions.slips import warn_of_slips
 
 
@@ -61,6 +62,7 @@ class PlotReport(Extension):
         self._filename = filename
         self._marker = marker
         self._grid = grid
+        self._file = ReportFile("PlotReport")
         self._summary = DictSummary()
         self._points: dict[str, list[tuple[float, float]]] = {key: [] for key in self._y_keys}
 
@@ -100,7 +102,11 @@ class PlotReport(Extension):
         _label(axes, self._x_key, [key for key, _ in shown])
         if self._postprocess is not None:
             self._postprocess(figure, axes, self._summary)
-        save_figure(figure, path)
+        self._file.write(path, picture_of(figure, path))
+
+    def finalize(self) -> None:
+        """See that the file shows all points."""
+        self._file.finish()
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the curves, and what was observed since the last point."""

@@ -1,15 +1,17 @@
-"""The log as a table on the terminal."""
+"""The log as a table on the terminal, or in a notebook."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any, TextIO
 
+from core.notebook import table
 from core.serializer import AbstractSerializer
 from core.training import Extension
 from plugins.training.extensions.log_report import LogReport
+from plugins.training.extensions.notebook import Output, in_notebook
 from plugins.training.extensions.slips import warn_of_slips
+from plugins.training.extensions.terminal import Terminal, columns, right
 
 _NARROWEST = 9
 
@@ -18,8 +20,10 @@ class PrintReport(Extension):
     """Prints chosen `entries` of the log as the columns of a table, a line for each record.
 
     `log_report` is the name of the trainer's LogReport, or a LogReport of its own. `out` is
-    where to print, by default the standard output. A resumed run prints the whole table again.
-    An entry that nothing reports leaves its column empty, with a warning that offers the nearest.
+    where to print, by default the standard output; in a notebook, a table below the cell that grows
+    while the training runs. A resumed run prints the whole table again. An entry that nothing
+    reports leaves its column empty, with a warning that offers the nearest. A terminal that goes
+    away while the training runs does not end it.
     """
 
     def __init__(
@@ -28,10 +32,11 @@ class PrintReport(Extension):
         log_report: str | LogReport = "LogReport",
         out: TextIO | None = None,
     ) -> None:
-        self._entries = list(entries)
+        self._entries = [entries] if isinstance(entries, str) else list(entries)
         self._log_report = log_report
-        self._out = out
-        self._widths = [max(len(entry), _NARROWEST) for entry in self._entries]
+        self._terminal = Terminal(type(self).__name__, out)
+        self._in_notebook = out is None and in_notebook()
+        self._output = Output(type(self).__name__)
         self._printed = 0
 
     def initialize(self, trainer: Any) -> None:
@@ -56,29 +61,52 @@ class PrintReport(Extension):
         report = self._log(trainer)
         if report is self._log_report:
             report(trainer)
-        records = report.log[self._printed :]
-        if not records:
+        if len(report.log) == self._printed:
             return
-        lines = [self._line(record) for record in records]
         if not self._printed:
-            warn_of_slips("PrintReport", self._entries, records[0])
-            lines = [*self._head(), *lines]
+            warn_of_slips("PrintReport", self._entries, report.log[0])
+        if self._in_notebook:
+            self._output.show(self._html(report.log))
+        else:
+            self._print(report.log[self._printed :])
         self._printed = len(report.log)
-        print_beside_bars("\n".join(lines), self._out or sys.stdout)
 
-    def _head(self) -> list[str]:
-        titles = [f"{e:>{w}}" for e, w in zip(self._entries, self._widths, strict=True)]
-        stroke = _stroke(self._out or sys.stdout)
-        return ["  ".join(titles), "  ".join(stroke * width for width in self._widths)]
+    def _print(self, records: list[dict[str, Any]]) -> None:
+        titles = [self._terminal.fit(entry) for entry in self._entries]
+        widths = [max(columns(title), _NARROWEST) for title in titles]
+        rows = [] if self._printed else [titles, self._strokes(widths)]
+        rows += [self._cells(record) for record in records]
+        lines = ["  ".join(map(right, row, widths)) for row in rows]
+        self._terminal.print("\n".join(lines))
 
-    def _line(self, record: dict[str, Any]) -> str:
-        cells = [_cell(entry, record.get(entry, "")) for entry in self._entries]
-        return "  ".join(f"{c:>{w}}" for c, w in zip(cells, self._widths, strict=True))
+    def _strokes(self, widths: list[int]) -> list[str]:
+        stroke = "─" if self._terminal.shows("─") else "-"
+        return [stroke * width for width in widths]
+
+    def _cells(self, record: dict[str, Any]) -> list[str]:
+        return [self._terminal.fit(_cell(e, record.get(e, ""))) for e in self._entries]
+
+    def _html(self, log: list[dict[str, Any]]) -> str:
+        rows = [[_cell(e, record.get(e, "")) for e in self._entries] for record in log]
+        return table("", [self._entries, *rows], "th")
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the LogReport, if it is not the trainer's."""
         if isinstance(self._log_report, LogReport):
             self._log_report.serialize(serializer["log_report"])
+
+    def finalize(self) -> None:
+        """Finalize the LogReport, if it is not the trainer's."""
+        if isinstance(self._log_report, LogReport):
+            self._log_report.finalize()
+
+
+class PrintReportNotebook(PrintReport):
+    """A `PrintReport` that shows its table as HTML, wherever IPython displays that."""
+
+    def __init__(self, entries: Sequence[str], log_report: str | LogReport = "LogReport") -> None:
+        super().__init__(entries, log_report)
+        self._in_notebook = True
 
 
 def _cell(entry: str, value: Any) -> str:
@@ -88,22 +116,3 @@ def _cell(entry: str, value: Any) -> str:
         return f"{value:.1f}"
     plain = value == 0 or 1e-3 <= abs(value) < 1e4
     return f"{value:.5f}" if plain else f"{value:.3e}"
-
-
-def _stroke(out: TextIO) -> str:
-    """A line where the terminal can show one."""
-    try:
-        "─".encode(getattr(out, "encoding", None) or "utf-8")
-    except UnicodeEncodeError:
-        return "-"
-    return "─"
-
-
-def print_beside_bars(text: str, out: TextIO) -> None:
-    """Print above the progress bars that stand on the terminal, if any."""
-    tqdm = sys.modules.get("tqdm")
-    if tqdm is None:
-        print(text, file=out, flush=True)
-    else:
-        tqdm.tqdm.write(text, file=out)
-        out.flush()

@@ -1,14 +1,15 @@
-"""A progress bar on the terminal."""
+"""A progress bar on the terminal, or in a notebook."""
 
 from __future__ import annotations
 
 import io
 import shutil
-import sys
 import time
 from typing import Any, TextIO
 
 from core.training import Extension
+from plugins.training.extensions.notebook import Output, in_notebook
+from plugins.training.extensions.terminal import Terminal
 
 _LOOK = (
     "{{percentage:3.0f}}%|{{bar:{0}}}| {1} {{n:.{2}f}}/{{total:g}} "
@@ -20,8 +21,9 @@ class ProgressBar(Extension):
     """Shows how much of the training is done, how long it took, will take, and how fast it goes.
 
     `training_length` is a pair such as (20, 'epoch'); by default the trainer's stop trigger says
-    it. The bar, `bar_length` characters long, is drawn on `out` (by default the standard output)
-    every `update_interval` iterations and several times a second; a file gets a line now and then.
+    it. The bar, `bar_length` characters long, is drawn on `out` (by default the standard output, in
+    a notebook below the cell) every `update_interval` iterations and several times a second; a file
+    gets a line now and then. A terminal that goes away does not end the training.
     """
 
     def __init__(
@@ -34,14 +36,22 @@ class ProgressBar(Extension):
         self._training_length = training_length
         self._update_interval = update_interval
         self._bar_length = bar_length
-        self._out = out
+        self._screen = Terminal(type(self).__name__, out)
+        self._in_notebook = out is None and in_notebook()
+        self._output = Output(type(self).__name__)
         self._bar: Any = None
         self._unit = "iteration"
+
+    def initialize(self, trainer: Any) -> None:
+        """Check that the length of the training is known, before it begins."""
+        self._length(trainer)
 
     def __call__(self, trainer: Any) -> None:
         """Move the bar, if it is time."""
         if self._bar is None:
-            self._start(trainer)
+            self._screen.do(lambda: self._start(trainer))
+        if self._bar is None:
+            return
         updater = trainer.updater
         self._bar.n = min(
             updater.epoch_detail if self._unit == "epoch" else updater.iteration, self._bar.total
@@ -57,9 +67,9 @@ class ProgressBar(Extension):
 
         total, self._unit = self._length(trainer)
         size = shutil.get_terminal_size()  # unlike tqdm, knows what to do with a size of 0 by 0
-        out = self._out or sys.stdout
-        self._terminal = bool(getattr(out, "isatty", bool)())
-        self._shortest, self._longest = (0.1, 0.5) if self._terminal else (5.0, 5.0)
+        self._drawn = self._screen.is_terminal and not self._in_notebook
+        quick = self._drawn or self._in_notebook
+        self._shortest, self._longest = (0.1, 0.5) if quick else (5.0, 5.0)
         self._first_iteration = self._drawn_iteration = trainer.updater.iteration - 1
         self._began = self._drawn_at = time.perf_counter()
         epoch = trainer.updater.epoch_detail if self._unit == "epoch" else self._first_iteration
@@ -69,9 +79,9 @@ class ProgressBar(Extension):
             bar_format=_LOOK.format(
                 self._bar_length, self._unit, 2 if self._unit == "epoch" else 0
             ),
-            file=out if self._terminal else io.StringIO(),
-            ascii=not _shows_blocks(out),
-            ncols=size.columns if self._terminal else None,
+            file=self._screen.out if self._drawn else io.StringIO(),
+            ascii=not (self._in_notebook or self._screen.shows("█")),
+            ncols=size.columns if self._drawn else None,
             nrows=size.lines,
         )
 
@@ -89,19 +99,30 @@ class ProgressBar(Extension):
     def _draw(self, now: float) -> None:
         rate = (self._iteration - self._first_iteration) / max(now - self._began, 1e-9)
         self._bar.set_postfix_str(f"{rate:.1f} iterations/s", refresh=False)
-        if self._terminal:
-            self._bar.refresh()
+        if self._in_notebook:
+            self._output.show(f'<pre style="white-space:pre-wrap">{self._bar}</pre>')
+        elif self._drawn:
+            self._screen.do(self._bar.refresh)
         else:  # nothing can be drawn over there: a line each time
-            print(self._bar, file=self._out or sys.stdout, flush=True)
+            self._screen.do(lambda: print(self._bar, file=self._screen.out, flush=True))
         self._drawn_at, self._drawn_iteration = now, self._iteration
 
     def finalize(self) -> None:
         """Draw the bar a last time, and leave it where it stands."""
         if self._bar is not None:
             self._draw(time.perf_counter())
-            self._bar.close()
+            self._screen.do(self._bar.close)
             self._bar = None
 
 
-def _shows_blocks(out: TextIO) -> bool:
-    return (getattr(out, "encoding", None) or "").lower().startswith("utf")
+class ProgressBarNotebook(ProgressBar):
+    """A `ProgressBar` that is shown as HTML, wherever IPython displays that."""
+
+    def __init__(
+        self,
+        training_length: tuple[float, str] | None = None,
+        update_interval: int = 100,
+        bar_length: int = 50,
+    ) -> None:
+        super().__init__(training_length, update_interval, bar_length)
+        self._in_notebook = True

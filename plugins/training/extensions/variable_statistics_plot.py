@@ -19,9 +19,10 @@ from plugins.training.extensions.picture import (
     dress,
     empty_figure,
     has_matplotlib,
+    picture_of,
     require_matplotlib,
-    save_figure,
 )
+from plugins.training.extensions.report_file import ReportFile
 
 _PERCENTILES = (0, 0.13, 2.28, 15.87, 50, 84.13, 97.72, 99.87, 100)
 
@@ -69,6 +70,7 @@ class VariableStatisticsPlot(Extension):
         self._figsize = figsize
         self._marker = marker
         self._grid = grid
+        self._file = ReportFile("VariableStatisticsPlot")
         self._calls = 0
         self._every = 1
         self._samples: list[tuple[int, list[list[float]]]] = []
@@ -155,7 +157,11 @@ class VariableStatisticsPlot(Extension):
                 fontsize=8,
             )
         figure.align_ylabels()
-        save_figure(figure, path)
+        self._file.write(path, picture_of(figure, path))
+
+    def finalize(self) -> None:
+        """See that the file shows all points."""
+        self._file.finish()
 
     def _draw_series(self, axes: Any, name: str, x: list[int], series: list[list[float]]) -> None:
         marker = self._marker if len(x) <= MOST_MARKERS else None

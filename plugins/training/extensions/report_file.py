@@ -1,0 +1,53 @@
+"""A file that an extension replaces again and again."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from plugins.serializers.atomic import replacing
+
+
+class ReportFile:
+    """Replaces files as a whole, and does not end a training because one cannot be written.
+
+    A failure is a warning, and leaves the file as it was; the next attempt writes everything
+    anyway. Only what still cannot be written at the end is an error. `who` writes.
+    """
+
+    def __init__(self, who: str) -> None:
+        self._who = who
+        self._left: dict[Path, Callable[[Path], Any]] = {}
+
+    def write(self, path: str | os.PathLike[str], write: Callable[[Path], Any]) -> None:
+        """Let `write(temporary)` make the new file; it must not change what it writes later."""
+        path = Path(path)
+        told = path in self._left
+        self._left[path] = write
+        try:
+            self._replace(path)
+        except OSError as error:
+            if not told:
+                warnings.warn(
+                    f"{self._who}: could not write {path}: {error.strerror or error}. Training "
+                    "goes on, and it is tried again with what is new by then.",
+                    stacklevel=4,
+                )
+
+    def _replace(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as temporary:
+            self._left[path](temporary)
+        del self._left[path]
+
+    def finish(self) -> None:
+        """Write what could not be written; raises OSError if that is still so."""
+        for path in list(self._left):
+            try:
+                self._replace(path)
+            except OSError as error:
+                error.add_note(f"{self._who}: {path} lacks what was to be written since then.")
+                raise
