@@ -46,7 +46,12 @@ class NumpyBackend(Backend):
         return np.asarray(array)
 
     def dtype(self, name: Any) -> np.dtype[Any]:
-        """The `numpy.dtype` of a name or of any other object that NumPy takes for one."""
+        """The `numpy.dtype` of a name or of any other object that NumPy takes for one.
+
+        bfloat16 is that of ml_dtypes, which is imported when it is asked for.
+        """
+        if isinstance(name, str) and name == "bfloat16":
+            return _bfloat16()
         try:
             found: np.dtype[Any] = np.dtype(name)
         except TypeError:
@@ -113,6 +118,22 @@ class NumpyBackend(Backend):
         """All windows of `x` (n, c, *spatial): a read-only view (n, c, *ksize, *out)."""
         return windows(x, ksize, stride, pad, dilate, cover_all, pad_value)
 
+    def outside(self, numbers: Any, size: int) -> bool:
+        """Negative numbers, read as unsigned ones, are greater than any size."""
+        if not numbers.size:
+            return False
+        return bool(numbers.view(f"u{numbers.dtype.itemsize}").max() >= size)
+
     def einsum(self, subscripts: str, *operands: Array) -> Array:
         """`numpy.einsum` along its cheapest path."""
         return np.asarray(np.einsum(subscripts, *operands, optimize=True))
+
+
+def _bfloat16() -> np.dtype[Any]:
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise BackendError(
+            "dtype: NumPy has no bfloat16 of its own. Install it: pip install 'plugrad[bfloat16]'."
+        ) from None
+    return np.dtype(ml_dtypes.bfloat16)

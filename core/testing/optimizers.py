@@ -11,6 +11,7 @@ import numpy as np
 
 from core import backend as backends
 from core.configuration import using_config
+from core.errors import BackendError
 from core.link import Link
 from core.optimizer import GradientMethod
 from core.parameter import Parameter
@@ -36,14 +37,14 @@ def check_optimizer(
     gradients are left alone; a kernel gives what the rule's own step gives; a run that is saved and
     loaded in its middle, deep-copied or pickled ends bit-identical; parameters that are frozen,
     unsized or without gradient stay as they are and keep no state; a gradient that does not fit
-    changes nothing anywhere. float16 parameters follow their float32 masters, which save exactly.
+    changes nothing anywhere. 16-bit parameters follow their float32 masters, which save exactly.
 
     Args:
         make: Makes a fresh optimizer.
         reference: `reference(theta, gradients)` gives the value of one element after each step, by
             a loop over Python floats.
         backends: Names; by default all that can be used here.
-        half: Whether float16 parameters are tested.
+        half: Whether 16-bit parameters are tested: float16, and bfloat16 where the backend has it.
 
     >>> import core
     >>> def descent(theta, gradients):
@@ -58,8 +59,9 @@ def check_optimizer(
         for dtype in ("float64", "float32"):
             for check in CHECKS:
                 _explained(check, _Trial(make, reference, name, dtype))
-        if half and "float16" in _backend(name).dtypes():
-            _explained(masters, _Trial(make, reference, name, "float16"))
+        for dtype in ("float16", "bfloat16") if half else ():
+            if _has(name, dtype):
+                _explained(masters, _Trial(make, reference, name, dtype))
 
 
 def _names(names: Iterable[str] | None) -> list[str]:
@@ -70,6 +72,14 @@ def _names(names: Iterable[str] | None) -> list[str]:
 
 def _backend(name: str) -> Any:
     return backends.get(name)
+
+
+def _has(name: str, dtype: str) -> bool:
+    try:
+        _backend(name).dtype(dtype)
+    except BackendError:
+        return False
+    return True
 
 
 def _explained(check: Callable[[_Trial], None], trial: _Trial) -> None:
@@ -286,7 +296,7 @@ def masters(trial: _Trial) -> None:
         theirs.array = wide.array(backends.to_host(mine.array))
     for step in range(STEPS):
         for param, g in zip(twin.params(), trial.gradients(step), strict=True):
-            param.grad = wide.array(g.astype("float16"))
+            param.grad = wide.array(g.astype(trial.dtype))
         reference.update()
         trial.step(optimizer, model, step)
         if step == STEPS // 2:
@@ -295,7 +305,7 @@ def masters(trial: _Trial) -> None:
             load(resumed, saved(optimizer))
             optimizer, model = resumed, target
     for mine, theirs in zip(host(model), host(twin), strict=True):
-        np.testing.assert_array_equal(mine, theirs.astype("float16"), err_msg="float32 masters")
+        np.testing.assert_array_equal(mine, theirs.astype(trial.dtype), err_msg="float32 masters")
 
 
 CHECKS: tuple[Callable[[_Trial], None], ...] = (

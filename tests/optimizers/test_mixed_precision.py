@@ -1,0 +1,215 @@
+"""16-bit parameters: float32 masters, loss scales, steps that overflow, and exact resume."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import core
+import core.functions as F
+import core.links as L
+from core import optimizers, serializers
+from core.testing.memory import load, saved
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+X = np.random.default_rng(0).normal(size=(16, 5))
+T = (np.abs(X).argmax(1) % 3).astype("int32")
+FORMATS = ["npz", "safetensors", "hdf5"]
+halves = pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+
+
+def classifier(dtype):
+    np.random.seed(0)
+    with core.using_config("dtype", dtype):
+        return L.Classifier(core.Sequential(L.Linear(5, 8), F.relu, L.Linear(8, 3)))
+
+
+def start(dtype, make=lambda: optimizers.Adam(0.02), interval=3):
+    model = classifier(dtype)
+    optimizer = make()
+    optimizer.use_fp32_update()
+    optimizer.setup(model)
+    if interval:
+        optimizer.loss_scaling(interval)
+    return optimizer, model
+
+
+def train(optimizer, model, steps):
+    x = X.astype(model.predictor[0].W.dtype)
+    losses, last = [], optimizer.t + steps
+    with np.errstate(over="ignore", invalid="ignore"):  # a loss scale that is too large at first
+        while optimizer.t < last:
+            optimizer.update(model, x, T)
+            losses.append(float(model.loss.array))
+    return losses
+
+
+def bits(model):
+    return [param.array.view("uint16").tolist() for param in model.params()]
+
+
+@halves
+@pytest.mark.parametrize("make", [lambda: optimizers.Adam(0.02), lambda: optimizers.SGD(0.3)])
+def test_training_from_end_to_end(dtype, make):
+    optimizer, model = start(dtype, make)
+    losses = train(optimizer, model, 60)
+    assert losses[-1] < 0.5 * losses[0]
+    assert model.loss.dtype == dtype
+    for param in model.params():
+        master = param.update_rule._master.array
+        assert param.dtype == dtype and param.grad.dtype == dtype and master.dtype == "float32"
+        np.testing.assert_array_equal(master.astype(param.dtype), param.array)
+        for state in (param.update_rule.state or {}).values():
+            assert state.dtype == "float32"
+    wide, twin = start("float32", make, interval=None)
+    for param, narrow in zip(twin.params(), classifier(dtype).params(), strict=True):
+        param.array = narrow.array.astype("float32")
+    assert losses[-1] == pytest.approx(train(wide, twin, 60)[-1], abs=0.06)
+
+
+@halves
+@pytest.mark.parametrize("form", FORMATS)
+def test_masters_and_loss_scale_resume_exactly(dtype, form, tmp_path):
+    save, restore = getattr(serializers, f"save_{form}"), getattr(serializers, f"load_{form}")
+    optimizer, model = start(dtype)
+    train(optimizer, model, 7)
+    save(tmp_path / "model", model)
+    save(tmp_path / "optimizer", optimizer)
+    fresh, target = start(dtype)
+    restore(tmp_path / "model", target)
+    restore(tmp_path / "optimizer", fresh)
+    for param, twin in zip(model.params(), target.params(), strict=True):
+        master, other = param.update_rule._master, twin.update_rule._master
+        np.testing.assert_array_equal(master.array, other.array)
+        assert (master.array != param.array.astype("float32")).any() or not master.array.any()
+    for one in ((optimizer, model), (fresh, target)):
+        train(*one, 7)
+    assert bits(model) == bits(target)
+    assert fresh.loss_scale == optimizer.loss_scale and fresh.t == optimizer.t
+    assert fresh._clean_steps == optimizer._clean_steps
+
+
+def test_bfloat16_is_a_name():
+    array = core.Parameter(core.initializers.One("bfloat16"), (2,)).array
+    assert array.dtype == BFLOAT16
+    assert core.backend.get("numpy").dtype("bfloat16") == BFLOAT16
+
+
+def test_bfloat16_needs_ml_dtypes(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(core.errors.BackendError, match=r"pip install 'plugrad\[bfloat16\]'"):
+        core.backend.get("numpy").dtype("bfloat16")
+
+
+# -- steps that overflow ----------------------------------------------------------------------
+
+
+class Overflowing(core.Link):
+    """A float16 parameter whose gradient is the input: it overflows under a large loss scale."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.p = core.Parameter(np.array([0.5, -1.5], "float16"))
+
+    def forward(self, x):
+        return F.cast(F.sum(self.p * x), "float32")
+
+
+def overflowing(scaling, hooks=()):
+    model = Overflowing()
+    optimizer = optimizers.MomentumSGD(lr=0.1).setup(model)
+    optimizer.loss_scaling(**scaling)
+    calls = []
+    for timing in ("pre", "post"):
+        optimizer.add_hook(lambda o, when=timing: calls.append(when), timing, timing)
+        model.p.update_rule.add_hook(lambda r, p, when=timing: calls.append(when), timing, timing)
+    return optimizer, model, calls
+
+
+def step(optimizer, model, size):
+    """A step with the gradient `size`, which the scale multiplies."""
+    with np.errstate(over="ignore"):
+        optimizer.update(model, np.full(2, size, "float16"))
+
+
+@pytest.mark.parametrize("scaling", [{"interval": 3}, {"scale": 65536.0}])
+def test_a_step_that_overflows_changes_nothing(scaling):
+    optimizer, model, calls = overflowing(scaling)
+    before = model.p.array.view("uint16").tolist()
+    step(optimizer, model, 2.0)  # 2 * 65536 is more than float16 holds
+    assert np.isinf(model.p.grad).all()
+    assert model.p.array.view("uint16").tolist() == before
+    assert calls == [] and optimizer.t == model.p.update_rule.t == model.p.version == 0
+    assert model.p.update_rule.state is None
+    assert optimizer.loss_scale == (32768 if "interval" in scaling else 65536)
+
+
+def test_the_scale_falls_at_once_and_grows_after_an_interval():
+    optimizer, model, calls = overflowing({"interval": 3})
+    scales, steps = [], []
+    for size in (2.0, 2.0, 0.5, 0.5, 0.5, 0.5, 2.0, 0.5, 2.0, 2.0, 0.5, 0.5, 0.5):
+        step(optimizer, model, size)
+        scales.append(optimizer.loss_scale / 2**13)
+        steps.append(optimizer.t)
+    #        2  2  5  5  5  5  2  5  2  2  5  5  5
+    assert scales == [4, 2, 2, 2, 4, 4, 2, 2, 2, 4, 4, 4, 8]
+    assert steps == [0, 0, 1, 2, 3, 4, 4, 5, 6, 7, 8, 9, 10]
+    assert calls == ["pre", "pre", "post", "post"] * 10
+
+
+def test_the_gradient_that_reaches_the_rule_is_the_true_one():
+    plain, scaled = Overflowing(), Overflowing()
+    one = optimizers.SGD(lr=0.25).setup(plain)
+    other = optimizers.SGD(lr=0.25).setup(scaled)
+    other.loss_scaling(scale=1024.0)
+    for optimizer, model in ((one, plain), (other, scaled)):
+        step(optimizer, model, 2.0**-3)
+    assert plain.p.array.tolist() == scaled.p.array.tolist() == [0.5 - 2.0**-5, -1.5 - 2.0**-5]
+
+
+def test_small_gradients_survive_by_the_scale():
+    for scale, expected in ((None, 1.0), (2.0**12, 1.0 - 2.0**-10)):
+        model = core.Link()
+        with model.init_scope():
+            model.p = core.Parameter(np.ones(1, "float16"))
+        optimizer = optimizers.SGD(lr=2.0**16).setup(model)
+        optimizer.use_fp32_update()
+        optimizer.set_loss_scale(scale)
+        tiny = np.full(1, 2.0**-13, "float16")  # squared it is 0 in float16
+        optimizer.update(lambda m=model, x=tiny: F.cast(F.sum(m.p * x * x), "float32"))
+        assert model.p.array[0] == expected
+
+
+def test_a_dynamic_scale_is_saved_with_its_count():
+    optimizer, model, _ = overflowing({"interval": 3})
+    for size in (2.0, 2.0, 0.5, 0.5):
+        step(optimizer, model, size)
+    fresh, target, _ = overflowing({"interval": 3})
+    load(fresh, saved(optimizer))
+    load(target, saved(model))
+    for one in ((optimizer, model), (fresh, target)):
+        step(*one, 0.5)
+    assert fresh.loss_scale == optimizer.loss_scale == 2.0**15
+    assert model.p.array.tolist() == target.p.array.tolist()
+
+
+# -- frozen parameters ------------------------------------------------------------------------
+
+
+def test_a_frozen_parameter_has_no_gradient_keeps_no_input_and_gets_no_state():
+    model = core.Sequential(L.Linear(4, 4), L.Linear(4, 2))
+    optimizer = optimizers.Adam().setup(model)
+    model[1].W.update_rule.enabled = False
+    model[1].disable_update()
+    x = core.Variable(np.ones((3, 4), "f"))
+    hidden = model[0](x)
+    loss = F.sum(model[1](hidden))
+    assert hidden.node.data is None, "only the frozen weight's gradient would need it"
+    loss.backward()
+    optimizer.update()
+    for param in model[1].params():
+        assert param.grad is None and param.update_rule.state is None and param.version == 0
+    assert all(param.version == 1 and param.update_rule.state for param in model[0].params())
+    assert saved(optimizer)["1/W/m"] is None
