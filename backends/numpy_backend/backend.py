@@ -136,4 +136,5 @@ def _bfloat16() -> np.dtype[Any]:
         raise BackendError(
             "dtype: NumPy has no bfloat16 of its own. Install it: pip install 'plugrad[bfloat16]'."
         ) from None
-    return np.dtype(ml_dtypes.bfloat16)
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found
