@@ -1,7 +1,6 @@
 """The networks for images: their parameters and outputs are Chainer's, and so are their images."""
 
 import copy
-import importlib.util
 import json
 import pickle
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data.links import vision_values as recorded
 from hypothesis import given
 from hypothesis import strategies as st
 from references.connection import convolution
@@ -47,16 +47,6 @@ COUNTS = {
     "ResNet152Layers": 60_192_872,
 }
 """Numbers of parameters; the papers count GoogLeNet without the classifiers on the way."""
-
-
-def chainers_own(name):
-    spec = importlib.util.spec_from_file_location(name, DATA / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-recorded = chainers_own("vision_values")
 
 
 def entries(model):

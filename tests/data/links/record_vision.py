@@ -3,12 +3,14 @@
 import json
 import sys
 from itertools import groupby
+from pathlib import Path
 
 import chainer
 import chainer.links as L
 import numpy as np
-from vision_values import parameter, summary, values
+from data.links.vision_values import parameter, summary, values
 
+FOLDER = Path(__file__).parent
 MODELS = {
     "VGG16Layers": (lambda: L.VGG16Layers(None), 224, "prob"),
     "VGG19Layers": (lambda: L.VGG19Layers(None), 224, "prob"),
@@ -50,7 +52,7 @@ def fill(model):
 
 def main():
     outputs = {}
-    with open("vision.txt", "w") as text:
+    with open(FOLDER / "vision.txt", "w") as text:
         for name, (make, size, last) in MODELS.items():
             model = make()
             if " " not in name:
@@ -67,7 +69,7 @@ def main():
                 layer: [list(y[layer].shape), summary(y[layer].array)] for layer in layers
             }
             print(name, file=sys.stderr)
-    with open("vision.json", "w") as file:
+    with open(FOLDER / "vision.json", "w") as file:
         rows = (
             f'"{name}": {{\n' + ",\n".join(f'"{k}": {json.dumps(v)}' for k, v in y.items()) + "\n}"
             for name, y in outputs.items()
