@@ -50,6 +50,15 @@ class Device:
         self.backend = backend
         self.id = id
 
+    @property
+    def name(self) -> str:
+        """How the device is written: `numpy`, `cuda:1`."""
+        return str(self)
+
+    def is_array_supported(self, array: Any) -> bool:
+        """Whether it is an array that lives on this device."""
+        return isinstance(array, self.backend.array_type) and self.backend.device_of(array) == self
+
     def send(self, array: Any) -> Any:
         """The array (of any backend, or a Variable's) on this device, copied if it is elsewhere."""
         from core.backend import to_backend

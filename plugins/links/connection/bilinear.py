@@ -62,6 +62,10 @@ class Bilinear(Link):
                 self.V2 = Parameter(arguments.weight(V2), (right_size, out_size))
                 self.b = Parameter(arguments.bias(b), (out_size,))
 
+    def zero_grads(self) -> None:
+        """The same as `zerograds`, under its former name."""
+        self.zerograds()
+
     def forward(self, e1: Any, e2: Any) -> Variable:
         """Apply the layer to two inputs (n, ...)."""
         return F.bilinear(e1, e2, self.W, self.V1, self.V2, self.b)
