@@ -5,17 +5,16 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from core import backend as backends
 from core.backend import Device
 from core.configuration import current
 from core.errors import HookError, RegistrationError, nearest
-from core.initializer import as_initializer
 from core.link_hook import LinkHook, call_observed, hooks_in_force
 from core.link_tree import tree
 from core.parameter import Parameter
+from core.registering import Registering
 from core.serializer import Deserializer
 from core.variable import is_array
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 COPY_MODES = ("init", "copy", "share")
 
 
-class Link:
+class Link(Registering):
     """A building block with parameters, which a subclass applies in `forward`.
 
     Parameters are registered by setting them as attributes inside `with self.init_scope():`; an
@@ -48,15 +47,11 @@ class Link:
     """
 
     name: str | None = None
-    _within_init_scope: bool = False
     _device: Device | None = None
     _hooks: dict[str, LinkHook] | None = None
-    _params: dict[str, None]
-    _persistent: dict[str, None]
 
     def __init__(self, **params: Any) -> None:
-        self._params = {}
-        self._persistent = {}
+        super().__init__()
         for name, value in params.items():
             shape, dtype = _shape_and_dtype(value)
             self.add_param(name, shape, dtype)
@@ -109,111 +104,13 @@ class Link:
         self._hooks = self._hooks or None
         hook.deleted(self)
 
-    # ------------------------------------------------------------------ registering
-
-    @property
-    def within_init_scope(self) -> bool:
-        """Whether attributes that are set now are registered."""
-        return self._within_init_scope
-
-    @contextmanager
-    def init_scope(self) -> Iterator[None]:
-        """A block in which parameters (in a Chain links too) that are set are registered."""
-        if "_params" not in self.__dict__:
-            raise RegistrationError(
-                f"{type(self).__name__}: call super().__init__() before init_scope()."
-            )
-        before = self._within_init_scope
-        self._within_init_scope = True
-        try:
-            yield
-        finally:
-            self._within_init_scope = before
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if self._within_init_scope:
-            self._register(name, value)
-        elif name in self.__dict__.get("_params", ()) and not isinstance(value, Parameter):
-            raise RegistrationError(
-                f"{type(self).__name__}.{name} is a parameter, which {type(value).__name__} cannot "
-                f"replace. Set {name}.array to change its values, or `del` the attribute first."
-            )
-        super().__setattr__(name, value)
-        if isinstance(value, Parameter) and name in self._params:
-            value.name = name
-
-    def __delattr__(self, name: str) -> None:
-        self._params.pop(name, None)
-        self._persistent.pop(name, None)
-        super().__delattr__(name)
-
     def _register(self, name: str, value: Any) -> None:
-        """Note that the attribute which is being set in an init scope belongs to the link."""
-        if isinstance(value, Parameter):
-            self._refuse_taken(name)
-            self._params[name] = None
-        elif isinstance(value, Link):
+        if isinstance(value, Link):
             raise RegistrationError(
                 f"{type(self).__name__}.{name}: a Link holds parameters only, and cannot register "
                 f"the {type(value).__name__}. Derive {type(self).__name__} from core.Chain."
             )
-
-    def _refuse_taken(self, name: str) -> None:
-        """Raise where something is registered under `name`, or the class needs it for itself."""
-        kind = next((kind for kind, names in self._registered().items() if name in names), None)
-        if kind is not None:
-            raise RegistrationError(
-                f"{type(self).__name__}.{name}: a {kind} is registered under this name already. "
-                f"Take another name, or `del` the attribute first."
-            )
-        if getattr(type(self), name, None) is not None:
-            raise RegistrationError(
-                f"{type(self).__name__}.{name} is an attribute of the class itself, which a "
-                "registered one would hide. Take another name."
-            )
-
-    def _registered(self) -> dict[str, Any]:
-        return {"parameter": self._params, "persistent value": self._persistent}
-
-    def _refuse_attribute(self, name: str) -> None:
-        self._refuse_taken(name)
-        if name in self.__dict__:
-            raise RegistrationError(
-                f"{type(self).__name__}.{name} exists already as an unregistered attribute. "
-                "Take another name, or `del` it first."
-            )
-
-    def add_param(
-        self, name: str, shape: Any = None, dtype: Any = None, initializer: Any = None
-    ) -> None:
-        """Register a new parameter.
-
-        Args:
-            name: Its name, an attribute from now on.
-            shape: Its shape; None leaves it uninitialized.
-            dtype: Its dtype where the initializer does not say; None is `core.config.dtype`.
-            initializer: What fills it; None fills with NaN.
-        """
-        self._refuse_attribute(name)
-        parameter = Parameter(as_initializer(initializer, dtype=dtype), shape)
-        with self.init_scope():
-            setattr(self, name, parameter)
-
-    def add_persistent(self, name: str, value: Any) -> None:
-        """Set an attribute that is saved and moved with the link without being a parameter."""
-        self._refuse_attribute(name)
-        setattr(self, name, value)
-        self.register_persistent(name)
-
-    def register_persistent(self, name: str) -> None:
-        """Make the existing attribute `name` one that is saved and moved with the link."""
-        if name not in self.__dict__:
-            raise RegistrationError(
-                f"{type(self).__name__}.register_persistent: there is no attribute {name!r}. "
-                f"Set it first, or use add_persistent.{nearest(name, self.__dict__)}"
-            )
-        self._params.pop(name, None)
-        self._persistent[name] = None
+        super()._register(name, value)
 
     # ------------------------------------------------------------------ walking
 
@@ -292,13 +189,6 @@ class Link:
         """Let optimizers change the parameters again."""
         self._set_update(True)
 
-    def release_graph(self) -> None:
-        """Let go of a graph that results kept as attributes hold on to.
-
-        An optimizer that owns the loss calls it on every link before it walks back, so that the
-        graph can die on the way. A link that keeps its latest results for the user overrides it.
-        """
-
     def disable_update(self) -> None:
         """Freeze the parameters: optimizers leave them alone, and no gradient is computed."""
         self._set_update(False)
@@ -314,6 +204,13 @@ class Link:
         """Whether an optimizer changes at least one of the parameters."""
         rules = (parameter.update_rule for parameter in self.params())
         return any(rule is not None and rule.enabled for rule in rules)
+
+    def release_graph(self) -> None:
+        """Let go of a graph that results kept as attributes hold on to.
+
+        An optimizer that owns the loss calls it on every link before it walks back, so that the
+        graph can die on the way. A link that keeps its latest results for the user overrides it.
+        """
 
     # ------------------------------------------------------------------ copies
 
