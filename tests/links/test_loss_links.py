@@ -143,6 +143,20 @@ def test_field_finds_the_best_labels():
     assert field(list(x), ys, reduce="no").shape == (1,)
 
 
+def test_field_takes_sequences_one_by_one_as_well():
+    field = L.CRF1d(3, initial_cost=RANDOM.uniform(-1, 1, (3, 3)))
+    xs = [RANDOM.uniform(-1, 1, (n, 3)) for n in (2, 4, 1, 3)]  # unsorted
+    ys = [np.arange(len(x)) % 3 for x in xs]
+    alone = [field(list(x[:, None]), list(y[:, None])).array for x, y in zip(xs, ys, strict=True)]
+    np.testing.assert_allclose(field(xs, ys, "no", transpose=True).array, alone)
+    np.testing.assert_allclose(field(xs, ys, transpose=True).array, np.mean(alone))
+    scores, labels = field.argmax(xs, transpose=True)
+    for x, best, path in zip(xs, scores.array, labels, strict=True):
+        expected, by_time = field.argmax(list(x[:, None]))
+        np.testing.assert_allclose(best, expected.array[0])
+        assert path.tolist() == [int(y[0]) for y in by_time]
+
+
 def test_probabilities_of_all_words_add_up_to_one():
     layer = L.BinaryHierarchicalSoftmax(3, TREE)
     x = X[:1].astype("f")

@@ -29,8 +29,8 @@ class CRF1d(Link):
     >>> xs = [np.log(np.array([[1, 3]], "f")), np.zeros((1, 2), "f")]
     >>> F.exp(-field(xs, [np.array([1]), np.array([0])]))  # 3/4 of 1/2
     variable(0.375, dtype=float32)
-    >>> field.argmax(xs)[1]
-    [array([1]), array([0])]
+    >>> [labels.tolist() for labels in field.argmax(xs)[1]]
+    [[1], [0]]
     """
 
     def __init__(self, n_label: int, initial_cost: Any = None) -> None:
@@ -38,13 +38,38 @@ class CRF1d(Link):
         with self.init_scope():
             self.cost = Parameter(as_initializer(initial_cost, 0), (n_label, n_label))
 
-    def forward(self, xs: Any, ys: Any, reduce: str = "mean") -> Variable:
+    def forward(self, xs: Any, ys: Any, reduce: str = "mean", transpose: bool = False) -> Variable:
         """The loss of labels `ys` for scores `xs`, both by time; 'mean', or 'no' for that of each.
 
-        `transpose_sequence` turns sequences into this form.
+        With `transpose` they are given by sequence, (length, n_label) and (length,), in any order.
         """
-        return F.crf1d(self.cost, xs, ys, reduce)
+        if not transpose:
+            return F.crf1d(self.cost, xs, ys, reduce)
+        order = _longest_first(xs)
+        loss = F.crf1d(self.cost, _by_time(xs, order), _by_time(ys, order), reduce)
+        return loss if reduce == "mean" else loss[_inverse(order)]
 
-    def argmax(self, xs: Any) -> tuple[Variable, list[Any]]:
-        """The greatest scores (n_1,), and the labels that have them, by time."""
-        return F.argmax_crf1d(self.cost, xs)
+    def argmax(self, xs: Any, transpose: bool = False) -> tuple[Variable, list[Any]]:
+        """The greatest scores (n_1,), and the labels that have them, by time.
+
+        With `transpose` scores are given, and labels returned, by sequence.
+        """
+        if not transpose:
+            return F.argmax_crf1d(self.cost, xs)
+        order = _longest_first(xs)
+        scores, labels = F.argmax_crf1d(self.cost, _by_time(xs, order))
+        found = F.transpose_sequence(labels)
+        inverse = _inverse(order)
+        return scores[inverse], [found[i].array for i in inverse]
+
+
+def _longest_first(sequences: Any) -> list[int]:
+    return sorted(range(len(sequences)), key=lambda i: -len(sequences[i]))
+
+
+def _inverse(order: list[int]) -> list[int]:
+    return sorted(range(len(order)), key=order.__getitem__)
+
+
+def _by_time(sequences: Any, order: list[int]) -> Any:
+    return F.transpose_sequence([sequences[i] for i in order])
