@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from core import Link, serializers
+from core.dataset import get_dataset_root
 
 LOADERS = {
     ".npz": "load_npz",
@@ -21,8 +22,7 @@ NO_CAFFE = (
 
 def models_folder() -> Path:
     """Where 'auto' looks for weights, as Chainer does: pfnet/chainer/models of the dataset root."""
-    root = os.environ.get("PLUGRAD_DATASET_ROOT", Path.home() / ".plugrad" / "dataset")
-    return Path(root, "pfnet", "chainer", "models")
+    return Path(get_dataset_root(), "pfnet", "chainer", "models")
 
 
 def find(link: str, given: str | os.PathLike[str] | None, auto: str) -> Path | None:
