@@ -13,6 +13,7 @@ from plugins.training.extensions.micro_average import MicroAverage as MicroAvera
 from plugins.training.extensions.multistep_shift import MultistepShift as MultistepShift
 from plugins.training.extensions.observe import observe_lr as observe_lr
 from plugins.training.extensions.observe import observe_value as observe_value
+from plugins.training.extensions.optuna_pruning import OptunaPruning as OptunaPruning
 from plugins.training.extensions.parameter_statistics import (
     ParameterStatistics as ParameterStatistics,
 )
@@ -22,10 +23,12 @@ from plugins.training.extensions.print_report import PrintReport as PrintReport
 from plugins.training.extensions.print_report import PrintReportNotebook as PrintReportNotebook
 from plugins.training.extensions.progress_bar import ProgressBar as ProgressBar
 from plugins.training.extensions.progress_bar import ProgressBarNotebook as ProgressBarNotebook
+from plugins.training.extensions.run_record import RunRecord as RunRecord
 from plugins.training.extensions.snapshot import snapshot as snapshot
 from plugins.training.extensions.snapshot import snapshot_object as snapshot_object
 from plugins.training.extensions.snapshot import snapshot_writers as snapshot_writers
 from plugins.training.extensions.step_shift import StepShift as StepShift
+from plugins.training.extensions.tensorboard_report import TensorBoardReport as TensorBoardReport
 from plugins.training.extensions.unchain_variables import unchain_variables as unchain_variables
 from plugins.training.extensions.variable_statistics_plot import (
     VariableStatisticsPlot as VariableStatisticsPlot,

@@ -133,6 +133,10 @@ class Loop:
             free = f"{name}_{ordinal}"
         return free
 
+    def extension_names(self) -> list[str]:
+        """The names of the extensions, in the order in which they were added."""
+        return list(self._entries)
+
     def get_extension(self, name: str) -> Any:
         """The extension called `name`; raises ValueError where there is none."""
         if name in self._entries:

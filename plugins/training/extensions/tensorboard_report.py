@@ -1,0 +1,100 @@
+"""What was observed, for TensorBoard."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from core.reporter import DictSummary
+from core.serializer import AbstractSerializer
+from core.training import Extension, get_trigger
+from plugins.training.extensions.slips import warn_of_slips
+
+
+class TensorBoardReport(Extension):
+    """Averages what is observed and, whenever `trigger` fires, writes the means as scalars.
+
+    They are those of `keys`, or all, over the iterations since the last time; the iteration is
+    their step. `postprocess(record)` may change the dict of means before it is written. The event
+    files lie in `directory` in the trainer's: `tensorboard --logdir result` shows the curves. A
+    resumed run adds a file of its own, which makes TensorBoard forget the steps that it repeats.
+
+    `writer` is anything with `add_scalar(name, value, step)`, such as a SummaryWriter of one's own,
+    which is left open. Without one, tensorboardX is needed: `pip install 'plugrad[tensorboard]'`.
+    """
+
+    def __init__(
+        self,
+        keys: Iterable[str] | None = None,
+        trigger: Any = (1, "epoch"),
+        postprocess: Callable[[dict[str, Any]], Any] | None = None,
+        directory: str = "tensorboard",
+        writer: Any = None,
+    ) -> None:
+        self._keys = None if keys is None else list(keys)
+        self._trigger = get_trigger(trigger)
+        self._postprocess = postprocess
+        self._directory = directory
+        self._given = writer
+        self._writer = writer
+        self._summary = DictSummary()
+        self._written = False
+
+    def initialize(self, trainer: Any) -> None:
+        """Check that there is something to write with, before hours of training."""
+        if self._given is None:
+            _summary_writer()
+
+    def __call__(self, trainer: Any) -> None:
+        """Take the observation into account; when it is time, write the means."""
+        observed = trainer.observation
+        if self._keys is not None:
+            observed = {key: observed[key] for key in self._keys if key in observed}
+        self._summary.add(observed)
+        if not self._trigger(trainer):
+            return
+        if not self._written and self._keys is not None:
+            warn_of_slips("TensorBoardReport", self._keys, trainer.observation)
+        record = {key: float(mean) for key, mean in self._summary.compute_mean().items()}
+        self._summary = DictSummary()
+        if self._postprocess is not None:
+            self._postprocess(record)
+        self._write(record, trainer)
+
+    def _write(self, record: dict[str, Any], trainer: Any) -> None:
+        step = trainer.updater.iteration
+        if self._writer is None:
+            path = Path(trainer.out) / self._directory
+            own = f".{os.getpid()}.{step}"  # of two files of one second the later would win
+            self._writer = _summary_writer()(str(path), purge_step=step, filename_suffix=own)
+        for key, value in record.items():
+            self._writer.add_scalar(key, value, step)
+        if hasattr(self._writer, "flush"):
+            self._writer.flush()
+        self._written = True
+
+    def finalize(self) -> None:
+        """Close the files."""
+        if self._given is None and self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load what was observed since the last time."""
+        if hasattr(self._trigger, "serialize"):
+            self._trigger.serialize(serializer["trigger"])
+        self._summary.serialize(serializer["summary"])
+
+
+def _summary_writer() -> Any:
+    try:
+        from tensorboardX import SummaryWriter  # type: ignore[import-untyped]
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "TensorBoardReport: expected tensorboardX to be installed, found none. Install it with "
+            "`pip install 'plugrad[tensorboard]'`, or give a writer.",
+            name="tensorboardX",
+        ) from error
+    return SummaryWriter
