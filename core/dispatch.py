@@ -16,7 +16,7 @@ from core import backend as backends
 from core.array_backend import on_kernels_changed
 from core.backend import BACKENDS, Backend
 from core.configuration import current
-from core.errors import BackendError, GraphError
+from core.errors import BackendError, GraphError, InvalidType
 from core.namespace import namespace
 from core.shapes import broadcast_shapes
 from core.spec import Spec, intern, spec_of
@@ -108,6 +108,8 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
         compute = _widened(compute, backend)
     if cls._elementwise:
         compute = _with_shapes(compute, specs)
+    if result is not None and result.kind in "biu" and "value" in cls.__annotations__:
+        compute = _whole(compute, result)
     if result is not None and not result.shape:
         compute = _settled(compute, result)
     if cls._inlined and compute is cls.compute:  # type: ignore[attr-defined]
@@ -283,6 +285,17 @@ def _settled(compute: Compute, result: Spec) -> Compute:
     return settled
 
 
+def _whole(compute: Compute, result: Spec) -> Compute:
+    """Arithmetic of integers with a number, which must be whole as well."""
+
+    def whole(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        if isinstance(f.value, float):  # type: ignore[attr-defined]
+            raise _unlike(f, [f.value], result.name)  # type: ignore[attr-defined]
+        return compute(f, xp, *arrays)
+
+    return whole
+
+
 def settle(result: Any, like: Spec) -> Any:
     """`result` as an array of the backend of `like`."""
     return result if type(result) is like.type else like.backend.asarray(result)
@@ -351,16 +364,28 @@ def is_number(x: Any) -> bool:
 def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
     """An elementwise operation some of whose inputs are numbers: arrays without dimensions."""
     arrays = [as_array(x) for x in inputs if not is_number(x)]
+    numbers = [plain(x) for x in inputs if is_number(x)]
     lead = next((a for a in arrays if BACKENDS[type(a)].kind(a.dtype) != "b"), None)
+    if lead is None and arrays and all([type(n) is bool for n in numbers]):
+        lead = arrays[-1]
     if not f._elementwise or lead is None:
         raise TypeError(
             f"{f.label}: expected Variables or arrays, got "
             f"{', '.join(type(x).__name__ for x in inputs)}. Make arrays of the numbers first."
         )
+    if float in map(type, numbers) and BACKENDS[type(lead)].kind(lead.dtype) in "biu":
+        raise _unlike(f, numbers, BACKENDS[type(lead)].dtype_name(lead.dtype))
     scalar = getattr(f, "with_scalar", None)
     if scalar is not None and is_number(inputs[1]):
         return scalar.call(inputs[0], plain(inputs[1]))  # type: ignore[no-any-return]
     return f._run(*[as_operand(x, lead) if is_number(x) else x for x in inputs])  # type: ignore[no-any-return]
+
+
+def _unlike(f: FunctionNode, numbers: list[Any], dtype: str) -> InvalidType:
+    """The refusal of real numbers beside integers, which as integers would be others."""
+    error = InvalidType(f"whole numbers beside {dtype}", ", ".join(map(repr, numbers)))
+    error.operation = f.label
+    return error
 
 
 def unscalar(x: Any) -> Any:

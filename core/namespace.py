@@ -30,6 +30,7 @@ class Namespace:
     """
 
     __array_api_version__ = VERSION
+    __name__ = "core.namespace"  # as libraries ask of what might have been a module
     newaxis = None
 
     def __init__(self, backend: Backend | None = None) -> None:

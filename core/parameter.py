@@ -115,10 +115,10 @@ class Parameter(Variable):
         super().__setitem__(slices, value)
         self.version += 1
 
-    def to_device(self, device: Any) -> Parameter:
+    def to_device(self, device: Any, *, stream: None = None) -> Parameter:
         """Move to `device`, in place; an uninitialized one will be made there."""
         self._home = backends.get_device(device)
-        super().to_device(self._home)
+        super().to_device(self._home, stream=stream)
         return self
 
     def update(self) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import copy
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import ref
 
 from core import backend as backends
 from core.backend import BACKENDS, Backend, Device
 from core.configuration import current
 from core.errors import GraphError, UnknownName
 from core.spec import Spec, spec_of
-from core.variable_node import VariableNode
+from core.variable_node import NOBODY, VariableNode
 from core.variable_text import variable_details, variable_repr, variable_str
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class Variable:
         def __pos__(self) -> Variable: ...
         def __abs__(self) -> Variable: ...
         def __getitem__(self, slices: Any) -> Variable: ...
+        def __setitem__(self, slices: Any, value: Any) -> None: ...
         def __mod__(self, other: Any) -> Variable: ...
         def __rmod__(self, other: Any) -> Variable: ...
         def __and__(self, other: Any) -> Variable: ...
@@ -225,19 +227,6 @@ class Variable:
                 f"{self.backend.dtype_name(self.dtype)} in the shape {self.shape}"
             )
         return int(self.item())
-
-    def __setitem__(self, slices: Any, value: Any) -> None:
-        """Write into the array, where no gradient can be lost by it."""
-        for variable, role in ((self, "x"), (value, "the value")):
-            if isinstance(variable, Variable) and variable._edge is not None and current().backprop:
-                raise TypeError(
-                    f"x[...] = value: {role} wants a gradient, of which an array that is written "
-                    "to knows nothing. Choose with where(mask, value, x), or write under "
-                    "core.no_backprop_mode()."
-                )
-        if isinstance(slices, tuple):
-            slices = tuple([as_array(s) for s in slices])
-        self.array[as_array(slices)] = as_array(value)
 
     def __repr__(self) -> str:
         return variable_repr(self)
@@ -439,6 +428,14 @@ class Variable:
         """
         self.backward_from([self], retain_grad, enable_double_backprop, loss_scale, free_graph)
 
+    def _become(self, result: Variable) -> None:
+        """Take the place of a result that nobody else has: its array, and its history."""
+        for edge, variable in ((self._edge, None), (result._edge, self)):
+            if edge is not None and not edge.is_function:
+                edge._variable = NOBODY if variable is None else ref(variable)
+        self._array, self._spec, self._edge = result._array, result._spec, result._edge
+        self._constant = self._shown = None
+
     # ------------------------------------------------------------------ moving and shaping
 
     @property
@@ -450,8 +447,10 @@ class Variable:
     def volatile(self, value: object) -> None:
         raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
 
-    def to_device(self, device: Any) -> Variable:
+    def to_device(self, device: Any, *, stream: None = None) -> Variable:
         """Move array and gradient to `device` ('numpy', 'cuda:1', ...), in place; gives itself."""
+        if stream is not None:
+            raise ValueError("Variable.to_device: moves on the current stream; leave stream out")
         if self.array is not None:
             self._move(backends.get_device(device))
         return self

@@ -38,6 +38,7 @@ from core.intrinsics.constants import SubtractConstant as SubtractConstant
 from core.intrinsics.constants import SubtractFromConstant as SubtractFromConstant
 from core.intrinsics.indexing import GetItem as GetItem
 from core.intrinsics.indexing import ScatterAdd as ScatterAdd
+from core.intrinsics.indexing import SetItem as SetItem
 from core.intrinsics.products import MatMul as MatMul
 from core.intrinsics.shapes import Reshape as Reshape
 from core.intrinsics.shapes import Transpose as Transpose

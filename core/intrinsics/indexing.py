@@ -6,6 +6,7 @@ from typing import Any
 
 from core.domain import Domain, anything, choice
 from core.function_node import FunctionNode
+from core.intrinsics.broadcasting import SumTo
 
 
 class GetItem(FunctionNode):
@@ -38,6 +39,35 @@ class ScatterAdd(FunctionNode):
 
     def gradient(self, xp, g):
         return GetItem(self.slices).evaluate(g)
+
+
+class SetItem(FunctionNode):
+    """A copy of x with a value where an index says, which names no place twice.
+
+    The gradient there is that of the value, and elsewhere that of x.
+    """
+
+    slices: Any
+    domain = Domain(
+        "(...x),(...v)->(...x)",
+        x=anything(),
+        value=anything(),
+        settings={"slices": choice(..., (0, ...), (slice(None, None, 2), ...))},
+        dims={"...x": (1, 3), "...v": lambda sizes: sizes["...x"][1:]},
+        empty=False,
+    )
+
+    def compute(self, xp, x, value):
+        y = self.backend.copy(x)
+        y[self.slices] = value
+        return y
+
+    def gradient_x(self, xp, g):
+        zero = xp.zeros((), dtype=g.dtype, device=g.device)
+        return SetItem(self.slices).evaluate(g, zero)
+
+    def gradient_value(self, xp, g):
+        return SumTo(self.input_shape(1)).evaluate(GetItem(self.slices).evaluate(g))
 
 
 def _slicings(shape: tuple[int, ...]) -> list[Any]:

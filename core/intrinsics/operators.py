@@ -25,7 +25,7 @@ from core.intrinsics.constants import (
     MultiplyConstant,
     SubtractFromConstant,
 )
-from core.intrinsics.standard import getitem, matmul
+from core.intrinsics.standard import getitem, matmul, setitem
 from core.namespace import namespace
 from core.variable import Variable, is_array
 
@@ -97,7 +97,7 @@ def _install() -> None:
     v.__rfloordiv__ = lambda self, other: FloorDivide.call(other, self)
     v.__matmul__, v.__rmatmul__ = matmul, lambda self, other: matmul(other, self)
     v.__pos__ = lambda self: self
-    v.__getitem__ = getitem
+    v.__getitem__, v.__setitem__ = getitem, setitem
     for name, function in _OF_THE_NAMESPACE.items():
         setattr(v, f"__{name}__", _by_name(function))
         setattr(v, f"__r{name}__", _by_name(function, reflected=True))

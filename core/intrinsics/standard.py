@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from core.backend import BACKENDS, get_device
+from core.configuration import current
+from core.dispatch import as_operand, is_number
 from core.errors import BackendError, InvalidType
 from core.intrinsics.arithmetic import (
     Absolute,
@@ -21,8 +23,9 @@ from core.intrinsics.arithmetic import (
     Where,
 )
 from core.intrinsics.broadcasting import Axis, BroadcastTo, Sum
+from core.intrinsics.casting import Cast
 from core.intrinsics.comparisons import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
-from core.intrinsics.indexing import GetItem
+from core.intrinsics.indexing import GetItem, SetItem
 from core.intrinsics.products import MatMul
 from core.intrinsics.promotion import (
     arrays_in,
@@ -41,6 +44,28 @@ def getitem(x: Any, slices: Any) -> Variable:
     if isinstance(slices, tuple):
         slices = tuple([as_array(s) for s in slices])
     return GetItem.call(x, as_array(slices))
+
+
+def setitem(x: Variable, slices: Any, value: Any) -> None:
+    """x[slices] = value: written into the array, or, of a result, that of another function.
+
+    Where no gradient is wanted, the array itself is written to. Else x becomes the result of
+    `SetItem`: its gradient goes to what it was computed from and to the value. A leaf would lose
+    its place in the graph, and is refused.
+    """
+    slices = tuple(map(as_array, slices)) if isinstance(slices, tuple) else as_array(slices)
+    wanted = any([isinstance(v, Variable) and v.requires_grad for v in (x, value)])
+    if not wanted or not current().backprop:
+        x.array[slices] = as_array(value)
+        return
+    if x.requires_grad and x.creator_node is None:
+        raise TypeError(
+            f"x[...] = value: {x.name or 'x'} is a leaf that wants a gradient, and would no "
+            "longer be one. Choose with where(mask, value, x), write to a copy, or write "
+            "under core.no_backprop_mode()."
+        )
+    value = as_operand(value, x.array) if is_number(value) else cast(value, x.dtype)
+    x._become(SetItem.call(x, value, slices))
 
 
 def matmul(a: Any, b: Any) -> Variable:
@@ -140,8 +165,8 @@ def widened(x: Any, dtype: Any = None) -> Variable:
 
 
 def unshared(x: Variable) -> Variable:
-    """A copy, which item assignment to X does not reach; X itself where it refuses that anyway."""
-    return x if x.requires_grad else wrap(x.backend.copy(x.array))
+    """A copy, which item assignment to X does not reach; differentiable."""
+    return Cast.call(x, x.dtype) if x.requires_grad else wrap(x.backend.copy(x.array))
 
 
 def _astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Variable:

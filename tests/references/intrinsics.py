@@ -60,6 +60,16 @@ def get_item(x, slices):
     return each(lambda p: flat[p])(positions)
 
 
+def set_item(x, value, slices):
+    y = x.copy()
+    targets = np.arange(x.size).reshape(x.shape)[slices]
+    for position, number in zip(
+        targets.ravel(), np.broadcast_to(value, targets.shape).ravel(), strict=True
+    ):
+        y.flat[position] = number
+    return y
+
+
 def scatter_add(x, slices, shape):
     y = np.zeros(shape)
     positions = np.arange(y.size).reshape(shape)[slices]
@@ -106,5 +116,6 @@ REFERENCES = {
     "MatMul": matmul,
     "GetItem": get_item,
     "ScatterAdd": scatter_add,
+    "SetItem": set_item,
     "Cast": each(lambda x, typ: x),
 }

@@ -164,5 +164,6 @@ def triu(x: Any, k: int = 0) -> Variable:
 
 def _triangle(x: Any, kept: Any) -> Variable:
     x = as_variable(x)
+    zero = False if x.backend.kind(x.dtype) == "b" else 0
     rows, columns = (as_array(arange(n, device=x.device)) for n in x.shape[-2:])
-    return where(wrap(kept(rows[:, None], columns)), x, 0)
+    return where(wrap(kept(rows[:, None], columns)), x, zero)

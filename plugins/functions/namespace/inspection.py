@@ -7,6 +7,8 @@ from typing import Any
 
 from core import as_array
 from core.backend import BACKENDS, Backend, current
+from core.dispatch import is_number, plain
+from core.intrinsics.promotion import arrays_in
 from core.namespace import asking_for_backend
 from core.namespace_info import KINDS
 from core.variable import is_array
@@ -104,7 +106,9 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     >>> result_type("float32", "float64")
     dtype('float64')
     """
-    given = [as_array(x) for x in arrays_and_dtypes]
-    lead = next((x for x in given if is_array(x)), None)
-    backend = current() if lead is None else BACKENDS[type(lead)]
-    return backend.xp.result_type(*map(backend.dtype, given))
+    arrays = arrays_in(arrays_and_dtypes)
+    backend = BACKENDS[type(arrays[0])] if arrays else current()
+    others = [x for x in map(as_array, arrays_and_dtypes) if not is_array(x)]
+    numbers = [plain(x) for x in others if is_number(x)]
+    dtypes = [a.dtype for a in arrays] + [backend.dtype(x) for x in others if not is_number(x)]
+    return backend.xp.result_type(*dtypes, *numbers)
