@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, MutableSequence
 from typing import Any
 
 from core.errors import RegistrationError, nearest
@@ -115,8 +115,8 @@ class Chain(Link):
             child.name = name
 
 
-class ChainList(Link):
-    """A link whose children have numbers: a list of links.
+class ChainList(Link, MutableSequence[Any]):
+    """A link whose children have numbers: a list of links, and all that lists can do.
 
     Args:
         links: The children, in order.
@@ -180,6 +180,10 @@ class ChainList(Link):
         children = list(self._children)
         children.insert(index, link)
         self._install(children)
+
+    def reverse(self) -> None:
+        """Number the children from the last to the first."""
+        self._install(self._children[::-1])
 
     def _install(self, children: list[Link]) -> None:
         """Make these the children, if all of them can be."""

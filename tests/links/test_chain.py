@@ -159,6 +159,28 @@ def test_chain_list_is_a_list():
     assert next(chain.namedparams())[0] == "/w"
 
 
+def test_chain_list_does_all_that_lists_do():
+    first, second, third = (L.Linear(n, n + 1) for n in range(1, 4))
+    chain = core.ChainList(first, second, third)
+    chain.reverse()
+    assert list(chain) == [third, second, first]
+    assert [path for path, _ in chain.namedlinks(True)] == ["/0", "/1", "/2"]
+    assert [link.name for link in chain] == ["0", "1", "2"]
+    assert list(reversed(chain)) == [first, second, third]
+    assert chain.index(first) == 2
+    assert chain.count(first) == 1
+    assert first in chain
+    assert chain.pop(0) is third
+    assert second.name == "0"
+    chain.remove(second)
+    with pytest.raises(ValueError):
+        chain.remove(second)
+    chain += [third]
+    assert list(chain) == [first, third]
+    chain.clear()
+    assert len(chain) == 0
+
+
 def test_gradients_flow_and_grads_add_up():
     net, other = Net(), Net()
     for each in (net, other):
