@@ -5,15 +5,20 @@ from __future__ import annotations
 from core import hookimpl
 
 provides = {
+    "cifar": "get_cifar10 get_cifar100",
     "concatenated_dataset": "ConcatenatedDataset",
     "cross_validation": "get_cross_validation_datasets get_cross_validation_datasets_random",
     "dict_dataset": "DictDataset",
     "digits": "get_digits",
     "image_dataset": "ImageDataset LabeledImageDataset",
+    "mnist": "get_fashion_mnist get_fashion_mnist_labels get_kuzushiji_mnist "
+    "get_kuzushiji_mnist_labels get_mnist",
     "pickle_dataset": "PickleDataset PickleDatasetWriter open_pickle_dataset "
     "open_pickle_dataset_writer",
+    "ptb": "get_ptb_words get_ptb_words_vocabulary",
     "split": "split_dataset split_dataset_n split_dataset_n_random split_dataset_random",
     "sub_dataset": "SubDataset",
+    "svhn": "get_svhn",
     "text_dataset": "TextDataset",
     "transform_dataset": "TransformDataset",
     "tuple_dataset": "TupleDataset",

@@ -116,7 +116,7 @@ def pinning(gpu):
     return SimpleNamespace(empty_pinned=gpu.empty_pinned)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(
     st.lists(st.tuples(st.integers(1, 2), st.integers(0, 6)), min_size=1, max_size=12),
     st.lists(st.integers(0, 50), min_size=30, max_size=60),
