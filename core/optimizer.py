@@ -209,6 +209,11 @@ class Optimizer:
 class GradientMethod(Optimizer):
     """An optimizer that updates each parameter by its own gradient, with a rule for each.
 
+    Parameters may have any shape and any floating dtype; the rules of the bundled optimizers work
+    element by element. What a rule keeps for a parameter has the parameter's shape, dtype and
+    device; with `use_fp32_update` that of a 16-bit parameter is float32, as is the copy of the
+    parameter that takes the steps.
+
     A subclass names the class of its rule; the rule's hyper-parameters become its arguments and
     attributes:
 

@@ -47,10 +47,10 @@ class NaN(Constant):
 
 
 class Identity(Initializer):
-    """Fills a square matrix with `scale` on its diagonal and 0 elsewhere.
+    r"""Fills a square matrix with :math:`s I`: `scale` on its diagonal and 0 elsewhere.
 
     Args:
-        scale: The diagonal's value.
+        scale: The diagonal's value s.
         dtype: The dtype that arrays made for it get.
 
     >>> import core

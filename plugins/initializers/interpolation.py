@@ -82,7 +82,8 @@ class UpsamplingDeconvFilter(_Interpolation):
 class DownsamplingConvFilter(_Interpolation):
     r"""Makes a convolution shrink its input by linear interpolation.
 
-    The weights of `UpsamplingDeconvFilter`, divided by their sum: a constant input keeps its value.
+    The weights of `UpsamplingDeconvFilter` divided by their sum, :math:`w_i / \sum_j w_j`: so a
+    constant input keeps its value.
 
     Args:
         interpolation: `'linear'`.

@@ -13,7 +13,7 @@ from plugins.initializers.spreads import ByFans, Glorot, He, Random
 
 
 class Uniform(Random):
-    r"""Fills with draws from the uniform distribution on [-scale, scale).
+    r"""Fills with draws from the uniform distribution on :math:`[-\mathrm{scale}, \mathrm{scale})`.
 
     Args:
         scale: The bound.

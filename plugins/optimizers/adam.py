@@ -139,10 +139,13 @@ class Adam(GradientMethod):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay: `Adam` by the name of its `weight_decay_rate`.
+    r"""Adam with decoupled weight decay: `Adam` by the name of its `weight_decay_rate`.
 
-    The decay is 0 unless given, as in Chainer, and multiplied by `eta` alone, not by `alpha`:
-    PyTorch's AdamW(lr, weight_decay=w) is this one with weight_decay_rate = lr * w.
+    .. math:: \theta \leftarrow \theta - \eta (d + \lambda \theta)
+
+    with the change d of Adam. The decay is 0 unless given, as in Chainer, and multiplied by `eta`
+    alone, not by `alpha`: PyTorch's AdamW(lr, weight_decay=w) is this one with weight_decay_rate =
+    lr * w.
 
     Args: as for `Adam`. Source: Loshchilov and Hutter 2019 (arXiv:1711.05101), algorithm 2.
 
@@ -164,7 +167,11 @@ class AdamW(Adam):
 
 
 class AMSGrad(Adam):
-    """Adam whose second moment never shrinks: `Adam` with `amsgrad=True`.
+    r"""Adam whose second moment never shrinks: `Adam` with `amsgrad=True`.
+
+    .. math:: \hat v \leftarrow \max(\hat v, v)
+
+    stands in the place of v.
 
     Args: as for `Adam`. Source: Reddi et al. 2018 (arXiv:1904.09237), algorithm 2.
 
@@ -185,7 +192,13 @@ class AMSGrad(Adam):
 
 
 class AdaBound(Adam):
-    """Adam that turns into SGD: `Adam` with `adabound=True`.
+    r"""Adam that turns into SGD: `Adam` with `adabound=True`.
+
+    .. math:: r \left(1 - \frac{1}{\gamma t + 1}\right) \le \frac{\alpha_t}{\sqrt v + \epsilon}
+        \le r \left(1 + \frac{1}{\gamma t}\right)
+
+    holds for the rate of each element: what is outside goes to the bound. r is `final_lr`, in
+    proportion to `alpha` where that has changed since the first step.
 
     Args: as for `Adam`. Source: Luo et al. 2019 (arXiv:1902.09843), algorithm 2.
 
@@ -210,7 +223,10 @@ class AdaBound(Adam):
 
 
 class AMSBound(Adam):
-    """AdaBound over AMSGrad: `Adam` with `adabound=True` and `amsgrad=True`.
+    r"""AdaBound over AMSGrad: `Adam` with `adabound=True` and `amsgrad=True`.
+
+    The bounds are those of `AdaBound`, and :math:`\hat v \leftarrow \max(\hat v, v)` stands in
+    the place of v.
 
     Args: as for `Adam`. Source: Luo et al. 2019 (arXiv:1902.09843), algorithm 2.
 

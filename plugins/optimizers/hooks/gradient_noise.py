@@ -35,7 +35,9 @@ def exponential_decay_noise(xp: Any, shape: Any, dtype: Any, hook: Any, opt: Any
 
 
 class GradientNoise:
-    """Adds noise to the gradients, by default normal noise that decays over the steps.
+    r"""Adds noise to the gradients, by default normal noise that decays over the steps.
+
+    .. math:: g \leftarrow g + \epsilon, \qquad \epsilon \sim N(0, \eta / (1 + t)^{0.55})
 
     It hooks an optimizer, for all parameters, or the update rule of one.
 
