@@ -37,6 +37,13 @@ def check_rank(link: Any, x: Any, ndim: int, *, more: bool = False) -> None:
     raise error
 
 
+def shown_size(array: Any) -> int | tuple[int, ...] | None:
+    """The size of an array as it is given: a number where there is one axis; None without one."""
+    if array is None:
+        return None
+    return int(array.shape[0]) if len(array.shape) == 1 else tuple(array.shape)
+
+
 def weight(spec: Any, dtype: Any = None) -> Any:
     """The initializer of a weight: LeCunNormal unless said otherwise."""
     return as_initializer(spec, LeCunNormal(), dtype)

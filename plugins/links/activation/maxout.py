@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from core import Chain, Variable, backend
@@ -56,6 +57,11 @@ class Maxout(Chain):
     def forward(self, x: Any) -> Variable:
         """Apply the layer to x (n, ...)."""
         return F.maxout(self.linear(x), self.pool_size)
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """How many maps each output is the largest of."""
+        yield "pool_size", self.pool_size, 0
 
 
 def _merged(spec: Any, units: int) -> Any:

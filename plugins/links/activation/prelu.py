@@ -10,7 +10,9 @@ from core.initializer import as_initializer
 
 
 class PReLU(Link):
-    r"""A leaky rectifier that learns its slopes: x where :math:`x \ge 0`, elsewhere W x.
+    r"""A leaky rectifier that learns its slopes.
+
+    .. math:: y = \begin{cases} x & x \ge 0 \\ W x & x < 0 \end{cases}
 
     Args:
         shape: Shape of W, that of x from the second axis on, as far as it goes; () is one slope for

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from core import Link, Parameter, Variable, config
@@ -74,3 +75,10 @@ class SimplifiedDropconnect(Link):
         return F.simplified_dropconnect(
             x, self.W, self.b, self.ratio, train and config.train, mask, use_batchwise_mask
         )
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """The size of outputs, and the share of weights that is dropped."""
+        yield "out_size", self.out_size, 0
+        yield "ratio", self.ratio, 0.5
+        yield "nobias", self.b is None, False

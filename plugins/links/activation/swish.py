@@ -10,7 +10,9 @@ from core.initializer import as_initializer
 
 
 class Swish(Link):
-    r"""The activation :math:`x \, \sigma(\beta x)`, which learns beta.
+    r"""The rectifier with a smooth bend, whose sharpness it learns.
+
+    .. math:: y = x \, \sigma(\beta x)
 
     Args:
         beta_shape: Shape of beta, that of x from the second axis on, as far as it goes; None takes

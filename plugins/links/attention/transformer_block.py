@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from core import Chain, Variable, as_variable
@@ -76,3 +76,12 @@ class TransformerBlock(Chain):
 
     def _dropped(self, x: Variable) -> Variable:
         return F.dropout(x, self.dropout) if self.dropout else x
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """Sizes, heads, and the settings that differ from their defaults."""
+        yield "size", self.attention.size, 0
+        yield "n_heads", self.attention.n_heads, 0
+        yield "hidden_size", self.inner.out_size, 4 * self.attention.size
+        yield "causal", self.attention.causal, False
+        yield "dropout", self.dropout, 0.0

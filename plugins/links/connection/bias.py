@@ -9,7 +9,9 @@ from core import functions as F
 
 
 class Bias(Link):
-    """Adds a parameter, or a second input, along some axes.
+    r"""Adds a parameter, or a second input, along some axes.
+
+    .. math:: y_{\vec i \vec a \vec j} = x_{\vec i \vec a \vec j} + b_{\vec a}
 
     Args:
         axis: The first axis of x that b stands along.

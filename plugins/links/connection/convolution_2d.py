@@ -32,6 +32,9 @@ class Convolution2D(ConvolutionND):
     Shapes: x (n, in_channels, h, w) floating; W (out_channels, in_channels / groups, kh, kw),
     b (out_channels,), y (n, out_channels, h', w') with h' = (h + 2p - d(kh - 1) - 1) // s + 1.
 
+    Source: LeCun, Bottou, Bengio and Haffner 1998, "Gradient-based learning applied to document
+    recognition", Proceedings of the IEEE 86(11), section II.
+
     >>> import core.links as L, numpy as np
     >>> layer = L.Convolution2D(1, 3, ksize=2, initialW=1)
     >>> layer(np.ones((1, 1, 4, 4), "f")).shape

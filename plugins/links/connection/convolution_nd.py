@@ -98,7 +98,7 @@ class ConvolutionND(Windowed):
 class Convolution1D(ConvolutionND):
     """A convolutional layer along one axis.
 
-    It is `ConvolutionND` with ndim = 1, and takes the other arguments of it.
+    It is `ConvolutionND` with ndim = 1: formula, source and the other arguments are those.
 
     Shapes: x (n, in_channels, l) floating; W (out_channels, in_channels / groups, k), b
     (out_channels,), y (n, out_channels, l').
@@ -115,7 +115,7 @@ class Convolution1D(ConvolutionND):
 class Convolution3D(ConvolutionND):
     """A convolutional layer over volumes.
 
-    It is `ConvolutionND` with ndim = 3, and takes the other arguments of it.
+    It is `ConvolutionND` with ndim = 3: formula, source and the other arguments are those.
 
     Shapes: x (n, in_channels, d, h, w) floating; W (out_channels, in_channels / groups, kd, kh,
     kw), b (out_channels,), y (n, out_channels, d', h', w').

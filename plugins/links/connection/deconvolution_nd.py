@@ -79,7 +79,7 @@ class DeconvolutionND(Windowed):
 class Deconvolution1D(DeconvolutionND):
     """A deconvolutional layer along one axis.
 
-    It is `DeconvolutionND` with ndim = 1, and takes the other arguments of it.
+    It is `DeconvolutionND` with ndim = 1: formula, source and the other arguments are those.
 
     Shapes: x (n, in_channels, l) floating; W (in_channels, out_channels / groups, k), b
     (out_channels,), y (n, out_channels, l').
@@ -95,7 +95,7 @@ class Deconvolution1D(DeconvolutionND):
 class Deconvolution3D(DeconvolutionND):
     """A deconvolutional layer to volumes.
 
-    It is `DeconvolutionND` with ndim = 3, and takes the other arguments of it.
+    It is `DeconvolutionND` with ndim = 3: formula, source and the other arguments are those.
 
     Shapes: x (n, in_channels, d, h, w) floating; W (in_channels, out_channels / groups, kd, kh,
     kw), b (out_channels,), y (n, out_channels, d', h', w').

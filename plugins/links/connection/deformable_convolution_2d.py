@@ -21,9 +21,13 @@ class _Sampled(Convolution2D):
 
 
 class DeformableConvolution2D(Chain):
-    """A deformable convolutional layer over images.
+    r"""A deformable convolutional layer over images.
 
-    One convolution finds how far each element of each window of a second one is moved.
+    One convolution finds how far each element of each window of a second one is moved:
+
+    .. math:: y(p) = b + \sum_k W_k \, x(p + p_k + \Delta p_k)
+
+    for a window at p with elements at :math:`p + p_k`; between pixels x is interpolated.
 
     Args:
         in_channels: Channels of the input; None takes it from the first input.

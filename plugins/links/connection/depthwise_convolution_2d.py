@@ -9,7 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.standard import per_axis
 from plugins.links import arguments
-from plugins.links.connection.windowed import Size
+from plugins.links.connection.windowed import Size, shown
 
 
 class DepthwiseConvolution2D(Link):
@@ -80,7 +80,7 @@ class DepthwiseConvolution2D(Link):
     def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
         """Sizes, and how windows lie where that is not the plain way."""
         yield "channel_multiplier", self.channel_multiplier, 0
-        yield "ksize", self.ksize, None
-        yield "stride", self.stride, (1, 1)
-        yield "pad", self.pad, (0, 0)
+        yield "ksize", shown(self.ksize), None
+        yield "stride", shown(self.stride), 1
+        yield "pad", shown(self.pad), 0
         yield "nobias", self.b is None, False

@@ -12,7 +12,8 @@ from plugins.links.connection.windowed import Size
 class DilatedConvolution2D(Convolution2D):
     """A dilated convolutional layer over images.
 
-    It is `Convolution2D` with the dilation among the positional arguments.
+    It is `Convolution2D`, and computes its formula, with the dilation among the positional
+    arguments.
 
     Args:
         in_channels: Channels of the input; None, or left out (`DilatedConvolution2D(out_channels,

@@ -12,7 +12,9 @@ from plugins.initializers.normal import Normal
 
 
 class EmbedID(Link):
-    """Vectors of words or other things that have numbers: y is the row of W numbered x.
+    r"""Vectors of words or other things that have numbers.
+
+    .. math:: y_{\vec i k} = W_{x_{\vec i}\, k}
 
     Args:
         in_size: How many things there are.
@@ -22,6 +24,9 @@ class EmbedID(Link):
 
     Shapes: x any shape, integers in [0, in_size); W (in_size, out_size); y that of x with an axis
     of out_size added, in the dtype of W.
+
+    Source: Bengio, Ducharme, Vincent and Jauvin 2003, "A neural probabilistic language model",
+    Journal of Machine Learning Research 3, section 2.
 
     >>> import core.links as L, numpy as np
     >>> table = L.EmbedID.from_params(np.array([[0, 0], [1, 1], [2, 2]], "f"))
@@ -55,5 +60,7 @@ class EmbedID(Link):
 
     @property
     def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
-        """What is ignored."""
+        """The sizes, and what is ignored."""
+        yield "in_size", self.W.shape[0], None
+        yield "out_size", self.W.shape[1], None
         yield "ignore_label", self.ignore_label, None

@@ -10,7 +10,11 @@ from plugins.links.connection.convolution_2d import Convolution2D
 
 
 class Inception(Chain):
-    """Convolutions of sizes 1, 3 and 5 and a pooling side by side, after narrow projections.
+    r"""Convolutions of sizes 1, 3 and 5 and a pooling side by side, after narrow projections.
+
+    With :math:`C_k` a convolution of size k and a rectifier, and [...] joining channels:
+
+    .. math:: y = [C_1(x),\ C_3(C_1(x)),\ C_5(C_1(x)),\ C_1(\mathrm{maxpool}_3(x))]
 
     Args:
         in_channels: Channels of the input; None takes it from the first input.

@@ -11,7 +11,12 @@ from plugins.links.normalization.batch_normalization import BatchNormalization
 
 
 class InceptionBN(Chain):
-    """Convolutions of size 1, 3 and twice 3 and a pooling side by side, all normalized.
+    r"""Convolutions of size 1, 3 and twice 3 and a pooling side by side, all normalized.
+
+    With :math:`C_k` a convolution of size k, a batch normalization and a rectifier, and [...]
+    joining channels:
+
+    .. math:: y = [C_1(x),\ C_3(C_1(x)),\ C_3(C_3(C_1(x))),\ C_1(\mathrm{pool}_3(x))]
 
     Args:
         in_channels: Channels of the input; None takes it from the first input.

@@ -12,7 +12,9 @@ from plugins.links import arguments
 
 
 class Linear(Link):
-    r"""A fully connected layer, :math:`y = x W^T + b`.
+    r"""A fully connected layer.
+
+    .. math:: y = x W^T + b
 
     Args:
         in_size: Elements of each input; None, or left out (`Linear(out_size)`), takes it from the

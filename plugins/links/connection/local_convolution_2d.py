@@ -9,7 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.standard import per_axis, window_count
 from plugins.links import arguments
-from plugins.links.connection.windowed import Size
+from plugins.links.connection.windowed import Size, shown
 
 
 class LocalConvolution2D(Link):
@@ -89,6 +89,6 @@ class LocalConvolution2D(Link):
         """Sizes, and how windows lie where that is not the plain way."""
         yield "in_channels", self.in_channels, 0
         yield "out_channels", self.out_channels, 0
-        yield "ksize", self.ksize, None
-        yield "stride", self.stride, (1, 1)
+        yield "ksize", shown(self.ksize), None
+        yield "stride", shown(self.stride), 1
         yield "nobias", self.b is None, False

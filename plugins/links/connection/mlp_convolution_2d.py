@@ -13,9 +13,11 @@ from plugins.links.connection.windowed import Size
 
 
 class MLPConvolution2D(ChainList):
-    """A convolution followed by convolutions with filters of one element, activations between.
+    r"""A convolution followed by convolutions with filters of one element, activations between.
 
-    Together they apply one multi-layer perceptron to every window of the images.
+    Together they apply one multi-layer perceptron to every window of the images:
+
+    .. math:: y = W_n * a(\dots W_2 * a(W_1 * x + b_1) + b_2 \dots) + b_n
 
     Args:
         in_channels: Channels of the input; None, or left out (`MLPConvolution2D(out_channels,

@@ -10,7 +10,9 @@ from plugins.links.connection.bias import Bias, with_factor
 
 
 class Scale(Chain):
-    """Multiplies by a parameter, or a second input, along some axes, and may add a bias.
+    r"""Multiplies by a parameter, or a second input, along some axes, and may add a bias.
+
+    .. math:: y_{\vec i \vec a \vec j} = x_{\vec i \vec a \vec j} \, W_{\vec a} \; (+ \, b_{\vec a})
 
     Args:
         axis: The first axis of x that W stands along.

@@ -32,6 +32,11 @@ def of_rank(
     return __init__
 
 
+def shown(sizes: tuple[int, ...]) -> Size:
+    """Sizes for all axes as they may be given: one number where they are equal."""
+    return sizes[0] if len(set(sizes)) == 1 else sizes
+
+
 class Windowed(Link):
     """Filters W and a bias b, with the places of the windows they are applied to.
 
@@ -105,9 +110,9 @@ class Windowed(Link):
         """Sizes, and how windows lie where that is not the plain way."""
         yield "in_channels", self.in_channels, 0
         yield "out_channels", self.out_channels, 0
-        yield "ksize", self.ksize, None
-        yield "stride", self.stride, (1,) * self.ndim
-        yield "pad", self.pad, (0,) * self.ndim
+        yield "ksize", shown(self.ksize), None
+        yield "stride", shown(self.stride), 1
+        yield "pad", shown(self.pad), 0
         yield "nobias", self.b is None, False
-        yield "dilate", self.dilate, (1,) * self.ndim
+        yield "dilate", shown(self.dilate), 1
         yield "groups", self.groups, 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from core import Device, Link, Parameter
@@ -26,3 +26,8 @@ class Sampled(Link):
         super()._move(device)
         # A copy: the sampler may be shared with a copy of the link that stays where it is.
         self.sampler = copy.copy(self.sampler).to_device(device)
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """How many words are drawn."""
+        yield "sample_size", self.sample_size, 0

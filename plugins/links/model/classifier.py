@@ -11,7 +11,9 @@ from core.link import Link
 
 
 class Classifier(Chain):
-    """Computes the loss of a predictor, and reports loss and accuracy.
+    r"""Computes the loss of a predictor, and reports loss and accuracy.
+
+    .. math:: y = \mathrm{lossfun}(\mathrm{predictor}(x), t)
 
     Args:
         predictor: The link that predicts, from all arguments but the labels.
@@ -20,9 +22,11 @@ class Classifier(Chain):
         label_key: Which argument the labels are: the number of a positional or the name of a
             keyword argument.
 
-    Calling it gives the loss. The attributes `y`, `loss` and `accuracy` hold the latest results;
-    after a step of an optimizer `y` holds the predictions without their graph, which is gone then.
-    Set `compute_accuracy` to False to leave the accuracy out.
+    Shapes: what the predictor takes, and labels as lossfun wants them: (n,) integers for
+    `softmax_cross_entropy`. Calling it gives the loss, (). The attributes `y`, `loss` and
+    `accuracy` hold the latest results; after a step of an optimizer `y` holds the predictions
+    without their graph, which is gone then. Set `compute_accuracy` to False to leave the accuracy
+    out.
 
     >>> import core.links as L, numpy as np
     >>> model = L.Classifier(L.Linear(2, 3, initialW=0))

@@ -143,7 +143,8 @@ class BatchNormalization(Link):
 
     @property
     def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
-        """The settings that differ from their defaults."""
+        """The size, and the settings that differ from their defaults."""
+        yield "size", arguments.shown_size(self.avg_mean), None
         yield "decay", self.decay, 0.9
         yield "eps", self.eps, 2e-5
         yield "use_gamma", self.gamma is not None, True

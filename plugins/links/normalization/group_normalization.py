@@ -64,6 +64,7 @@ class GroupNormalization(Link):
 
     @property
     def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
-        """The number of groups, and what is added to the variance."""
+        """The number of groups, the size, and what is added to the variance."""
         yield "groups", self.groups, 0
+        yield "size", arguments.shown_size(self.gamma.array), None
         yield "eps", self.eps, 1e-5

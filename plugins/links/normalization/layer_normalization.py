@@ -8,6 +8,7 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
+from plugins.links import arguments
 
 
 class LayerNormalization(Link):
@@ -59,5 +60,6 @@ class LayerNormalization(Link):
 
     @property
     def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
-        """What is added to the variance."""
+        """The size, and what is added under the root."""
+        yield "size", arguments.shown_size(self.gamma.array), None
         yield "eps", self.eps, 1e-6

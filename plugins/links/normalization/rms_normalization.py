@@ -8,6 +8,7 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
+from plugins.links import arguments
 
 
 class RMSNormalization(Link):
@@ -47,5 +48,6 @@ class RMSNormalization(Link):
 
     @property
     def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
-        """What is added to the mean square."""
+        """The size, and what is added under the root."""
+        yield "size", arguments.shown_size(self.gamma.array), None
         yield "eps", self.eps, 1e-5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from core import Chain, Variable
@@ -42,6 +43,12 @@ class _GRU(Chain):
         r = F.sigmoid(r + self.U_r(h))
         new = F.tanh(new + self.U(r * h))
         return F.linear_interpolate(F.sigmoid(z + self.U_z(h)), new, h)
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """The sizes."""
+        yield "in_size", self.W.in_size, 0
+        yield "out_size", self.W.out_size, 0
 
 
 class StatelessGRU(_GRU):

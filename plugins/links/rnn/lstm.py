@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from core import Chain, Variable
@@ -42,6 +43,12 @@ class _LSTM(Chain):
                 nobias=True,
                 initialW=Interleaved(*[arguments.weight(lateral_init)] * 4),
             )
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """The sizes."""
+        yield "in_size", self.upward.in_size, 0
+        yield "out_size", self.state_size, 0
 
 
 class StatelessLSTM(_LSTM):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from core import Chain, Variable
@@ -28,6 +29,11 @@ class _MGU(Chain):
         f = F.sigmoid(self.W_f(F.concat([h, x], axis=1)))
         new = F.tanh(self.W_h(F.concat([f * h, x], axis=1)))
         return F.linear_interpolate(f, new, h)
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """The number of units."""
+        yield "out_size", self.state_size, 0
 
 
 class StatelessMGU(_MGU):

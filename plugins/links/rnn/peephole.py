@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from core import Chain, Variable
@@ -68,3 +69,9 @@ class StatefulPeepholeLSTM(Chain, Stateful):
         self.c = c = F.tanh(a) * i + f * before
         self.h = h = F.sigmoid(o + self.peep_o(c)) * F.tanh(c)
         return h
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """The sizes."""
+        yield "in_size", self.upward.in_size, 0
+        yield "out_size", self.state_size, 0

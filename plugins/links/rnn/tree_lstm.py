@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from core import Chain, Variable, as_variable
@@ -98,6 +98,12 @@ class ChildSumTreeLSTM(_TreeLSTM):
         c, h = F.tree_lstm(*cs, F.concat(blocks, axis=1))
         return c, h
 
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """The sizes."""
+        yield "in_size", self.W_x.in_size, 0
+        yield "out_size", self.state_size, 0
+
 
 class NaryTreeLSTM(_TreeLSTM):
     r"""A layer of long short-term memory units that joins a fixed number of children in order.
@@ -148,6 +154,13 @@ class NaryTreeLSTM(_TreeLSTM):
         parts = [getattr(self, f"W_h{k}")(h) for k, h in enumerate(hs, 1)]
         c, h = F.tree_lstm(*cs, gates + _sum(parts))
         return c, h
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """The sizes, and the number of children."""
+        yield "in_size", self.W_x.in_size, 0
+        yield "out_size", self.state_size, 0
+        yield "n_ary", self.n_ary, 2
 
 
 def _sum(parts: Sequence[Any]) -> Any:

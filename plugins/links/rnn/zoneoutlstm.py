@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from core import Variable
@@ -13,9 +14,14 @@ from plugins.links.rnn.stateful import Stateful, zeros
 class StatefulZoneoutLSTM(_LSTM, Stateful):
     r"""A layer of long short-term memory units that keeps parts of its state at random.
 
-    In training each element of the new c is that of the c before with probability `c_ratio`, and
-    each of the new h that of the h before with probability `h_ratio`; the rest, and all in test
-    mode, is as in `LSTM`.
+    With :math:`\hat c` and :math:`\hat h` what the formulas of `StatelessLSTM` give, and masks
+    :math:`d_c` and :math:`d_h` that are 1 with probability `c_ratio` and `h_ratio`:
+
+    .. math::
+        c &= d_c \odot c_{prev} + (1 - d_c) \odot \hat c \\
+        h &= d_h \odot h_{prev} + (1 - d_h) \odot \hat h
+
+    in training; in test mode :math:`c = \hat c` and :math:`h = \hat h`.
 
     Args:
         in_size: Elements of each input; None, or left out (`StatefulZoneoutLSTM(out_size)`), takes
@@ -74,3 +80,10 @@ class StatefulZoneoutLSTM(_LSTM, Stateful):
         self.c = F.zoneout(self.c, c, self.c_ratio)
         self.h = F.zoneout(self.h, h, self.h_ratio)
         return self.h
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """The sizes, and the shares that are kept."""
+        yield from super().printable_specs
+        yield "c_ratio", self.c_ratio, 0.5
+        yield "h_ratio", self.h_ratio, 0.5
