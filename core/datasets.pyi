@@ -32,6 +32,12 @@ from plugins.datasets.split import split_dataset_random as split_dataset_random
 from plugins.datasets.sub_dataset import SubDataset as SubDataset
 from plugins.datasets.svhn import get_svhn as get_svhn
 from plugins.datasets.text_dataset import TextDataset as TextDataset
+from plugins.datasets.topics import get_topics_characters as get_topics_characters
+from plugins.datasets.topics import (
+    get_topics_characters_vocabulary as get_topics_characters_vocabulary,
+)
+from plugins.datasets.topics import get_topics_words as get_topics_words
+from plugins.datasets.topics import get_topics_words_vocabulary as get_topics_words_vocabulary
 from plugins.datasets.transform_dataset import TransformDataset as TransformDataset
 from plugins.datasets.tuple_dataset import TupleDataset as TupleDataset
 from plugins.datasets.zipped_image_dataset import (

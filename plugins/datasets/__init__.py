@@ -20,6 +20,8 @@ provides = {
     "sub_dataset": "SubDataset",
     "svhn": "get_svhn",
     "text_dataset": "TextDataset",
+    "topics": "get_topics_characters get_topics_characters_vocabulary get_topics_words "
+    "get_topics_words_vocabulary",
     "transform_dataset": "TransformDataset",
     "tuple_dataset": "TupleDataset",
     "zipped_image_dataset": "LabeledZippedImageDataset MultiZippedImageDataset ZippedImageDataset",
