@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from core.training import triggers as triggers
     from core.training import updaters as updaters
 
+_HIDDEN = ("Any", "TYPE_CHECKING", "annotations", "import_module")
 _FACES = ("extensions", "triggers", "updaters")
 _FROM = {
     "IntervalTrigger": "triggers",
@@ -35,6 +36,10 @@ _FROM = {
     "ParallelUpdater": "updaters",
     "StandardUpdater": "updaters",
 }
+
+
+def __dir__() -> list[str]:
+    return sorted({*_FACES, *_FROM, *(name for name in globals() if name not in _HIDDEN)})
 
 
 def __getattr__(name: str) -> Any:

@@ -259,6 +259,17 @@ def test_evaluator_without_a_target_main(tmp_path):
         extensions.Evaluator(batches(repeat=False), {"other": model})()
 
 
+def test_an_evaluation_shows_its_progress_on_a_terminal(monkeypatch):
+    for out, shown in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr(sys, "stdout", out)
+        evaluator = extensions.Evaluator(batches(repeat=False), small.Model(), progress_bar=True)
+        means = evaluator()
+        assert ("37" in out.getvalue()) == shown
+        assert means == extensions.Evaluator(batches(repeat=False), evaluator.get_target("main"))()
+    with pytest.raises(TypeError, match="progres_bar"):
+        extensions.Evaluator(batches(repeat=False), small.Model(), progres_bar=True)
+
+
 def test_an_endless_evaluation_is_refused():
     with pytest.raises(ValueError, match="repeat=False"):
         extensions.Evaluator(batches(), small.Model())()

@@ -80,6 +80,8 @@ def test_manual_schedules(points, save_at):
 
 
 def test_once():
+    trigger = triggers.OnceTrigger()
+    assert not trigger.finished and trigger(Progress(1)) and trigger.finished
     assert fired(triggers.OnceTrigger, 5, save_at=2) == [1]
     assert fired(lambda: triggers.OnceTrigger(call_on_resume=True), 5, save_at=2) == [1, 3]
 
@@ -132,6 +134,7 @@ def test_early_stopping_has_a_last_moment_and_says_it(capsys):
     assert fired(make, 3, observe=lambda i: {"loss": -i}) == [3]
     assert fired(make, 3, observe=lambda i: {"loss": i}) == [3]
     assert "1 of 2 checks" in capsys.readouterr().out
+    assert triggers.EarlyStoppingTrigger(patience=7).patience == 7
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from core.errors import nearest, refuse_removed
 from core.reporter import DictSummary, Reporter, report, report_scope
 from core.training import PRIORITY_WRITER, Extension
 from plugins.training.calling import call_with
+from plugins.training.extensions.terminal import Terminal
 
 
 class Evaluator(Extension):
@@ -20,7 +21,8 @@ class Evaluator(Extension):
     `iterator` (without `repeat`) and `target`, a link, are one each or dicts with at least 'main';
     with an `eval_func` there need be no target 'main'. It is called with plain arrays, as
     StandardUpdater does, with `config.train` off and without a graph. `device` is where batches
-    go. `eval_hook(evaluator)` is called before each evaluation.
+    go. `eval_hook(evaluator)` is called before each evaluation. With `progress_bar=True` a terminal
+    shows how far it is.
 
     Values appear under the extension's name: 'validation/main/loss'. Every batch counts alike: take
     a batch size that divides the dataset's length where the mean over the examples matters.
@@ -42,6 +44,7 @@ class Evaluator(Extension):
         **kwargs: Any,
     ) -> None:
         device = kwargs.pop("input_device", device)
+        self._shows_progress = bool(kwargs.pop("progress_bar", False))
         refuse_removed("Evaluator", kwargs, {}, Evaluator)
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         self._targets = target if isinstance(target, dict) else {"main": target}
@@ -84,12 +87,27 @@ class Evaluator(Extension):
             self.eval_hook(self)
         function = self.eval_func or self.get_target("main")
         summary = DictSummary()
-        for batch in self._fresh(self.get_iterator("main")):
+        for batch in self._watched(self._fresh(self.get_iterator("main"))):
             observation: dict[str, Any] = {}
             with report_scope(observation), core.no_backprop_mode():
                 call_with(function, self.converter(batch, self.device))
             summary.add(observation)
         return summary.compute_mean()
+
+    def _watched(self, iterator: Any) -> Any:
+        """The batches, beside a bar that goes away with the last one."""
+        screen = Terminal("Evaluator", None)
+        if not (self._shows_progress and screen.is_terminal):
+            yield from iterator
+            return
+        from tqdm import tqdm  # type: ignore[import-untyped]
+
+        total = len(iterator.dataset) if hasattr(iterator, "dataset") else None
+        bar = tqdm(total=total, desc=self.name, leave=False, file=screen.out, unit=" examples")
+        with bar:
+            for batch in iterator:
+                yield batch
+                bar.update(len(batch))
 
     def _fresh(self, iterator: Any) -> Any:
         if getattr(iterator, "repeat", False):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core import Link, Variable, backend
+from core.errors import refuse_removed
 from core.serializer import AbstractSerializer
 from core.training import Extension, get_trigger
 from plugins.training.extensions.distribution import flat, percentiles
@@ -32,7 +33,7 @@ class VariableStatisticsPlot(Extension):
 
     `targets` are Variables, links (all their parameters) or several of either. At every call the
     mean, the standard deviation and the percentiles `percentile_sigmas` of the values and of the
-    gradients are taken, and the file `file_name` in the trainer's directory is replaced whenever
+    gradients are taken, and the file `filename` in the trainer's directory is replaced whenever
     `trigger` fires. By default the percentiles are the extremes and those at -3 ... 3 standard
     deviations of a normal distribution; False or () draws none.
 
@@ -53,11 +54,14 @@ class VariableStatisticsPlot(Extension):
         plot_std: bool = True,
         percentile_sigmas: float | Sequence[float] | bool | None = _PERCENTILES,
         trigger: Any = (1, "epoch"),
-        file_name: str = "statistics.png",
+        filename: str = "statistics.png",
         figsize: tuple[float, float] | None = None,
         marker: str | None = None,
         grid: bool = True,
+        **kwargs: Any,
     ) -> None:
+        filename = kwargs.pop("file_name", filename)  # its name in version 4
+        refuse_removed("VariableStatisticsPlot", kwargs, {}, VariableStatisticsPlot)
         self._variables = list(_unpacked(targets))
         self._what = [k for k, on in (("data", report_data), ("grad", report_grad)) if on]
         self._percentages = _as_percentages(percentile_sigmas)
@@ -66,7 +70,7 @@ class VariableStatisticsPlot(Extension):
         self._check(max_sample_size)
         self._most = max_sample_size
         self._trigger = get_trigger(trigger)
-        self._file_name = file_name
+        self._filename = filename
         self._figsize = figsize
         self._marker = marker
         self._grid = grid
@@ -112,7 +116,7 @@ class VariableStatisticsPlot(Extension):
                 self._samples.append((trainer.updater.iteration, taken))
         self._calls += 1
         if self._trigger(trainer):
-            self._draw(Path(trainer.out) / self._file_name)
+            self._draw(Path(trainer.out) / self._filename)
 
     def _statistics(self, what: str) -> list[float]:
         """Mean, standard deviation and percentiles; NaN where no variable has values."""

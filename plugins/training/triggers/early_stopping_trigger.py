@@ -19,7 +19,8 @@ class EarlyStoppingTrigger:
     when `max_trigger` does.
 
     `mode` says which way is better: 'min', 'max', or 'auto', which takes 'max' for names with
-    'accuracy' in them. With `verbose`, every check without improvement is printed.
+    'accuracy' in them. With `verbose`, every check without improvement is printed. `patience` is
+    another name of `patients`.
     """
 
     def __init__(
@@ -30,6 +31,8 @@ class EarlyStoppingTrigger:
         mode: str = "auto",
         verbose: bool = False,
         max_trigger: Any = (100, "epoch"),
+        *,
+        patience: int | None = None,
     ) -> None:
         if mode not in _MODES:
             raise ValueError(
@@ -37,7 +40,7 @@ class EarlyStoppingTrigger:
                 + nearest(str(mode), _MODES)
             )
         self.monitor = monitor
-        self.patients = patients
+        self.patience = patients if patience is None else patience
         self.verbose = verbose
         self._sign = 1 if mode == "max" or (mode == "auto" and "accuracy" in monitor) else -1
         self._check = get_trigger(check_trigger)
@@ -55,7 +58,7 @@ class EarlyStoppingTrigger:
             name = "EarlyStoppingTrigger"
             self._compare(mean_of(self._summary, self.monitor, name, trainer.observation))
             self._summary = DictSummary()
-        return over or self._count >= self.patients
+        return over or self._count >= self.patience
 
     def _compare(self, value: float) -> None:
         if self._sign * value > self._best:
@@ -67,7 +70,7 @@ class EarlyStoppingTrigger:
             best = self._sign * self._best
             print(
                 f"EarlyStoppingTrigger: {self.monitor} is {value:.6g}, the best is {best:.6g}; "
-                f"{self._count} of {self.patients} checks without improvement."
+                f"{self._count} of {self.patience} checks without improvement."
             )
 
     def get_training_length(self) -> tuple[float, str]:

@@ -16,6 +16,11 @@ class OnceTrigger:
         self._due = True
         self._call_on_resume = call_on_resume
 
+    @property
+    def finished(self) -> bool:
+        """Whether it has fired, and will not fire again in this run."""
+        return not self._due
+
     def __call__(self, trainer: Any) -> bool:
         """Whether this is the first call."""
         due, self._due = self._due, False
