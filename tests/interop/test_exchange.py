@@ -1,0 +1,48 @@
+"""The doors that need no library, and the one that most libraries ask at."""
+
+import numpy as np
+import pytest
+
+import core
+from core import Variable
+from core.namespace import namespace_of
+
+
+def test_array_api_compat():
+    compat = pytest.importorskip(
+        "array_api_compat", reason="array-api-compat is missing: pip install 'plugrad[interop]'"
+    )
+    x = Variable(np.ones((2, 3)))
+    assert compat.is_array_api_obj(x)
+    assert compat.array_namespace(x, x) is namespace_of(x.backend)
+    assert compat.device(x) == x.device and compat.to_device(x, x.device) is x
+    assert compat.size(x) == 6
+    with pytest.raises(TypeError, match="Multiple namespaces"):
+        compat.array_namespace(x, np.ones(1))
+
+
+def test_dlpack_shares_memory_both_ways():
+    array = np.arange(3.0)
+    x = Variable(array, requires_grad=False)
+    assert np.shares_memory(np.from_dlpack(x), array)
+    assert x.__dlpack_device__() == array.__dlpack_device__()
+    xp = x.__array_namespace__()
+    assert np.shares_memory(xp.from_dlpack(array).array, array)
+    assert not np.shares_memory(xp.from_dlpack(array, copy=True).array, array)
+
+
+def test_what_wants_a_gradient_is_not_exported():
+    x = Variable(np.arange(3.0))
+    for lose in (np.from_dlpack, np.asarray):
+        with pytest.raises((TypeError, BufferError), match="wants a gradient"):
+            lose(x)
+    with core.no_backprop_mode():
+        assert np.from_dlpack(x).tolist() == [0, 1, 2]
+
+
+def test_python_numbers_of_variables():
+    x = Variable(np.array(3), requires_grad=False)
+    assert [10, 11, 12, 13][x] == 13 and complex(x) == 3 and float(x) == 3.0
+    for other in (np.array(3.0), np.array([3])):
+        with pytest.raises(TypeError, match="can be an index"):
+            range(Variable(other).__index__())
