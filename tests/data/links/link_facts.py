@@ -45,8 +45,8 @@ def told(array):
     Of many, some of the elements, the mean and the deviation.
     """
     flat = np.asarray(array, "float64").ravel()
-    if flat.size > 24:
-        places = np.linspace(0, flat.size - 1, 12).astype(int)
+    if flat.size > 12:
+        places = np.linspace(0, flat.size - 1, 8).astype(int)
         flat = np.array([*flat[places], flat.mean(), flat.std()])
     found = [float(f"{v:.6g}") for v in flat]
     return found[0] if len(set(found)) == 1 else found
@@ -61,11 +61,33 @@ def fill(link):
             array[...] = 1
 
 
-def arrays_of(y):
-    """All arrays in a result, one after the other."""
+def variables_of(y):
+    """All variables in a result, one after the other."""
     if isinstance(y, (tuple, list)):
-        return [array for part in y for array in arrays_of(part)]
-    return [y.array]
+        return [variable for part in y for variable in variables_of(part)]
+    return [y]
+
+
+def variables(given, system):
+    """The inputs as variables, integers as they are."""
+    if isinstance(given, list):
+        return [variables(part, system) for part in given]
+    return system.Variable(given) if given.dtype.kind == "f" else given
+
+
+def gradients(link, inputs, y, system):
+    """Path -> gradient of the outputs' sum, weighted by values that are the same everywhere.
+
+    Those of the inputs are called by their number.
+    """
+    link.cleargrads()
+    total = system.functions.sum
+    parts = [total(v * values(f"y{i}", v.shape).astype("f")) for i, v in enumerate(y)]
+    sum(parts[1:], parts[0]).backward()
+    found = dict(sorted(link.namedparams()))
+    given = enumerate(variables_of(inputs))
+    found |= {str(i): v for i, v in given if isinstance(v, system.Variable)}
+    return {path: None if v.grad is None else told(v.grad) for path, v in found.items()}
 
 
 def called_in_test_mode(code):
@@ -73,19 +95,20 @@ def called_in_test_mode(code):
     return {"train": False} if "Dropconnect" in code else {}
 
 
-def outputs(link, code, config):
+def outputs(link, code, system):
     """The results of calls in training and test mode, those that are not random."""
-    inputs = [input_of(spec, f"input {i}") for i, spec in enumerate(CASES[code])]
+    arrays = [input_of(spec, f"input {i}") for i, spec in enumerate(CASES[code])]
     found = {}
     for mode in (True, False):
         if mode and any(part in code for part in RANDOM_IN_TRAINING):
             continue
         extra = {} if mode else called_in_test_mode(code)
-        with config("train", mode):
+        inputs = variables(arrays, system)
+        with system.using_config("train", mode):
             y = [link(*inputs, **extra) for _ in range(2 if code.startswith(STATEFUL) else 1)]
-            found["train" if mode else "test"] = [
-                [list(array.shape), told(array)] for array in arrays_of(y)
-            ]
+            y = variables_of(y)
+            found["train" if mode else "test"] = [[list(v.shape), told(v.array)] for v in y]
+            found.setdefault("gradients", gradients(link, inputs, y, system))
             if code.startswith(STATEFUL):
                 link.reset_state()
     if found.get("train") == found["test"]:
@@ -98,19 +121,40 @@ def outputs(link, code, config):
     return found
 
 
-def fact(code, namespace, config):
+def saved(link, system):
+    """The names in a file that the link is saved to, between blanks."""
+    serializer = system.serializers.DictionarySerializer()
+    serializer.save(link)
+    return " ".join(sorted(serializer.target))
+
+
+def dtypes(code, namespace, system):
+    """Dtype in force -> the dtypes of floating values that the link then owns."""
+    found = {}
+    for name in ("float16", "float64"):
+        with system.using_config("dtype", np.dtype(name).type):
+            arrays = [a for a in owned(made(code, namespace)).values() if a is not None]
+        kinds = {str(np.asarray(array).dtype) for array in arrays}
+        found[name] = sorted(kind for kind in kinds if kind.startswith("float"))
+    return found
+
+
+def fact(code, namespace, system):
     """All that is told of one link: what it owns before and after a call, and its outputs."""
     link = made(code, namespace)
     found = {"owned": {path: described(array) for path, array in owned(link).items()}}
+    found["dtypes"] = dtypes(code, namespace, system)
     if CASES[code] is None:
         return found
     first = [input_of(spec, f"input {i}") for i, spec in enumerate(CASES[code])]
     link(*first)  # sizes that were left out are known from here on
-    found["sized"] = {path: described(array) for path, array in owned(link).items()}
+    sized = {path: described(array) for path, array in owned(link).items()}
+    found["sized"] = "as made" if sized == found["owned"] else sized
+    found["saved"] = saved(link, system)
     if code.startswith(STATEFUL):
         link.reset_state()
     fill(link)
-    return {**found, **outputs(link, code, config)}
+    return {**found, **outputs(link, code, system)}
 
 
 def deviations(code, namespace):
@@ -123,8 +167,8 @@ def deviations(code, namespace):
     return found
 
 
-def facts(namespace, config):
-    return {code: fact(code, namespace, config) for code in CASES}
+def facts(*given):
+    return {code: fact(code, *given) for code in CASES}
 
 
 def all_deviations(namespace):

@@ -18,7 +18,7 @@ def main():
     L.BottleneckA, L.BottleneckB = resnet.BottleneckA, resnet.BottleneckB
     namespace = {"L": L, "F": F}
     tables = {
-        "facts": facts(namespace, chainer.using_config),
+        "facts": facts(namespace, chainer),
         "deviations": all_deviations(namespace),
     }
     with open(FOLDER / "links.json", "w") as file:
