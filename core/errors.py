@@ -33,6 +33,10 @@ class NotDifferentiable(GraphError):
 class UnknownName(CoreError, AttributeError):
     """A name that nothing provides; the message offers the nearest one."""
 
+    def __init__(self, *args: object) -> None:
+        # Python adds a suggestion of its own to an AttributeError that does not say its name.
+        super().__init__(*args, name="(see the message)")
+
 
 class NameConflict(CoreError, AttributeError):
     """Two third-party plugins claim one name, and neither has been preferred."""
@@ -96,6 +100,10 @@ class InvalidType(CoreError, TypeError, ValueError):
         if not self.operation:
             return text
         return f"\nInvalid operation is performed in: {self.operation} (Forward)\n\n{text}"
+
+
+class OutOfRange(CoreError, IndexError, ValueError):
+    """A number that should name a class, a row or an item, and names none."""
 
 
 class HookError(CoreError, KeyError):

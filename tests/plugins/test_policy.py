@@ -1,11 +1,13 @@
 """The policy table: who gets a name, and what is said where nobody does."""
 
+import traceback
 import warnings
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import core.functions
 from core.errors import NameConflict, PluginError, UnknownName
 from core.registry import PluginWarning
 
@@ -289,3 +291,12 @@ def _what(functions, name):
         return functions.get(name)
     except AttributeError as error:
         return type(error), str(error)
+
+
+def test_a_suggestion_is_made_once():
+    """Python 3.12 and later add their own to what a module's attribute access raises."""
+    with pytest.raises(UnknownName) as raised:
+        core.functions.reluu  # noqa: B018
+    text = "".join(traceback.format_exception(raised.value))
+    assert text.count("Did you mean") == 1
+    assert text.rstrip().endswith("Did you mean 'relu'?")
