@@ -87,6 +87,7 @@ class UpdateRule:
         self.t = 0
         self.enabled = True
         self._state: dict[str, Any] | None = None
+        self._loaded: dict[str, Any] = {}
         self._hooks = HookTable(type(self).__name__)
         self._use_fp32_update = False
         self._master: Parameter | None = None
@@ -209,6 +210,8 @@ class UpdateRule:
         if self._state is None:
             self._state = {}
             self.init_state(param)
+            self._state |= self._loaded
+            self._loaded = {}
         for name, value in self._state.items():
             if is_array(value):
                 self._state[name] = backends.to_backend(value, param.device)
@@ -263,14 +266,17 @@ class UpdateRule:
     def serialize(self, serializer: Any) -> None:
         """Save or load `t`, every piece of state and the float32 master."""
         self.t = serializer("t", self.t)
-        known = self._state or {}
+        known = self._loaded if self._state is None else self._state
         found = {name: serializer(name, known.get(name)) for name in self._state_names()}
         master = self._master
         if self._use_fp32_update:
             array = serializer("fp32_param", None if master is None else master.array)
         if not isinstance(serializer, Deserializer):
             return
-        self._state = None if any(value is None for value in found.values()) else found
+        self._loaded = {name: value for name, value in found.items() if value is not None}
+        self._state = None  # what the file lacks is made with the next step
+        if len(self._loaded) == len(found):
+            self._state, self._loaded = found, {}
         if self._use_fp32_update:
             self._master = None if array is None else Parameter(array)
             self._master_version = None

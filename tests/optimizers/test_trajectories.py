@@ -9,6 +9,7 @@ import pytest
 
 import core
 from core import optimizer_hooks, optimizers
+from core.testing.memory import saved
 
 FILES = Path(__file__).parents[1] / "data/oracle"
 RECORDED = json.loads((FILES / "optimizers.json").read_text())
@@ -84,6 +85,20 @@ def test_arguments_and_defaults(name):
         assert getattr(optimizer, argument) == default
         setattr(optimizer, argument, 0.5)
         assert getattr(optimizer.create_update_rule().hyperparam, argument) == 0.5
+
+
+@pytest.mark.parametrize("name", RECORDED["saved"])
+def test_what_is_saved_has_the_same_names(name):
+    make, dtype = name.split()
+    model = core.Link()
+    with model.init_scope():
+        model.p = core.Parameter(np.ones(2, dtype))
+        model.p.grad = np.ones(2, dtype)
+    optimizer = getattr(optimizers, make)()
+    optimizer.use_fp32_update(dtype == "float16")
+    optimizer.setup(model).update()
+    more = {"p/fp32_param", "p/initial_alpha"}  # without which a run would not resume exactly
+    assert sorted(saved(optimizer).keys() - more) == RECORDED["saved"][name]
 
 
 def test_every_optimizer_and_hook_is_recorded():

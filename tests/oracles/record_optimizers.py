@@ -151,6 +151,27 @@ def signatures():
     }
 
 
+def saved_keys():
+    """What each optimizer saves after a step, once plainly and once through float32 copies."""
+    import chainer
+
+    found = {}
+    for name in SETTINGS:
+        for dtype in ("float64", "float16"):
+            model = chainer.Link(p=((2,), dtype))
+            optimizer = getattr(chainer.optimizers, name)()
+            if dtype == "float16":
+                optimizer.use_fp32_update()
+            optimizer.setup(model)
+            model.p.array[...] = 1
+            model.p.grad = np.ones(2, dtype)
+            optimizer.update()
+            target = chainer.serializers.DictionarySerializer()
+            target.save(optimizer)
+            found[f"{name} {dtype}"] = sorted(target.target)
+    return found
+
+
 def main(path):
     """Record all."""
     warnings.simplefilter("ignore")
@@ -158,6 +179,7 @@ def main(path):
         f'"start": {json.dumps(START)}',
         f'"gradients": {json.dumps(gradients())}',
         f'"signatures": {json.dumps(signatures())}',
+        f'"saved": {json.dumps(saved_keys())}',
     ]
     told = [json.dumps(name) + ": " + json.dumps({**c, "path": record(c)}) for name, c in cases()]
     lines.append('"cases": {\n' + ",\n".join(told) + "\n}")
