@@ -8,7 +8,8 @@ from operator import getitem
 from typing import Any
 
 from plugins.iterators.position import Position, Sampler
-from plugins.iterators.prefetch_iterator import PrefetchIterator, say_where
+from plugins.iterators.positioned import say_where
+from plugins.iterators.prefetch_iterator import PrefetchIterator
 
 
 class MultithreadIterator(PrefetchIterator):

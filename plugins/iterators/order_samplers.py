@@ -13,7 +13,11 @@ class OrderSampler(ABC):
 
     @abstractmethod
     def __call__(self, current_order: Any, current_position: int) -> Any:
-        """An array of the indices for the next pass, or None for the dataset's own order."""
+        """An array of the indices for the next pass, or None for the dataset's own order.
+
+        `current_position` says where in the pass the batch began that completes it; 0 for the first
+        order, which is asked for with the dataset's own.
+        """
 
 
 class ShuffleOrderSampler(OrderSampler):

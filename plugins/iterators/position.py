@@ -48,6 +48,7 @@ def advance(
         return None
     epoch, used, order = position.epoch, position.used, position.order
     indices: list[int] = []
+    begun = used
     while True:
         size = length if order is None else len(order)
         stop = min(used + batch_size - len(indices), size)
@@ -58,7 +59,8 @@ def advance(
         epoch, used = epoch + 1, 0
         if not repeat:
             break
-        order = None if sampler is None else checked(sampler(order, 0))
+        order = None if sampler is None else checked(sampler(order, begun))
+        begun = 0
         if len(indices) == batch_size:
             break
     before = position.epoch_detail(length)
@@ -117,9 +119,13 @@ def serialize(
         previous_epoch_detail=serializer("previous_epoch_detail", position.previous_epoch_detail),
     )
     held_to = found.pass_length(length)
-    if not 0 <= found.used < held_to or (found.order is not None and found.order.max() >= length):
+    if not 0 <= found.used < held_to or not _within(found.order, length):
         raise CheckpointError(
             f"iterator: the saved position, {found.used} of {held_to}, is not in this dataset of "
             f"{length} examples. Resume with the dataset that the state was saved with."
         )
     return found
+
+
+def _within(order: Order, length: int) -> bool:
+    return order is None or bool(order.min() >= 0 and order.max() < length)

@@ -15,7 +15,8 @@ from plugins.iterators.position import Position, Sampler, advance, checked, seri
 class PositionedIterator(Iterator):
     """An iterator whose state is a `Position`; how the examples are loaded is up to its children.
 
-    Raises ValueError for an empty dataset, a batch size below 1, `shuffle` with an `order_sampler`.
+    Raises ValueError for an empty dataset, a batch size below 1, `shuffle` with an `order_sampler`,
+    TypeError for a dataset without a length and a batch size that is no whole number.
     """
 
     def __init__(
@@ -27,10 +28,8 @@ class PositionedIterator(Iterator):
         order_sampler: Sampler | None = None,
     ) -> None:
         name = type(self).__name__
-        if len(dataset) == 0:
-            raise ValueError(f"{name}: expected at least one example, got an empty dataset.")
-        if batch_size < 1:
-            raise ValueError(f"{name}: expected a batch size of 1 or more, got {batch_size}.")
+        _check_dataset(name, dataset)
+        _check_batch_size(name, batch_size)
         if shuffle is not None and order_sampler is not None:
             raise ValueError(
                 f"{name}: expected shuffle or order_sampler, got both; the sampler decides."
@@ -94,3 +93,32 @@ class PositionedIterator(Iterator):
         """Save or load the position, and the order of the running pass."""
         ordered = self.order_sampler is not None
         self._position = serialize(self._position, len(self.dataset), ordered, serializer)
+
+
+def _check_dataset(name: str, dataset: Any) -> None:
+    if not hasattr(dataset, "__len__") or not hasattr(dataset, "__getitem__"):
+        raise TypeError(
+            f"{name}: expected a dataset with a length and with examples by index, got a "
+            f"{type(dataset).__name__}. Make a list of it, or a core.dataset.DatasetMixin."
+        )
+    if len(dataset) == 0:
+        raise ValueError(
+            f"{name}: expected at least one example, got an empty dataset. Look at the folder or "
+            "the list that it was made from, and at what filters it."
+        )
+
+
+def _check_batch_size(name: str, batch_size: Any) -> None:
+    if not hasattr(batch_size, "__index__") or isinstance(batch_size, bool):
+        raise TypeError(
+            f"{name}: expected a whole number of examples as the batch size, got {batch_size!r}. "
+            "Round it, as by int() or //."
+        )
+    if batch_size < 1:
+        raise ValueError(f"{name}: expected a batch size of 1 or more, got {batch_size}.")
+
+
+def say_where(error: BaseException, where: str) -> None:
+    """Give the error a note that says where it comes from, once."""
+    if where not in getattr(error, "__notes__", ()):
+        error.add_note(where)

@@ -127,9 +127,3 @@ def _key(start: Position) -> _Key:
 def _same(one: Position, other: Position) -> bool:
     """Whether the same batches follow."""
     return _key(one) == _key(other) and np.array_equal(one.order, other.order)
-
-
-def say_where(error: BaseException, where: str) -> None:
-    """Give the error a note that says where it comes from, once."""
-    if where not in getattr(error, "__notes__", ()):
-        error.add_note(where)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from plugins.iterators.positioned import PositionedIterator
+from plugins.iterators.positioned import PositionedIterator, say_where
 
 
 class SerialIterator(PositionedIterator):
@@ -14,6 +14,7 @@ class SerialIterator(PositionedIterator):
     own. `order_sampler(current_order, position)` gives the order of the next pass instead.
     A batch at the end of a pass is filled up from the next one, or is shorter without `repeat`.
     Serialization is exact: a resumed iterator hands out what the saved one would have.
+    An error of the dataset gets a note that names the index; the batch is not lost.
     Raises ValueError for an empty dataset, a batch size below 1, `shuffle` with an `order_sampler`.
 
     >>> iterator = SerialIterator([1, 2, 3], 2, shuffle=False)
@@ -24,6 +25,12 @@ class SerialIterator(PositionedIterator):
     def __next__(self) -> list[Any]:
         """The next batch: a list of examples."""
         position, indices = self._step()
-        batch = [self.dataset[index] for index in indices]
+        batch: list[Any] = []
+        try:
+            for index in indices:
+                batch.append(self.dataset[index])
+        except Exception as error:
+            say_where(error, f"SerialIterator: raised by dataset[{indices[len(batch)]}].")
+            raise
         self._position = position  # after the dataset, which may raise: a batch is never skipped
         return batch

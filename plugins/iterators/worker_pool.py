@@ -26,7 +26,7 @@ from typing import Any
 from core.errors import CoreError
 from plugins.iterators import worker
 from plugins.iterators.exchange import encode, private_folders, receive, write
-from plugins.iterators.prefetch_iterator import say_where
+from plugins.iterators.positioned import say_where
 
 _GRACE = 1.0  # seconds that a worker has to finish its example when the pool is closed
 

@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 import core
 from core.errors import CheckpointError
-from core.iterators import SerialIterator, ShuffleOrderSampler
+from core.iterators import (
+    MultiprocessIterator,
+    MultithreadIterator,
+    SerialIterator,
+    ShuffleOrderSampler,
+)
 from core.serializers import DictionarySerializer, NpzDeserializer
 
 lengths = st.integers(1, 12)
@@ -96,18 +101,39 @@ def test_an_order_sampler_decides_each_pass():
     assert [iterator.next(), iterator.next()] == [["c", "a"], ["b", "b"]]
 
 
-def test_a_dataset_that_raises_loses_no_batch():
+def test_an_order_sampler_is_told_where_the_batch_began():
+    told = []
+
+    def sampler(order, position):
+        told.append((order.tolist(), position))
+        return order[::-1]
+
+    iterator = SerialIterator(range(5), 2, order_sampler=sampler)
+    assert [iterator.next() for _ in range(6)] == [[4, 3], [2, 1], [0, 0], [1, 2], [3, 4], [4, 3]]
+    # As Chainer 7.8.1 asks.
+    assert told == [([0, 1, 2, 3, 4], 0), ([4, 3, 2, 1, 0], 4), ([0, 1, 2, 3, 4], 3)]
+
+
+def test_the_order_of_a_seed_is_that_of_chainer():
+    np.random.seed(3)
+    iterator = SerialIterator(range(7), 3)
+    assert [iterator.next() for _ in range(2)] == [[4, 6, 5], [3, 1, 0]]
+
+
+def test_a_dataset_that_raises_loses_no_batch_and_its_index_is_named():
     class Flaky(list):
         broken = True
 
         def __getitem__(self, index):
-            if self.broken:
+            if self.broken and index == 1:
                 raise OSError("not now")
             return super().__getitem__(index)
 
     iterator = SerialIterator(Flaky("abc"), 2, shuffle=False)
-    with pytest.raises(OSError, match="not now"):
-        iterator.next()
+    for _ in range(2):
+        with pytest.raises(OSError, match="not now") as caught:
+            iterator.next()
+        assert caught.value.__notes__ == ["SerialIterator: raised by dataset[1]."]
     Flaky.broken = False
     assert iterator.next() == ["a", "b"] and iterator.epoch_detail == pytest.approx(2 / 3)
 
@@ -115,7 +141,7 @@ def test_a_dataset_that_raises_loses_no_batch():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([], 2), "empty dataset"),
+        (([], 2), "empty dataset. Look at the folder"),
         (([1], 0), "batch size of 1 or more"),
         (([1], 1, True, True, lambda order, position: order), "got both"),
         (([1], 1, True, None, lambda order, position: []), "order_sampler"),
@@ -125,6 +151,25 @@ def test_a_dataset_that_raises_loses_no_batch():
 def test_what_makes_no_sense_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         SerialIterator(*arguments)
+
+
+@pytest.mark.parametrize("iterator", [SerialIterator, MultithreadIterator, MultiprocessIterator])
+def test_what_is_no_dataset_or_no_size_is_refused(iterator):
+    for dataset in (iter([1, 2]), {1, 2}, 5):
+        with pytest.raises(TypeError, match=f"{iterator.__name__}: expected a dataset.*a list of"):
+            iterator(dataset, 2)
+    for size in (2.0, "2", None, True):
+        with pytest.raises(TypeError, match="whole number of examples as the batch size"):
+            iterator([1, 2], size)
+    assert iterator([1, 2], np.int64(2)).batch_size == 2
+
+
+def test_a_state_whose_order_is_damaged_is_refused():
+    iterator = SerialIterator(range(4), 2)
+    state = saved(iterator)
+    state["order"] = np.array([-1, 0, 1, 2])
+    with pytest.raises(CheckpointError, match="4 examples"):
+        NpzDeserializer(state).load(iterator)
 
 
 def test_a_state_of_another_dataset_is_refused():
