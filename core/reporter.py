@@ -180,6 +180,35 @@ def _measured(value: Any) -> Any:
     return owner.xp.astype(value, owner.xp.float32) if short else value
 
 
+def saved_observation(observation: Mapping[str, Any]) -> str:
+    """The single values of an observation as text, exact to the bit; a pair has its weight.
+
+    >>> saved_observation({"loss": 0.5, "accuracy": (1, 32), "note": "text"})
+    '{"loss": 0.5, "accuracy": [1.0, 32]}'
+    """
+    return json.dumps({k: _plain(v) for k, v in observation.items() if _is_single(_first(v))})
+
+
+def loaded_observation(text: str) -> dict[str, Any]:
+    """What `saved_observation` was given, with numbers for the arrays and Variables.
+
+    >>> loaded_observation('{"loss": 0.5, "accuracy": [1.0, 32]}')
+    {'loss': 0.5, 'accuracy': (1.0, 32)}
+    """
+    found = json.loads(text)
+    return {key: tuple(v) if isinstance(v, list) else v for key, v in found.items()}
+
+
+def _first(entry: Any) -> Any:
+    return entry[0] if isinstance(entry, tuple) else entry
+
+
+def _plain(entry: Any) -> Any:
+    if isinstance(entry, tuple):
+        return _as_float(_measured(entry[0])), _bare(entry[1])
+    return _as_float(_measured(entry))
+
+
 class Summary:
     """Mean and standard deviation of a stream of values: numbers, or arrays of one shape.
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from core import backend
 from core.errors import RemovedArgument, nearest, refuse_removed
-from core.reporter import Reporter
+from core.reporter import Reporter, loaded_observation, saved_observation
 from core.serializer import AbstractSerializer, Deserializer
 from core.training.extension import INVOKE_BEFORE_TRAINING, Extension
 from core.training.interruption import Interruption
@@ -187,7 +187,8 @@ class Loop:
 
     def _turns(self) -> Generator[None, None, None]:
         """Once for each step: whoever asks for the next one has made it."""
-        # Asked first: what the stop trigger remembers is then as in any snapshot.
+        # Asked first: what the stop trigger remembers is then as in any snapshot. A resumed run
+        # asks it about the observation that was saved.
         while self._interruption.received is None and not self.stop_trigger(self):
             self.observation = {}
             with self.reporter.scope(self.observation):
@@ -251,10 +252,13 @@ class Loop:
         for name, entry in self._entries.items():
             _serialize(entry.extension, serializer["extensions"][name])
             _serialize(entry.trigger, serializer["extension_triggers"][name])
+        # The stop trigger is asked about the last step when the next one is due.
+        observed = serializer("observation", saved_observation(self.observation))
         elapsed = serializer("_snapshot_elapsed_time", self._elapsed())
         # Last, because loading may draw: parameters are initialized before they are filled.
         state = json.loads(serializer("random_state", json.dumps(backend.random_state())))
         if isinstance(serializer, Deserializer):
+            self.observation = loaded_observation(observed)
             self._elapsed_before = float(elapsed)
             self._random_state = state
             backend.set_random_state(state)
