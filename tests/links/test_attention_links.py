@@ -97,14 +97,58 @@ def test_mask_and_causality_add_up():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_a_query_that_sees_nothing_gets_the_mean(dtype):
+def test_a_query_that_sees_nothing_gets_the_bias_alone(dtype):
     with core.using_config("dtype", dtype):
-        layer = L.MultiHeadAttention(4, 2)
-    x = X.astype(dtype)
-    values = layer.value(x, n_batch_axes=2).array.mean(1, keepdims=True)
-    y = layer(x, mask=np.zeros((3, 3), bool))
-    expected = layer.output(np.repeat(values, 3, axis=1), n_batch_axes=2).array
-    np.testing.assert_allclose(y.array, expected, atol=1e-2 if dtype == "float16" else 1e-5)
+        layer = L.MultiHeadAttention(4, 2, initial_bias=0.25)
+    y = layer(X.astype(dtype), mask=np.zeros((3, 3), bool))
+    np.testing.assert_array_equal(y.array, np.full(X.shape, 0.25, dtype))
+
+
+def test_scores_below_any_constant_still_count():
+    layer = L.MultiHeadAttention(4, 1)
+    layer.query.W.array *= 1e5
+    layer.key.W.array *= 1e5
+    x = X.astype("f")
+    seen = np.eye(3, dtype=bool)
+    np.testing.assert_allclose(
+        layer(x, mask=seen).array, layer.output(layer.value(x, 2), 2).array, rtol=1e-4, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    "shape", [(3, 5), (1, 5), (2, 3, 5), (2, 1, 5), (2, 2, 3, 5), (1, 2, 1, 1)]
+)
+def test_masks_of_any_form(shape):
+    layer = L.MultiHeadAttention(4, 2, key_size=6)
+    p = {path: param.array.astype("d") for path, param in layer.namedparams()}
+    mask = RANDOM.uniform(size=shape) < 0.7
+    mask[..., 0] = True
+    x, memory = X.astype("f"), MEMORY.astype("f")
+    wide = np.broadcast_to(mask[:, None] if mask.ndim == 3 else mask, (2, 2, 3, 5))
+    if (wide[:, :1] == wide).all():
+        seen = lambda n, i, m: wide[n, 0, i, m]  # noqa: E731
+        expected = attention(p, X, MEMORY, MEMORY, seen=seen)
+        np.testing.assert_allclose(
+            layer(x, memory, mask=mask).array, expected, rtol=1e-4, atol=1e-5
+        )
+    added = np.where(mask, 0, -1e9).astype("f")
+    np.testing.assert_allclose(
+        layer(x, memory, mask=added).array, layer(x, memory, mask=mask).array, rtol=1e-4, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("shape", [(5,), (3, 4), (3, 3, 5), (2, 3, 3, 5), (1, 2, 2, 3, 5)])
+def test_masks_that_do_not_fit_are_refused(shape):
+    layer = L.MultiHeadAttention(4, 2, key_size=6)
+    message = r"MultiHeadAttention[\s\S]*mask.shape is \(l, m\), .* of \(2, 2, 3, 5\)"
+    with pytest.raises(core.type_check.InvalidType, match=message):
+        layer(X.astype("f"), MEMORY.astype("f"), mask=np.ones(shape, bool))
+
+
+def test_inputs_without_a_batch_are_refused():
+    for layer in (L.MultiHeadAttention(4, 2), L.TransformerBlock(4, 2)):
+        with pytest.raises(core.type_check.InvalidType, match="x.ndim == 3\nActual: 2"):
+            layer(X[0].astype("f"))
 
 
 def test_what_comes_later_changes_nothing_before():
@@ -132,3 +176,5 @@ def test_a_block_with_other_parts():
 def test_heads_that_do_not_divide_are_refused():
     with pytest.raises(ValueError, match="expected a size that 3 heads divide, got 4"):
         L.MultiHeadAttention(4, 3)
+    with pytest.raises(ValueError, match="expected a size that 0 heads divide, got 4"):
+        L.MultiHeadAttention(4, 0)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
-from core import Chain, Variable, as_array
+from core import Chain, Variable
 from core import functions as F
+from core.errors import InvalidType
+from plugins.links import arguments
 from plugins.links.connection.linear import Linear
-
-# Of a score that is to weigh nothing: finite in all dtypes, so that a row of nothing else is, too.
-NEVER = -1e4
 
 
 class MultiHeadAttention(Chain):
@@ -33,8 +31,10 @@ class MultiHeadAttention(Chain):
         initialW: Initializer of all W, or a number; LeCunNormal by default.
         initial_bias: The same of all b; 0 by default.
 
-    Its children are `query`, `key`, `value` and `output`. Shapes: queries (n, l, size) floating,
-    keys and values (n, m, key_size); gives (n, l, size).
+    Its children are `query`, `key`, `value` and `output`.
+
+    Shapes: the batch comes first, then the places. Queries (n, l, size) floating, keys and values
+    (n, m, key_size); gives (n, l, size).
 
     Source: Vaswani et al. 2017 (arXiv:1706.03762), section 3.2.
 
@@ -43,6 +43,10 @@ class MultiHeadAttention(Chain):
     >>> x, memory = np.ones((3, 5, 4), "f"), np.ones((3, 7, 4), "f")
     >>> attention(x).shape, attention(x, memory).shape
     ((3, 5, 4), (3, 5, 4))
+    >>> lengths = np.array([7, 2, 4])
+    >>> padded = np.arange(7) >= lengths[:, None]
+    >>> attention(x, memory, mask=~padded[:, None]).shape  # (n, 1, m): queries see no padding
+    (3, 5, 4)
     """
 
     def __init__(
@@ -56,7 +60,7 @@ class MultiHeadAttention(Chain):
         initialW: Any = None,
         initial_bias: Any = None,
     ) -> None:
-        if size % n_heads:
+        if n_heads < 1 or size % n_heads:
             raise ValueError(
                 f"links.MultiHeadAttention: expected a size that {n_heads} heads divide, "
                 f"got {size}."
@@ -83,20 +87,23 @@ class MultiHeadAttention(Chain):
             queries: What asks, (n, l, size).
             keys: What is asked, (n, m, key_size); None is the queries: self-attention.
             values: What is answered, (n, m, key_size); None is the keys.
-            mask: A boolean array that broadcasts to (n, n_heads, l, m), False where a query shall
-                not see a key; None lets it see all. A query that sees none gets the plain mean.
+            mask: What each query may see: truth values, False where it shall not see a key, or
+                numbers that are added to the scores. (l, m) for all, (n, l, m) for each example,
+                or (n, n_heads, l, m) for each head too; an axis of 1 stands for any number. None
+                lets all be seen. A query that sees nothing gets the mean of nothing, 0.
         """
         keys = queries if keys is None else keys
         values = keys if values is None else values
+        for x in (queries, keys, values):
+            arguments.check_rank(self, x, 3)
         q, k, v = (
             self._heads(link(x, n_batch_axes=2))
             for link, x in ((self.query, queries), (self.key, keys), (self.value, values))
         )
-        scores = F.matmul(q, k, transb=True) / math.sqrt(self.size // self.n_heads)
-        weights = F.softmax(self._masked(scores, mask), axis=3)
-        if self.dropout:
-            weights = F.dropout(weights, self.dropout)
-        heads = F.transpose(F.matmul(weights, v), (0, 2, 1, 3))
+        heads = F.scaled_dot_product_attention(
+            q, k, v, self._for_heads(mask, q, k), self.dropout, self.causal
+        )
+        heads = F.transpose(heads, (0, 2, 1, 3))
         y: Variable = self.output(heads.reshape((*heads.shape[:2], self.size)), n_batch_axes=2)
         return y
 
@@ -105,21 +112,23 @@ class MultiHeadAttention(Chain):
         parts = x.reshape((*x.shape[:2], self.n_heads, -1))
         return F.transpose(parts, (0, 2, 1, 3))
 
-    def _masked(self, scores: Variable, mask: Any) -> Variable:
-        """The scores, and NEVER where a query shall not see a key."""
-        for seen in (None if mask is None else as_array(mask), self._past(scores)):
-            if seen is not None:
-                xp = scores.xp
-                seen = xp.broadcast_to(seen, scores.shape)
-                scores = F.where(seen, scores, xp.full_like(scores.array, NEVER))
-        return scores
-
-    def _past(self, scores: Variable) -> Any:
-        """Which keys are not after which query."""
-        if not self.causal:
+    def _for_heads(self, mask: Any, q: Variable, k: Variable) -> Any:
+        """The mask as it broadcasts to scores (n, heads, l, m)."""
+        if mask is None:
             return None
-        xp = scores.xp
-        return xp.tril(xp.ones_like(scores.array)) > 0
+        scores = (*q.shape[:3], k.shape[2])
+        shape = tuple(mask.shape)
+        if len(shape) == 3:  # of each example, the same for all heads
+            mask = mask[:, None, :, :]
+        wide = (1,) * (4 - len(mask.shape)) + tuple(mask.shape)
+        fits = len(wide) == 4 and all(a in (1, b) for a, b in zip(wide, scores, strict=True))
+        if len(shape) < 2 or not fits:
+            error = InvalidType(
+                f"mask.shape is (l, m), (n, l, m) or (n, h, l, m) of {scores}", str(shape)
+            )
+            error.operation = "MultiHeadAttention"
+            raise error
+        return mask
 
     @property
     def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:

@@ -30,7 +30,9 @@ class TransformerBlock(Chain):
         normalization: `normalization(size)` makes each normalization; `links.RMSNormalization`, for
             example.
 
-    Its children are `norm1`, `attention`, `norm2`, `inner` and `outer`. Shapes: x (n, l, size)
+    Its children are `norm1`, `attention`, `norm2`, `inner` and `outer`.
+
+    Shapes: the batch comes first, then the places. x (n, l, size)
     floating; y that of x.
 
     Source: Vaswani et al. 2017 (arXiv:1706.03762), section 3; the normalizations first: Xiong et
