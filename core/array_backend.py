@@ -306,6 +306,14 @@ class Backend(ABC):
         """`log(sum(exp(x)))` along `axis` without overflow."""
         return standard.logsumexp(self.xp, x, axis, keepdims)
 
+    def outside(self, numbers: Array, size: int) -> bool:
+        """Whether one of `numbers`, integers, is not in [0, size).
+
+        A backend whose devices run ahead of the host answers in debug mode alone: to answer is to
+        wait.
+        """
+        return bool(self.xp.any((numbers < 0) | (numbers >= size)))
+
     def sum_to(self, x: Array, shape: tuple[int, ...]) -> Array:
         """Sum `x` down to a shape that broadcasts to its own: the adjoint of broadcasting."""
         return standard.sum_to(self.xp, x, shape)

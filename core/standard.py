@@ -290,7 +290,10 @@ def logsumexp(xp: Any, x: Array, axis: Any, keepdims: bool) -> Array:
     """`log(sum(exp(x)))` with the greatest element taken out first; -inf where all are -inf."""
     top = xp.max(x, axis=axis, keepdims=True)
     top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
-    total = xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=True, dtype=x.dtype)) + top
+    total = xp.sum(xp.exp(x - top), axis=axis, keepdims=True, dtype=x.dtype)
+    nothing = total == 0  # only where all are -inf; its logarithm would warn
+    total = xp.log(xp.where(nothing, xp.ones_like(total), total)) + top
+    total = xp.where(nothing, xp.full_like(total, -xp.inf), total)
     if keepdims:
         return total
     axes = tuple(range(x.ndim)) if axis is None else axis

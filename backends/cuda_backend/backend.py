@@ -10,6 +10,7 @@ from typing import Any
 from backends.cuda_backend.namespace import Namespace
 from backends.cuda_backend.presence import missing
 from backends.cuda_backend.uploader import Uploader
+from core import is_debug
 from core.backend import Array, Backend, BackendError, Device, HostRandom
 from core.standard import Geometry, Sizes
 
@@ -74,6 +75,10 @@ class CudaBackend(Backend):
     def synchronize(self, device: Any = None) -> None:
         """Wait until the device has done all that was asked of it."""
         self.native_device(device).synchronize()
+
+    def outside(self, numbers: Array, size: int) -> bool:
+        """As everywhere in debug mode; else False, since to look would be to wait."""
+        return is_debug() and super().outside(numbers, size)
 
     @contextmanager
     def stream(self, device: Any = None) -> Iterator[Any]:
