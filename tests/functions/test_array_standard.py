@@ -160,6 +160,26 @@ def test_elementwise_functions_of_two_arrays(place, name, kind):
     check()
 
 
+SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 1e30, 1e-30])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", [n for n, kind in listed(UNARY) if kind in ("float", "number")])
+def test_special_values_of_one_array(place, name, dtype):
+    host = SPECIAL.astype(dtype)
+    x = Variable(place.backend.asarray(host))
+    same(place, getattr(place.xp, name)(x), getattr(np, name)(host))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", [n for n, kind in listed(BINARY) if kind in ("float", "number")])
+def test_special_values_of_two_arrays(place, name, dtype):
+    """Every pair of them."""
+    hosts = SPECIAL.astype(dtype)[:, None], SPECIAL.astype(dtype)
+    xs = [Variable(place.backend.asarray(host)) for host in hosts]
+    same(place, getattr(place.xp, name)(*xs), getattr(np, name)(*hosts))
+
+
 @pytest.mark.parametrize("name", ["pow", "bitwise_left_shift", "bitwise_right_shift"])
 def test_powers_and_shifts_of_integers(place, name):
     @given(place.pairs("integer", min_value=0, max_value=6))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from core import Domain, FunctionNode, Variable, choice, real
+from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import NotDifferentiable
 from plugins.functions.namespace.linalg.eigenvalues import spread, upright
 
@@ -42,12 +42,10 @@ class SVD(FunctionNode):
         gu, gs, gvh = g
         n, m, k = u.shape[-2], vh.shape[-1], s.shape[-1]
         if self.full_matrices and n != m:
-            if gu is not None or gvh is not None:
-                raise NotDifferentiable(
-                    "svd: the vectors beyond the singular values have no derivative, as they are "
-                    "not unique. Take full_matrices=False."
-                )
-            u, vh = u[..., :, :k], vh[..., :k, :]
+            raise NotDifferentiable(
+                f"svd: the vectors of matrices of {n} rows and {m} columns that go beyond the "
+                "singular values are not unique, and have no derivative. Take full_matrices=False."
+            )
         one = xp.eye(k, dtype=s.dtype, device=s.device)
         row, column = s[..., None, :], s[..., :, None]
         middle = one * (xp.zeros_like(s) if gs is None else gs)[..., None, :]
@@ -84,7 +82,12 @@ def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
     >>> svd(np.array([[0.0, 2.0], [3.0, 0.0]])).S
     variable([3., 2.])
     """
-    return SVDResult(*SVD.call(x, full_matrices=full_matrices))
+    x = as_variable(x)
+    found = SVDResult(*SVD.call(x, full_matrices=full_matrices))
+    if full_matrices and x.requires_grad and x.shape[-1] != x.shape[-2]:
+        # The values are differentiable all the same, with the vectors that belong to them.
+        return found._replace(S=svdvals(x))
+    return found
 
 
 def svdvals(x: Any, /) -> Variable:

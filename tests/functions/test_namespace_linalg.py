@@ -1,0 +1,130 @@
+"""Derivatives of the linear algebra on Variables, on stacks of matrices, and where they end."""
+
+import numpy as np
+import pytest
+
+import core
+from core import Variable
+from core.errors import NotDifferentiable
+from core.gradient_check import check_backward, check_double_backward
+from core.namespace import namespace as xp
+
+RANDOM = np.random.default_rng(0)
+LINALG = xp.linalg
+SQUARE = RANDOM.normal(size=(2, 3, 3)) + 3 * np.diag([1.0, 2.0, 3.0])
+SYMMETRIC = SQUARE @ np.swapaxes(SQUARE, -1, -2)
+TALL, WIDE = RANDOM.normal(size=(2, 4, 3)), RANDOM.normal(size=(3, 4))
+VECTOR, OTHER = RANDOM.normal(size=3), RANDOM.normal(size=3)
+CALLS = {
+    "cholesky": (SYMMETRIC, lambda x: LINALG.cholesky(x)),
+    "cholesky, upper": (SYMMETRIC, lambda x: LINALG.cholesky(x, upper=True)),
+    "cross": ((TALL[..., :3], VECTOR), LINALG.cross),
+    "cross, axis": ((WIDE, WIDE + 1), lambda x, y: LINALG.cross(x, y, axis=0)),
+    "det": (SQUARE, lambda x: LINALG.det(x)),
+    "diagonal": (TALL, lambda x: LINALG.diagonal(x, offset=-1)),
+    "eigh, values": (SYMMETRIC, lambda x: LINALG.eigh(x).eigenvalues),
+    "eigh, vectors": (SYMMETRIC, lambda x: LINALG.eigh(x).eigenvectors),
+    "eigvalsh": (SYMMETRIC, lambda x: LINALG.eigvalsh(x)),
+    "inv": (SQUARE, lambda x: LINALG.inv(x)),
+    "matmul": ((TALL, WIDE), LINALG.matmul),
+    "matrix_power": (SQUARE, lambda x: LINALG.matrix_power(x, 3)),
+    "matrix_power, inverse": (SQUARE, lambda x: LINALG.matrix_power(x, -2)),
+    "matrix_transpose": (TALL, LINALG.matrix_transpose),
+    **{
+        f"matrix_norm, {order}": (TALL, lambda x, order=order: LINALG.matrix_norm(x, ord=order))
+        for order in (1, -1, 2, -2, np.inf, -np.inf, "fro", "nuc")
+    },
+    "matrix_norm, kept": (WIDE, lambda x: LINALG.matrix_norm(x, keepdims=True, ord=2)),
+    "outer": ((VECTOR, OTHER), LINALG.outer),
+    "pinv, tall": (TALL, lambda x: LINALG.pinv(x)),
+    "pinv, wide": (WIDE, lambda x: LINALG.pinv(x)),
+    "qr, tall": (TALL, lambda x: LINALG.qr(x).Q),
+    "qr, wide": (WIDE, lambda x: LINALG.qr(x).R),
+    "qr, complete": (WIDE, lambda x: LINALG.qr(x, mode="complete").Q),
+    "slogdet": (SQUARE, lambda x: LINALG.slogdet(x).logabsdet),
+    "solve": ((SQUARE, TALL[:, :3]), LINALG.solve),
+    "solve, broadcast": ((SQUARE, WIDE), LINALG.solve),
+    "solve, vector": ((SQUARE, VECTOR), LINALG.solve),
+    "svd, left": (TALL, lambda x: LINALG.svd(x, full_matrices=False).U),
+    "svd, right": (WIDE, lambda x: LINALG.svd(x, full_matrices=False).Vh),
+    "svd, values": (TALL, lambda x: LINALG.svd(x).S),
+    "svd, square": (SQUARE, lambda x: LINALG.svd(x).Vh),
+    "svdvals": (WIDE, lambda x: LINALG.svdvals(x)),
+    "tensordot": ((TALL, WIDE), lambda x, y: LINALG.tensordot(x, y, axes=1)),
+    "trace": (TALL, lambda x: LINALG.trace(x, offset=1)),
+    "vecdot": ((TALL, VECTOR), LINALG.vecdot),
+    **{
+        f"vector_norm, {order}": (
+            TALL,
+            lambda x, order=order: LINALG.vector_norm(x, axis=(0, 2), ord=order),
+        )
+        for order in (1, 2, 3, 0.5, np.inf, -np.inf)
+    },
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_derivatives(name):
+    arrays, function = CALLS[name]
+    arrays = arrays if isinstance(arrays, tuple) else (arrays,)
+    random = np.random.default_rng(1)
+    g = random.normal(size=function(*arrays).shape)
+    seeds = tuple([random.normal(size=a.shape) for a in arrays])
+    check_backward(function, arrays, g, atol=1e-5, rtol=1e-4)
+    check_double_backward(lambda *xs: function(*xs) ** 2, arrays, g, seeds, atol=2e-3, rtol=2e-3)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_float32_stays(name):
+    arrays, function = CALLS[name]
+    arrays = arrays if isinstance(arrays, tuple) else (arrays,)
+    xs = [Variable(a.astype("f")) for a in arrays]
+    y = function(*xs)
+    assert y.dtype == "float32"
+    core.functions.sum(y).backward()
+    assert all(x.grad.dtype == "float32" and x.grad.shape == x.shape for x in xs)
+
+
+@pytest.mark.parametrize(
+    ("make", "cure"),
+    [
+        (lambda x: LINALG.svd(x).U, "full_matrices=False"),
+        (lambda x: LINALG.svd(x).Vh, "full_matrices=False"),
+        (lambda x: LINALG.qr(x, mode="complete").Q, "mode='reduced'"),
+    ],
+)
+def test_what_is_not_unique_has_no_derivative(make, cure):
+    y = core.functions.sum(make(Variable(TALL)))
+    with pytest.raises(NotDifferentiable, match=cure):
+        y.backward()
+
+
+def test_a_rank_has_no_gradient():
+    assert not LINALG.matrix_rank(Variable(TALL)).requires_grad
+    assert LINALG.matrix_rank(np.ones((3, 3)), rtol=0.1).array == 1
+
+
+def test_the_norm_of_zeros():
+    x = Variable(np.zeros(3))
+    LINALG.vector_norm(x).backward()
+    assert x.grad.tolist() == [0, 0, 0]
+    assert LINALG.vector_norm(np.array([0.0, 2.0, 3.0]), ord=0).array == 2
+
+
+def _chosen(a, b):
+    return xp.where(a.array > b.array, a, b)
+
+
+def test_operands_of_two_dtypes_get_gradients_of_their_own():
+    for function in (LINALG.solve, LINALG.matmul, xp.add, xp.hypot, _chosen):
+        a, b = Variable(SQUARE.astype("f")), Variable(SQUARE.copy())
+        y = function(a, b)
+        assert y.dtype == "float64"
+        core.functions.sum(y).backward()
+        assert (a.grad.dtype, b.grad.dtype) == ("float32", "float64")
+
+
+def test_a_decomposition_of_rows_that_depend_on_each_other():
+    x = Variable(np.ones((2, 2)))
+    np.testing.assert_allclose(LINALG.pinv(x).array, np.full((2, 2), 0.25))
+    assert LINALG.pinv(x, rtol=3.0).array.tolist() == [[0, 0], [0, 0]]
