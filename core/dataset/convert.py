@@ -66,7 +66,15 @@ def _check_alike(
 
 
 def _pick(padding: Any, key: Any, kind: type[tuple[Any, ...]] | type[dict[Any, Any]]) -> Any:
-    return padding[key] if isinstance(padding, kind) else padding
+    if not isinstance(padding, kind):
+        return padding
+    try:
+        return padding[key]
+    except LookupError:
+        raise ValueError(
+            f"concat_examples: expected a padding for each element, or one for all; {padding!r} "
+            f"has none for {key!r}."
+        ) from None
 
 
 def _join(values: Sequence[Any], device: Any, padding: Any, what: str) -> Any:

@@ -20,13 +20,15 @@ def random_order(dataset: Any, seed: int | None) -> np.ndarray[Any, Any]:
 def split_dataset(dataset: Any, split_at: int, order: Any = None) -> tuple[SubDataset, SubDataset]:
     """The first `split_at` examples, and the rest; of the dataset as `order` lists it, if given.
 
+    Raises ValueError for a `split_at` that is negative or beyond the dataset.
+
     >>> first, second = split_dataset([1, 2, 3], 2)
     >>> first[:], second[:]
     ([1, 2], [3])
     """
-    if not 0 < split_at < len(dataset):
+    if not 0 <= split_at <= len(dataset):
         raise ValueError(
-            f"split_dataset: expected 0 < split_at < {len(dataset)}, the dataset's length, "
+            f"split_dataset: expected 0 <= split_at <= {len(dataset)}, the dataset's length, "
             f"got {split_at}."
         )
     return (
@@ -49,6 +51,8 @@ def split_dataset_random(
 
 def split_dataset_n(dataset: Any, n: int, order: Any = None) -> list[SubDataset]:
     """`n` parts of equal length; what does not divide evenly is left out at the end.
+
+    Raises ValueError for no parts, or more than there are examples, which would be empty.
 
     >>> [part[:] for part in split_dataset_n([1, 2, 3, 4, 5], 2)]
     [[1, 2], [3, 4]]

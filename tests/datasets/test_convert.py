@@ -73,6 +73,8 @@ def test_to_device():
 @pytest.mark.parametrize(
     ("batch", "padding", "message"),
     [
+        ([(1, 2), (3, 4)], (0,), "has none for 1"),
+        ([{"x": 1}, {"x": 2}], {"y": 0}, "has none for 'x'"),
         ([], None, "empty batch"),
         ([np.ones(2), np.ones(3)], None, "padding"),
         ([(np.ones(2), 1), (np.ones(3), 1)], None, "element 0"),

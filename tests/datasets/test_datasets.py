@@ -77,7 +77,7 @@ def test_concatenation_is_that_of_lists(parts, i):
 
 @given(lengths, st.data())
 def test_splits_are_partitions(length, data):
-    at = data.draw(st.integers(1, length - 1))
+    at = data.draw(st.integers(0, length))
     for first, second in (
         D.split_dataset(range(length), at),
         D.split_dataset_random(range(length), at, seed=3),
@@ -101,6 +101,32 @@ def test_splits_are_partitions(length, data):
         assert {len(p) for p in parts} == {length // folds} and len(set(used)) == len(used)
 
 
+def test_splits_are_those_of_chainer():
+    """What Chainer 7.8.1 gives for these orders and seeds."""
+
+    def parts(found):
+        return [part[:] for part in found]
+
+    order = [3, 1, 0, 2, 4]
+    assert parts(D.split_dataset(range(5), 2, order)) == [[3, 1], [0, 2, 4]]
+    assert parts(D.split_dataset_random(range(6), 2, seed=3)) == [[3, 5], [4, 1, 0, 2]]
+    assert parts(D.split_dataset_n_random(range(7), 3, seed=3)) == [[4, 6], [5, 3], [1, 0]]
+    folds = D.get_cross_validation_datasets(range(5), 2, order)
+    assert [parts(pair) for pair in folds] == [[[3, 1], [0, 2, 4]], [[0, 2, 4], [3, 1]]]
+    folds = D.get_cross_validation_datasets(range(5), n_fold=3)
+    assert [parts(pair) for pair in folds] == [
+        [[0, 1, 2], [3, 4]],
+        [[3, 4, 0], [1, 2]],
+        [[1, 2, 3, 4], [0]],
+    ]
+    folds = D.get_cross_validation_datasets_random(range(6), 3, seed=1)
+    assert [parts(pair) for pair in folds] == [
+        [[2, 1, 4, 0], [3, 5]],
+        [[3, 5, 2, 1], [4, 0]],
+        [[4, 0, 3, 5], [2, 1]],
+    ]
+
+
 def test_a_seed_fixes_a_split():
     first, again = (D.split_dataset_random(range(30), 10, seed=5)[0][:] for _ in range(2))
     assert first == again
@@ -109,10 +135,12 @@ def test_a_seed_fixes_a_split():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: D.split_dataset([1, 2], 2),
-        lambda: D.split_dataset([1, 2], 0),
+        lambda: D.split_dataset([1, 2], 3),
+        lambda: D.split_dataset([1, 2], -1),
         lambda: D.split_dataset_n([1, 2], 3),
         lambda: D.get_cross_validation_datasets([1, 2], 1),
+        lambda: D.get_cross_validation_datasets([1, 2], 3),
+        lambda: D.get_cross_validation_datasets([1, 2]),
         lambda: D.SubDataset([1, 2], 1, 3),
         lambda: D.SubDataset([1, 2], 0, 1, order=[0]),
         lambda: D.get_digits(ndim=4),
