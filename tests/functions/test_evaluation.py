@@ -24,13 +24,13 @@ def test_summary_by_hand():
     np.testing.assert_allclose(F.f1_score(SCORES, T)[0].array, [1 / 2, 2 / 3, 2 / 3])
 
 
-def test_a_share_of_nothing_is_nan_and_of_nothing_right_zero():
+def test_shares_of_nothing_are_nan():
     t = np.array([1, 0])
     precision, recall, fbeta, support = F.classification_summary(SCORES[[0, 2]], t, label_num=4)
     nan = np.nan
     np.testing.assert_array_equal(precision.array, [0, 0, nan, nan])
     np.testing.assert_array_equal(recall.array, [0, 0, nan, nan])
-    np.testing.assert_array_equal(fbeta.array, [0, 0, nan, nan])
+    np.testing.assert_array_equal(fbeta.array, [nan] * 4)
     np.testing.assert_array_equal(support.array, [1, 1, 0, 0])
 
 

@@ -16,7 +16,7 @@ COST, YS = RANDOM.normal(size=(3, 3)), [np.array([0, 1, 2, 2]), np.array([1, 1])
 
 CASES = {
     "negative_sampling": (
-        lambda x, W, t, s: F.negative_sampling(x, t, W, lambda shape: s, 5, "no"),
+        lambda x, W, t, s: F.negative_sampling(x, t, W, lambda shape: s, 4, "no"),
         (X, W, T, SAMPLES),
     ),
     "black_out": (lambda x, W, t, s: F.black_out(x, t, W, s, "no"), (X, W, np.abs(T), SAMPLES)),

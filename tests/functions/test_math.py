@@ -62,7 +62,9 @@ def test_kinks_have_the_stated_derivatives():
         return x.grad.item()
 
     assert slope(F.relu, 0.0) == 0
-    assert slope(F.leaky_relu, 0.0) == slope(F.elu, 0.0) == 1
+    assert slope(F.leaky_relu, 0.0) == 0.2
+    assert slope(F.elu, 0.0) == 1
+    assert slope(lambda x: F.elu(x, alpha=0.5), 0.0) == 0.5
     assert slope(F.absolute, 0.0) == slope(F.sign, 0.0) == 0
     assert slope(lambda x: F.clip(x, -1.0, 1.0), 1.0) == 1
     assert slope(lambda x: F.clipped_relu(x, 2.0), 2.0) == 0

@@ -71,10 +71,11 @@ def test_gumbel_softmax_keeps_the_dtype_and_the_axis(dtype):
 def test_dropconnect_by_a_mask_is_a_product_with_masked_weights(batchwise):
     draw = np.random.default_rng(0)
     x, W, b = draw.normal(size=(3, 2, 2)), draw.normal(size=(5, 4)), draw.normal(size=5)
-    mask = draw.integers(0, 2, (3, 5, 4) if batchwise else (5, 4)) * 2.0
-    y = F.simplified_dropconnect(x, W, b, mask=mask).array
+    mask = draw.integers(0, 2, (3, 5, 4) if batchwise else (5, 4)) == 1
+    y = F.simplified_dropconnect(x, W, b, ratio=0.2, mask=mask).array
     expected = [
-        (W * (mask[i] if batchwise else mask)) @ row + b for i, row in enumerate(x.reshape(3, 4))
+        (W * (mask[i] if batchwise else mask)) @ row / (1 - 0.2) + b
+        for i, row in enumerate(x.reshape(3, 4))
     ]
     np.testing.assert_allclose(y, expected, rtol=1e-12)
 

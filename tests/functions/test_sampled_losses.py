@@ -17,8 +17,9 @@ T, SAMPLES = np.array([0, 5, -1, 2]), RANDOM.integers(0, 6, (4, 5))
 
 
 def given(shape):
-    assert shape == SAMPLES.shape
-    return SAMPLES
+    """The samples, after a column that the right words take the place of."""
+    assert shape == (4, 6)
+    return np.concatenate([np.zeros((4, 1), int), SAMPLES], axis=1)
 
 
 @pytest.mark.parametrize("reduce", ["sum", "no"])
@@ -52,7 +53,7 @@ def test_negative_sampling_draws_from_its_sampler_and_shows_what_it_drew():
     assert samples.shape == (4, 400)
     assert set(samples.ravel().tolist()) == {1, 3}
     assert abs((samples == 3).mean() - 0.75) < 0.05  # four standard deviations
-    again = F.negative_sampling(X, T, W, lambda shape: samples, 400)
+    again = F.negative_sampling(X, T, W, lambda shape: words, 400)
     assert again.array == loss.array
 
 
@@ -79,9 +80,9 @@ def test_black_out(reduce):
 def test_huge_products(dtype):
     x, table = Variable(np.ones((1, 1), dtype)), Variable(np.array([[1e4], [0], [-1e4]], dtype))
     one, samples = np.array([0]), np.array([[1, 2]])
-    low = F.negative_sampling(x, one, table, lambda shape: samples, 2)
+    low = F.negative_sampling(x, one, table, lambda shape: np.array([[0, 1, 2]]), 2)
     np.testing.assert_allclose(low.array, np.log(2), rtol=1e-3)
-    high = F.negative_sampling(x, np.array([2]), table, lambda shape: 0 * samples, 2)
+    high = F.negative_sampling(x, np.array([2]), table, lambda shape: np.zeros(shape, int), 2)
     np.testing.assert_allclose(high.array, 3e4, rtol=1e-3)
     assert F.black_out(x, one, table, samples).array == 0
     wrong = F.black_out(x, np.array([1]), table, np.array([[0, 2]]))
@@ -99,5 +100,7 @@ def test_what_does_not_fit_is_refused():
         F.black_out(X, np.abs(T), W, SAMPLES, reduce="sum")
     with pytest.raises(InvalidType):
         F.negative_sampling(X[:, :2], T, W, given, 5)
+    with pytest.raises(InvalidType, match=r"negative_sampling.*\n\n.*\(4, 6\)"):
+        F.negative_sampling(X, T, W, lambda shape: SAMPLES, 5)
     with pytest.raises(InvalidType):
         F.black_out(X, np.abs(T), W[:, :2], SAMPLES)

@@ -158,8 +158,8 @@ def classification_summary(y, t, label_num=None, beta=1.0, ignore_label=-1):
         precision = right / len(found) if found else math.nan
         recall = right / len(there) if there else math.nan
         weights = (1 / (1 + beta**2), beta**2 / (1 + beta**2))
-        fbeta = precision * recall  # 0, or NaN
-        if fbeta > 0:
+        fbeta = math.nan
+        if precision * recall > 0:
             fbeta = statistics.harmonic_mean([precision, recall], weights)
         rows.append((precision, recall, fbeta, len(there)))
     columns = np.reshape(np.array(rows, float), (label_num, 4)).T
@@ -177,6 +177,7 @@ def r2_score(pred, true, sample_weight=None, multioutput="uniform_average"):
 
 
 REFERENCES = {
+    "SquaredError": each(lambda x, y: math.pow(x - y, 2)),
     "AbsoluteError": each(lambda x, y: math.fabs(x - y)),
     "Accuracy": accuracy,
     "BernoulliNLL": bernoulli_nll,

@@ -48,7 +48,7 @@ def upsampling(x, indexes, ksize, stride=None, pad=0, outsize=None, cover_all=Tr
 
 
 def _rounded(v):
-    return math.floor(v + 0.5)
+    return round(v)
 
 
 def _bin(low, size, i, count, length):

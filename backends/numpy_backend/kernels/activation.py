@@ -25,8 +25,8 @@ def leaky_relu(f: Any, xp: Any, x: Any) -> Any:
 
 
 def leaky_relu_gradient(f: Any, g: Any, want: int) -> Any:
-    """`where(x >= 0, g, g * slope)`."""
+    """`where(x > 0, g, g * slope)`."""
     x = f.inputs[0].data
     if not worthwhile(g, x):
         return NotImplemented
-    return (blend(np.greater_equal(x, 0), g, g * f.slope),)
+    return (blend(np.greater(x, 0), g, g * f.slope),)

@@ -8,7 +8,7 @@ from core import Domain, Elementwise, Variable, number, real
 
 
 class ELU(Elementwise):
-    """x for x >= 0, else alpha (exp(x) - 1), whose derivative is alpha exp(x)."""
+    """x for x > 0, else alpha (exp(x) - 1), whose derivative is alpha exp(x)."""
 
     alpha: float = 1.0
     domain = Domain("()->()", x=real(-3, 3), kinks=(0,), settings={"alpha": number(0.5, 2.0)})
@@ -17,13 +17,13 @@ class ELU(Elementwise):
         return xp.where(x >= 0, x, xp.expm1(xp.minimum(x, 0.0)) * self.alpha)
 
     def gradient(self, xp, g, x):
-        return xp.where(x >= 0, g, g * (xp.exp(xp.minimum(x, 0.0)) * self.alpha))
+        return xp.where(x > 0, g, g * (xp.exp(xp.minimum(x, 0.0)) * self.alpha))
 
 
 def elu(x: Any, alpha: float = 1.0) -> Variable:
     """The exponential linear unit: x for x >= 0, else alpha * (exp(x) - 1).
 
-    The derivative at 0 is taken as 1.
+    The derivative at 0 is taken as `alpha`.
 
     Args:
         x: Floating, of any shape.

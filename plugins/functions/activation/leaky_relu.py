@@ -17,13 +17,13 @@ class LeakyReLU(Elementwise):
         return xp.where(x >= 0, x, x * self.slope)
 
     def gradient(self, xp, g, x):
-        return xp.where(x >= 0, g, g * self.slope)
+        return xp.where(x > 0, g, g * self.slope)
 
 
 def leaky_relu(x: Any, slope: float = 0.2) -> Variable:
     """Scale negative elements down: x for x >= 0, else slope * x.
 
-    The derivative at 0 is taken as 1.
+    The derivative at 0 is taken as `slope`.
 
     Args:
         x: Floating, of any shape.

@@ -6,8 +6,12 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import nearest
+from core.intrinsics import broadcast_to
 from core.type_check import expect
+from plugins.functions.array.concat import Concat
 from plugins.functions.array.take import take
+from plugins.functions.math import extrema
+from plugins.functions.math.average import mean
 
 Pairs = tuple[tuple[float, float], ...]
 
@@ -59,8 +63,12 @@ def pad(x: Any, pad_width: Any, mode: str, **keywords: Any) -> Variable:
         pad_width: How wide before and after each axis: a pair for each axis, a pair for all, or an
             int.
         mode: 'constant'; or where the border comes from: 'edge' repeats the last element,
-            'reflect' mirrors at it, 'symmetric' mirrors behind it, 'wrap' starts at the other end.
-        **keywords: For 'constant': `constant_values`, alike, 0 by default.
+            'reflect' mirrors at it, 'symmetric' mirrors behind it, 'wrap' starts at the other end;
+            'maximum', 'minimum' and 'mean' repeat that of each line; 'linear_ramp' goes evenly from
+            the last element to an end value.
+        **keywords: Numbers given as `pad_width` is: for 'constant' `constant_values` and for
+            'linear_ramp' `end_values`, 0 by default; for 'maximum', 'minimum' and 'mean'
+            `stat_length`, how many elements at the edge they are of, by default all.
 
     Returns:
         The dtype of `x`.
@@ -79,14 +87,23 @@ def pad(x: Any, pad_width: Any, mode: str, **keywords: Any) -> Variable:
     widths = _pairs("pad_width", pad_width, x.ndim)
     if any([min(pair) < 0 for pair in widths]):
         raise ValueError(f"pad: expected widths of at least 0, got {pad_width}")
-    if mode == "constant":
-        values = _pairs("constant_values", keywords.pop("constant_values", 0), x.ndim)
+    known = ["constant", *_SOURCES, *_BORDERS]
+    if mode not in known:
+        raise ValueError(
+            f"pad: expected a mode among {', '.join(known)}, got {mode!r}.{nearest(mode, known)}"
+        )
+    widths = tuple([(int(before), int(after)) for before, after in widths])
+    keyword, default = _KEYWORDS.get(mode, ("", 0))
+    values = _pairs(keyword, keywords.pop(keyword, default), x.ndim)
     if keywords:
         raise TypeError(f"pad: mode {mode!r} takes no argument {next(iter(keywords))!r}")
     if mode == "constant":
-        whole = tuple([(int(before), int(after)) for before, after in widths])
-        return Pad.call(x, whole, values)
-    return _from_itself(x, widths, mode)
+        return Pad.call(x, widths, values)
+    if mode in _SOURCES:
+        return _from_itself(x, widths, mode)
+    for axis in range(x.ndim):
+        x = _with_borders(x, axis, widths[axis], mode, values[axis])
+    return x
 
 
 def _pairs(name: str, given: Any, ndim: int) -> Pairs:
@@ -107,16 +124,11 @@ def _pairs(name: str, given: Any, ndim: int) -> Pairs:
 
 
 def _from_itself(x: Variable, widths: Pairs, mode: str) -> Variable:
-    if mode not in _SOURCES:
-        known = ["constant", *_SOURCES]
-        raise ValueError(
-            f"pad: expected a mode among {', '.join(known)}, got {mode!r}.{nearest(mode, known)}"
-        )
     for axis, (before, after) in enumerate(widths):
         n = x.shape[axis]
         if n == 0 and before + after:
             raise ValueError(f"pad: axis {axis} has no element that mode {mode!r} could repeat")
-        places = [_SOURCES[mode](i, n) for i in range(-int(before), n + int(after))]
+        places = [_SOURCES[mode](i, n) for i in range(-before, n + after)]
         x = take(x, x.backend.asarray(places, "int64", x.device), axis=axis)
     return x
 
@@ -133,3 +145,42 @@ _SOURCES = {
     "wrap": lambda i, n: i % n,
 }
 """Mode -> where the element at place i, in or outside of 0 to n-1, is taken from."""
+
+
+def _with_borders(x: Variable, axis: int, widths: Any, mode: str, values: Any) -> Variable:
+    """The array between what `_BORDERS` makes of either end of an axis."""
+    parts, whole = [x], (slice(None),) * axis
+    for side, (width, value) in enumerate(zip(widths, values, strict=True)):
+        n = x.shape[axis]
+        length = n if value is None or mode == "linear_ramp" else min(value, n)
+        end = x[(*whole, slice(n - length, n) if side else slice(length))]
+        border = _BORDERS[mode](end, axis, width, value, side)
+        shape = (*x.shape[:axis], width, *x.shape[axis + 1 :])
+        parts.insert(side * 2, broadcast_to(border, shape))
+    return Concat.call(*parts, axis=axis)
+
+
+def _ramp(x: Variable, axis: int, width: int, value: float, side: int) -> Variable:
+    """From the outermost element of x evenly to `value`, which is the last one of the border."""
+    n = x.shape[axis]
+    edge = x[(*(slice(None),) * axis, slice(n - 1, n) if side else slice(1))]
+    steps = [i / width for i in range(width)]
+    share = x.backend.asarray(steps[::-1] if side else steps, x.dtype, x.device)
+    share = share.reshape((width, *(1,) * (x.ndim - axis - 1)))
+    return edge * share + (1.0 - share) * value
+
+
+_BORDERS = {
+    "maximum": lambda x, axis, width, value, side: extrema.max(x, axis, True),
+    "minimum": lambda x, axis, width, value, side: extrema.min(x, axis, True),
+    "mean": lambda x, axis, width, value, side: mean(x, axis, keepdims=True),
+    "linear_ramp": _ramp,
+}
+"""Mode -> what stands at an end of an axis, from the elements at that end."""
+
+_KEYWORDS = {
+    "constant": ("constant_values", 0),
+    "linear_ramp": ("end_values", 0),
+    **dict.fromkeys(("maximum", "minimum", "mean"), ("stat_length", None)),
+}
+"""Mode -> the argument that goes with it, and its default."""

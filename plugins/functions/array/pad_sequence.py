@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, choice, number, real
+from core import Domain, FunctionNode, Variable, anything, choice, number
 from core.type_check import expect
 from plugins.functions.array.concat import several
 
@@ -17,7 +17,7 @@ class PadSequence(FunctionNode):
     axis: int = 0  # the only one; here so that the domain can say along what sequences differ
     domain = Domain(
         "(...)*->(...b)",
-        xs=real(-3, 3),
+        xs=anything(),
         settings={"length": choice(None, 4, 6), "padding": number(-2, 2), "axis": choice(0)},
         dims={"...": (1, 3)},
         differ="axis",
@@ -53,8 +53,8 @@ def pad_sequence(xs: Any, length: int | None = None, padding: float = 0) -> Vari
     """Fill sequences up to one length, and stack them.
 
     Args:
-        xs: A sequence of at least one array or Variable (length_i, ...), floating, of one dtype,
-            and alike but for the lengths.
+        xs: A sequence of at least one array or Variable (length_i, ...), of one dtype, and alike
+            but for the lengths.
         length: The length of the result; None is that of the longest.
         padding: What the rest is filled with.
 

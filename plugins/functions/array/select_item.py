@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, integers, real
+from plugins.functions.labels import refuse_outside
 
 
 class SelectItem(FunctionNode):
@@ -13,6 +14,9 @@ class SelectItem(FunctionNode):
     domain = Domain("(n,k),(n)->(n)", x=real(-3, 3), t=integers(0, "k"), dims={"k": (1, 4)})
 
     def compute(self, xp, x, t):
+        refuse_outside(
+            "SelectItem", self.backend, "t", t, x.shape[1], "It holds numbers of columns of x."
+        )
         return xp.take_along_axis(x, t[:, None], axis=1)[:, 0]
 
     def gradient_x(self, xp, g, t):
@@ -44,6 +48,8 @@ def select_item(x: Any, t: Any) -> Variable:
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.
+        OutOfRange: An element of `t` is not in [0, k); where devices run ahead, under
+            `core.config.debug`.
 
     >>> import core.functions as F, numpy as np
     >>> F.select_item(np.array([[1, 2], [3, 4]], "f"), np.array([1, 0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
+from core.errors import InvalidType
 from core.intrinsics import axes_of, check_axes
 from core.type_check import argname, expect
 from plugins.functions.array.concat import Concat
@@ -49,6 +50,8 @@ class SplitAxis(FunctionNode):
         else:
             for cut in self.indices_or_sections:
                 expect(size >= cut)
+            if list(self.indices_or_sections) != sorted(self.indices_or_sections):
+                raise InvalidType("indices that do not fall", f"{self.indices_or_sections}")
 
     def forward(self, inputs):
         (x,) = inputs
@@ -107,7 +110,7 @@ def split_axis(x: Any, indices_or_sections: Any, axis: int, force_tuple: bool = 
 
     Raises:
         InvalidType: `x` has no such axis, or one that the number of sections does not divide, or
-            one that ends before an index.
+            one that ends before an index; or the indices fall.
 
     >>> import core.functions as F, numpy as np
     >>> F.split_axis(np.arange(3, dtype="f"), [1], axis=0)

@@ -9,15 +9,10 @@ from core.type_check import expect
 from plugins.functions.array.split_axis import zeros_beside
 
 
-def _by_time(xp: Any, xs: Any) -> tuple[Any, ...]:
+def _by_time(xp: Any, xs: Any, length: int) -> tuple[Any, ...]:
     """For each time: the element of every sequence that is long enough."""
-    length = xs[0].shape[0] if xs else 0
-    return tuple(
-        [
-            xp.stack([x[time, ...] for x in xs if x.shape[0] > time], axis=0)
-            for time in range(length)
-        ]
-    )
+    batches = [[x[time, ...] for x in xs if x.shape[0] > time] for time in range(length)]
+    return tuple([xp.stack(each, axis=0) if each else xs[0][:0, ...] for each in batches])
 
 
 class TransposeSequence(FunctionNode):
@@ -40,7 +35,8 @@ class TransposeSequence(FunctionNode):
             )
 
     def forward(self, inputs):
-        return _by_time(as_variable(inputs[0]).xp, inputs)
+        length = inputs[0].shape[0] if self.length is None else self.length
+        return _by_time(as_variable(inputs[0]).xp, inputs, length)
 
     def backward(self, indexes, grad_outputs):
         shapes = [self.input_shape(i) for i in range(len(self.inputs))]

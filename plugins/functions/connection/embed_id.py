@@ -6,6 +6,9 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, integers, real
+from plugins.functions.labels import refuse_outside
+
+NUMBERS = "W has a row for each of these; name the number to leave out as ignore_label."
 
 
 class EmbedIDFunction(FunctionNode):
@@ -15,13 +18,15 @@ class EmbedIDFunction(FunctionNode):
     domain = Domain("(...),(v,k)->(...,k)", x=integers(0, "v"), W=real(-2, 2), dims={"v": (1, 5)})
 
     def compute(self, xp, x, W):
-        flat = xp.reshape(x, (-1,))
-        if self.ignore_label is None:
-            rows = xp.take(W, flat, axis=0)
-        else:
-            ignored = flat == self.ignore_label
-            rows = xp.take(W, xp.where(ignored, xp.zeros_like(flat), flat), axis=0)
-            rows = xp.where(ignored[:, None], xp.zeros_like(rows), rows)
+        numbers = x
+        if self.ignore_label is not None:
+            ignored = x == self.ignore_label
+            numbers = xp.where(ignored, xp.zeros_like(x), x)
+        refuse_outside("EmbedID", self.backend, "x", numbers, W.shape[0], NUMBERS)
+        rows = xp.take(W, xp.reshape(numbers, (-1,)), axis=0)
+        if self.ignore_label is not None:
+            ignored = xp.reshape(ignored, (-1, 1))
+            rows = xp.where(ignored, xp.zeros_like(rows), rows)
         return xp.reshape(rows, (*x.shape, W.shape[1]))
 
     def gradient_W(self, xp, g, x):
@@ -63,7 +68,7 @@ def embed_id(x: Any, W: Any, ignore_label: int | None = None) -> Variable:
 
     Raises:
         InvalidType: `x` is not integral or `W` not a floating matrix.
-        IndexError: A number is out of range (on backends that notice).
+        OutOfRange: A number has no row; where devices run ahead, under `core.config.debug`.
 
     >>> import core.functions as F, numpy as np
     >>> W = np.array([[0, 0], [1, 1], [2, 2]], "f")

@@ -59,7 +59,7 @@ class ClassificationSummary(FunctionNode):
         square = self.beta * self.beta
         weighted = square * precision + recall
         mean = (1 + square) * precision * recall / xp.where(weighted == 0, 1.0, weighted)
-        return xp.where(weighted == 0, 0.0, mean)
+        return xp.where(weighted == 0, float("nan"), mean)
 
 
 def classification_summary(
@@ -68,8 +68,8 @@ def classification_summary(
     """Precision, recall, F score and support of each class; without gradient.
 
     Of a class, precision is the share of the examples found that are right, recall the share of the
-    right ones that are found, and F_β = (1 + β²) p r / (β² p + r), 0 where p and r are. A share of
-    nothing is NaN. The support is how many examples are of the class.
+    right ones that are found, and F_β = (1 + β²) p r / (β² p + r). A share of nothing is NaN, and
+    so is the F score where p and r are 0. The support is how many examples are of the class.
 
     Args:
         y: Scores, (n, classes, ...), floating; or (n, classes, 1, ...) for `t` of fewer axes.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, Elementwise, Variable, real
+from core import Domain, FunctionNode, Variable, real
 
 
-class AbsoluteError(Elementwise):
+class AbsoluteError(FunctionNode):
     """|x0 - x1|, whose derivatives are the sign of x0 - x1 and its negative."""
 
-    domain = Domain("(),()->()", x0=real(-3, 3, distinct=True), x1=real(-3, 3, distinct=True))
+    domain = Domain(
+        "(...),(...)->(...)", x0=real(-3, 3, distinct=True), x1=real(-3, 3, distinct=True)
+    )
 
     def compute(self, xp, x0, x1):
         return xp.abs(x0 - x1)
@@ -29,10 +31,10 @@ def absolute_error(x0: Any, x1: Any) -> Variable:
 
     Args:
         x0: Floating, of any shape.
-        x1: Of the dtype of `x0`, and a shape that broadcasts.
+        x1: Of the shape and dtype of `x0`.
 
     Returns:
-        The common shape and dtype.
+        The shape and dtype of `x0`.
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.

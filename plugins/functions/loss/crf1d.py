@@ -70,7 +70,7 @@ def argmax_crf1d(cost: Any, xs: Any) -> tuple[Variable, list[Any]]:
             nₜ never grows.
 
     Returns:
-        The greatest scores, (n₁,), in the dtype of `cost`, and a list of arrays (nₜ,) of integers:
+        The greatest scores, (n₁,), in the dtype of `cost`, and a list of arrays (nₜ,) of int32:
         by time, the labels that have them.
 
     Raises:
@@ -82,17 +82,21 @@ def argmax_crf1d(cost: Any, xs: Any) -> tuple[Variable, list[Any]]:
     >>> import core.functions as F, numpy as np
     >>> cost = np.array([[0, 0], [5, 0]], "f")
     >>> F.argmax_crf1d(cost, [np.zeros((1, 2), "f"), np.array([[1, 2]], "f")])
-    (variable([6.], dtype=float32), [array([1]), array([0])])
+    (variable([6.], dtype=float32), [array([1], dtype=int32), array([0], dtype=int32)])
     """
     cost, xs = _checked("argmax_crf1d", cost, xs)
     xp, origins = cost.xp, []
 
     def greatest(each: Variable) -> Variable:
-        origins.append(xp.argmax(each.array, axis=1))
+        origins.append(_argmax(xp, each))
         return Max.call(each, 1)
 
     best = _scan(cost, xs, greatest)
-    return Max.call(best, 1), _traced_back(xp, xp.argmax(best.array, axis=1), xs, origins)
+    return Max.call(best, 1), _traced_back(xp, _argmax(xp, best), xs, origins)
+
+
+def _argmax(xp: Any, x: Variable) -> Any:
+    return xp.astype(xp.argmax(x.array, axis=1), xp.int32)
 
 
 def _scan(cost: Variable, xs: Sequence[Variable], join: Join) -> Variable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, integers, real
+from plugins.functions.labels import refuse_outside
 from plugins.functions.loss.reduction import check_reduce
 
 
@@ -29,6 +30,9 @@ class Hinge(FunctionNode):
             raise ValueError(f"hinge: expected norm to be 'L1' or 'L2', got {self.norm!r}")
 
     def compute(self, xp, x, t):
+        refuse_outside(
+            "Hinge", self.backend, "t", t, x.shape[1], "Labels are numbers of columns of x."
+        )
         margin = xp.maximum(x * self._signs(xp, x, t) + 1, 0.0)
         if self.norm == "L2":
             margin = margin * margin
@@ -66,6 +70,7 @@ def hinge(x: Any, t: Any, norm: str = "L1", reduce: str = "mean") -> Variable:
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.
+        OutOfRange: A label is no class; where devices run ahead, under `core.config.debug`.
         ValueError: A setting is unknown.
 
     >>> import core.functions as F, numpy as np

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core import Variable, as_array, as_variable
+from core.errors import InvalidType
 from core.intrinsics import astype, matmul
 from plugins.functions.activation.softplus import softplus
 from plugins.functions.array.concat import Concat
@@ -34,7 +35,8 @@ def negative_sampling(
         t: The right words, (n,), integers; -1 for what counts for nothing.
         W: Vectors of all words, (words, k), of the dtype of `x`.
         sampler: Draws words: takes a shape and gives integers of it, as the method `sample` of
-            `core.utils.WalkerAlias` does.
+            `core.utils.WalkerAlias` does. It is asked for (n, 1 + sample_size), and `t` takes the
+            place of the first column.
         sample_size: How many to draw for each example.
         reduce: 'sum', or 'no' for the loss of each example.
         return_samples: Also give the words that were told apart, an array (n, 1 + sample_size):
@@ -58,8 +60,13 @@ def negative_sampling(
     check_reduce("negative_sampling", reduce, ("sum", "no"))
     x, t = as_variable(x), as_variable(t)
     xp = x.xp
-    samples = xp.astype(as_array(sampler((x.shape[0], sample_size))), t.dtype)
-    words = xp.concat([t.array[:, None], samples], axis=1)
+    shape = (x.shape[0], sample_size + 1)
+    samples = as_array(sampler(shape))
+    if samples.shape != shape:
+        error = InvalidType(f"samples of shape {shape}", f"{samples.shape}")
+        error.operation = "negative_sampling"
+        raise error
+    words = xp.concat([t.array[:, None], xp.astype(samples[:, 1:], t.dtype)], axis=1)
     loss = reduced(_loss(x, as_variable(W), words), reduce)
     return (loss, words) if return_samples else loss
 

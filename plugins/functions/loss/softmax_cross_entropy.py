@@ -9,21 +9,22 @@ from core import (
     Domain,
     FunctionNode,
     Variable,
-    as_array,
     as_variable,
     choice,
     integers,
-    is_debug,
     real,
 )
 from core.errors import InvalidType
 from core.intrinsics import astype, broadcast_to
 from plugins.functions.activation.log_softmax import log_softmax
 from plugins.functions.former import refuse
+from plugins.functions.labels import refuse_outside
 from plugins.functions.loss.reduction import check_reduce
 from plugins.functions.math.logarithm import log
 from plugins.functions.math.maximum import maximum
 from plugins.functions.math.sum import sum
+
+LABELS = "Labels are numbers along axis 1 of x; name the one to leave out as ignore_label."
 
 
 class SoftmaxCrossEntropy(FunctionNode):
@@ -61,6 +62,7 @@ class SoftmaxCrossEntropy(FunctionNode):
     def compute(self, xp, x, t):
         counted = t != self.ignore_label
         label = xp.where(counted, t, xp.zeros_like(t))
+        refuse_outside("SoftmaxCrossEntropy", self.backend, "t", label, x.shape[1], LABELS)
         self.w = w = self._weights(xp, x, counted, label)
         top = xp.max(x, axis=1, keepdims=True)
         total = xp.log(xp.sum(xp.exp(x - top), axis=1, keepdims=True, dtype=x.dtype))
@@ -130,7 +132,7 @@ def softmax_cross_entropy(
         t: Labels, (n, ...), integers in [0, classes) or `ignore_label`; or the probabilities of
             the classes, of the shape and dtype of `x`.
         normalize: Whether the mean is over the labels that are not ignored; else it is the sum
-            divided by n.
+            divided by n. For probabilities it is always over all.
         cache_score: Accepted for old scripts; scores are never kept, so there is no choice to make.
         class_weight: None, or an array (classes,) that the losses of each class are multiplied by.
         ignore_label: A label whose examples count for nothing.
@@ -146,7 +148,8 @@ def softmax_cross_entropy(
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.
-        ValueError: A setting is unknown. Under `core.config.debug`: a label is out of range.
+        OutOfRange: A label is no class; where devices run ahead, under `core.config.debug`.
+        ValueError: A setting is unknown.
 
     >>> import core.functions as F, numpy as np
     >>> x = np.array([[0, 0], [1000, 0]], "f")
@@ -157,29 +160,13 @@ def softmax_cross_entropy(
         refuse(softmax_cross_entropy, former)
     check_reduce("softmax_cross_entropy", reduce)
     if as_variable(t).backend.kind(t.dtype) == "f":
-        return _of_probabilities(x, t, normalize, class_weight, reduce, soft_target_loss)
-    if is_debug():
-        _refuse_labels_out_of_range(x, t, ignore_label)
+        return _of_probabilities(x, t, class_weight, reduce, soft_target_loss)
     return SoftmaxCrossEntropy.call(
         x, t, normalize, cache_score, class_weight, ignore_label, reduce
     )
 
 
-def _refuse_labels_out_of_range(x: Any, t: Any, ignore_label: int) -> None:
-    from core.backend import to_host
-
-    labels = to_host(as_array(t))
-    wrong = labels[(labels != ignore_label) & ((labels < 0) | (labels >= x.shape[1]))]
-    if wrong.size:
-        raise ValueError(
-            f"softmax_cross_entropy: expected labels in [0, {x.shape[1]}) or {ignore_label}, "
-            f"got {wrong.flat[0]}"
-        )
-
-
-def _of_probabilities(
-    x: Any, t: Any, normalize: bool, class_weight: Any, reduce: str, kind: str
-) -> Variable:
+def _of_probabilities(x: Any, t: Any, class_weight: Any, reduce: str, kind: str) -> Variable:
     x, t = as_variable(x), as_variable(t)
     if kind not in ("cross-entropy", "kl-divergence"):
         raise ValueError(
@@ -201,7 +188,7 @@ def _of_probabilities(
     loss = sum(t * terms, axis=1)
     if reduce == "no":
         return loss
-    return sum(loss) / max(prod(loss.shape) if normalize else len(x), 1)
+    return sum(loss) / max(prod(loss.shape), 1)
 
 
 def _tiny(x: Variable) -> float:

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Variable
-from plugins.functions.math.squared_difference import SquaredDifference
+from core import Domain, FunctionNode, Variable, real
 
-SquaredError = SquaredDifference
+
+class SquaredError(FunctionNode):
+    """(x0 - x1)^2, whose derivatives are 2 (x0 - x1) and its negative."""
+
+    wide = True
+    domain = Domain("(...),(...)->(...)", x0=real(-3, 3), x1=real(-3, 3))
+
+    def compute(self, xp, x0, x1):
+        difference = x0 - x1
+        return difference * difference
+
+    def gradient(self, xp, g, x0, x1, wanted):
+        slope = g * (x0 - x1) * 2.0
+        return slope, -slope if wanted[1] else None
 
 
 def squared_error(x0: Any, x1: Any) -> Variable:
@@ -15,10 +27,10 @@ def squared_error(x0: Any, x1: Any) -> Variable:
 
     Args:
         x0: Floating, of any shape.
-        x1: Of the dtype of `x0`, and a shape that broadcasts.
+        x1: Of the shape and dtype of `x0`.
 
     Returns:
-        The common shape and dtype.
+        The shape and dtype of `x0`.
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.

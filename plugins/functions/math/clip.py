@@ -35,19 +35,21 @@ def clip(x: Any, x_min: float | None, x_max: float | None) -> Variable:
     Args:
         x: Floating, of any shape.
         x_min: The least value, or None.
-        x_max: The greatest value, or None; not below `x_min`.
+        x_max: The greatest value, or None; not below `x_min`. One of the two is not None.
 
     Returns:
         The shape and dtype of `x`.
 
     Raises:
         InvalidType: `x` is not floating.
-        ValueError: `x_min` is greater than `x_max`.
+        ValueError: `x_min` is greater than `x_max`, or there are no bounds.
 
     >>> import core.functions as F, numpy as np
     >>> F.clip(np.array([-9, 0, 9], "f"), -1, 2)
     variable([-1.,  0.,  2.], dtype=float32)
     """
+    if x_min is None and x_max is None:
+        raise ValueError("clip: expected a bound at least, got None for x_min and for x_max")
     if x_min is not None and x_max is not None and x_min > x_max:
         raise ValueError(f"clip: expected x_min <= x_max, got {x_min} > {x_max}")
     return Clip.call(x, x_min, x_max)

@@ -11,7 +11,7 @@ class BatchL2NormSquared(FunctionNode):
     """The sum of squares over all axes but the first; the gradient is 2 g x."""
 
     wide = True
-    domain = Domain("(n,...)->(n)", x=real(-3, 3))
+    domain = Domain("(n,m,...)->(n)", x=real(-3, 3))
 
     def compute(self, xp, x):
         return xp.sum(x * x, axis=tuple(range(1, x.ndim)), dtype=x.dtype)
@@ -24,13 +24,13 @@ def batch_l2_norm_squared(x: Any) -> Variable:
     """The squared Euclidean length of each example.
 
     Args:
-        x: Floating, (batch, ...). Floats of 16 bits are summed in float32.
+        x: Floating, (batch, n, ...). Floats of 16 bits are summed in float32.
 
     Returns:
         (batch,), and the dtype of `x`.
 
     Raises:
-        InvalidType: `x` is not floating, or has no axis.
+        InvalidType: `x` is not floating, or has less than two axes.
 
     >>> import core.functions as F, numpy as np
     >>> F.batch_l2_norm_squared(np.array([[3, 4], [0, 1]], "f"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable, as_variable
+from core.errors import InvalidType
 from core.intrinsics import Sum as Sum
 from core.intrinsics import SumTo as SumTo
 from plugins.functions.axes import as_axes
@@ -51,4 +52,12 @@ def sum_to(x: Any, shape: tuple[int, ...]) -> Variable:
               [3.]], dtype=float32)
     """
     x, shape = as_variable(x), tuple([int(n) for n in shape])
-    return x if x.shape == shape else SumTo.call(x, shape)
+    if x.shape == shape:
+        return x
+    if len(shape) > x.ndim or any(
+        [n not in (1, m) for n, m in zip(shape[::-1], x.shape[::-1], strict=False)]
+    ):
+        error = InvalidType(f"a shape that broadcasts to {x.shape}", f"{shape}")
+        error.operation = "sum_to"
+        raise error
+    return SumTo.call(x, shape)

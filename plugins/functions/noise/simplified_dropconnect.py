@@ -9,7 +9,7 @@ from core.type_check import expect
 
 
 class SimplifiedDropconnect(FunctionNode):
-    """y = x (M W)^T + b with a random mask M of 0 and 1 / (1 - ratio), one for all or one each."""
+    """y = x (M W)^T / (1 - ratio) + b with a random mask M of 0 and 1, one for all or one each."""
 
     ratio: float
     mask: Any = None
@@ -40,14 +40,16 @@ class SimplifiedDropconnect(FunctionNode):
             keep = self.backend.random.bernoulli(
                 1 - self.ratio, shape, device=self.backend.device_of(x)
             )
-            self.mask = xp.astype(keep, x.dtype) / (1 - self.ratio)
-        y = _product(xp, x, xp.matrix_transpose(W * self.mask))
+            self.mask = keep
+        self.mask = xp.astype(self.mask, x.dtype)
+        y = _product(xp, x, xp.matrix_transpose(W * self.mask)) / (1 - self.ratio)
         return y if b is None else y + b
 
     def gradient_x(self, xp, g, W, mask):
-        return _product(xp, g, W * mask)
+        return _product(xp, g, W * mask) / (1 - self.ratio)
 
     def gradient_W(self, xp, g, x, mask):
+        g = g / (1 - self.ratio)
         if mask.ndim == 2:
             return xp.matmul(g.T, x) * mask
         outer = g[:, :, None] * x[:, None, :]
@@ -75,7 +77,7 @@ def simplified_dropconnect(
 ) -> Variable:
     """The affine map of a fully connected layer with a random part of its weights set to zero.
 
-    y = x (M W)ᵀ + b, each element of M being 0 with probability `ratio`, else 1 / (1 - `ratio`).
+    y = x (M W)ᵀ / (1 - ratio) + b, each element of M being 0 with probability `ratio`, else 1.
 
     Args:
         x: Floating, (n, ...); the axes after the first are flattened to k elements.
@@ -83,7 +85,7 @@ def simplified_dropconnect(
         b: Biases, (m,), or None.
         ratio: In [0, 1).
         train: False drops nothing.
-        mask: An array M to multiply by instead of drawing it: (m, k), or (n, m, k).
+        mask: An array M of 0 and 1 (or booleans) instead of a drawn one: (m, k), or (n, m, k).
         use_batchwise_mask: Draw a mask for each example rather than one for all.
 
     Returns:
@@ -99,7 +101,7 @@ def simplified_dropconnect(
     >>> import core.functions as F, numpy as np
     >>> x, W = np.ones((1, 2), "f"), np.array([[1, 2], [3, 4]], "f")
     >>> F.simplified_dropconnect(x, W, mask=np.array([[0, 2], [2, 0]], "f"))
-    variable([[4., 6.]], dtype=float32)
+    variable([[ 8., 12.]], dtype=float32)
     """
     if not 0 <= ratio < 1:
         raise ValueError(f"simplified_dropconnect: expected a ratio in [0, 1), got {ratio}")

@@ -10,8 +10,8 @@ from core.standard import per_axis
 
 
 def whole(xp: Any, positions: Any, scale: float) -> Any:
-    """Scaled positions rounded to integers, halves up."""
-    return xp.astype(xp.floor(positions * scale + 0.5), xp.int64)
+    """Scaled positions rounded to integers, halves to even ones."""
+    return xp.astype(xp.round(positions * scale), xp.int64)
 
 
 def bins(xp: Any, low: Any, size: Any, count: int, length: int) -> tuple[Any, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable
-from core.intrinsics import matmul, reshape, where
+from core.intrinsics import matmul, reshape, transpose, where
 from core.standard import per_axis
 from plugins.functions.array.take import Take
-from plugins.functions.math.extrema import Max
+from plugins.functions.namespace.selection import TakeAlongAxis
 from plugins.functions.pooling.regions import checked
 from plugins.functions.pooling.roi_average_pooling import weighed
 
@@ -102,9 +102,17 @@ def roi_max_align_2d(
     known = rows[1][:, None, :, :, None, None] & columns[1][:, None, None, None, :, :]
     xp = x.xp
     nothing = xp.full(sampled.shape, -float("inf"), dtype=x.dtype, device=x.array.device)
-    best = Max.call(where(known, sampled, nothing), (3, 5))
+    best = _greatest(where(known, sampled, nothing))
     found = xp.any(known, axis=(3, 5))
     return where(found, best, xp.zeros_like(best.array))
+
+
+def _greatest(x: Variable) -> Variable:
+    """The maxima over axes 3 and 5; of several that are equal, the first has the derivative."""
+    r, c, height, down, width, across = x.shape
+    x = reshape(transpose(x, (0, 1, 2, 4, 3, 5)), (r, c, height, width, down * across))
+    at = x.xp.argmax(x.array, axis=4, keepdims=True)
+    return reshape(TakeAlongAxis.call(x, at, axis=4), (r, c, height, width))
 
 
 def _sampled(x: Variable, roi_indices: Any, rows: Any, columns: Any) -> Variable:

@@ -1,0 +1,23 @@
+"""Numbers that name classes, rows or items, refused where they name none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.backend import Backend
+from core.errors import OutOfRange
+
+
+def refuse_outside(
+    where: str, backend: Backend, name: str, numbers: Any, size: int, cure: str
+) -> None:
+    """Raise where the input `name` of an operation is not in [0, size) everywhere.
+
+    It costs one pass over the numbers; none on devices that run ahead of the host, where only debug
+    mode looks. Without it, a negative number would count from the end.
+    """
+    if backend.outside(numbers, size):
+        host = backend.to_host(numbers)
+        wrong = (host < 0) | (host >= size)
+        at = tuple([int(i[0]) for i in wrong.nonzero()])
+        raise OutOfRange(f"{where}: expected {name} in [0, {size}), got {host[at]} at {at}. {cure}")

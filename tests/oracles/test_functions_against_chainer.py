@@ -1,0 +1,96 @@
+"""Functions give what Chainer gives: values, gradients, dtypes, shapes and refusals."""
+
+import json
+import warnings
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+import pytest
+from oracles.cases import all_cases, run
+from oracles.differences import DIFFERENCES, known
+
+import core
+import core.functions
+
+DATA = Path(__file__).parents[1] / "data" / "oracle"
+CASES = all_cases()
+RECORDS = json.loads((DATA / "functions.json").read_text(encoding="utf-8"))
+TOLERANCES = {"float64": 2e-6, "float32": 2e-4}
+NOTHING = np.zeros(0)
+
+
+def size(description):
+    """How many elements an array has that is described as `float32[2, 3]`."""
+    if description is None:
+        return 0
+    return int(np.prod(json.loads(description[description.index("[") :])))
+
+
+def recorded_values():
+    """For each case the dtype of the values, and by what they are of: the values, end to end."""
+    stream, start, found = np.load(DATA / "functions.npz")["values"], 0, {}
+    for name, records in RECORDS.items():
+        dtype = next((d for d, r in records.items() if "error" not in r), None)
+        parts = {}
+        for what, described in records.get(dtype, {}).items():
+            stop = start + sum(map(size, described))
+            parts[what], start = stream[start:stop], stop
+        found[name] = dtype, parts
+    assert start == stream.size
+    return found
+
+
+VALUES = recorded_values()
+
+
+def computed(name, dtype):
+    """What comes out here, described as in the records, and the values."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        found = run(core, CASES[name], dtype)
+    described, values = {}, {}
+    for what, part in found.items():
+        arrays = [None if a is None else np.asarray(a) for a in part]
+        described[what] = [None if a is None else f"{a.dtype}{list(a.shape)}" for a in arrays]
+        flat = [a.astype("float64").ravel() for a in arrays if a is not None]
+        values[what] = np.concatenate([*flat, NOTHING])
+    return described, values
+
+
+def differences(name, dtype):
+    of, expected = VALUES[name]
+    record = RECORDS[name][dtype]
+    if "error" in record and of is not None:
+        return set()  # a dtype that Chainer has not for this function
+    try:
+        described, values = computed(name, dtype)
+    except Exception:
+        return set() if "error" in record else {"refused here"}
+    if "error" in record:
+        return {"refused there"}
+    found = set()
+    for what, part in record.items():
+        if described[what] != part:
+            shapes = [[d and d[d.index("[") :] for d in each] for each in (described[what], part)]
+            found.add("dtypes" if shapes[0] == shapes[1] else what)
+        elif dtype == of:
+            near = {"rtol": TOLERANCES[of], "atol": TOLERANCES[of], "equal_nan": True}
+            if not np.allclose(values[what], expected[what], **near):
+                found.add(what)
+    return found
+
+
+def test_the_records_are_of_these_cases():
+    assert list(RECORDS) == list(CASES), "run tests/oracles/record_functions.py again"
+
+
+def test_the_differences_are_of_cases_that_there_are():
+    patterns = [pattern for _, names, _ in DIFFERENCES for pattern in names.split()]
+    assert not [p for p in patterns if not any(fnmatchcase(name, p) for name in CASES)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_case(name):
+    found = set.union(*[differences(name, dtype) for dtype in RECORDS[name]])
+    assert found == known(name)
