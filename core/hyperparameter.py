@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterable
+from numbers import Number
 from typing import Any
 
 from core.errors import UnknownName, nearest
@@ -63,8 +64,8 @@ class Hyperparameter:
                 f"cannot set the hyper-parameter {name!r}; there are {', '.join(known) or 'none'}."
                 f"{nearest(name, known)}"
             )
-        check_number(type(self).__name__, name, value, getattr(self, name, None))
-        object.__setattr__(self, name, value)
+        number = as_number(type(self).__name__, name, value, getattr(self, name, None))
+        object.__setattr__(self, name, number)
 
     def define(self, **values: Any) -> Hyperparameter:
         """Set values under names that may be new; gives itself."""
@@ -80,22 +81,26 @@ class Hyperparameter:
         return f"Hyperparameter({', '.join(f'{k}={v!r}' for k, v in self.get_dict().items())})"
 
 
-def check_number(owner: str, name: str, value: Any, default: Any = 0.0) -> None:
-    """Refuse what is no number, or NaN, where `default` is a number; `owner` is for the message.
+def as_number(owner: str, name: str, value: Any, default: Any = 0.0) -> Any:
+    """The value, which has to be a number, and not NaN, where `default` is one.
 
-    >>> from core.hyperparameter import check_number
-    >>> check_number("SGD", "lr", "0.1")
+    A scalar of NumPy becomes Python's, since it would widen the arrays that it meets. `owner` is
+    for the message.
+
+    >>> from core.hyperparameter import as_number
+    >>> as_number("SGD", "lr", "0.1")
     Traceback (most recent call last):
     TypeError: SGD: expected a number for lr, got '0.1' (str).
     """
     if not isinstance(default, (bool, int, float)):
-        return
+        return value
     if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
         raise TypeError(
             f"{owner}: expected a number for {name}, got {value!r} ({type(value).__name__})."
         )
     if getattr(value, "shape", ()) == () and math.isnan(float(value)):
         raise ValueError(f"{owner}: expected a number for {name}, got {value!r}.")
+    return value.item() if isinstance(value, Number) and hasattr(value, "item") else value
 
 
 class HyperparameterProxy:

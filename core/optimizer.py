@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from core import backend as backends
 from core.configuration import config
 from core.errors import UpdateError, nearest
-from core.hyperparameter import Hyperparameter, HyperparameterProxy, check_number
+from core.hyperparameter import Hyperparameter, HyperparameterProxy, as_number
 from core.link import Link
 from core.parameter import Parameter
 from core.serializer import Deserializer
@@ -260,9 +260,9 @@ class GradientMethod(Optimizer):
             hints = (nearest(name, known) for name in kwargs if name not in known)
             raise TypeError(f"{type(self).__name__}: {error}.{next(hints, '')}") from None
         given.apply_defaults()
-        for name, default in ({} if rule is None else rule.hyperparameters).items():
-            check_number(type(self).__name__, name, given.arguments[name], default)
-        self.hyperparam.define(**given.arguments)
+        for name, value in given.arguments.items():
+            default = rule and rule.hyperparameters[name]
+            self.hyperparam.define(**{name: as_number(type(self).__name__, name, value, default)})
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and not hasattr(type(self), name):

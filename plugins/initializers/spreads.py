@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from core import backend
 from core.errors import nearest
-from core.hyperparameter import check_number
+from core.hyperparameter import as_number
 from core.initializer import Initializer, get_fans
 
 FAN_OPTIONS = ("fan_in", "fan_out")
@@ -27,8 +27,7 @@ class Random(Initializer):
 
     def __init__(self, scale: float = 0.05, dtype: Any = None, *, rng: Any = None) -> None:
         super().__init__(dtype)
-        check_number(type(self).__name__, "scale", scale)
-        self.scale = scale
+        self.scale = as_number(type(self).__name__, "scale", scale)
         self.rng = rng
 
     def spread(self, shape: tuple[int, ...]) -> float:

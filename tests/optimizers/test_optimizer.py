@@ -186,6 +186,16 @@ def test_what_is_no_number_is_refused_by_name(name, wrong):
             setattr(optimizer, argument, number)
 
 
+def test_scalars_of_numpy_widen_no_arrays():
+    model = with_gradients(model_of([1.0], dtype="float32"), [1.0])
+    optimizer = optimizers.SGD(np.float64(0.1)).setup(model)
+    assert type(optimizer.lr) is float
+    optimizer.lr = np.float64(0.3)
+    assert type(optimizer.lr) is float
+    model.p0.update_rule.hyperparam.lr = np.float32(0.5)
+    assert type(model.p0.update_rule.lr) is float
+
+
 def test_a_setting_that_is_no_number_may_be_anything():
     class Worded(core.UpdateRule):
         how: str = "up"

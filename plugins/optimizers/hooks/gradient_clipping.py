@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from core import Optimizer
-from core.hyperparameter import check_number
+from core.hyperparameter import as_number
 from plugins.optimizers.hooks.norms import squared_norm
 
 
@@ -39,8 +39,7 @@ class GradientClipping:
     timing = "pre"
 
     def __init__(self, threshold: float) -> None:
-        check_number("GradientClipping", "threshold", threshold)
-        self.threshold = threshold
+        self.threshold = as_number("GradientClipping", "threshold", threshold)
 
     def __call__(self, opt: Optimizer) -> None:
         """Scale the gradients of the step in place."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Parameter
-from core.hyperparameter import check_number
+from core.hyperparameter import as_number
 
 
 class GradientHardClipping:
@@ -34,15 +34,13 @@ class GradientHardClipping:
     timing = "pre"
 
     def __init__(self, lower_bound: float, upper_bound: float) -> None:
-        check_number("GradientHardClipping", "lower_bound", lower_bound)
-        check_number("GradientHardClipping", "upper_bound", upper_bound)
         if lower_bound > upper_bound:
             raise ValueError(
                 "GradientHardClipping: expected lower_bound <= upper_bound, "
                 f"got {lower_bound} and {upper_bound}."
             )
-        self.lower_bound = lower_bound
-        self.upper_bound = upper_bound
+        self.lower_bound = as_number("GradientHardClipping", "lower_bound", lower_bound)
+        self.upper_bound = as_number("GradientHardClipping", "upper_bound", upper_bound)
 
     def __call__(self, rule: Any, param: Parameter) -> None:
         """Change the gradient of one parameter in place."""

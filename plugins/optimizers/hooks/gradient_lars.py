@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from core import Parameter
-from core.hyperparameter import check_number
+from core.hyperparameter import as_number
 from plugins.optimizers.hooks.norms import squared_norm
 
 
@@ -46,12 +46,9 @@ class GradientLARS:
     def __init__(
         self, threshold: float = 0.01, weight_decay: float = 0.0, eps: float = 1e-9
     ) -> None:
-        check_number("GradientLARS", "threshold", threshold)
-        check_number("GradientLARS", "weight_decay", weight_decay)
-        check_number("GradientLARS", "eps", eps)
-        self.threshold = threshold
-        self.weight_decay = weight_decay
-        self.eps = eps
+        self.threshold = as_number("GradientLARS", "threshold", threshold)
+        self.weight_decay = as_number("GradientLARS", "weight_decay", weight_decay)
+        self.eps = as_number("GradientLARS", "eps", eps)
 
     def __call__(self, rule: Any, param: Parameter) -> None:
         """Change the gradient of one parameter in place."""

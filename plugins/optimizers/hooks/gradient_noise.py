@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core import Parameter
-from core.hyperparameter import check_number
+from core.hyperparameter import as_number
 from core.initializer import generate_array
 from plugins.initializers.normal import Normal
 
@@ -67,8 +67,7 @@ class GradientNoise:
     def __init__(
         self, eta: float, noise_func: Callable[..., Any] = exponential_decay_noise
     ) -> None:
-        check_number("GradientNoise", "eta", eta)
-        self.eta = eta
+        self.eta = as_number("GradientNoise", "eta", eta)
         self.noise_func = noise_func
 
     def __call__(self, rule: Any, param: Parameter) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Parameter
-from core.hyperparameter import check_number
+from core.hyperparameter import as_number
 
 
 class Lasso:
@@ -35,8 +35,7 @@ class Lasso:
     timing = "pre"
 
     def __init__(self, rate: float) -> None:
-        check_number("Lasso", "rate", rate)
-        self.rate = rate
+        self.rate = as_number("Lasso", "rate", rate)
 
     def __call__(self, rule: Any, param: Parameter) -> None:
         """Change the gradient of one parameter in place."""
