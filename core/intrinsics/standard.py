@@ -8,7 +8,7 @@ from typing import Any
 from core.backend import BACKENDS, get_device
 from core.configuration import current
 from core.dispatch import as_operand, is_number
-from core.errors import BackendError, InvalidType
+from core.errors import InvalidType
 from core.intrinsics.arithmetic import (
     Absolute,
     Add,
@@ -173,10 +173,9 @@ def _astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Var
     """X in another dtype; in its own, a copy unless `copy` is False."""
     y = cast(x, dtype)
     if device is not None and get_device(device) != y.device:
-        raise BackendError(
-            f"astype: expected device to be that of x, {y.device}, got {device}. "
-            "Move it with asarray(x, device=...)."
-        )
+        from core.namespace import namespace
+
+        return namespace.asarray(y, device=device)
     return unshared(y) if copy and y is as_variable(x) else y
 
 
