@@ -282,6 +282,13 @@ def test_features_are_dropped_out_in_training_alone(small):
     np.testing.assert_array_equal(*values)
 
 
+def test_images_go_where_the_network_is(small):
+    expected = small.predict(PICTURES).array
+    y = small.to_device("strict").predict(PICTURES)
+    assert core.backend.of(y).name == "strict"
+    np.testing.assert_allclose(core.backend.to_host(y), expected, rtol=1e-5)
+
+
 def test_what_is_not_wanted_is_not_computed(small):
     small._table["conv2"] = (lambda x: pytest.fail("computed"),)
     assert small(np.ones((1, 3, 32, 32), "f"), layers=["conv1", "side"]).keys() == {"conv1", "side"}
