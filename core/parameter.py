@@ -6,6 +6,7 @@ from typing import Any
 
 from core import backend as backends
 from core.backend import BACKENDS, Device
+from core.configuration import config
 from core.variable import Variable, is_array, is_index
 from core.variable_node import VariableNode
 
@@ -33,6 +34,7 @@ class Parameter(Variable):
     version: int = 0
     _frozen: bool = False
     _home: Device | None = None
+    _dtype_to_be: Any = None  # that in force when it was created, where the initializer says none
     _wants_grad_array: bool = False
 
     def __init__(
@@ -56,6 +58,8 @@ class Parameter(Variable):
             array = initializer if shape is None else BACKENDS[type(initializer)].copy(initializer)
         elif shape is not None:
             array = _make(as_initializer(initializer), shape, backends.current_device())
+        elif getattr(initializer, "dtype", None) is None:
+            self._dtype_to_be = config.dtype
         super().__init__(array, name=name, requires_grad=requires_grad)
         if not is_array(initializer):  # kept for copies that are to be filled anew
             self.initializer = as_initializer(initializer)
@@ -95,7 +99,8 @@ class Parameter(Variable):
         if self._array is not None:
             return
         device = self._home or backends.current_device()
-        self.array = _make(self.initializer, tuple(map(int, shape)), device)
+        dtype = None if getattr(self.initializer, "dtype", None) else self._dtype_to_be
+        self.array = _make(self.initializer, tuple(map(int, shape)), device, dtype)
         if self._wants_grad_array:
             self.zerograd()
 
@@ -127,9 +132,9 @@ class Parameter(Variable):
             self.update_rule.update(self)
 
 
-def _make(initializer: Any, shape: tuple[int, ...], device: Device) -> Any:
+def _make(initializer: Any, shape: tuple[int, ...], device: Device, dtype: Any = None) -> Any:
     """A new array on `device`, filled by the initializer."""
     from core.initializer import generate_array
 
     with backends.using_device(device):
-        return generate_array(initializer, shape, device.backend.xp)
+        return generate_array(initializer, shape, device.backend.xp, dtype)

@@ -4,12 +4,15 @@ import inspect
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import ml_dtypes
+import numpy as np
 import pytest
 
+import core
 from core import registry
 from core.link import Chain, ChainList, Link
 from core.sequential import Sequential
-from core.testing.links import check_link
+from core.testing.links import check_link, outputs, reset, values
 
 TABLES = {
     "test_activation_links": ["LINKS"],
@@ -83,3 +86,35 @@ def test_the_cases_are_run_with_all_checks(file):
     assert "check_link(" in text and "double=False" not in text and "init=False" not in text
     defaults = inspect.signature(check_link).parameters
     assert defaults["double"].default is True and defaults["init"].default is True
+
+
+NARROW = {"float16": (np.dtype("float16"), 0.02), "bfloat16": (np.dtype(ml_dtypes.bfloat16), 0.1)}
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_16_bit_floats(cases, name):
+    """A link made in a 16-bit dtype computes in it, whatever is in force when it is called."""
+    dtype, allowed = NARROW[name]
+    for file, case, make, inputs, reference in cases:
+        where = f"{file}: {case}"
+        with core.using_config("dtype", name):
+            link = make()
+        xs = [x.astype(dtype) if x.dtype.kind == "f" else x for x in map(np.asarray, inputs)]
+        with core.using_config("train", False):
+            outputs(link, xs)
+        reset(link)
+        assert {p.dtype for p in link.params()} <= {dtype}, where
+        before = values(link)
+        found = outputs(link, xs)
+        wide = [x.astype("float64") if x.dtype == dtype else x for x in xs]
+        expected = reference(before, *wide)
+        expected = expected if isinstance(expected, tuple) else (expected,)
+        for y, e in zip(found, expected, strict=True):
+            assert y.dtype == dtype or np.asarray(e).dtype.kind != "f", where
+            error = np.abs(y.array.astype("float64") - e) / (1 + np.abs(e))
+            assert error.max(initial=0) < allowed, where
+        for y in found:
+            if y.requires_grad:
+                y.grad = np.ones(y.shape, y.dtype)
+                y.backward()
+        assert {p.grad.dtype for p in link.params() if p.grad is not None} <= {dtype}, where

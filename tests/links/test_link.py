@@ -444,3 +444,16 @@ def test_repr_is_a_tree():
         "├─ y      unsized                     ?\n"
         "└─ count  (2,)    float32 persistent"
     )
+
+
+def test_sizes_that_come_later_leave_the_dtype_as_it_was_meant():
+    with core.using_config("dtype", "float64"):
+        link = L.Linear(None, 2)
+        twins = [link.copy(mode) for mode in ("share", "copy", "init")]
+        twins += [copy.deepcopy(link), pickle.loads(pickle.dumps(link))]
+    for each in (link, *twins):
+        each.W.initialize((2, 3))
+        assert each.W.dtype == each.b.dtype == np.float64
+    typed = core.Parameter(core.initializers.Zero(dtype="float16"))
+    typed.initialize((2,))
+    assert typed.dtype == np.float16

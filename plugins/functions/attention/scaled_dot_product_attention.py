@@ -91,11 +91,13 @@ def _causal(products: Variable) -> Any:
 def _weights(products: Variable, allowed: Any) -> Variable:
     if allowed is None:
         return softmax(products, axis=-1)
-    # Half the least number: finite, so that a row of nothing else gives no NaN, and small enough.
-    lowest = float(products.xp.finfo(products.array.dtype).min) / 2
+    # Finite, so that a row of nothing else gives no NaN, and less than scores of the dtype are.
+    narrow = backend.of(products.array).dtype_name(products.dtype) == "float16"
+    lowest = -3e4 if narrow else -1e38
     zeros = products.xp.zeros_like(products.array)
     # A mask with leading axes of its own widens the products here.
-    weights = softmax(where(allowed, products, zeros + lowest), axis=-1)
+    never = products.xp.full_like(products.array, lowest)
+    weights = softmax(where(allowed, products, never), axis=-1)
     return where(allowed, weights, zeros)
 
 

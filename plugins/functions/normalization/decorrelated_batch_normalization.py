@@ -61,7 +61,7 @@ def decorrelated_batch_normalization(
     mean = Mean.call(seen, 2, True)
     centred = seen - mean
     size, count = seen.shape[1:]
-    jitter = eps * x.xp.eye(size, dtype=x.dtype, device=x.array.device)
+    jitter = x.xp.astype(eps * x.xp.eye(size, dtype=x.dtype, device=x.array.device), x.dtype)
     covariance = matmul(centred, matrix_transpose(centred)) / float(count)
     projection = InverseSquareRoot.call(covariance + jitter)
     _update(running_mean, mean.array, decay)

@@ -69,6 +69,7 @@ class BatchNormalization(Link):
     ) -> None:
         arguments.refuse("BatchNormalization", former)
         super().__init__()
+        dtype = config.dtype if dtype is None else dtype  # also where sizes come later
         self.decay = decay
         self.eps = eps
         self.axis = (axis,) if isinstance(axis, int) else axis
