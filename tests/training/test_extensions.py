@@ -69,7 +69,8 @@ def test_a_log_with_nan_is_still_written(tmp_path):
     def spoil(trainer):
         trainer.observation["main/loss"] = float("nan")
 
-    run(tmp_path, training.make_extension(priority=200)(spoil), extensions.LogReport())
+    with pytest.warns(UserWarning, match="'main/loss' became nan by iteration 5.*learning rate"):
+        run(tmp_path, training.make_extension(priority=200)(spoil), extensions.LogReport())
     assert np.isnan(json.loads((tmp_path / "log").read_text())[0]["main/loss"])
 
 
@@ -104,6 +105,26 @@ def test_print_report_aligns_its_columns(tmp_path):
         "       11        nan             1.235e+05              ",
     ]
     assert table(tmp_path, ["epoch"], records[:1], "ascii")[1] == "---------"
+
+
+def test_titles_take_several_lines_on_a_narrow_terminal(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    entries = ["epoch", "main/loss", "validation/main/loss", "elapsed_time"]
+    out = Terminal()
+    log = extensions.LogReport()
+    run(tmp_path, log, extensions.PrintReport(entries, out=out))
+    lines = out.getvalue().splitlines()
+    assert lines[:4] == [
+        "                      validation/              ",
+        "               main/        main/              ",
+        "    epoch       loss         loss  elapsed_time",
+        "─────────  ─────────  ───────────  ────────────",
+    ]
+    assert len(lines) == 6 and all(len(line) <= 50 for line in lines)
+    monkeypatch.setenv("COLUMNS", "80")
+    out = Terminal()
+    run(tmp_path, extensions.LogReport(), extensions.PrintReport(entries, out=out))
+    assert len(out.getvalue().splitlines()) == 4
 
 
 def test_print_report_offers_the_nearest_entry(tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ class LogReport(Extension):
 
     The file is replaced as a whole: a reader never meets half of one. One that cannot be written
     (a full disk) is a warning and tried again with the next record; only at the end it is an error.
+    There is a warning, too, when a loss is no number any more.
 
     >>> import core, core.links as L, tempfile
     >>> from core import iterators, optimizers, training
@@ -71,6 +74,7 @@ class LogReport(Extension):
         self._file = ReportFile("LogReport")
         self._summary = DictSummary()
         self._log: list[dict[str, Any]] = []
+        self._diverged = False
 
     @property
     def log(self) -> list[dict[str, Any]]:
@@ -91,6 +95,7 @@ class LogReport(Extension):
     def _add_record(self, trainer: Any) -> None:
         record = {key: float(mean) for key, mean in self._summary.compute_mean().items()}
         self._summary = DictSummary()
+        self._warn_of_divergence(record, trainer.updater.iteration)
         if hasattr(trainer.updater, "epoch"):  # there may be no data to go through
             record["epoch"] = trainer.updater.epoch
         record["iteration"] = trainer.updater.iteration
@@ -104,6 +109,18 @@ class LogReport(Extension):
                 Path(trainer.out) / self._filename.format(**record),
                 lambda path: path.write_text(text, encoding="utf-8"),
             )
+
+    def _warn_of_divergence(self, record: dict[str, Any], iteration: int) -> None:
+        bad = [key for key in record if key.endswith("loss") and not math.isfinite(record[key])]
+        if bad and not self._diverged:
+            warnings.warn(
+                f"LogReport: {' and '.join(map(repr, bad))} became {record[bad[0]]} by iteration "
+                f"{iteration}. Lower the learning rate or add the optimizer hook GradientClipping; "
+                "core.set_debug(True) shows where it begins, and the extension FailOnNonNumber "
+                "ends the training.",
+                stacklevel=5,
+            )
+        self._diverged = bool(bad)
 
     def _text(self) -> str:
         if self._lines:

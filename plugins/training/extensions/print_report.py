@@ -21,9 +21,9 @@ class PrintReport(Extension):
 
     `log_report` is the name of the trainer's LogReport, or a LogReport of its own. `out` is
     where to print, by default the standard output; in a notebook, a table below the cell that grows
-    while the training runs. A resumed run prints the whole table again. An entry that nothing
-    reports leaves its column empty, with a warning that offers the nearest. A terminal that goes
-    away while the training runs does not end it.
+    while the training runs. On a narrow terminal titles take several lines. A resumed run prints
+    the whole table again. An entry that nothing reports leaves its column empty, with a warning
+    that offers the nearest. A terminal that goes away while the training runs does not end it.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class PrintReport(Extension):
         self._terminal = Terminal(type(self).__name__, out)
         self._in_notebook = out is None and in_notebook()
         self._output = Output(type(self).__name__)
+        self._head: list[list[str]] | None = None
         self._printed = 0
 
     def initialize(self, trainer: Any) -> None:
@@ -72,16 +73,26 @@ class PrintReport(Extension):
         self._printed = len(report.log)
 
     def _print(self, records: list[dict[str, Any]]) -> None:
-        titles = [self._terminal.fit(entry) for entry in self._entries]
-        widths = [max(columns(title), _NARROWEST) for title in titles]
-        rows = [] if self._printed else [titles, self._strokes(widths)]
-        rows += [self._cells(record) for record in records]
+        if self._head is None:
+            self._head = self._titles()
+        widths = [max(*map(columns, title), _NARROWEST) for title in self._head]
+        rows = [self._cells(record) for record in records]
+        if not self._printed:
+            stroke = "─" if self._terminal.shows("─") else "-"
+            head = [list(line) for line in zip(*self._head, strict=True)]
+            rows = [*head, [stroke * width for width in widths], *rows]
         lines = ["  ".join(map(right, row, widths)) for row in rows]
         self._terminal.print("\n".join(lines))
 
-    def _strokes(self, widths: list[int]) -> list[str]:
-        stroke = "─" if self._terminal.shows("─") else "-"
-        return [stroke * width for width in widths]
+    def _titles(self) -> list[list[str]]:
+        """The lines of every column's title: several where the terminal is too narrow for one."""
+        titles = [self._terminal.fit(entry) for entry in self._entries]
+        width = sum([max(columns(title), _NARROWEST) + 2 for title in titles]) - 2
+        if width <= self._terminal.width:
+            return [[title] for title in titles]
+        parts = [title.replace("/", "/\n").split("\n") for title in titles]
+        height = max(map(len, parts))
+        return [[""] * (height - len(lines)) + lines for lines in parts]
 
     def _cells(self, record: dict[str, Any]) -> list[str]:
         return [self._terminal.fit(_cell(e, record.get(e, ""))) for e in self._entries]

@@ -78,7 +78,8 @@ class RunRecord(Extension):
             return
         record, trainer = self._records[-1], self._trainer
         record["ended"] = _now()
-        record["optimizers"] = circumstances.optimizers(trainer)  # with all parameters there are
+        for name, now in circumstances.optimizers(trainer).items():
+            record["optimizers"][name]["parameters"] = now["parameters"]  # all have a shape by now
         record["error"] = self._error
         record["iteration"] = trainer.updater.iteration
         record["elapsed_time"] = round(trainer.elapsed_time, 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import unicodedata
 import warnings
@@ -33,6 +34,11 @@ class Terminal:
             return bool(getattr(self.out, "isatty", bool)())
         except ValueError:  # it is closed
             return False
+
+    @property
+    def width(self) -> int:
+        """How many columns there are; of a file, as many as anybody wants."""
+        return shutil.get_terminal_size().columns if self.is_terminal else sys.maxsize
 
     def shows(self, text: str) -> bool:
         """Whether the encoding has the characters."""
