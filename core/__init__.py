@@ -55,6 +55,7 @@ from core.link import ChainList as ChainList
 from core.link import Link as Link
 from core.link_hook import LinkHook as LinkHook
 from core.link_summary import summary as summary
+from core.mixed import mixed16 as mixed16
 from core.optimizer import GradientMethod as GradientMethod
 from core.optimizer import Hyperparameter as Hyperparameter
 from core.optimizer import Optimizer as Optimizer

@@ -22,6 +22,7 @@ from core import random_streams
 from core.array_backend import Array, Backend, Kernel, KernelTable, on_kernels_changed
 from core.device import Device, default_device, share_default
 from core.errors import BackendError, BackendUnavailable, CheckpointError, CoreError, nearest
+from core.mixed import Mixed16
 from core.random_streams import HostRandom, Random, seed
 
 __all__ = [
@@ -287,15 +288,24 @@ def using_device(spec: Any) -> Device:
     return get_device(spec)
 
 
-def get_dtype(dtype: Any = None) -> Any:
+def get_dtype(dtype: Any = None, map_mixed16: Any = None) -> Any:
     """The current backend's dtype of a name; without one, that of `core.config.dtype`.
+
+    Args:
+        dtype: A name or dtype, or None.
+        map_mixed16: What `core.mixed16` is to become; None leaves it as it is.
 
     >>> get_dtype()
     dtype('float32')
     """
     from core.configuration import config
 
-    return current().dtype(config.dtype if dtype is None else dtype)
+    dtype = config.dtype if dtype is None else dtype
+    if isinstance(dtype, Mixed16):
+        if map_mixed16 is None:
+            return dtype
+        dtype = map_mixed16
+    return current().dtype(dtype)
 
 
 # -- devices and copies -----------------------------------------------------------------------
@@ -381,6 +391,8 @@ def random_state() -> dict[str, Any]:
 def set_random_state(state: dict[str, Any]) -> None:
     """Put back what `random_state` gave, so that the same numbers follow.
 
+    The generator of a backend that cannot be used here, where the state comes from another machine,
+    is passed over: nothing can be drawn from it.
     Raises CheckpointError, and changes nothing, where it is not such a state.
     """
     if not isinstance(state, dict) or not {"stream", "python", "backends"} <= state.keys():
@@ -400,7 +412,8 @@ def _apply_random_state(state: dict[str, Any]) -> None:
     version, words, gauss = state["python"]
     _python_random.setstate((version, tuple(words), gauss))
     for name, own in state["backends"].items():
-        get(name).random.set_state(own)
+        if name in names() and _reason(name) is None:
+            get(name).random.set_state(own)
     random_streams.set_stream_state(state["stream"])
 
 

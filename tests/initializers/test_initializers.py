@@ -1,8 +1,10 @@
 """Initializers: exact ones by their values, random ones by moments and bounds, all by dtype."""
 
+import copy
 import inspect
 import json
 import math
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +111,21 @@ def test_dtype_rules():
     assert generate_array(initializers.One("float16"), (2,), np, "float16").dtype == "float16"
     with pytest.raises(ValueError, match="Give the dtype to one of the two"):
         generate_array(initializers.One("float16"), (2,), np, dtype="float32")
+
+
+def test_mixed16_is_float16_unless_a_link_asks_for_more():
+    with core.using_config("dtype", core.mixed16):
+        assert generate_array(initializers.Normal(), (2, 3), np).dtype == "float16"
+        assert core.Parameter(0, (2,)).dtype == "float16"
+        assert core.get_dtype() is core.mixed16
+        assert core.get_dtype(None, map_mixed16="float32") == "float32"
+        assert core.get_dtype("float64", map_mixed16="float32") == "float64"
+        assert generate_array(initializers.Zero(), (), np, dtype="float32").dtype == "float32"
+    assert core.get_dtype(core.mixed16, "float16") == "float16" == np.dtype(core.mixed16)
+    assert generate_array(initializers.Normal(dtype=core.mixed16), (2,), np).dtype == "float16"
+    assert generate_array(initializers.One(core.mixed16), (), np, "float16").dtype == "float16"
+    assert pickle.loads(pickle.dumps(core.mixed16)) is core.mixed16
+    assert copy.deepcopy(core.mixed16) is core.mixed16
 
 
 @backends
