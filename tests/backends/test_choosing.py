@@ -391,6 +391,13 @@ def test_a_damaged_state_changes_nothing(chance: None, part: str) -> None:
     assert backends.random_state() == now
 
 
+def test_generators_of_backends_that_are_not_here_are_passed_over(chance: None) -> None:
+    state = backends.random_state()
+    first = draw()
+    backends.set_random_state({**state, "backends": {**state["backends"], "elsewhere": [1]}})
+    assert draw() == first
+
+
 def test_draws_from_many_threads_are_all_different(chance: None) -> None:
     core.seed(0)
     found: list[float] = []

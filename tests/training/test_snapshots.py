@@ -15,7 +15,7 @@ import small
 
 import core
 from core import training
-from core.errors import RemovedArgument
+from core.errors import CheckpointError, RemovedArgument
 from core.serializers import load_npz, save_hdf5, save_npz
 from core.training import extensions
 from core.training.extensions import snapshot_writers as writers
@@ -214,6 +214,77 @@ def test_autoload_knows_what_was_written(tmp_path, whole, options):
     trainer = small.trainer(tmp_path, autoload=True, **options)
     trainer.run()
     assert small.state(trainer) == whole
+
+
+# -- another training -------------------------------------------------------------------------
+
+
+def resumed(out, change, autoload=True, stop=(3, "epoch"), **options):
+    made = small.trainer(out, stop, autoload=autoload, **options)
+    change(made)
+    made.run(show_loop_exception_msg=False)
+    return made
+
+
+def nothing(trainer):
+    pass
+
+
+def one_more(trainer):
+    trainer.extend(extensions.LogReport(filename="second"))
+
+
+def test_an_extension_more_is_told_by_name_with_the_cure(tmp_path, whole):
+    small.trainer(tmp_path, (5, "iteration")).run()
+    with pytest.raises(CheckpointError, match="snapshot_iter_5 does not fit this Trainer") as info:
+        resumed(tmp_path, one_more)
+    assert "extensions/LogReport_1/log: missing from the file" in str(info.value)
+    assert "autoload=functools.partial(load_npz, strict=False)" in info.value.__notes__[0]
+    lenient = functools.partial(load_npz, strict=False)
+    made = resumed(tmp_path, one_more, lenient)
+    found = small.state(made)
+    assert all(found[name] == value for name, value in whole.items() if name != "observation")
+    assert len(made.get_extension("LogReport_1").log) == 2  # of the epochs since
+
+
+def test_an_extension_less_is_a_warning_by_name(tmp_path):
+    resumed(tmp_path, one_more, stop=(5, "iteration"))
+    with pytest.warns(UserWarning, match="extensions/LogReport_1/log"):
+        made = resumed(tmp_path, nothing)
+    assert made.updater.iteration == 14
+
+
+def test_any_function_can_load(tmp_path):
+    paths = []
+
+    def load(path, target):
+        paths.append(path.name)
+        load_npz(path, target)
+
+    small.trainer(tmp_path, (3, "iteration")).run()
+    assert resumed(tmp_path, nothing, load).updater.iteration == 14
+    assert paths == ["snapshot_iter_3"]
+
+
+@pytest.mark.parametrize("ways", [(None, "strict"), ("strict", None)])
+def test_a_snapshot_resumes_on_another_backend(tmp_path, ways):
+    def run(out, *parts):
+        for stop, device in parts:
+            core.seed(3)
+            updater = small.updater(device=device)
+            made = training.Trainer(updater, (stop, "iteration"), out)
+            made.extend(extensions.LogReport(trigger=(3, "iteration")))
+            made.extend(extensions.snapshot(autoload=True), trigger=(1, "iteration"))
+            made.run()
+        model = updater.get_optimizer("main").target
+        return model, made.get_extension("LogReport").log
+
+    expected, log = run(tmp_path / "whole", (9, None))
+    found, other = run(tmp_path / "parts", (4, ways[0]), (9, ways[1]))
+    assert core.backend.of(found.l1.W.array).name == (ways[1] or "numpy")
+    for one, two in zip(found.params(), expected.params(), strict=True):
+        np.testing.assert_allclose(core.backend.to_host(one), two.array, rtol=1e-5)
+    np.testing.assert_allclose([r["main/loss"] for r in other], [r["main/loss"] for r in log], 1e-5)
 
 
 # -- trouble with the disk --------------------------------------------------------------------

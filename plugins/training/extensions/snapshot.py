@@ -20,13 +20,19 @@ from plugins.training.extensions import snapshot_files
 from plugins.training.extensions import snapshot_writers as snapshot_writers
 
 Save = Callable[[Any, Any], Any]
-_LOAD = {save_npz: load_npz, save_hdf5: load_hdf5}
+Load = Callable[[Any, Any], Any]
+_LOAD: dict[Any, Load] = {save_npz: load_npz, save_hdf5: load_hdf5}
 _POLICIES = ("raise", "warn")
 _SINCE_V2 = {
     "trigger": "Pass it to Trainer.extend: "
     "trainer.extend(extensions.snapshot(), trigger=(1000, 'iteration')).",
     "num_retain": "Its name is n_retains.",
 }
+_OTHER_TRAINING = (
+    "snapshot: autoload takes a snapshot of another training for a mistake. Where the training was "
+    "changed on purpose, pass autoload=functools.partial(load_npz, strict=False), which leaves what "
+    "the file lacks as it is; to start anew, choose another directory with out=..."
+)
 
 
 def snapshot(
@@ -37,7 +43,7 @@ def snapshot(
     condition: Callable[[], bool] | None = None,
     writer: Callable[..., Any] | None = None,
     n_retains: int = -1,
-    autoload: bool = False,
+    autoload: bool | Load = False,
     snapshot_on_error: bool = False,
     snapshot_on_interrupt: bool | None = None,
     on_write_error: str = "raise",
@@ -56,7 +62,9 @@ def snapshot(
     - `n_retains` is how many snapshots to keep, the newest ones; -1 keeps all.
     - `autoload` loads the newest snapshot in the directory, if any, when the run begins. One that
       turns out to be damaged is put aside under the ending '.damaged', with a warning, and the one
-      before it is taken. One that does not fit the trainer is an error.
+      before it is taken. One that does not fit the trainer is an error. A function
+      `autoload(path, object)` takes the place of `load_npz`, as
+      `functools.partial(load_npz, strict=False)` for a training that has got a further extension.
     - `snapshot_on_error` saves also when training ends by an exception.
     - `snapshot_on_interrupt` saves also when training ends by SIGINT or SIGTERM: by default where
       the whole trainer is saved. Pass False where the file is that of the best result so far.
@@ -99,7 +107,7 @@ class Snapshot(Extension):
     priority = -100  # after all others, so that their state is that of the end of the iteration
     default_name = "snapshot"
     n_retains = -1
-    autoload = False
+    autoload: bool | Load = False
     snapshot_on_error = False
     snapshot_on_interrupt = False
     on_write_error = "raise"
@@ -147,14 +155,17 @@ class Snapshot(Extension):
         if self.autoload and self._load() is None:
             raise ValueError(
                 "snapshot: autoload reads what save_npz and save_hdf5 have written. Leave savefun "
-                "out, or load the file yourself before the run."
+                "out, or pass the function that loads as autoload: autoload=load, for load(path, "
+                "object)."
             )
 
     def _writer_tells(self) -> bool:
         return isinstance(self.writer, snapshot_writers.Writer)
 
-    def _load(self) -> Callable[..., Any] | None:
+    def _load(self) -> Load | None:
         """What loads the files that are saved here."""
+        if callable(self.autoload):
+            return self.autoload
         save: Any = getattr(self.writer, "_savefun", None) if self.writer else self._savefun
         while isinstance(save, functools.partial):
             save = save.func
@@ -230,6 +241,9 @@ class Snapshot(Extension):
                 load(path, trainer if self._target is None else self._target)
             except CheckpointDamaged as error:
                 snapshot_files.put_aside(path, error)
+            except CheckpointError as error:
+                error.add_note(_OTHER_TRAINING)
+                raise
             else:
                 print(f"Resumed from {path}", file=sys.stderr)
                 return
