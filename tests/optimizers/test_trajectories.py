@@ -87,6 +87,20 @@ def test_arguments_and_defaults(name):
         assert getattr(optimizer.create_update_rule().hyperparam, argument) == 0.5
 
 
+@pytest.mark.parametrize("name", RECORDED["members"])
+def test_members_and_their_arguments(name):
+    places = (core, optimizer_hooks, optimizers)
+    cls = next(getattr(place, name) for place in places if hasattr(place, name))
+    for member, arguments in RECORDED["members"][name].items():
+        if member == "is_elementwise":  # an internal of Chainer's fused updates
+            continue
+        ours = getattr(cls, member)
+        if arguments is not None:
+            taken = inspect.signature(ours).parameters.values()
+            assert [one.name for one in taken][: len(arguments)] == arguments, member
+            assert all(one.default is not one.empty for one in list(taken)[len(arguments) :])
+
+
 @pytest.mark.parametrize("name", RECORDED["saved"])
 def test_what_is_saved_has_the_same_names(name):
     make, dtype = name.split()

@@ -151,6 +151,27 @@ def signatures():
     }
 
 
+def members():
+    """The public members of the classes that authors build on: arguments of methods, else null."""
+    import inspect
+
+    import chainer
+
+    optimizer = chainer.optimizer
+    classes = [optimizer.Optimizer, optimizer.GradientMethod, optimizer.UpdateRule]
+    classes += [optimizer.Hyperparameter, *[getattr(chainer.optimizer_hooks, n) for n in HOOKS]]
+    classes += [getattr(chainer.optimizers, name) for name in SETTINGS]
+    found = {}
+    for one in classes:
+        found[one.__name__] = told = {}
+        for name in dir(one):
+            value = getattr(one, name)
+            if name.startswith("_") or "chainerx" in name:
+                continue
+            told[name] = list(inspect.signature(value).parameters) if callable(value) else None
+    return found
+
+
 def saved_keys():
     """What each optimizer saves after a step, once plainly and once through float32 copies."""
     import chainer
@@ -179,6 +200,7 @@ def main(path):
         f'"start": {json.dumps(START)}',
         f'"gradients": {json.dumps(gradients())}',
         f'"signatures": {json.dumps(signatures())}',
+        f'"members": {json.dumps(members())}',
         f'"saved": {json.dumps(saved_keys())}',
     ]
     told = [json.dumps(name) + ": " + json.dumps({**c, "path": record(c)}) for name, c in cases()]
