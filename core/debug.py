@@ -34,12 +34,15 @@ def path_of(called: tuple[Any, ...]) -> str:
     It is looked up in the outermost one: links in between, as a ChainList whose children are called
     one by one, need not be called themselves.
     """
-    inner, root = called[-1], f"/{called[0].name}" if called[0].name else ""
-    for path, link in called[0].namedlinks():
-        if link is inner:
-            return root + path if link is not called[0] else root or path
-    names = [link.name for link in called if link.name]
-    return "/" + "/".join(names)
+    found = paths_in(called[0]).get(id(called[-1]))
+    return found or "/" + "/".join(link.name for link in called if link.name)
+
+
+def paths_in(root: Any) -> dict[int, str]:
+    """The paths of `root`, which a parent may have named, and of all links below, by their ids."""
+    start = f"/{root.name}" if root.name else ""
+    below = {id(link): start + path for path, link in root.namedlinks(skipself=True)}
+    return {**below, id(root): start or "/"}
 
 
 def users_stack(stack: Any) -> str:

@@ -12,8 +12,9 @@ from typing import Any, TextIO
 from weakref import WeakKeyDictionary
 
 from core import Backend, FunctionHook, FunctionNode, LinkHook, backend
-from core.debug import path_of
+from core.debug import path_of, paths_in
 from core.link_hook import ForwardArgs
+from core.spec import spec_of
 from plugins.function_hooks import chrome_trace, profile
 from plugins.function_hooks.measure import in_unit, print_table
 from plugins.function_hooks.memory_profile import BYTES
@@ -98,7 +99,7 @@ class ProfilerHook(FunctionHook):
 
     def forward_postprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
         """Stop it, and note the call."""
-        seen = self._seen[function] = self._thread().path(), _specs(in_data)
+        seen = self._seen[function] = self._thread().path, tuple(map(_spec, in_data))
         self._end(function, function.label, "forward", *seen)
 
     def backward_preprocess(
@@ -111,7 +112,7 @@ class ProfilerHook(FunctionHook):
         self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
     ) -> None:
         """Stop it, and note the call, with the link and the inputs of the forward."""
-        seen = self._seen.get(function) or ("", _specs(function.inputs or ()))
+        seen = self._seen.get(function) or ("", _of_nodes(function.inputs or ()))
         self._end(function, function.label, "backward", *seen)
 
     def _begin(self, subject: Any, home: Backend | None) -> None:
@@ -248,10 +249,21 @@ class _Thread:
     def __init__(self, row: int, name: str) -> None:
         self.row, self.name = row, name
         self.running: list[_Frame] = []
-        self.links: tuple[Any, ...] = ()
+        self.path = ""  # of the innermost link that is being called
+        self._links: list[tuple[Any, str]] = []  # with the path of the one around
+        self._known: dict[int, str] = {}  # paths in the outermost
 
-    def path(self) -> str:
-        return path_of(self.links) if self.links else ""
+    def enter(self, link: Any) -> None:
+        """A link is called inside those that are being called."""
+        if not self._links:
+            self._known = paths_in(link)
+        self._links.append((link, self.path))
+        found = self._known.get(id(link))
+        self.path = found or path_of(tuple(inner for inner, _ in self._links))
+
+    def leave(self) -> None:
+        """The innermost call of a link is over."""
+        _, self.path = self._links.pop()
 
     def finished(self, subject: Any) -> _Frame | None:
         """Take the frame of `subject` off; those above it were interrupted by an exception."""
@@ -271,18 +283,18 @@ class _Links(LinkHook):
         self._profiler = profiler
 
     def forward_preprocess(self, args: ForwardArgs) -> None:
-        self._profiler._thread().links += (args.link,)
+        self._profiler._thread().enter(args.link)
         self._profiler._begin(args.link, args.link.device.backend)
 
     def forward_postprocess(self, args: ForwardArgs) -> None:
         thread = self._profiler._thread()
-        self._profiler._end(args.link, type(args.link).__name__, "link", thread.path(), ())
-        thread.links = thread.links[:-1]
+        self._profiler._end(args.link, type(args.link).__name__, "link", thread.path, ())
+        thread.leave()
 
     def forward_interrupted(self, args: ForwardArgs) -> None:
         thread = self._profiler._thread()
         thread.finished(args.link)
-        thread.links = thread.links[:-1]
+        thread.leave()
 
 
 def _home(arrays: tuple[Any, ...]) -> Backend | None:
@@ -290,9 +302,14 @@ def _home(arrays: tuple[Any, ...]) -> Backend | None:
     return next((backend.of(array) for array in arrays if array is not None), None)
 
 
-def _specs(arrays: Sequence[Any]) -> tuple[Spec, ...]:
-    """Shapes and dtypes of arrays or nodes."""
-    return tuple((tuple(a.shape), str(a.dtype).rpartition(".")[2]) for a in arrays)
+def _spec(array: Any) -> Spec:
+    spec = spec_of(array)
+    return ((), "none") if spec is None else (spec.shape, spec.name)
+
+
+def _of_nodes(nodes: Sequence[Any]) -> tuple[Spec, ...]:
+    """Shapes and dtypes of nodes of the graph, whose arrays may be gone."""
+    return tuple((tuple(n.shape), str(n.dtype).rpartition(".")[2]) for n in nodes)
 
 
 def _signed(size: int) -> str:
