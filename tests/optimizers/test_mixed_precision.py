@@ -88,6 +88,33 @@ def test_masters_and_loss_scale_resume_exactly(dtype, form, tmp_path):
     assert fresh._clean_steps == optimizer._clean_steps
 
 
+@halves
+def test_a_training_resumes_exactly(dtype, tmp_path):
+    def updater():
+        optimizer, _ = start(dtype)
+        examples = list(zip(X.astype(np.dtype(dtype)), T, strict=True))
+        iterator = core.iterators.SerialIterator(examples, 5)
+        return core.training.updaters.StandardUpdater(iterator, optimizer)
+
+    def run(one, steps):
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(steps):
+                one.update()
+
+    np.random.seed(1)
+    whole = updater()
+    run(whole, 6)
+    serializers.save_npz(tmp_path / "half", whole)
+    state = np.random.get_state()
+    run(whole, 6)
+    resumed = updater()
+    serializers.load_npz(tmp_path / "half", resumed)
+    np.random.set_state(state)
+    run(resumed, 6)
+    one, other = whole.get_optimizer("main"), resumed.get_optimizer("main")
+    assert bits(one.target) == bits(other.target) and one.loss_scale == other.loss_scale
+
+
 def test_bfloat16_is_a_name():
     array = core.Parameter(core.initializers.One("bfloat16"), (2,)).array
     assert array.dtype == BFLOAT16
