@@ -66,6 +66,14 @@ def one_element_is_enough_for_a_python_number():
         operator.index(x)
 
 
+def pinv_takes_one_number_as_rtol():
+    x = variable(*np.ones((2, 2, 2)))
+    assert xp.linalg.pinv(x, rtol=np.array(0.1)).shape == (2, 2, 2)
+    with pytest.raises(TypeError):
+        xp.linalg.pinv(x, rtol=np.array([0.1, 0.1]))
+    assert xp.linalg.matrix_rank(x, rtol=np.array([0.1, 2.0])).array.tolist() == [1, 0]
+
+
 def means_of_nothing_are_refused():
     for name in ("mean", "var", "std"):
         with pytest.raises(InvalidType):
@@ -104,6 +112,7 @@ DEVIATIONS = [
     to_device_moves_in_place,
     T_takes_any_number_of_axes,
     one_element_is_enough_for_a_python_number,
+    pinv_takes_one_number_as_rtol,
     means_of_nothing_are_refused,
     complex_numbers_are_not_computed_with,
     there_is_no_fft_extension,

@@ -5,6 +5,7 @@ import pytest
 
 import core
 from core import Variable
+from core.gradient_check import check_backward, check_double_backward
 from core.namespace import namespace_of
 
 
@@ -19,6 +20,24 @@ def test_array_api_compat():
     assert compat.size(x) == 6
     with pytest.raises(TypeError, match="Multiple namespaces"):
         compat.array_namespace(x, np.ones(1))
+
+
+def test_array_api_extra():
+    """Functions made of the standard's are differentiable, too."""
+    xpx = pytest.importorskip(
+        "array_api_extra", reason="array-api-extra is missing: pip install 'plugrad[interop]'"
+    )
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    g, seed = np.ones((3, 3)) + np.eye(3), x + 1
+    check_backward(xpx.cov, (x,), g, rtol=1e-4, atol=1e-5)
+    check_double_backward(lambda x: xpx.cov(x) ** 2, (x,), g, (seed,), rtol=1e-3, atol=1e-3)
+    g = np.ones((3, 4))
+    check_backward(lambda x: xpx.at(x)[1:, 0].multiply(3.0, copy=True) ** 2, (x,), g, atol=1e-4)
+    check_backward(lambda x: xpx.sinc(x), (x,), g, rtol=1e-4, atol=1e-5)
+    labels = Variable(np.array([2, 0]), requires_grad=False)
+    assert xpx.one_hot(labels, 3).array.tolist() == [[0, 0, 1], [1, 0, 0]]
+    assert xpx.isclose(Variable(x), Variable(x + 1e-12)).array.all()
+    assert xpx.nunique(labels).array == 2
 
 
 def test_dlpack_shares_memory_both_ways():

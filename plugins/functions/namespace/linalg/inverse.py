@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_array, as_variable, real
-from core.variable import wrap
+from core.intrinsics.promotion import cast
+from core.variable import is_array, wrap
 from plugins.functions.namespace.linalg.eigenvalues import spread
+from plugins.functions.namespace.linalg.singular_values import svdvals
+from plugins.functions.namespace.plain import count_nonzero
+from plugins.functions.namespace.reductions import max as max_along
 
 
 class Pinv(FunctionNode):
@@ -21,10 +25,11 @@ class Pinv(FunctionNode):
     domain = Domain("(...,n,m)->(...,m,n)", a=real(-0.5, 0.5, make=spread), empty=False)
 
     def compute(self, xp, a):
-        rtol = self.rtol
-        if rtol is None:
-            rtol = max(a.shape[-2:]) * float(xp.finfo(a.dtype).eps)
-        return xp.linalg.pinv(a, rtol=rtol)
+        rtol = _precision(xp, a) if self.rtol is None else self.rtol
+        u, s, vh = xp.linalg.svd(a, full_matrices=False)
+        counts = s > rtol * xp.max(s, axis=-1, keepdims=True)
+        inverse = xp.where(counts, 1.0 / xp.where(counts, s, 1.0), 0.0)
+        return xp.matrix_transpose(vh) @ (inverse[..., :, None] * xp.matrix_transpose(u))
 
     def gradient(self, xp, g, a, out):
         turned, back = xp.matrix_transpose(out), xp.matrix_transpose(g)
@@ -33,11 +38,16 @@ class Pinv(FunctionNode):
         return rows - a @ (out @ rows) + columns - (columns @ out) @ a - direct
 
 
+def _precision(xp: Any, a: Any) -> float:
+    """The size below which a singular value is rounding, relative to the greatest."""
+    return max(a.shape[-2:]) * float(xp.finfo(a.dtype).eps)
+
+
 def pinv(x: Any, /, *, rtol: Any = None) -> Variable:
     """The inverses of matrices in the sense of Moore and Penrose.
 
-    Singular values below `rtol` times the greatest count as 0; by default `rtol` is the precision
-    of the dtype times the longer side. The gradient is that at constant rank.
+    Singular values below `rtol`, a number, times the greatest count as 0; by default it is the
+    precision of the dtype times the longer side. The gradient is that at constant rank.
 
     >>> import numpy as np
     >>> pinv(np.array([[2.0, 0.0], [0.0, 0.0]]))
@@ -55,5 +65,8 @@ def matrix_rank(x: Any, /, *, rtol: Any = None) -> Variable:
     variable(1)
     """
     x = as_variable(x)
-    options = {} if rtol is None else {"rtol": as_array(rtol)}
-    return wrap(x.backend.asarray(x.xp.linalg.matrix_rank(x.array, **options)))
+    s = svdvals(wrap(x.array))
+    least = _precision(x.xp, x) if rtol is None else rtol
+    if is_array(as_array(least)):
+        least = cast(least, x.dtype)[..., None]
+    return count_nonzero(s > max_along(s, axis=-1, keepdims=True) * least, axis=-1)

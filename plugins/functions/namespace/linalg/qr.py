@@ -56,7 +56,8 @@ class QR(FunctionNode):
 
 
 def _signs(xp: Any, r: Any) -> Any:
-    diagonal = xp.linalg.diagonal(r)
+    k = min(r.shape[-2:])
+    diagonal = xp.sum(r[..., :k, :k] * xp.eye(k, dtype=r.dtype, device=r.device), axis=-1)
     return xp.where(diagonal < 0, -xp.ones_like(diagonal), xp.ones_like(diagonal))
 
 
