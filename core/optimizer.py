@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any, ClassVar, Self
 
 from core import backend as backends
@@ -367,7 +368,9 @@ class GradientMethod(Optimizer):
             link.release_graph()
         # Whoever keeps the graphs of reported variables, as dump_graph does, looks at this one.
         keep = config.keep_graph_on_report
-        loss.backward(loss_scale=self._loss_scale, free_graph=not keep)
+        scaled = self._loss_scale is not None  # then an overflow is found, and the step skipped
+        with loss.backend.overflowing() if scaled else nullcontext():
+            loss.backward(loss_scale=self._loss_scale, free_graph=not keep)
 
     def working(self) -> Iterator[tuple[Any, Parameter]]:
         """The rules and what they work on in the step under way: parameters or float32 masters."""

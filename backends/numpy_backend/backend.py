@@ -72,6 +72,10 @@ class NumpyBackend(Backend):
         """The standard's dtypes, and float16."""
         return ("float16", *super().dtypes())
 
+    def overflowing(self) -> np.errstate:
+        """A context without warnings of overflow and NaN."""
+        return np.errstate(over="ignore", invalid="ignore")
+
     def devices(self) -> list[Device]:
         """The one device."""
         return [self._device]
