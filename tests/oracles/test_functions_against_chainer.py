@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from oracles.cases import all_cases, run
 from oracles.differences import DIFFERENCES, known
+from signatures import signatures
 
 import core
 import core.functions
@@ -18,6 +19,7 @@ CASES = all_cases()
 RECORDS = json.loads((DATA / "functions.json").read_text(encoding="utf-8"))
 TOLERANCES = {"float64": 2e-6, "float32": 2e-4}
 NOTHING = np.zeros(0)
+RANDOM = {"gumbel_softmax": {"tau", "axis"}}  # no argument takes its draws
 
 
 def size(description):
@@ -88,6 +90,16 @@ def test_the_records_are_of_these_cases():
 def test_the_differences_are_of_cases_that_there_are():
     patterns = [pattern for _, names, _ in DIFFERENCES for pattern in names.split()]
     assert not [p for p in patterns if not any(fnmatchcase(name, p) for name in CASES)]
+
+
+def test_every_argument_of_every_function_is_in_some_case():
+    left = {name: set(signature.parameters) for name, signature in signatures().items()}
+    for case in CASES.values():
+        if case.call is not None:
+            left[case.name].clear()
+            continue
+        left[case.name] -= set(signatures()[case.name].bind(*case.args, **case.settings).arguments)
+    assert {name: names for name, names in left.items() if names} == RANDOM
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
 from core.standard import per_axis, window_count
+from plugins.functions.connection.windows import expect_windows
 
 Sizes = int | tuple[int, int]
 
@@ -50,6 +51,9 @@ class Im2Col(_Columns):
         dims={"n": (1, 2), "c": (1, 2), "h": (1, 5), "w": (1, 5)},
         valid=_fits,
     )
+
+    def check_type_forward(self, in_types):
+        expect_windows(self, in_types[0], self.ksize)
 
     def compute(self, xp, x):
         seen = self.backend.windows(

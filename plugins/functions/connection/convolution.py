@@ -16,6 +16,7 @@ from core.standard import Geometry, per_axis, window_count
 from core.type_check import eval, expect
 from core.type_check import prod as size_of
 from core.utils.conv import get_deconv_outsize
+from plugins.functions.connection.windows import expect_windows
 from plugins.functions.former import refuse
 
 Sizes = int | tuple[int, ...]
@@ -91,6 +92,7 @@ class Convolution(_Windowed):
             W.shape[0] % self.groups == 0,
             size_of(W.shape[2:]) > 0,
         )
+        expect_windows(self, x, [eval(W.shape[i]) for i in range(2, eval(W.ndim))])
 
     def compute(self, xp, x, W, b=None):
         seen, shape = self.columns(x, W.shape[2:])
@@ -161,6 +163,14 @@ class Deconvolution(_Windowed):
             ksize = [eval(W.shape[i + 2]) for i in range(len(self.size))]
             for i, n in enumerate(self.geometry(self.size, ksize).out):
                 expect(x.shape[i + 2] == n)
+        else:
+            sizes = [[eval(a.shape[i]) for i in range(2, eval(x.ndim))] for a in (x, W)]
+            size = self.spread(*sizes)
+            if min(size, default=1) < 1:
+                raise InvalidType(
+                    f"an output of {sizes[0]} spread by {sizes[1]} that padding {self.pad} leaves",
+                    f"{size}. Use less padding, or a greater stride.",
+                )
 
     def geometry(self, size, ksize):
         """How the windows lie on the output."""
@@ -264,10 +274,10 @@ def convolution_nd(
         x,
         W,
         b,
-        stride=per_axis(stride, ndim, "stride"),
-        pad=per_axis(pad, ndim, "pad"),
+        stride=per_axis(stride, ndim, "convolution_nd: stride"),
+        pad=per_axis(pad, ndim, "convolution_nd: pad"),
         cover_all=bool(cover_all),
-        dilate=per_axis(dilate, ndim, "dilate"),
+        dilate=per_axis(dilate, ndim, "convolution_nd: dilate"),
         groups=groups,
     )
 

@@ -58,11 +58,11 @@ def deconvolution_nd(
         x,
         W,
         b,
-        stride=per_axis(stride, ndim, "stride"),
-        pad=per_axis(pad, ndim, "pad"),
-        dilate=per_axis(dilate, ndim, "dilate"),
+        stride=per_axis(stride, ndim, "deconvolution_nd: stride"),
+        pad=per_axis(pad, ndim, "deconvolution_nd: pad"),
+        dilate=per_axis(dilate, ndim, "deconvolution_nd: dilate"),
         groups=groups,
-        size=None if outsize is None else per_axis(outsize, ndim, "outsize"),
+        size=None if outsize is None else per_axis(outsize, ndim, "deconvolution_nd: outsize"),
     )
 
 

@@ -48,7 +48,10 @@ def deformable_convolution_2d_sampler(
     name = "deformable_convolution_2d_sampler"
     x, W = of_rank(name, 2, x), of_rank(name, 2, W, "W")
     offset = of_rank(name, 2, offset, "offset")
-    stride, pad = per_axis(stride, 2, "stride"), per_axis(pad, 2, "pad")
+    stride, pad = (
+        per_axis(stride, 2, "deformable_convolution_2d_sampler: stride"),
+        per_axis(pad, 2, "deformable_convolution_2d_sampler: pad"),
+    )
     (n, c, *size), ksize = x.shape, W.shape[2:]
     out = [window_count(*each) for each in zip(size, ksize, stride, pad, strict=True)]
     taps = prod(ksize)

@@ -39,7 +39,7 @@ def local_convolution_2d(x: Any, W: Any, b: Any = None, stride: Sizes = 1) -> Va
     name = "local_convolution_2d"
     x, W = of_rank(name, 2, x), of_rank(name, 4, W, "W")
     units, *out, channels = W.shape[:4]
-    ksize, stride = W.shape[4:], per_axis(stride, 2, "stride")
+    ksize, stride = W.shape[4:], per_axis(stride, 2, "local_convolution_2d: stride")
     places = [window_count(*each, 0) for each in zip(x.shape[2:], ksize, stride, strict=True)]
     actual, expected = (x.shape[1], *places), (channels, *out)
     if actual != expected:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, choice, real
-from core.standard import per_axis, window_count
+from core.errors import InvalidType
+from core.standard import Geometry, per_axis, window_count
+from core.type_check import eval
 
 Sizes = int | tuple[int, ...]
 
@@ -20,6 +22,24 @@ def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
             for n, k, s, p, d in zip(x, *steps, strict=True)
         ]
     )
+
+
+def expect_windows(f: Any, x: Any, ksize: Sizes) -> None:
+    """A rule of types for images x: a window at least along every spatial axis.
+
+    `f` says by its settings how the windows lie.
+    """
+    size = [eval(x.shape[i + 2]) for i in range(eval(x.ndim) - 2)]
+    try:
+        found = Geometry(size, ksize, f.stride, f.pad, getattr(f, "dilate", 1), f.cover_all)
+    except ValueError as error:
+        raise ValueError(f"{f.label}: {error}") from None
+    if min(found.out, default=1) < 1:
+        raise InvalidType(
+            f"windows of {found.ksize}, dilated by {found.dilate}, that fit into the input",
+            f"they do not fit into {found.size} padded by {found.pad}. "
+            "Use a smaller window or more padding.",
+        )
 
 
 class Windows(FunctionNode):

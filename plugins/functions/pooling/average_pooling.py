@@ -8,6 +8,7 @@ from typing import Any, Never
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.standard import per_axis
+from plugins.functions.connection.windows import expect_windows
 from plugins.functions.former import refuse
 from plugins.functions.pooling.max_pooling import fits
 
@@ -47,6 +48,9 @@ class AveragePooling2D(_AveragePooling):
         dims={"h": (1, 5), "w": (1, 5)},
         valid=fits,
     )
+
+    def check_type_forward(self, in_types):
+        expect_windows(self, in_types[0], self.ksize)
 
     def compute(self, xp, x):
         ksize = per_axis(self.ksize, x.ndim - 2, "ksize")
@@ -141,7 +145,9 @@ def average_pooling_1d(
     >>> F.average_pooling_1d(np.ones((1, 1, 4), "f"), 2)
     variable([[[1., 1.]]], dtype=float32)
     """
-    return average_pooling_nd(x, per_axis(ksize, 1, "ksize"), stride, pad, pad_value)
+    return average_pooling_nd(
+        x, per_axis(ksize, 1, "average_pooling_1d: ksize"), stride, pad, pad_value
+    )
 
 
 def average_pooling_2d(
@@ -155,7 +161,7 @@ def average_pooling_2d(
     """
     if former:
         refuse(average_pooling_2d, former)
-    return average_pooling_nd(x, per_axis(ksize, 2, "ksize"), stride, pad)
+    return average_pooling_nd(x, per_axis(ksize, 2, "average_pooling_2d: ksize"), stride, pad)
 
 
 def average_pooling_3d(
@@ -167,4 +173,6 @@ def average_pooling_3d(
     >>> F.average_pooling_3d(np.ones((1, 1, 2, 2, 2), "f"), 2).shape
     (1, 1, 1, 1, 1)
     """
-    return average_pooling_nd(x, per_axis(ksize, 3, "ksize"), stride, pad, pad_value)
+    return average_pooling_nd(
+        x, per_axis(ksize, 3, "average_pooling_3d: ksize"), stride, pad, pad_value
+    )

@@ -7,6 +7,7 @@ from typing import Any, Never
 
 from core import Domain, FunctionNode, as_variable, choice, real
 from core.standard import per_axis, window_count
+from plugins.functions.connection.windows import expect_windows
 from plugins.functions.former import refuse
 
 Sizes = int | tuple[int, ...]
@@ -69,6 +70,9 @@ class MaxPooling2D(_MaxPooling):
         dims={"h": (1, 5), "w": (1, 5)},
         valid=fits,
     )
+
+    def check_type_forward(self, in_types):
+        expect_windows(self, in_types[0], self.ksize)
 
     def compute(self, xp, x):
         windows = self.windows(x, float("-inf"))
@@ -187,7 +191,9 @@ def max_pooling_1d(
     >>> F.max_pooling_1d(np.ones((1, 1, 5), "f"), 2).shape
     (1, 1, 3)
     """
-    return max_pooling_nd(x, per_axis(ksize, 1, "ksize"), stride, pad, cover_all, return_indices)
+    return max_pooling_nd(
+        x, per_axis(ksize, 1, "max_pooling_1d: ksize"), stride, pad, cover_all, return_indices
+    )
 
 
 def max_pooling_2d(
@@ -207,7 +213,9 @@ def max_pooling_2d(
     """
     if former:
         refuse(max_pooling_2d, former)
-    return max_pooling_nd(x, per_axis(ksize, 2, "ksize"), stride, pad, cover_all, return_indices)
+    return max_pooling_nd(
+        x, per_axis(ksize, 2, "max_pooling_2d: ksize"), stride, pad, cover_all, return_indices
+    )
 
 
 def max_pooling_3d(
@@ -224,4 +232,6 @@ def max_pooling_3d(
     >>> F.max_pooling_3d(np.ones((1, 1, 4, 4, 4), "f"), 2).shape
     (1, 1, 2, 2, 2)
     """
-    return max_pooling_nd(x, per_axis(ksize, 3, "ksize"), stride, pad, cover_all, return_indices)
+    return max_pooling_nd(
+        x, per_axis(ksize, 3, "max_pooling_3d: ksize"), stride, pad, cover_all, return_indices
+    )

@@ -150,7 +150,9 @@ def unpooling_1d(
     >>> F.unpooling_1d(np.ones((1, 1, 3), "f"), 2, outsize=6).shape
     (1, 1, 6)
     """
-    return unpooling_nd(x, per_axis(ksize, 1, "ksize"), stride, pad, outsize, cover_all)
+    return unpooling_nd(
+        x, per_axis(ksize, 1, "unpooling_1d: ksize"), stride, pad, outsize, cover_all
+    )
 
 
 def unpooling_2d(
@@ -167,7 +169,9 @@ def unpooling_2d(
     >>> F.unpooling_2d(np.ones((1, 1, 3, 3), "f"), 2).shape
     (1, 1, 5, 5)
     """
-    return unpooling_nd(x, per_axis(ksize, 2, "ksize"), stride, pad, outsize, cover_all)
+    return unpooling_nd(
+        x, per_axis(ksize, 2, "unpooling_2d: ksize"), stride, pad, outsize, cover_all
+    )
 
 
 def unpooling_3d(
@@ -184,4 +188,6 @@ def unpooling_3d(
     >>> F.unpooling_3d(np.ones((1, 1, 2, 2, 2), "f"), 2, cover_all=False).shape
     (1, 1, 4, 4, 4)
     """
-    return unpooling_nd(x, per_axis(ksize, 3, "ksize"), stride, pad, outsize, cover_all)
+    return unpooling_nd(
+        x, per_axis(ksize, 3, "unpooling_3d: ksize"), stride, pad, outsize, cover_all
+    )

@@ -106,6 +106,6 @@ def upsampling_2d(
     variable([[[[0., 0.],
                 [4., 0.]]]], dtype=float32)
     """
-    ksize = per_axis(ksize, 2, "ksize")
+    ksize = per_axis(ksize, 2, "upsampling_2d: ksize")
     node = Upsampling2D(indexes, ksize, stride, pad, outsize, cover_all)
     return node.apply((x,))[0]
