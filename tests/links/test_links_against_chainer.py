@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from data.links.link_cases import CASES, LARGE
 from data.links.link_facts import deviations, fact
+from data.links.link_scripts import SCRIPTS, run
 
 import core
 import core.functions as F
@@ -62,6 +63,11 @@ def test_link(code):
         for path in told:
             if (code, path) not in DIFFERENT:
                 assert_same(ours[part][path], told[path], f"{part} {path}")
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_script(name):
+    assert_same(run(SCRIPTS[name], core), TABLES["scripts"][name], name)
 
 
 @pytest.mark.parametrize("code", LARGE)

@@ -9,6 +9,7 @@ import chainer.links as L
 import numpy as np
 from chainer.links.model.vision import resnet
 from data.links.link_facts import all_deviations, facts
+from data.links.link_scripts import all_scripts
 
 FOLDER = Path(__file__).parent
 
@@ -20,6 +21,7 @@ def main():
     tables = {
         "facts": facts(namespace, chainer),
         "deviations": all_deviations(namespace),
+        "scripts": all_scripts(chainer),
     }
     with open(FOLDER / "links.json", "w") as file:
         parts = [
