@@ -17,6 +17,13 @@ FORMATS = ["npz", "safetensors", "hdf5"]
 halves = pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 
 
+@pytest.fixture(autouse=True)
+def numpy_generator_kept():
+    before = np.random.get_state()
+    yield
+    np.random.set_state(before)
+
+
 def classifier(dtype):
     np.random.seed(0)
     with core.using_config("dtype", dtype):

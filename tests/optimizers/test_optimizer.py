@@ -126,6 +126,18 @@ def test_nothing_moves_where_one_gradient_does_not_fit():
         assert optimizer.t == 0 and model.p0.update_rule.t == 0 and model.p0.version == 0
 
 
+def test_a_parameter_that_links_share_makes_one_step():
+    model = core.Chain(a=model_of([1.0]), b=model_of([2.0]))
+    del model.b.p0
+    with model.b.init_scope():
+        model.b.p0 = model.a.p0
+    optimizer = optimizers.MomentumSGD(lr=0.5).setup(model)
+    optimizer.add_hook(hooks.WeightDecay(1.0))
+    optimizer.update(lambda: F.sum(model.a.p0 * model.b.p0))
+    assert model.a.p0.array.tolist() == [-0.5] and model.a.p0.update_rule.t == 1
+    assert [key for key in saved(optimizer) if key.endswith("/v")] == ["a/p0/v"]
+
+
 def test_epochs():
     optimizer = optimizers.SGD().setup(model_of([1.0]))
     optimizer.new_epoch()

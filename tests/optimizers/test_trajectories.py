@@ -36,7 +36,7 @@ def started(case, dtype):
     optimizer.use_fp32_update(dtype == "float16")
     optimizer.setup(model)
     for name, arguments, level in case.get("hooks", []):
-        extra = [noise] if name == "GradientNoise" else []
+        extra = [noise] if name == "GradientNoise" and "seed" not in case else []
         hook = getattr(optimizer_hooks, name)(*arguments, *extra)
         (optimizer if level == "optimizer" else model.p1.update_rule).add_hook(hook)
     return optimizer, model
@@ -57,11 +57,20 @@ def step(optimizer, model, case, number):
     optimizer.update()
 
 
+@pytest.fixture(autouse=True)
+def numpy_generator_kept():
+    before = np.random.get_state()
+    yield
+    np.random.set_state(before)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_trajectory(name):
     case = CASES[name]
     dtype = case.get("dtype", "float64")
     optimizer, model = started(case, dtype)
+    if "seed" in case:
+        np.random.seed(case["seed"])
     for number, expected in enumerate(case["path"]):
         step(optimizer, model, case, number)
         for param, values in zip(model.params(), expected, strict=True):

@@ -86,6 +86,8 @@ def cases():
                         "hooks": [[hook, arguments, level]],
                     },
                 )
+    drawn = {"hooks": [["GradientNoise", [0.3], "optimizer"]], "seed": 0}
+    yield "GradientNoise drawn", {"optimizer": "SGD", "arguments": {}, **drawn}
     two = [["WeightDecay", [0.1], "optimizer"], ["GradientClipping", [0.7], "optimizer"]]
     plain = {"optimizer": "MomentumSGD", "arguments": {"lr": 0.1}}
     yield "two hooks", {**plain, "hooks": two}
@@ -118,10 +120,11 @@ def record(case):
         optimizer.use_fp32_update()
     optimizer.setup(model)
     for name, arguments, level in case.get("hooks", []):
-        extra = [noise] if name == "GradientNoise" else []
+        extra = [noise] if name == "GradientNoise" and "seed" not in case else []
         hook = getattr(chainer.optimizer_hooks, name)(*arguments, *extra)
         (optimizer if level == "optimizer" else model.p1.update_rule).add_hook(hook)
     found = []
+    np.random.seed(case.get("seed"))
     for step, given in enumerate(gradients()):
         for name, value in case.get("changes", {}).get(str(step), {}).items():
             setattr(optimizer, name, value)
