@@ -31,7 +31,8 @@ class StrictBackend(Backend):
             obj = self.to_device(obj, device) if device is not None else obj
             return obj if dtype in (None, obj.dtype) else self.xp.astype(obj, dtype)
         # NumPy reads what it is given; the copy keeps memory from being shared unawares.
-        return self.xp.asarray(np.array(obj), dtype=dtype, device=self.native_device(device))
+        host = np.array(obj, dtype=None if dtype is None else self.dtype_name(dtype))
+        return self.xp.asarray(host, dtype=dtype, device=self.native_device(device))
 
     def to_host(self, array):
         return np.asarray(array._array)
