@@ -31,6 +31,7 @@ class ScatterAdd(FunctionNode):
 
     slices: Any
     shape: tuple[int, ...]
+    wide = True
 
     def compute(self, xp, x):
         full = xp.zeros(self.shape, dtype=x.dtype, device=x.device)

@@ -1,0 +1,231 @@
+"""Right where it hurts: extreme values, cancellation, narrow floats, and derivatives at corners.
+
+Warnings are errors in this suite, so each test also says that nothing overflows on the way.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import special
+
+import core
+import core.functions as F
+from core import Variable
+
+FLOATS = ("float16", "float32", "float64")
+INF, NAN = math.inf, math.nan
+
+
+def slopes(function, x):
+    """The derivatives of the sum of a function's outputs."""
+    x = Variable(np.asarray(x))
+    F.sum(function(x)).backward()
+    return x.grad
+
+
+# -- exponentials and logarithms -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_softmax_cross_entropy_of_huge_scores(dtype):
+    x = Variable(np.array([[3e4, -3e4, 0], [-3e4, 3e4, 0]], dtype))
+    loss = F.softmax_cross_entropy(x, np.array([0, 2]), reduce="no")
+    np.testing.assert_array_equal(loss.array, np.array([0, 3e4], dtype))
+    F.sum(loss).backward()
+    np.testing.assert_array_equal(x.grad, [[0, 0, 0], [0, 1, -1]])
+
+
+def test_softmax_cross_entropy_of_what_is_nearly_certain():
+    loss = F.softmax_cross_entropy(np.array([[30.0, 0.0]]), np.array([0]))
+    assert loss.array == pytest.approx(math.log1p(math.exp(-30)), rel=1e-3)
+    sure = np.array([[100.0, 0.0]], "float32")
+    assert F.softmax_cross_entropy(sure, np.array([0])).array == 0
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_sigmoid_cross_entropy_of_huge_scores(dtype):
+    x = Variable(np.array([3e4, -3e4, 3e4, -3e4], dtype))
+    loss = F.sigmoid_cross_entropy(x, np.array([1, 0, 0, 1]), reduce="no")
+    np.testing.assert_array_equal(loss.array, np.array([0, 0, 3e4, 3e4], dtype))
+    F.sum(loss).backward()
+    np.testing.assert_array_equal(x.grad, [0, 0, 1, -1])
+
+
+def test_losses_by_log1p_keep_what_is_far_below_one():
+    far = np.array([20.0, 40.0, 80.0])
+    tail = np.log1p(np.exp(-far))
+    assert tail.all()
+    ones = np.ones(3, "i")
+    np.testing.assert_allclose(F.softplus(-far).array, tail, rtol=1e-12)
+    np.testing.assert_allclose(F.sigmoid_cross_entropy(far, ones, reduce="no").array, tail)
+    np.testing.assert_allclose(F.bernoulli_nll(np.ones(3), far, reduce="no").array, tail)
+
+
+def test_functions_of_tiny_numbers():
+    tiny = np.array([1e-20, -1e-20, 1e-300])
+    np.testing.assert_array_equal(F.log1p(tiny).array, tiny)
+    np.testing.assert_array_equal(F.expm1(tiny).array, tiny)
+    np.testing.assert_array_equal(F.elu(tiny).array, tiny)
+    np.testing.assert_array_equal(F.arctanh(tiny[:2]).array, tiny[:2])
+    np.testing.assert_allclose(F.log_ndtr(np.array([-40.0])).array, special.log_ndtr(-40.0))
+    np.testing.assert_allclose(F.erfcx(np.array([50.0])).array, special.erfcx(50.0))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_logsumexp_of_infinities(dtype):
+    x = np.array([[-INF, -INF], [-INF, 1], [INF, 1], [INF, INF], [INF, -INF], [NAN, 1]], dtype)
+    expected = [-INF, 1, INF, INF, INF, NAN]
+    np.testing.assert_array_equal(F.logsumexp(x, axis=1).array, expected)
+    for name, reason in core.backend.available().items():
+        backend = core.backend.get(name) if reason is None else None
+        if backend and dtype in backend.dtypes():
+            y = backend.logsumexp(backend.asarray(x), axis=1)
+            np.testing.assert_array_equal(backend.to_host(y), expected)
+    np.testing.assert_array_equal(slopes(lambda x: F.logsumexp(x, axis=1), x[:2]), [[0, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_scores_that_are_forbidden(dtype):
+    x = np.array([[-INF, 0, 0]], dtype)
+    np.testing.assert_array_equal(F.softmax(x).array, [[0, 0.5, 0.5]])
+    assert F.log_softmax(x).array[0, 0] == -INF
+    np.testing.assert_array_equal(slopes(F.softmax, x), [[0, 0, 0]])
+    loss = F.softmax_cross_entropy(x, np.array([1]))
+    assert loss.array == pytest.approx(math.log(2), rel=1e-3)
+
+
+# -- normalization -------------------------------------------------------------------------------
+
+NORMALIZATIONS = {
+    "batch": lambda x, eps: F.batch_normalization(x.T, *unit(x, 0), eps=eps).T,
+    "layer": lambda x, eps: F.layer_normalization(x, *unit(x, 1), eps=eps),
+    "group": lambda x, eps: F.group_normalization(x[:, :, None], 1, *unit(x, 1), eps=eps)[:, :, 0],
+}
+
+
+def unit(x, axis):
+    return np.ones(x.shape[axis], x.dtype), np.zeros(x.shape[axis], x.dtype)
+
+
+@pytest.mark.parametrize("name", NORMALIZATIONS)
+def test_normalization_where_the_variance_is_tiny_beside_the_mean(name):
+    exact = 1e4 + np.random.default_rng(0).integers(-4, 5, (2, 64)) / 64
+    y = NORMALIZATIONS[name](Variable(exact.astype("f")), 1e-7)
+    centred = exact - exact.mean(axis=1, keepdims=True)
+    expected = centred / np.sqrt(centred.var(axis=1, keepdims=True) + 1e-7)
+    np.testing.assert_allclose(y.array, expected, atol=2e-2)
+    assert y.dtype == "float32"
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", NORMALIZATIONS)
+def test_normalization_of_what_does_not_vary(name, dtype):
+    x = Variable(np.full((2, 8), 3, dtype))
+    y = NORMALIZATIONS[name](x, 1e-5)
+    np.testing.assert_array_equal(y.array, 0)
+    F.sum(y * y).backward()
+    np.testing.assert_array_equal(x.grad, 0)
+
+
+def test_normalization_of_half_precision_does_not_overflow():
+    x = np.array([[200, -200] * 100] * 2, "float16")  # squares beyond what float16 holds
+    for function in NORMALIZATIONS.values():
+        y = function(Variable(x), 1e-5)
+        np.testing.assert_allclose(y.array, np.sign(x), rtol=1e-3)
+        assert y.dtype == "float16"
+
+
+# -- losses of sequences -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_ctc_of_labels_that_fit_into_no_alignment(dtype):
+    xs = [Variable(np.zeros((2, 3), dtype)) for _ in range(2)]
+    t = np.array([[1, 1], [1, 2]])  # a repeated label needs a blank, and so a third step
+    loss = F.connectionist_temporal_classification(xs, t, 0, reduce="no")
+    impossible, possible = loss.array
+    assert impossible > 1e3
+    assert np.isfinite(impossible)
+    assert possible == pytest.approx(math.log(9), rel=1e-3)
+    core.backward([F.sum(loss)])
+    for x in xs:
+        np.testing.assert_array_equal(x.grad[0], 0)
+        assert x.grad[1].any()
+        assert np.isfinite(x.grad).all()
+
+
+# -- corners -------------------------------------------------------------------------------------
+
+
+def test_the_derivative_of_roots_at_zero_is_infinite():
+    with np.errstate(divide="ignore"):
+        assert slopes(F.sqrt, [0.0]) == INF
+        assert F.rsqrt(np.array([0.0])).array == INF
+
+
+def test_the_derivatives_of_lengths_at_zero_are_zero():
+    zeros = np.zeros((2, 3))
+    np.testing.assert_array_equal(slopes(F.batch_l2_norm_squared, zeros), zeros)
+    np.testing.assert_array_equal(slopes(lambda x: F.triplet(x, x, x, margin=1.0), zeros), zeros)
+    for y in ([0, 1], [1, 0]):
+        np.testing.assert_array_equal(
+            slopes(lambda x, y=y: F.contrastive(x, zeros, np.array(y)), zeros), zeros
+        )
+    xp = Variable(zeros).__array_namespace__()
+    np.testing.assert_array_equal(slopes(lambda x: xp.linalg.vector_norm(x, axis=1), zeros), zeros)
+    np.testing.assert_array_equal(slopes(F.absolute, zeros), zeros)
+
+
+def test_normalize_at_zero_divides_by_eps():
+    np.testing.assert_allclose(slopes(lambda x: F.normalize(x, eps=0.5), np.zeros((1, 2))), 2)
+
+
+# -- narrow floats -------------------------------------------------------------------------------
+
+MANY = 4096  # ones: added one by one, float16 ends at 2048
+REDUCTIONS = {
+    "sum": lambda x: F.sum(x),
+    "sum over an axis": lambda x: F.sum(x.reshape((2, -1)), axis=1)[0] * 2,
+    "mean": lambda x: F.mean(x) * MANY,
+    "average with weights": lambda x: F.average(x, weights=x) * MANY,
+    "cumsum": lambda x: F.cumsum(x)[-1],
+    "batch_l2_norm_squared": lambda x: F.batch_l2_norm_squared(x.reshape((1, -1)))[0],
+    "matmul": lambda x: F.matmul(x, x),
+    "linear": lambda x: F.linear(x.reshape((1, -1)), x.reshape((1, -1)))[0, 0],
+    "tensordot": lambda x: F.tensordot(x, x, 1),
+    "einsum": lambda x: F.einsum("i,i->", x, x),
+    "convolution": lambda x: F.convolution_1d(x[None, None], x[None, None])[0, 0, 0],
+    "average_pooling": lambda x: F.average_pooling_1d(x[None, None], MANY)[0, 0, 0] * MANY,
+    "mean_squared_error": lambda x: F.mean_squared_error(x, 0 * x) * MANY,
+    "mean_absolute_error": lambda x: F.mean_absolute_error(x, 0 * x) * MANY,
+    "huber_loss": lambda x: F.huber_loss(x[None], 0 * x[None], 1.0)[0] * 2,
+    "broadcast_to, backward": lambda x: gradient(lambda one: F.broadcast_to(one, x.shape), x),
+    "embed_id, backward": lambda x: gradient(
+        lambda one: F.embed_id(np.zeros(MANY, "i"), one.reshape((1, 1))), x
+    ),
+    "scatter_add": lambda x: F.scatter_add(0 * x[:1], np.zeros(MANY, "i"), x)[0],
+    "get_item, backward": lambda x: gradient(lambda one: one[np.zeros(MANY, "i")], x),
+}
+
+
+def gradient(function, like):
+    """What ones flow back to a lone element."""
+    one = Variable(np.ones(1, like.dtype))
+    F.sum(function(one) * 1).backward()
+    return one.grad_var[0]
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_half_precision_is_added_up_in_single(name):
+    y = REDUCTIONS[name](Variable(np.ones(MANY, "float16")))
+    assert y.dtype == "float16"
+    assert y.array == MANY
+
+
+def test_means_of_half_precision_do_not_overflow():
+    x = np.full(4096, 100, "float16")  # their sum is beyond what float16 holds
+    assert F.mean(x).array == 100
+    assert F.average(x).array == 100
+    assert F.mean_squared_error(x, 0 * x).array == 1e4
+    np.testing.assert_allclose(F.softmax(np.full((1, 4096), 9, "float16")).array, 1 / 4096)
