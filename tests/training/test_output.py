@@ -55,6 +55,16 @@ def test_reports_make_the_folders_that_their_names_ask_for(tmp_path):
     assert os.listdir(tmp_path / "pictures") == ["loss.png"]
 
 
+def test_names_of_files_that_cannot_be_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="Did you mean 'epoch'"):
+        run(tmp_path, extensions.LogReport(filename="log_{epochs}"))
+    began = training.Trainer(small.updater(), (2, "epoch"), tmp_path)
+    began.extend(extensions.PlotReport("main/loss", filename="loss.pgn"))
+    with pytest.raises(ValueError, match="Did you mean 'png'"):
+        began.run(show_loop_exception_msg=False)
+    assert began.updater.iteration == 0
+
+
 # -- places that cannot be written to ---------------------------------------------------------
 
 

@@ -213,18 +213,23 @@ def test_a_resumed_run_of_processes_ends_with_the_same_bits(tmp_path):
     ]
 
 
-def with_failing(how):
+def with_failing(*how):
     good = iterators.SerialIterator(parts.data(8), 4)
-    bad = iterators.SerialIterator(parts.Failing(how), 4, shuffle=False)
+    bad = [iterators.SerialIterator(parts.Failing(each), 4, shuffle=False) for each in how]
     optimizer = optimizers.SGD().setup(parts.Model())
-    return training.updaters.MultiprocessParallelUpdater([good, bad], optimizer)
+    return training.updaters.MultiprocessParallelUpdater([good, *bad], optimizer)
 
 
 @pytest.mark.parametrize(
-    ("how", "message"), [("die", r"worker process 1 ended \(SIGKILL\)"), ("exit", "exit code 3")]
+    ("how", "message"),
+    [
+        (["die"], r"worker process 1 ended \(SIGKILL\)"),
+        (["exit"], "exit code 3"),
+        (["hang", "die"], r"worker process 2 ended \(SIGKILL\)"),
+    ],
 )
 def test_a_worker_that_dies_is_an_error_at_once(how, message):
-    updater = with_failing(how)
+    updater = with_failing(*how)
     updater.update()
     updater.update()
     began = time.monotonic()

@@ -106,9 +106,20 @@ class LogReport(Extension):
         if self._filename is not None:
             text = self._text()
             self._file.write(
-                Path(trainer.out) / self._filename.format(**record),
+                Path(trainer.out) / self._named_by(record),
                 lambda path: path.write_text(text, encoding="utf-8"),
             )
+
+    def _named_by(self, record: dict[str, Any]) -> str:
+        filename = str(self._filename)
+        try:
+            return filename.format(**record)
+        except (KeyError, IndexError) as error:
+            field = str(error.args[0])
+            raise ValueError(
+                f"LogReport: expected filename {filename!r} to have fields that a record has "
+                f"({', '.join(record)}).{nearest(field, record)}"
+            ) from None
 
     def _warn_of_divergence(self, record: dict[str, Any], iteration: int) -> None:
         bad = [key for key in record if key.endswith("loss") and not math.isfinite(record[key])]

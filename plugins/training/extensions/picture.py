@@ -7,6 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from core.errors import nearest
+
 COLOURS = ("#2F6DB5", "#DD7A26", "#2E9461", "#B5447F", "#7458BE", "#8A6D3B", "#4C5A67")
 INK, GRID = "#2B3440", "#E3E7EC"
 MOST_MARKERS = 60
@@ -18,14 +20,22 @@ def has_matplotlib() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def require_matplotlib(who: str, available: bool) -> None:
-    """Raise ModuleNotFoundError in the name of `who`, if Matplotlib is not `available`."""
+def require_matplotlib(who: str, available: bool, filename: str) -> None:
+    """Raise ModuleNotFoundError in the name of `who`, if Matplotlib is not `available`, and
+    ValueError if it cannot write files like `filename`.
+    """
     if not available:
         raise ModuleNotFoundError(
             f"{who}: expected Matplotlib to be installed, found none. Install it with "
             "`pip install 'plugrad[plot]'`, or leave the extension out where "
             f"{who}.available() is False.",
             name="matplotlib",
+        )
+    known = empty_figure().canvas.get_supported_filetypes()
+    if _ending(filename) not in known:
+        raise ValueError(
+            f"{who}: expected a filename that ends in one of {', '.join(map(repr, known))}, got "
+            f"{filename!r}.{nearest(_ending(filename), known)}"
         )
 
 
@@ -51,5 +61,9 @@ def dress(axes: Any, grid: bool) -> None:
 
 def picture_of(figure: Any, path: Path) -> Callable[[Path], Any]:
     """What draws the figure into a file, in the format that the ending of `path` says."""
-    form = path.suffix[1:] or "png"
+    form = _ending(path)
     return lambda file: figure.savefig(file, format=form, dpi=150)
+
+
+def _ending(path: str | Path) -> str:
+    return Path(path).suffix[1:].lower() or "png"

@@ -73,7 +73,7 @@ class PlotReport(Extension):
 
     def initialize(self, trainer: Any) -> None:
         """Check that there is something to plot with, before hours of training."""
-        require_matplotlib("PlotReport", self.available())
+        require_matplotlib("PlotReport", self.available(), self._filename)
 
     def __call__(self, trainer: Any) -> None:
         """Take the observation into account; when it is time, add points and draw."""

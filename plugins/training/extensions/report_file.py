@@ -25,11 +25,11 @@ class ReportFile:
     def write(self, path: str | os.PathLike[str], write: Callable[[Path], Any]) -> None:
         """Let `write(temporary)` make the new file; it must not change what it writes later."""
         path = Path(path)
-        told = path in self._left
-        self._left[path] = write
         try:
-            self._replace(path)
+            self._replace(path, write)
         except OSError as error:
+            told = path in self._left
+            self._left[path] = write
             if not told:
                 warnings.warn(
                     f"{self._who}: could not write {path}: {error.strerror or error}. Training "
@@ -37,17 +37,17 @@ class ReportFile:
                     stacklevel=4,
                 )
 
-    def _replace(self, path: Path) -> None:
+    def _replace(self, path: Path, write: Callable[[Path], Any]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
-            self._left[path](temporary)
-        del self._left[path]
+            write(temporary)
+        self._left.pop(path, None)
 
     def finish(self) -> None:
         """Write what could not be written; raises OSError if that is still so."""
-        for path in list(self._left):
+        for path, write in list(self._left.items()):
             try:
-                self._replace(path)
+                self._replace(path, write)
             except OSError as error:
                 error.add_note(f"{self._who}: {path} lacks what was to be written since then.")
                 raise

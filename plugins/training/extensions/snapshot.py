@@ -173,7 +173,10 @@ class Snapshot(Extension):
 
     def initialize(self, trainer: Any) -> None:
         """Clean up after a killed run, and load its newest good snapshot if `autoload` is set."""
-        remove_stale_temporaries(trainer.out)
+        if not callable(self.filename):
+            directory = self._path(trainer).parent
+            directory.mkdir(parents=True, exist_ok=True)
+            remove_stale_temporaries(directory)
         if isinstance(self.writer, snapshot_writers.Writer):
             self.writer.after_save = [self._retain]
         if self.autoload:
@@ -189,7 +192,7 @@ class Snapshot(Extension):
 
     def _save(self, path: Path, target: Any) -> None:
         if self.writer is not None:
-            self.writer(path.name, path.parent, entries_of(target))
+            self.writer(path.name, path.parent, entries_of("snapshot", target))
             return
         if self._savefun is None:
             save_npz(path, target)

@@ -103,7 +103,7 @@ class VariableStatisticsPlot(Extension):
 
     def initialize(self, trainer: Any) -> None:
         """Check that there is something to plot with, before hours of training."""
-        require_matplotlib("VariableStatisticsPlot", self.available())
+        require_matplotlib("VariableStatisticsPlot", self.available(), self._filename)
 
     def __call__(self, trainer: Any) -> None:
         """Take the statistics; when it is time, draw."""

@@ -51,12 +51,21 @@ class Crew:
 
     def hear(self) -> list[Any]:
         """The answers of all; raises what a replica has raised, WorkerDied where one has gone."""
-        answers = [self._answer(number) for number in range(len(self._workers))]
-        for answer in answers:
-            if isinstance(answer, Exception):
-                self.close()
-                raise answer
-        return answers
+        answers: dict[int, Any] = {}
+        while len(answers) < len(self._workers):
+            for number in self._ready(answers):
+                answers[number] = self._answer(number)
+                if isinstance(answers[number], Exception):
+                    self.close()
+                    raise answers[number]
+        return [answers[number] for number in range(len(answers))]
+
+    def _ready(self, answered: dict[int, Any]) -> list[int]:
+        """Those who have something to say, or have gone; waits for one at least."""
+        waiting = {n: each for n, each in enumerate(self._workers) if n not in answered}
+        handles = [(pipe, process.sentinel) for process, pipe in waiting.values()]
+        found = connection.wait([handle for pair in handles for handle in pair])
+        return [n for n, pair in zip(waiting, handles, strict=True) if {*pair} & {*found}]
 
     def ask_one(self, number: int, method: str, *arguments: Any) -> Any:
         """Have one replica do something, and wait for its answer."""
