@@ -84,17 +84,16 @@ def cache_or_load_file(
     returns what `loader` would. The file is moved to `path` when it is whole; an exception leaves
     nothing behind.
 
+    >>> from pathlib import Path
     >>> def create(path):
-    ...     with open(path, "w") as file:
-    ...         print("made", file=file)
-    ...     return "made now"
-    >>> import tempfile
+    ...     Path(path).write_text("loaded")
+    ...     return "made"
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "thing.txt")
+    ...     path = Path(folder, "thing.txt")
     ...     for _ in range(2):
-    ...         print(cache_or_load_file(path, create, lambda path: open(path).read().strip()))
-    made now
+    ...         print(cache_or_load_file(path, create, lambda path: Path(path).read_text()))
     made
+    loaded
     """
     path = os.fspath(path)
     if os.path.exists(path):
