@@ -150,3 +150,118 @@ def test_rrelu_refuses_other_factors_and_empty_intervals():
         F.rrelu(x, 0.5, 0.25)
     with pytest.raises(ValueError, match="train"):
         F.rrelu(x, train=False)
+
+
+# -- the same draws again -------------------------------------------------------------------------
+
+X, Y = np.random.default_rng(5).normal(size=(2, 6, 8)).astype("f")
+LABELS = np.arange(6)
+
+
+def n_step(x):
+    first, second = F.split_axis(x, [2], axis=0)
+    W = F.matmul(x, x, transa=True)
+    ws, bs = [[W] * 2] * 2, [[F.sum(x, axis=0)] * 2] * 2
+    return F.n_step_rnn(2, 0.5, F.stack([first, second[:2, :]]), ws, bs, [first] * 3)[1][-1]
+
+
+RANDOM = {
+    "dropout": lambda x, y: F.dropout(x, 0.4),
+    "zoneout": lambda x, y: F.zoneout(x, y, 0.4),
+    "gaussian": lambda x, y: F.gaussian(x, y),
+    "rrelu": lambda x, y: F.rrelu(x),
+    "gumbel_softmax": lambda x, y: F.gumbel_softmax(x, tau=2.0),
+    "simplified_dropconnect": lambda x, y: F.simplified_dropconnect(x, y),
+    "simplified_dropconnect, one mask": lambda x, y: F.simplified_dropconnect(
+        x, y, use_batchwise_mask=False
+    ),
+    "scaled_dot_product_attention": lambda x, y: F.scaled_dot_product_attention(
+        x, y, y, dropout_p=0.4
+    ),
+    "n_step_rnn": lambda x, y: n_step(x),
+    "forget": lambda x, y: F.forget(lambda x: F.dropout(x, 0.4), x),
+}
+
+
+def drawn(name, backend):
+    """Outputs and gradients of a random function."""
+    xs = [core.Variable(backend.asarray(a)) for a in (X, Y)]
+    y = RANDOM[name](*xs)
+    F.sum(y * y).backward()
+    return [backend.to_host(a) for a in (y.array, *[x.grad for x in xs]) if a is not None]
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_a_seed_gives_the_same_again_on_every_backend(name):
+    found = []
+    try:
+        for seed, backend in ((3, "numpy"), (3, "numpy"), (3, "strict"), (4, "numpy")):
+            core.seed(seed)
+            found.append(drawn(name, core.backend.get(backend)))
+    finally:
+        core.seed(None)
+    for one, other, strict in zip(*found[:3], strict=True):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_allclose(one, strict, rtol=1e-4, atol=1e-6)
+    assert not np.array_equal(found[0][0], found[3][0])
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_without_a_seed_numpys_own_decides(name):
+    backend, state = core.backend.get("numpy"), np.random.get_state()
+    try:
+        found = []
+        for seed in (3, 3, 4):
+            np.random.seed(seed)
+            found.append(drawn(name, backend))
+    finally:
+        np.random.set_state(state)
+    for one, other in zip(*found[:2], strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert not np.array_equal(found[0][0], found[2][0])
+
+
+def test_what_was_drawn_can_be_given_again(seeded):
+    x, y = core.Variable(X), core.Variable(Y)
+    given = [
+        (F.dropout(x, 0.4, return_mask=True), lambda mask: F.dropout(x, 0.4, mask=mask)),
+        (F.rrelu(x, return_r=True), lambda r: F.rrelu(x, r=r)),
+        (F.gaussian(x, y, return_eps=True), lambda eps: F.gaussian(x, y, eps=eps)),
+    ]
+    for (first, draw), again in given:
+        np.testing.assert_array_equal(again(draw).array, first.array)
+    for node, inputs in ((F.Zoneout(0.4), (x, y)), (F.SimplifiedDropconnect(0.4), (x, y))):
+        (first,) = node.apply(inputs)
+        (again,) = type(node)(0.4, mask=node.mask).apply(inputs)
+        np.testing.assert_array_equal(again.array, first.array)
+
+
+def test_dropped_weights_of_attention_are_as_many_as_asked_for(seeded):
+    q, k = np.zeros((300, 2)), np.zeros((300, 2))
+    y = F.scaled_dot_product_attention(q, k, np.eye(300), dropout_p=0.3).array
+    assert abs(np.mean(y == 0) - 0.3) < 0.01
+    np.testing.assert_allclose(y[y != 0], 1 / 300 / 0.7)
+
+
+def test_dropout_between_layers_drops_as_many_as_asked_for(seeded):
+    n = 400
+    eye, zero, ones = np.eye(n), np.zeros((n, n)), np.ones((1, n))
+    ws, bs = [[eye, zero]] * 2, [[np.zeros(n)] * 2] * 2
+    _, ys = F.n_step_rnn(2, 0.3, np.zeros((2, 1, n)), ws, bs, [ones] * 20, "relu")
+    y = np.stack([y.array for y in ys])
+    assert abs(np.mean(y == 0) - 0.3) < 0.02
+    np.testing.assert_allclose(y[y != 0], 1 / 0.7)
+
+
+def test_draws_of_one_element_do_not_depend_on_others(seeded):
+    """Correlations of neighbours, by rows and by columns, are within four standard deviations."""
+    x = np.ones((200, 200))
+    for y in (
+        F.dropout(x, 0.5).array,
+        F.zoneout(x, 0 * x, 0.5).array,
+        F.gaussian(x, 0 * x).array,
+        F.rrelu(-x).array,
+    ):
+        y = (y - y.mean()) / y.std()
+        assert abs((y[1:] * y[:-1]).mean()) < 4 / 200
+        assert abs((y[:, 1:] * y[:, :-1]).mean()) < 4 / 200
