@@ -40,13 +40,23 @@ class DictionarySerializer(Serializer):
         return value
 
 
-def entries_of(obj: Serializable | Mapping[str, Any]) -> dict[str, Any]:
+def entries_of(who: str, obj: Serializable | Mapping[str, Any]) -> dict[str, Any]:
     """All that `obj` saves, by name; a mapping is taken for what an object has saved already."""
     if isinstance(obj, Mapping):
         return {name: host_array(value) for name, value in obj.items()}
+    check_serializable(who, obj)
     saved = DictionarySerializer()
     saved.save(obj)
     return saved.target
+
+
+def check_serializable(who: str, obj: Any) -> None:
+    """Refuse what has no state to save or load."""
+    if not hasattr(obj, "serialize") or isinstance(obj, type):
+        raise TypeError(
+            f"{who}: expected a path or file and then an object with a method "
+            f"serialize(serializer), such as a link, an optimizer or a trainer; got {obj!r:.60}."
+        )
 
 
 def host_array(value: Any) -> Any:

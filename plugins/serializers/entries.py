@@ -39,19 +39,20 @@ class Spec(NamedTuple):
     none: bool = False
     held: int = 0
 
-    @property
-    def excess(self) -> str:
+    def excess(self, known: int) -> str:
         """What speaks against reading it where nothing but the file says how large it is.
 
         A few bytes can be made to unpack to a thousand times as many: 64 MiB are trusted in any
-        case, and beyond that a hundred times what lies in the file.
+        case, beyond that a hundred times what lies in the file, or four times the largest array
+        that the object has (`known` bytes), as the state of an optimizer may be nothing but zeros.
         """
         size = math.prod(self.shape) * self.dtype.itemsize
-        if size <= max(FREE, PLAUSIBLE * self.held):
+        if size <= max(FREE, PLAUSIBLE * self.held, 4 * known):
             return ""
         return (
             f"{self.held} bytes that would unpack to {size}, where the object does not say what "
-            "shape it expects; make its arrays first, by one call of the model"
+            "shape it expects; make its arrays first, by one call of the model or one update of "
+            "the optimizer"
         )
 
 

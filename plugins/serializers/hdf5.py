@@ -32,7 +32,7 @@ def save_hdf5(
     ...     file["W"].shape
     (2, 3)
     """
-    write_hdf5(filename, entries_of(obj), compression)
+    write_hdf5(filename, entries_of("save_hdf5", obj), compression)
 
 
 def load_hdf5(

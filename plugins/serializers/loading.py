@@ -13,6 +13,7 @@ import numpy as np
 from core import backend
 from core.errors import CheckpointError, nearest
 from core.serializer import Deserializer, Serializable, Serializer
+from plugins.serializers.dictionary import check_serializable
 from plugins.serializers.entries import Array, is_none
 from plugins.serializers.extended_dtypes import restored
 
@@ -25,8 +26,12 @@ def load_entries(who: str, obj: Serializable, source: EntriesDeserializer) -> No
     All names, shapes and dtypes are compared first: one CheckpointError, by the name of `who`
     loads, tells everything that does not fit. Entries that nothing asked for cause a warning.
     """
+    check_serializable(who, obj)
     before = _Outline()
     before.save(obj)
+    source.known = max(
+        (v.nbytes for v in before.values.values() if hasattr(v, "nbytes")), default=0
+    )
     _check_fit(who, before.values, source, obj)
     copies = {name: _copied(value) for name, value in before.values.items()}
     try:
@@ -58,6 +63,7 @@ class EntriesDeserializer(Deserializer):
         self.strict = strict
         self.ignore_names = ignore_names
         self.asked: set[str] = set()
+        self.known = 0  # bytes of the largest array that is loaded into
 
     def __getitem__(self, key: str) -> Self:
         child = copy.copy(self)
@@ -77,11 +83,20 @@ class EntriesDeserializer(Deserializer):
                     + nearest(name, self.entries)
                 )
             return value
-        problem = _spec_misfit(value, self.entries, name)
+        problem = self.misfit(value, name)
         if problem:
             raise CheckpointError(f"load: {name!r}: {problem}.")
         stored = restored(np.asarray(self.entries[name]))
         return None if is_none(stored) else _fill(name, value, stored)
+
+    def misfit(self, value: Any, name: str) -> str:
+        """What keeps an entry from being loaded into `value`, as far as is known unread."""
+        specs = getattr(self.entries, "specs", None)
+        if specs is None or specs[name].none:
+            return ""
+        spec = specs[name]
+        problem = "" if value is None else _misfit(value, spec.shape, spec.dtype)
+        return problem or ("" if _is_array(value) else spec.excess(self.known))
 
     def ignores(self, name: str) -> bool:
         """Whether the entry is one of those not to be loaded."""
@@ -184,7 +199,7 @@ def _check_fit(who: str, values: dict[str, Any], source: EntriesDeserializer, ob
     names = {name: stored for name, stored in names.items() if not source.ignores(stored)}
     missing = [stored for stored in names.values() if stored not in archive]
     misfits = {
-        stored: _spec_misfit(values[name], archive, stored)
+        stored: source.misfit(values[name], stored)
         for name, stored in names.items()
         if stored in archive
     }
@@ -206,16 +221,6 @@ def _check_fit(who: str, values: dict[str, Any], source: EntriesDeserializer, ob
         + "\nBuild the object as it was when it was saved, name a part of the file with path=..., "
         "leave entries out with ignore_names=..., or keep what the file lacks with strict=False."
     )
-
-
-def _spec_misfit(value: Any, archive: Mapping[str, Any], name: str) -> str:
-    """What keeps an entry from being loaded into `value`, as far as is known without reading it."""
-    specs = getattr(archive, "specs", None)
-    if specs is None or specs[name].none:
-        return ""
-    spec = specs[name]
-    problem = "" if value is None else _misfit(value, spec.shape, spec.dtype)
-    return problem or ("" if _is_array(value) else spec.excess)
 
 
 def _shortened(lines: list[str], most: int = 40) -> list[str]:

@@ -29,7 +29,7 @@ def save_npz(file: File, obj: Serializable | Mapping[str, Any], compression: boo
     >>> path = os.path.join(tempfile.mkdtemp(), "model.npz")
     >>> save_npz(path, L.Linear(3, 2))
     """
-    write_archive(file, entries_of(obj), compression)
+    write_archive(file, entries_of("save_npz", obj), compression)
 
 
 def load_npz(

@@ -30,7 +30,7 @@ def save_safetensors(file: File, obj: Serializable | Mapping[str, Any]) -> None:
     >>> sorted(safetensors.numpy.load_file(path))
     ['W', 'b']
     """
-    data = to_bytes(entries_of(obj))
+    data = to_bytes(entries_of("save_safetensors", obj))
     if isinstance(file, str | os.PathLike):
         with replacing(file) as temporary:
             temporary.write_bytes(data)

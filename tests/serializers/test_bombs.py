@@ -190,3 +190,13 @@ def test_zeros_that_the_object_expects_load_however_dense(tmp_path, save, load):
     load(tmp_path / "file", Bag(a=zeros))
     with pytest.raises(CheckpointError, match="a: .* bytes that would unpack to 75497472"):
         load(tmp_path / "file", Bag(a=None))
+
+
+@pytest.mark.parametrize(("save", "load"), [(save_npz, load_npz), (save_hdf5, load_hdf5)])
+def test_state_that_is_all_zeros_loads_beside_its_parameter(tmp_path, save, load):
+    """As the state of an optimizer that has hardly seen a large embedding."""
+    large = np.zeros(9 * MIB)
+    save(tmp_path / "file", Bag(a=large, m=large))
+    loaded = Bag(a=large, m=None)
+    load(tmp_path / "file", loaded)
+    assert loaded.values["m"].shape == large.shape

@@ -229,6 +229,20 @@ def test_what_would_need_pickle_is_not_written(kind, path, value):
     assert os.listdir(path.parent) == []
 
 
+@pytest.mark.parametrize("obj", [None, 3, L.Linear])
+def test_what_has_no_state_is_refused(kind, path, obj):
+    with pytest.raises(TypeError, match=rf"save_{kind.name}: expected a path or file and then"):
+        kind.save(path, obj)
+    kind.save(path, Bag(a=1))
+    with pytest.raises(TypeError, match=rf"load_{kind.name}: expected a path or file and then"):
+        kind.load(path, obj)
+
+
+def test_a_path_and_an_object_in_the_wrong_order(kind, path):
+    with pytest.raises(TypeError, match=rf"save_{kind.name}: expected a path.*got '"):
+        kind.save(Bag(a=1), str(path))
+
+
 # -- damage -----------------------------------------------------------------------------------
 
 

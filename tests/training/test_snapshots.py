@@ -216,6 +216,16 @@ def test_autoload_knows_what_was_written(tmp_path, whole, options):
     assert small.state(trainer) == whole
 
 
+def test_a_directory_of_their_own(tmp_path, whole):
+    name = "snapshots/at_{.updater.iteration}"
+    small.trainer(tmp_path, (4, "iteration"), filename=name, n_retains=2).run()
+    assert names(tmp_path / "snapshots") == ["at_3", "at_4"]
+    (tmp_path / "snapshots" / ".at_5.4194304-0123abcd.tmp").touch()
+    trainer = small.trainer(tmp_path, filename=name, autoload=True, n_retains=1)
+    trainer.run()
+    assert small.state(trainer) == whole and names(tmp_path / "snapshots") == ["at_14"]
+
+
 # -- another training -------------------------------------------------------------------------
 
 

@@ -173,10 +173,11 @@ class Snapshot(Extension):
 
     def initialize(self, trainer: Any) -> None:
         """Clean up after a killed run, and load its newest good snapshot if `autoload` is set."""
+        directory = Path(trainer.out)
         if not callable(self.filename):
             directory = self._path(trainer).parent
             directory.mkdir(parents=True, exist_ok=True)
-            remove_stale_temporaries(directory)
+        remove_stale_temporaries(directory)
         if isinstance(self.writer, snapshot_writers.Writer):
             self.writer.after_save = [self._retain]
         if self.autoload:
