@@ -57,6 +57,11 @@ class Raising(Numbers):
         raise OSError("not now")
 
 
+class Stopping(Numbers):
+    def trouble(self):
+        next(iter([]))
+
+
 class RaisingOwn(Numbers):
     def trouble(self):
         raise OwnError("a", "b")

@@ -8,7 +8,7 @@ from operator import getitem
 from typing import Any
 
 from plugins.iterators.position import Position, Sampler
-from plugins.iterators.positioned import say_where
+from plugins.iterators.positioned import located
 from plugins.iterators.prefetch_iterator import PrefetchIterator
 
 
@@ -77,5 +77,5 @@ def _example(index: int, future: Future[Any]) -> Any:
     try:
         return future.result()
     except Exception as error:
-        say_where(error, f"MultithreadIterator: raised by dataset[{index}].")
-        raise
+        where = f"MultithreadIterator: raised by dataset[{index}]."
+        raise located(error, where)  # noqa: B904 - it is the error itself, or has it as cause

@@ -118,6 +118,19 @@ def _check_batch_size(name: str, batch_size: Any) -> None:
         raise ValueError(f"{name}: expected a batch size of 1 or more, got {batch_size}.")
 
 
+def located(error: BaseException, where: str) -> BaseException:
+    """The error of a dataset with a note that says where it comes from, once.
+
+    A StopIteration, which would end a loop over the iterator without a word, is a RuntimeError.
+    """
+    if isinstance(error, StopIteration):
+        stopped = RuntimeError(f"{where} It was a StopIteration, which datasets must not raise.")
+        stopped.__cause__ = error
+        return stopped
+    say_where(error, where)
+    return error
+
+
 def say_where(error: BaseException, where: str) -> None:
     """Give the error a note that says where it comes from, once."""
     if where not in getattr(error, "__notes__", ()):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from plugins.iterators.positioned import PositionedIterator, say_where
+from plugins.iterators.positioned import PositionedIterator, located
 
 
 class SerialIterator(PositionedIterator):
@@ -30,7 +30,7 @@ class SerialIterator(PositionedIterator):
             for index in indices:
                 batch.append(self.dataset[index])
         except Exception as error:
-            say_where(error, f"SerialIterator: raised by dataset[{indices[len(batch)]}].")
-            raise
+            where = f"SerialIterator: raised by dataset[{indices[len(batch)]}]."
+            raise located(error, where)  # noqa: B904 - it is the error itself, or has it as cause
         self._position = position  # after the dataset, which may raise: a batch is never skipped
         return batch

@@ -26,7 +26,7 @@ from typing import Any
 from core.errors import CoreError
 from plugins.iterators import worker
 from plugins.iterators.exchange import encode, private_folders, receive, write
-from plugins.iterators.positioned import say_where
+from plugins.iterators.positioned import located, say_where
 
 _GRACE = 1.0  # seconds that a worker has to finish its example when the pool is closed
 
@@ -153,7 +153,7 @@ def _error(failure: worker.Failure) -> BaseException:
         error: BaseException = pickle.loads(failure.error or b"")
     except Exception:
         error = DatasetError("an error that only its worker process can hold; see the notes")
-    say_where(error, f"MultiprocessIterator: {failure.where}.")
+    error = located(error, f"MultiprocessIterator: {failure.where}.")
     say_where(error, failure.traceback)
     return error
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from worker_datasets import Stopping
 
 import core
 from core.errors import CheckpointError
@@ -162,6 +163,15 @@ def test_what_is_no_dataset_or_no_size_is_refused(iterator):
         with pytest.raises(TypeError, match="whole number of examples as the batch size"):
             iterator([1, 2], size)
     assert iterator([1, 2], np.int64(2)).batch_size == 2
+
+
+@pytest.mark.parametrize("kind", [SerialIterator, MultithreadIterator, MultiprocessIterator])
+def test_a_dataset_cannot_end_the_loop(kind):
+    iterator = kind(Stopping(4, 2), 2, repeat=False, shuffle=False)
+    with pytest.raises(RuntimeError, match=r"raised by dataset\[2\].* was a StopIteration"):
+        list(iterator)
+    assert iterator.current_position == 2
+    iterator.finalize()
 
 
 def test_a_state_whose_order_is_damaged_is_refused():
