@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
-from core import FunctionHook, FunctionNode
+from core import Device, FunctionHook, FunctionNode, backend
 
 
 class Measuring(FunctionHook):
@@ -54,6 +54,18 @@ class Measuring(FunctionHook):
 
     def _difference(self, before: Any, after: Any) -> Any:
         return after - before
+
+
+def place_of(arrays: Iterable[Any]) -> Device | None:
+    """The device of the first array there is, which is that of all."""
+    array = next((array for array in arrays if array is not None), None)
+    return None if array is None else backend.of(array).device_of(array)
+
+
+def wait_for(device: Device | None) -> None:
+    """Wait until a device has done all that was asked of it."""
+    if device is not None:
+        device.backend.synchronize(device)
 
 
 def in_unit(value: float, units: Sequence[tuple[str, float]], unit: str = "auto") -> str:

@@ -11,12 +11,12 @@ from time import perf_counter_ns
 from typing import Any, TextIO
 from weakref import WeakKeyDictionary
 
-from core import Backend, FunctionHook, FunctionNode, LinkHook, backend
+from core import Device, FunctionHook, FunctionNode, LinkHook
 from core.debug import path_of, paths_in
 from core.link_hook import ForwardArgs
 from core.spec import spec_of
 from plugins.function_hooks import chrome_trace, profile
-from plugins.function_hooks.measure import in_unit, print_table
+from plugins.function_hooks.measure import in_unit, place_of, print_table, wait_for
 from plugins.function_hooks.memory_profile import BYTES
 from plugins.function_hooks.profile import Call, Entry, Spec
 from plugins.function_hooks.times import TIMES
@@ -95,7 +95,7 @@ class ProfilerHook(FunctionHook):
 
     def forward_preprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
         """Start the clock of the call."""
-        self._begin(function, _home(in_data))
+        self._begin(function, place_of(in_data))
 
     def forward_postprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
         """Stop it, and note the call."""
@@ -106,7 +106,7 @@ class ProfilerHook(FunctionHook):
         self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
     ) -> None:
         """Start the clock of the call."""
-        self._begin(function, _home((*out_grad, *in_data)))
+        self._begin(function, place_of((*out_grad, *in_data)))
 
     def backward_postprocess(
         self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
@@ -115,10 +115,10 @@ class ProfilerHook(FunctionHook):
         seen = self._seen.get(function) or ("", _of_nodes(function.inputs or ()))
         self._end(function, function.label, "backward", *seen)
 
-    def _begin(self, subject: Any, home: Backend | None) -> None:
-        if self._synchronize and home is not None:
-            home.synchronize()
-        frame = _Frame(subject, home, self._in_use(home))
+    def _begin(self, subject: Any, device: Device | None) -> None:
+        if self._synchronize:
+            wait_for(device)
+        frame = _Frame(subject, device, self._in_use(device))
         self._thread().running.append(frame)
         frame.start = perf_counter_ns()
 
@@ -129,22 +129,22 @@ class ProfilerHook(FunctionHook):
         frame = thread.finished(subject)
         if frame is None:
             return  # the hook was installed in the midst of the call
-        if self._synchronize and frame.home is not None:
-            frame.home.synchronize()
+        if self._synchronize:
+            wait_for(frame.device)
         total = perf_counter_ns() - frame.start
         if thread.running:
             thread.running[-1].inside += total
-        in_use = self._in_use(frame.home)
+        in_use = self._in_use(frame.device)
         kept = None if in_use is None or frame.in_use is None else in_use - frame.in_use
         own = total - frame.inside
         self.calls.append(
             Call(name, phase, link, inputs, thread.row, frame.start, total, own, kept)
         )
 
-    def _in_use(self, home: Backend | None) -> int | None:
+    def _in_use(self, device: Device | None) -> int | None:
         if not self._memory:
             return None
-        stats = home.memory_stats() if home is not None else {}
+        stats = {} if device is None else device.backend.memory_stats()
         return stats["used"] if "used" in stats else tracemalloc.get_traced_memory()[0]
 
     def _thread(self) -> _Thread:
@@ -236,10 +236,10 @@ class ProfilerHook(FunctionHook):
 class _Frame:
     """A call that is under way."""
 
-    __slots__ = ("home", "in_use", "inside", "start", "subject")
+    __slots__ = ("device", "in_use", "inside", "start", "subject")
 
-    def __init__(self, subject: Any, home: Backend | None, in_use: int | None) -> None:
-        self.subject, self.home, self.in_use = subject, home, in_use
+    def __init__(self, subject: Any, device: Device | None, in_use: int | None) -> None:
+        self.subject, self.device, self.in_use = subject, device, in_use
         self.start = self.inside = 0
 
 
@@ -284,7 +284,7 @@ class _Links(LinkHook):
 
     def forward_preprocess(self, args: ForwardArgs) -> None:
         self._profiler._thread().enter(args.link)
-        self._profiler._begin(args.link, args.link.device.backend)
+        self._profiler._begin(args.link, args.link.device)
 
     def forward_postprocess(self, args: ForwardArgs) -> None:
         thread = self._profiler._thread()
@@ -295,11 +295,6 @@ class _Links(LinkHook):
         thread = self._profiler._thread()
         thread.finished(args.link)
         thread.leave()
-
-
-def _home(arrays: tuple[Any, ...]) -> Backend | None:
-    """The backend of the first array there is."""
-    return next((backend.of(array) for array in arrays if array is not None), None)
 
 
 def _spec(array: Any) -> Spec:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
-from core import backend
-from plugins.function_hooks.measure import Measuring
+from plugins.function_hooks.measure import Measuring, place_of, wait_for
 from plugins.function_hooks.times import Times
 
 
@@ -28,8 +27,5 @@ class TimerHook(Times, Measuring):
     head = "FunctionName"
 
     def _read(self, arrays: tuple[Any, ...]) -> float:
-        for array in arrays:
-            if array is not None:
-                backend.of(array).synchronize()
-                break
+        wait_for(place_of(arrays))
         return perf_counter()

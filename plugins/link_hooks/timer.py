@@ -47,5 +47,5 @@ class TimerHook(Times, LinkHook):
 
 
 def _now(link: Link) -> float:
-    link.device.backend.synchronize()
+    link.device.backend.synchronize(link.device)
     return perf_counter()

@@ -388,3 +388,17 @@ def test_a_trace_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch
     with pytest.raises(OSError, match="disk full"):
         profiler.export_chrome_trace(path)
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("hook", [H.TimerHook, H.ProfilerHook])
+def test_the_device_of_the_arrays_is_waited_for(monkeypatch, hook):
+    waited = []
+    strict = backend.get("strict")
+    monkeypatch.setattr(
+        type(strict), "synchronize", lambda self, device=None: waited.append(device)
+    )
+    there = strict.devices()[-1]
+    x = core.Variable(there.send(np.ones(2, "f")))
+    with hook():
+        F.sum(x * x).backward()
+    assert waited == [there] * 8 and there != strict.default_device()
