@@ -16,6 +16,7 @@ from core import backend
 from core.errors import RemovedArgument, nearest, refuse_removed
 from core.reporter import Reporter, loaded_observation, saved_observation
 from core.serializer import AbstractSerializer, Deserializer
+from core.training import summary
 from core.training.extension import INVOKE_BEFORE_TRAINING, Extension
 from core.training.interruption import Interruption
 from core.training.trigger import Trigger, get_trigger
@@ -24,8 +25,8 @@ from core.training.updater import Updater
 _NEEDED = ("update", "get_all_optimizers", "connect_trainer", "finalize", "serialize")
 
 
-class _Entry:
-    """An extension in its place."""
+class Entry:
+    """An extension in its place: with its trigger and its priority."""
 
     def __init__(
         self, extension: Any, trigger: Trigger, priority: int, call_before_training: bool
@@ -60,7 +61,7 @@ class Loop:
         for name, optimizer in updater.get_all_optimizers().items():
             self.reporter.add_observer(name, optimizer.target)
             self.reporter.add_observers(name, optimizer.target.namedlinks(skipself=True))
-        self._entries: dict[str, _Entry] = {}
+        self._entries: dict[str, Entry] = {}
         self._started_at: float | None = None
         self._elapsed_before = 0.0
         self._elapsed_in_all: float | None = None
@@ -117,9 +118,7 @@ class Loop:
             priority = getattr(extension, "priority", Extension.priority)
         if isinstance(extension, Extension):
             extension.name = name
-        self._entries[name] = _Entry(
-            extension, get_trigger(trigger), priority, call_before_training
-        )
+        self._entries[name] = Entry(extension, get_trigger(trigger), priority, call_before_training)
 
     def _free_name(self, name: str) -> str:
         if name == "training":
@@ -137,6 +136,10 @@ class Loop:
         """The names of the extensions, in the order in which they were added."""
         return list(self._entries)
 
+    def extension_order(self) -> list[tuple[str, Entry]]:
+        """Names and entries in the order of the calls: by priority, and as they were added."""
+        return sorted(self._entries.items(), key=lambda item: -item[1].priority)
+
     def get_extension(self, name: str) -> Any:
         """The extension called `name`; raises ValueError where there is none."""
         if name in self._entries:
@@ -146,6 +149,12 @@ class Loop:
             f"{type(self).__name__}.get_extension: expected the name of an extension, one of "
             f"{known}; got {name!r}.{nearest(name, self._entries)}"
         )
+
+    def __repr__(self) -> str:
+        return summary.text(self)
+
+    def _repr_html_(self) -> str:
+        return summary.html(self)
 
     # -- the loop ----------------------------------------------------------------------------
 
@@ -158,7 +167,7 @@ class Loop:
                 "train on."
             )
         _make_directory(type(self).__name__, self.out)
-        self._order = sorted(self._entries.items(), key=lambda item: -item[1].priority)
+        self._order = self.extension_order()
         self._started_at = time.perf_counter()
         with Interruption() as self._interruption:
             try:

@@ -287,3 +287,28 @@ def test_the_updaters_graph_is_gone_after_the_update():
     updater.loss_func = loss
     updater.update()
     assert graphs[0]() is None
+
+
+def test_a_trainer_says_what_it_consists_of(tmp_path):
+    made = training.Trainer(small.updater(), (3, "epoch"), "result")
+    best = triggers.MaxValueTrigger("main/loss")
+    made.extend(lambda t: None, name="tune", priority=-3, trigger=best)
+    made.extend(extensions.LogReport(), trigger=lambda trainer: True)
+    made.extend(extensions.snapshot(), trigger=triggers.ManualScheduleTrigger([1, 2], "epoch"))
+    made.extend(extensions.observe_lr())
+    made.extend(lambda t: None, name="off", trigger=lambda trainer: False)
+    optimizer = made.updater.get_optimizer("main")
+    assert repr(made).splitlines() == [
+        "Trainer: until (3, 'epoch'), in 'result'",
+        f"  main: {optimizer!r} on Model",
+        "  extension      priority  trigger",
+        "  observe_value       300  (1, 'epoch')",
+        "  LogReport           100  <lambda>()",
+        "  off                 100  <lambda>()",
+        "  tune                 -3  MaxValueTrigger()",
+        "  snapshot           -100  ManualScheduleTrigger([1, 2], 'epoch')",
+    ]
+    html = made._repr_html_()
+    assert html.count("<tr>") == 6 and "(1, &#x27;epoch&#x27;)" in html
+    run = training.Run(None, optimizer, None, tmp_path)
+    assert repr(run).startswith(f"Run: until never, in {str(tmp_path)!r}\n  main: ")
