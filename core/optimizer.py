@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from core import backend as backends
 from core.configuration import config
-from core.errors import UpdateError, nearest
+from core.errors import DeclarationError, UpdateError, nearest
 from core.hyperparameter import Hyperparameter, HyperparameterProxy, as_number
 from core.link import Link
 from core.parameter import Parameter
@@ -228,10 +228,14 @@ class GradientMethod(Optimizer):
     >>> GradientDescent(lr=0.5)
     GradientDescent(lr=0.5)
 
+    A variant of another optimizer names the `arguments` that it takes, in their order, and the
+    `settings` of other hyper-parameters, as `AMSGrad` does with ``settings = {"amsgrad": True}``.
     One written in the older way sets `self.hyperparam` and overrides `create_update_rule`.
     """
 
     rule: ClassVar[type[UpdateRule] | None] = None
+    arguments: ClassVar[tuple[str, ...] | None] = None
+    settings: ClassVar[dict[str, Any]] = {}
     hyperparam: Hyperparameter
     _use_cleargrads: bool = True
     _use_fp32_update: bool = False
@@ -240,14 +244,21 @@ class GradientMethod(Optimizer):
         super().__init_subclass__(**kwargs)
         if cls.rule is None:
             return
-        for name in cls.rule.hyperparameters:
+        known = cls.rule.hyperparameters
+        for name in (*(cls.arguments or ()), *cls.settings):
+            if name not in known:
+                raise DeclarationError(
+                    f"{cls.__name__}: its rule has no hyper-parameter {name!r}; there are "
+                    f"{', '.join(known)}.{nearest(name, known)}"
+                )
+        for name in known:
             if not hasattr(cls, name):
                 setattr(cls, name, HyperparameterProxy(name))
         if "__init__" in vars(cls):
             own = inspect.signature(cls.__init__)
             shown = own.replace(parameters=list(own.parameters.values())[1:])
         else:
-            shown = _signature(cls.rule)
+            shown = _signature(cls)
         cls.__signature__ = shown  # type: ignore[attr-defined]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -255,15 +266,15 @@ class GradientMethod(Optimizer):
         parent = None if rule is None else rule.default_hyperparam()
         object.__setattr__(self, "hyperparam", Hyperparameter(parent))
         try:
-            given = _signature(rule).bind(*args, **kwargs)
+            given = _signature(type(self)).bind(*args, **kwargs)
         except TypeError as error:
             known = [] if rule is None else list(rule.hyperparameters)
             hints = (nearest(name, known) for name in kwargs if name not in known)
             raise TypeError(f"{type(self).__name__}: {error}.{next(hints, '')}") from None
-        given.apply_defaults()
-        for name, value in given.arguments.items():
-            default = rule and rule.hyperparameters[name]
-            self.hyperparam.define(**{name: as_number(type(self).__name__, name, value, default)})
+        defaults = {} if rule is None else rule.hyperparameters | self.settings
+        for name, value in (defaults | given.arguments).items():
+            number = as_number(type(self).__name__, name, value, defaults[name])
+            self.hyperparam.define(**{name: number})
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not name.startswith("_") and not hasattr(type(self), name):
@@ -383,10 +394,11 @@ class GradientMethod(Optimizer):
         return f"{type(self).__name__}({values})"
 
 
-def _signature(rule: type[UpdateRule] | None) -> inspect.Signature:
+def _signature(method: type[GradientMethod]) -> inspect.Signature:
     """Arguments of an optimizer: the hyper-parameters of its rule, with their defaults."""
-    declared = {} if rule is None else rule.hyperparameters
+    declared = {} if method.rule is None else method.rule.hyperparameters
+    names = declared if method.arguments is None else method.arguments
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Signature(
-        [inspect.Parameter(name, kind, default=value) for name, value in declared.items()]
+        [inspect.Parameter(name, kind, default=declared[name]) for name in names]
     )

@@ -56,12 +56,8 @@ class GlorotNormal(Glorot, Normal):
     r"""Draws of the standard deviation :math:`s \sqrt{2/(\mathrm{fan_{in}}+\mathrm{fan_{out}})}`.
 
     A compromise between keeping the variance of outputs and that of gradients. Arrays have the
-    shape (out, in, \*kernel). Source: Glorot and Bengio, AISTATS 2010, equation 12.
-
-    Args:
-        scale: The factor s.
-        dtype: The dtype that arrays made for it get.
-        rng: A generator to draw from, in place of the backend's.
+    shape (out, in, \*kernel). Args: as for `LeCunNormal`. Source: Glorot and Bengio, AISTATS 2010,
+    equation 12.
 
     >>> import core
     >>> core.initializers.GlorotNormal().spread((5, 3))

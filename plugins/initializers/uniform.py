@@ -40,13 +40,8 @@ class Uniform(Random):
 class LeCunUniform(ByFans, Uniform):
     r"""Fills with draws from [-b, b) with :math:`b = s \sqrt{3 / \mathrm{fan_{in}}}`.
 
-    It keeps the variance of a linear layer's outputs at that of its inputs. Arrays have the shape
-    (out, in, \*kernel). Source: LeCun et al., Efficient BackProp (1998), section 4.6.
-
-    Args:
-        scale: The factor s.
-        dtype: The dtype that arrays made for it get.
-        rng: A generator to draw from, in place of the backend's.
+    The standard deviation of `LeCunNormal`, for arrays of the shape (out, in, \*kernel), in another
+    distribution. Args: as for `LeCunNormal`. Source: LeCun et al., Efficient BackProp (1998).
 
     >>> import core
     >>> core.initializers.LeCunUniform().spread((10, 12))
@@ -57,13 +52,8 @@ class LeCunUniform(ByFans, Uniform):
 class GlorotUniform(Glorot, Uniform):
     r"""Draws from [-b, b) with :math:`b = s \sqrt{6 / (\mathrm{fan_{in}} + \mathrm{fan_{out}})}`.
 
-    A compromise between keeping the variance of outputs and that of gradients. Arrays have the
-    shape (out, in, \*kernel). Source: Glorot and Bengio, AISTATS 2010, equation 16.
-
-    Args:
-        scale: The factor s.
-        dtype: The dtype that arrays made for it get.
-        rng: A generator to draw from, in place of the backend's.
+    The standard deviation of `GlorotNormal`, for arrays of the shape (out, in, \*kernel). Args: as
+    for `GlorotNormal`. Source: Glorot and Bengio, AISTATS 2010, equation 16.
 
     >>> import core
     >>> core.initializers.GlorotUniform().spread((12, 12))
@@ -74,13 +64,8 @@ class GlorotUniform(Glorot, Uniform):
 class HeUniform(He, Uniform):
     r"""Fills with draws from [-b, b) with :math:`b = s \sqrt{6 / \mathrm{fan_{in}}}`.
 
-    It keeps the variance through layers of rectifiers. Arrays have the shape (out, in, \*kernel).
-    Source: He et al. 2015 (arXiv:1502.01852), equation 10.
-
-    Args:
-        scale: The factor s.
-        dtype: The dtype that arrays made for it get.
-        rng: A generator to draw from, in place of the backend's.
+    The standard deviation of `HeNormal`, for arrays of the shape (out, in, \*kernel). Args: as for
+    `HeNormal`, without the option. Source: He et al. 2015 (arXiv:1502.01852), equation 10.
 
     >>> import core
     >>> core.initializers.HeUniform().spread((10, 24))

@@ -154,16 +154,7 @@ class AdamW(Adam):
     0.01
     """
 
-    def __init__(
-        self,
-        alpha: float = 0.001,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        eps: float = 1e-8,
-        eta: float = 1.0,
-        weight_decay_rate: float = 0.0,
-    ) -> None:
-        super().__init__(alpha, beta1, beta2, eps, eta, weight_decay_rate)
+    arguments = ("alpha", "beta1", "beta2", "eps", "eta", "weight_decay_rate")
 
 
 class AMSGrad(Adam):
@@ -180,15 +171,8 @@ class AMSGrad(Adam):
     True
     """
 
-    def __init__(
-        self,
-        alpha: float = 0.001,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        eps: float = 1e-8,
-        eta: float = 1.0,
-    ) -> None:
-        super().__init__(alpha, beta1, beta2, eps, eta, amsgrad=True)
+    arguments = ("alpha", "beta1", "beta2", "eps", "eta")
+    settings = {"amsgrad": True}
 
 
 class AdaBound(Adam):
@@ -207,22 +191,11 @@ class AdaBound(Adam):
     0.1
     """
 
-    def __init__(
-        self,
-        alpha: float = 0.001,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        final_lr: float = 0.1,
-        gamma: float = 0.001,
-        eps: float = 1e-8,
-        eta: float = 1.0,
-    ) -> None:
-        super().__init__(
-            alpha, beta1, beta2, eps, eta, adabound=True, final_lr=final_lr, gamma=gamma
-        )
+    arguments = ("alpha", "beta1", "beta2", "final_lr", "gamma", "eps", "eta")
+    settings = {"adabound": True}
 
 
-class AMSBound(Adam):
+class AMSBound(AdaBound):
     r"""AdaBound over AMSGrad: `Adam` with `adabound=True` and `amsgrad=True`.
 
     The bounds are those of `AdaBound`, and :math:`\hat v \leftarrow \max(\hat v, v)` stands in
@@ -236,24 +209,4 @@ class AMSBound(Adam):
     (True, True)
     """
 
-    def __init__(
-        self,
-        alpha: float = 0.001,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        final_lr: float = 0.1,
-        gamma: float = 0.001,
-        eps: float = 1e-8,
-        eta: float = 1.0,
-    ) -> None:
-        super().__init__(
-            alpha,
-            beta1,
-            beta2,
-            eps,
-            eta,
-            amsgrad=True,
-            adabound=True,
-            final_lr=final_lr,
-            gamma=gamma,
-        )
+    settings = {"adabound": True, "amsgrad": True}

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.optimizer import GradientMethod, UpdateRule
+from core.optimizer import GradientMethod
+from plugins.optimizers.momentum_sgd import MomentumSGDRule
 
 
-class CorrectedMomentumSGDRule(UpdateRule):
+class CorrectedMomentumSGDRule(MomentumSGDRule):
     """The rule of `CorrectedMomentumSGD`; the velocity `v` is free of the rate."""
-
-    lr: float = 0.01
-    momentum: float = 0.9
-    state = ("v",)
 
     def step(self, xp: Any, param: Any, grad: Any, v: Any) -> None:
         """One step, in place."""

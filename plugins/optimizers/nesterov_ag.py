@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.optimizer import GradientMethod, UpdateRule
+from core.optimizer import GradientMethod
+from plugins.optimizers.momentum_sgd import MomentumSGDRule
 
 
-class NesterovAGRule(UpdateRule):
+class NesterovAGRule(MomentumSGDRule):
     """The rule of `NesterovAG`; the rate is inside the velocity `v`."""
-
-    lr: float = 0.01
-    momentum: float = 0.9
-    state = ("v",)
 
     def step(self, xp: Any, param: Any, grad: Any, v: Any) -> None:
         """One step, in place."""

@@ -269,6 +269,25 @@ def test_a_rule_is_hyperparameters_state_and_a_step():
     assert Growing().state is None
 
 
+def test_a_variant_names_its_arguments_and_settings():
+    class Grow(core.GradientMethod):
+        rule = Growing
+
+    class Doubling(Grow):
+        arguments = ()
+        settings = {"rate": 2.5}
+
+    assert str(inspect.signature(Grow)) == "(rate=2.0)"
+    assert str(inspect.signature(Doubling)) == "()"
+    assert Doubling().rate == 2.5 and Grow().rate == 2.0
+    with pytest.raises(TypeError, match="Doubling: got an unexpected keyword argument 'rate'"):
+        Doubling(rate=1.0)
+    with pytest.raises(DeclarationError, match="no hyper-parameter 'raet'; .* Did you mean 'rate'"):
+
+        class Wrong(Grow):
+            settings = {"raet": 1.0}
+
+
 def test_a_rule_that_contradicts_itself_is_refused_when_made():
     with pytest.raises(DeclarationError, match="Did you mean 'v1'"):
 

@@ -6,9 +6,10 @@ from typing import Any
 
 from core import Parameter
 from core.hyperparameter import as_number
+from plugins.optimizers.hooks.per_parameter import PerParameter
 
 
-class GradientHardClipping:
+class GradientHardClipping(PerParameter):
     r"""Limits every element of the gradient: :math:`g \leftarrow \min(\max(g, l), u)`.
 
     It hooks an optimizer, for all parameters, or the update rule of one.
@@ -29,10 +30,6 @@ class GradientHardClipping:
     array([-1. ,  0.5])
     """
 
-    name = "GradientHardClipping"
-    call_for_each_param = True
-    timing = "pre"
-
     def __init__(self, lower_bound: float, upper_bound: float) -> None:
         if lower_bound > upper_bound:
             raise ValueError(
@@ -42,7 +39,6 @@ class GradientHardClipping:
         self.lower_bound = as_number("GradientHardClipping", "lower_bound", lower_bound)
         self.upper_bound = as_number("GradientHardClipping", "upper_bound", upper_bound)
 
-    def __call__(self, rule: Any, param: Parameter) -> None:
+    def change(self, rule: Any, param: Parameter, grad: Any) -> None:
         """Change the gradient of one parameter in place."""
-        if param.grad is not None:
-            param.grad[...] = param.xp.clip(param.grad, self.lower_bound, self.upper_bound)
+        grad[...] = param.xp.clip(grad, self.lower_bound, self.upper_bound)

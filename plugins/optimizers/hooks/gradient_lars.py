@@ -8,9 +8,10 @@ from typing import Any
 from core import Parameter
 from core.hyperparameter import as_number
 from plugins.optimizers.hooks.norms import squared_norm
+from plugins.optimizers.hooks.per_parameter import PerParameter
 
 
-class GradientLARS:
+class GradientLARS(PerParameter):
     r"""Scales each parameter's gradient by the ratio of the two norms.
 
     .. math:: g \leftarrow \frac{\|\theta\|}{\epsilon + \|g\| + \lambda \|\theta\|}
@@ -39,10 +40,6 @@ class GradientLARS:
     array([3. , 1.5])
     """
 
-    name = "GradientLARS"
-    call_for_each_param = True
-    timing = "pre"
-
     def __init__(
         self, threshold: float = 0.01, weight_decay: float = 0.0, eps: float = 1e-9
     ) -> None:
@@ -50,11 +47,8 @@ class GradientLARS:
         self.weight_decay = as_number("GradientLARS", "weight_decay", weight_decay)
         self.eps = as_number("GradientLARS", "eps", eps)
 
-    def __call__(self, rule: Any, param: Parameter) -> None:
+    def change(self, rule: Any, param: Parameter, grad: Any) -> None:
         """Change the gradient of one parameter in place."""
-        grad = param.grad
-        if grad is None:
-            return
         size = math.sqrt(float(squared_norm(param.array)))
         slope = math.sqrt(float(squared_norm(grad)))
         if self.weight_decay:

@@ -10,6 +10,7 @@ from core import Parameter
 from core.hyperparameter import as_number
 from core.initializer import generate_array
 from plugins.initializers.normal import Normal
+from plugins.optimizers.hooks.per_parameter import PerParameter
 
 
 def exponential_decay_noise(xp: Any, shape: Any, dtype: Any, hook: Any, opt: Any) -> Any:
@@ -34,7 +35,7 @@ def exponential_decay_noise(xp: Any, shape: Any, dtype: Any, hook: Any, opt: Any
     return generate_array(Normal(deviation), shape, xp, dtype)
 
 
-class GradientNoise:
+class GradientNoise(PerParameter):
     r"""Adds noise to the gradients, by default normal noise that decays over the steps.
 
     .. math:: g \leftarrow g + \epsilon, \qquad \epsilon \sim N(0, \eta / (1 + t)^{0.55})
@@ -60,19 +61,13 @@ class GradientNoise:
     array([-0.5, -0.5])
     """
 
-    name = "GradientNoise"
-    call_for_each_param = True
-    timing = "pre"
-
     def __init__(
         self, eta: float, noise_func: Callable[..., Any] = exponential_decay_noise
     ) -> None:
         self.eta = as_number("GradientNoise", "eta", eta)
         self.noise_func = noise_func
 
-    def __call__(self, rule: Any, param: Parameter) -> None:
+    def change(self, rule: Any, param: Parameter, grad: Any) -> None:
         """Change the gradient of one parameter in place."""
-        grad = param.grad
-        if grad is not None:
-            with param.device:
-                grad += self.noise_func(param.xp, tuple(grad.shape), grad.dtype, self, rule)
+        with param.device:
+            grad += self.noise_func(param.xp, tuple(grad.shape), grad.dtype, self, rule)

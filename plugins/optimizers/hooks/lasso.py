@@ -6,9 +6,10 @@ from typing import Any
 
 from core import Parameter
 from core.hyperparameter import as_number
+from plugins.optimizers.hooks.per_parameter import PerParameter
 
 
-class Lasso:
+class Lasso(PerParameter):
     r"""Adds :math:`\lambda\, \mathrm{sign}(\theta)`: the loss gains :math:`\lambda \|\theta\|_1`.
 
     It hooks an optimizer, for all parameters, or the update rule of one.
@@ -30,15 +31,9 @@ class Lasso:
     array([ 1.5, -1.5])
     """
 
-    name = "Lasso"
-    call_for_each_param = True
-    timing = "pre"
-
     def __init__(self, rate: float) -> None:
         self.rate = as_number("Lasso", "rate", rate)
 
-    def __call__(self, rule: Any, param: Parameter) -> None:
+    def change(self, rule: Any, param: Parameter, grad: Any) -> None:
         """Change the gradient of one parameter in place."""
-        grad = param.grad
-        if grad is not None:
-            grad += self.rate * param.xp.sign(param.array)
+        grad += self.rate * param.xp.sign(param.array)

@@ -6,9 +6,10 @@ from typing import Any
 
 from core import Parameter
 from core.hyperparameter import as_number
+from plugins.optimizers.hooks.per_parameter import PerParameter
 
 
-class WeightDecay:
+class WeightDecay(PerParameter):
     r"""Adds :math:`\lambda \theta`: the loss gains :math:`\lambda \|\theta\|^2 / 2`.
 
     It hooks an optimizer, for all parameters, or the update rule of one. With rules that adapt the
@@ -31,15 +32,9 @@ class WeightDecay:
     array([1.5])
     """
 
-    name = "WeightDecay"
-    call_for_each_param = True
-    timing = "pre"
-
     def __init__(self, rate: float) -> None:
         self.rate = as_number("WeightDecay", "rate", rate)
 
-    def __call__(self, rule: Any, param: Parameter) -> None:
+    def change(self, rule: Any, param: Parameter, grad: Any) -> None:
         """Change the gradient of one parameter in place."""
-        grad = param.grad
-        if grad is not None:
-            grad += self.rate * param.array
+        grad += self.rate * param.array

@@ -1,0 +1,32 @@
+"""What hooks have in common that change the gradient of each parameter by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Parameter
+
+
+class PerParameter:
+    """Calls `change(rule, param, grad)` before each step for each parameter with a gradient.
+
+    The hook's name is that of its class, unless it says another.
+    """
+
+    name: str
+    call_for_each_param = True
+    timing = "pre"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not hasattr(cls, "name"):
+            cls.name = cls.__name__
+
+    def __call__(self, rule: Any, param: Parameter) -> None:
+        """Change the gradient of one parameter in place."""
+        if param.grad is not None:
+            self.change(rule, param, param.grad)
+
+    def change(self, rule: Any, param: Parameter, grad: Any) -> None:
+        """Change `grad` in place."""
+        raise NotImplementedError
