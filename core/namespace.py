@@ -183,4 +183,6 @@ def from_array_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, 
         return getattr(args[0], function.__name__)
     if kwargs.get("out") is not None:
         raise TypeError(f"numpy.{function.__name__} with out= is refused on Variables")
+    if function.__module__ == "numpy.linalg" and hasattr(namespace.linalg, function.__name__):
+        return getattr(namespace.linalg, function.__name__)(*args, **kwargs)
     return _counterpart(function.__name__)(*args, **kwargs)

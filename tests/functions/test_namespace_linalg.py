@@ -99,6 +99,21 @@ def test_what_is_not_unique_has_no_derivative(make, cure):
         y.backward()
 
 
+def test_numpys_linear_algebra_finds_its_counterpart():
+    x = Variable(SYMMETRIC)
+    for actual, expected in (
+        (np.linalg.inv(x), np.linalg.inv(SYMMETRIC)),
+        (np.linalg.solve(x, VECTOR), LINALG.solve(SYMMETRIC, VECTOR).array),
+        (np.linalg.eigh(x).eigenvalues, np.linalg.eigvalsh(SYMMETRIC)),
+        (np.linalg.svd(x, full_matrices=False).S, np.linalg.svdvals(SYMMETRIC)),
+        (np.linalg.matrix_power(x, 2), SYMMETRIC @ SYMMETRIC),
+    ):
+        assert isinstance(actual, Variable) and actual.requires_grad
+        np.testing.assert_allclose(actual.array, expected)
+    with pytest.raises(TypeError, match=r"numpy\.lstsq has no differentiable counterpart"):
+        np.linalg.lstsq(x[0], VECTOR)
+
+
 def test_a_rank_has_no_gradient():
     assert not LINALG.matrix_rank(Variable(TALL)).requires_grad
     assert LINALG.matrix_rank(np.ones((3, 3)), rtol=0.1).array == 1
