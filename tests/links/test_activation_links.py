@@ -10,7 +10,7 @@ from core.testing import check_link
 RANDOM = np.random.RandomState(0)
 X = RANDOM.uniform(0.1, 1, (4, 3)) * RANDOM.choice([-1, 1], (4, 3))
 IMAGES = RANDOM.uniform(0.1, 1, (2, 3, 2, 2)) * RANDOM.choice([-1, 1], (2, 3, 2, 2))
-MASK = RANDOM.choice([0.0, 2.0], (4, 2, 3))
+MASK = RANDOM.choice([0.0, 1.0], (4, 2, 3))
 W = RANDOM.uniform(-1, 1, (2, 4, 3)).astype("f")
 B = RANDOM.uniform(-1, 1, (2, 4)).astype("f")
 
@@ -29,8 +29,8 @@ def maxout(p, x):
     return (pieces + p.get("/linear/b", np.zeros(8)).reshape(2, 4)).max(2)
 
 
-def masked(p, x, mask):
-    return np.einsum("nk,nmk,mk->nm", x, mask, p["/W"]) + p.get("/b", 0)
+def masked(p, x, mask, ratio=0.5):
+    return np.einsum("nk,nmk,mk->nm", x, mask, p["/W"]) / (1 - ratio) + p.get("/b", 0)
 
 
 LINKS = {

@@ -14,7 +14,7 @@ from plugins.links import arguments
 class SimplifiedDropconnect(Link):
     r"""A fully connected layer of which a random part of the weights is 0 in training.
 
-    .. math:: y = x (M \odot W)^T + b, \quad M_{ij} \in \{0, 1 / (1 - r)\}
+    .. math:: y = x (M \odot W)^T / (1 - r) + b, \quad M_{ij} \in \{0, 1\}
 
     Args:
         in_size: Elements of each input; None takes it from the first input.
@@ -32,7 +32,7 @@ class SimplifiedDropconnect(Link):
 
     >>> import core.links as L, numpy as np
     >>> layer = L.SimplifiedDropconnect(2, 1, initialW=1)
-    >>> layer(np.array([[3, 5]], "f"), mask=np.array([[2, 0]], "f"))
+    >>> layer(np.array([[3, 5]], "f"), mask=np.array([[1, 0]], "f"))
     variable([[6.]], dtype=float32)
     """
 
