@@ -13,6 +13,8 @@ def positions(where: str, index: Any, length: int) -> list[Any] | range | None:
     >>> positions("it", slice(1, None, 2), 6), positions("it", [4, -1], 6), positions("it", 3, 6)
     (range(1, 6, 2), [4, -1], None)
     """
+    if isinstance(index, int):  # the usual case, and a quick answer
+        return None
     if isinstance(index, slice):
         return range(*index.indices(length))
     if getattr(index, "ndim", 0) == 1:
