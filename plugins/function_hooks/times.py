@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TextIO
+from typing import Any
 
 from plugins.function_hooks.measure import in_unit, print_table
 
@@ -28,12 +28,14 @@ class Times:
             entry["occurrence"] += 1
         return found
 
-    def print_report(self, file: TextIO | None = None, unit: str = "auto") -> None:
+    def print_report(self, file: Any = None, unit: Any = "auto") -> None:
         """Print the summary as a table, the longest time first.
 
         `unit` is sec, ms, us, ns, or auto for the one that suits each figure; `file` is standard
-        output where None.
+        output where None. The unit may come first as well, as in `print_report("ms")`.
         """
+        if isinstance(file, str):
+            file, unit = (None if unit == "auto" else unit), file
         entries = sorted(self.summary().items(), key=lambda item: -item[1]["elapsed_time"])
         rows = [
             (label, in_unit(entry["elapsed_time"], TIMES, unit), str(entry["occurrence"]))

@@ -44,6 +44,8 @@ class SpectralNormalization(WeightHook):
            [0.  , 1.  ]], dtype=float32)
     """
 
+    name = "SpectralNormalization"
+
     def __init__(
         self,
         n_power_iteration: int = 1,

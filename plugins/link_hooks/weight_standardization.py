@@ -34,6 +34,8 @@ class WeightStandardization(WeightHook):
            [ 1.]], dtype=float32)
     """
 
+    name = "WeightStandardization"
+
     def __init__(
         self, *, eps: float = 1e-5, weight_name: str = "W", name: str | None = None
     ) -> None:

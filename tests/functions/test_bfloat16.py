@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from all_ops import CHECKED, KINDS
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core import backend
@@ -45,6 +45,7 @@ OPS = {name: op for name, op in CHECKED.items() if _real(op.domain)}
 
 
 @pytest.mark.parametrize("name", OPS)
+@settings(max_examples=5)
 @given(data=st.data())
 def test_bfloat16_is_kept(name, data):
     trial = Trial(rounded(data.draw(cases(OPS[name], "plain"))), backend.get("numpy"), None, "")

@@ -66,6 +66,18 @@ def test_timer():
     assert re.fullmatch(r"Sequential +\d+\.\d\dms +3", first) and second.startswith("Linear")
 
 
+def test_a_report_takes_file_and_unit_in_either_order(capsys):
+    timer = link_hooks.TimerHook()
+    timer.call_history.append(("Linear", 0.002))
+    texts = [io.StringIO() for _ in range(3)]
+    timer.print_report(texts[0], "ms")
+    timer.print_report("ms", texts[1])
+    timer.print_report(unit="ms", file=texts[2])
+    timer.print_report("ms")
+    assert {text.getvalue() for text in texts} == {capsys.readouterr().out}
+    assert "2.00ms" in texts[0].getvalue()
+
+
 def test_timer_of_one_link_forgets_a_call_that_failed():
     link, timer = Weighted(weight(), fail=True), link_hooks.TimerHook()
     link.add_hook(timer)
