@@ -64,15 +64,28 @@ def cached_download(url: str, *, digest: str | None = None) -> str:
     path = cached_path(url)
     if os.path.exists(path) and (digest is None or file_digest(path, digest) == digest):
         return path
-    with replacing(path) as temporary:
-        _fetch(url, temporary)
-        found = digest if digest is None else file_digest(temporary, digest)
-        if found != digest:
-            raise DownloadError(
-                f"cached_download: {url} gave another file than expected: its digest is {found} "
-                f"and not {digest}. Nothing has been kept; try again, or get the file elsewhere."
-            )
+    try:
+        with replacing(path) as temporary:
+            _fetch(url, temporary)
+            _compare(url, temporary, digest)
+    except DownloadError:
+        raise
+    except OSError as error:
+        raise DownloadError(
+            f"cached_download: {os.path.dirname(path)} cannot be written to: {error}. Make room "
+            "there, or name another folder by core.dataset.set_dataset_root or the environment "
+            f"variable {ROOT_VARIABLE}."
+        ) from error
     return path
+
+
+def _compare(url: str, path: str, digest: str | None) -> None:
+    found = digest if digest is None else file_digest(path, digest)
+    if found != digest:
+        raise DownloadError(
+            f"cached_download: {url} gave another file than expected: its digest is {found} "
+            f"and not {digest}. Nothing has been kept; try again, or get the file elsewhere."
+        )
 
 
 def cache_or_load_file(

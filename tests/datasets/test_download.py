@@ -1,5 +1,6 @@
 """The folder of datasets, and downloads into it: whole files, or none."""
 
+import errno
 import hashlib
 import multiprocessing
 import os
@@ -114,6 +115,23 @@ def test_an_interrupted_download_leaves_nothing(server, root, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         dataset.cached_download(server.url + "data.bin")
     assert files_in(root) == []
+
+
+def test_a_full_disk_and_a_folder_that_cannot_be_written_to(server, root, monkeypatch):
+    def full(answer, file, size):
+        file.write(answer.read(10))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    server.files["data.bin"] = CONTENT
+    with monkeypatch.context() as patch:
+        patch.setattr(download.shutil, "copyfileobj", full)
+        with pytest.raises(DownloadError, match=r"No space left.*Make room.*PLUGRAD_DATASET_ROOT"):
+            dataset.cached_download(server.url + "data.bin")
+    assert list((root / "_dl_cache").iterdir()) == []
+    (root / "file").touch()
+    dataset.set_dataset_root(root / "file")
+    with pytest.raises(DownloadError, match=r"file/_dl_cache cannot be written to"):
+        dataset.cached_download(server.url + "data.bin")
 
 
 def test_a_copy_with_another_digest_is_fetched_anew(server, root):
