@@ -6,8 +6,10 @@ from importlib import import_module
 from typing import Any
 
 
-def need(module: str, extra: str, who: str) -> Any:
+def need(module: str, extra: str, who: str, otherwise: str = "") -> Any:
     """The module called `module`; ImportError, naming the extra that brings it, where it lacks.
+
+    `otherwise` is the end of the sentence that says what to do.
 
     >>> need("json", "image", "this").dumps([1])
     '[1]'
@@ -21,5 +23,5 @@ def need(module: str, extra: str, who: str) -> Any:
     except ImportError as error:
         raise ImportError(
             f"{who} needs the library {module.partition('.')[0]}, which cannot be imported "
-            f"({error}). Install it with `pip install 'plugrad[{extra}]'`."
+            f"({error}). Install it with `pip install 'plugrad[{extra}]'`{otherwise}."
         ) from error
