@@ -92,12 +92,28 @@ def _signature(name: str, value: Any) -> str:
     except (TypeError, ValueError):
         return name
     plain = [
-        p.replace(annotation=inspect.Parameter.empty)
+        p.replace(annotation=inspect.Parameter.empty, default=_shown(p.default))
         for p in signature.parameters.values()
         if p.kind is not inspect.Parameter.VAR_KEYWORD and p.annotation != "None"
     ]
     text = str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
     return name + (text if " at 0x" not in text else "(...)")
+
+
+class _Name:
+    """Shows itself as a name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _shown(default: Any) -> Any:
+    """A default; a function by its name, where its own text would say where in memory it lies."""
+    named = default is not inspect.Parameter.empty and hasattr(default, "__name__")
+    return _Name(default.__name__) if named else default
 
 
 def _summary(value: Any) -> str:

@@ -37,3 +37,11 @@ def test_pages_are_written_where_asked_and_then_fresh(tmp_path, capsys):
     page = (tmp_path / "pages" / "functions.md").read_text()
     assert "## activation" in page and "`relu(x)`" in page
     capsys.readouterr()
+
+
+def test_defaults_that_are_functions_are_shown_by_name(tmp_path, capsys):
+    main(["reference", "--output", str(tmp_path)])
+    pages = "".join(page.read_text(encoding="utf-8") for page in tmp_path.glob("*.md"))
+    assert "`Classifier(predictor, lossfun=softmax_cross_entropy, accfun=accuracy, " in pages
+    assert " at 0x" not in pages and "(...)`" not in pages
+    capsys.readouterr()
