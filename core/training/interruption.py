@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from types import FrameType, TracebackType
 from typing import Any
@@ -23,8 +24,9 @@ class Interruption:
     """While it is entered, SIGINT and SIGTERM are noted in `received` rather than obeyed at once.
 
     When it is left, the former handlers are back, and a signal that was noted ends the process:
-    SystemExit is raised with the status 128 + signal, which shells expect. A second signal is
-    obeyed at once.
+    SystemExit is raised with the status 128 + signal, which shells expect; for SIGINT where someone
+    types commands, in a notebook as well, KeyboardInterrupt alone. A second signal is obeyed at
+    once.
 
     Only the main thread can handle signals: elsewhere nothing changes. Neither does it for a
     signal that is ignored or has a handler of the user's, who has decided already.
@@ -59,5 +61,11 @@ class Interruption:
     ) -> None:
         self._restore()
         if self.received is not None and exc is None:
+            if self.received == signal.SIGINT and _interactive():
+                raise KeyboardInterrupt  # the session goes on
             ending = Interrupted if self.received == signal.SIGINT else SystemExit
             raise ending(128 + self.received)
+
+
+def _interactive() -> bool:
+    return hasattr(sys, "ps1") or bool(sys.flags.interactive)

@@ -29,9 +29,10 @@ class Trainer(Loop):
 
         SIGINT (Ctrl-C) and SIGTERM let the iteration under way come to its end. Then `on_interrupt`
         of every extension is called, by which `snapshot` saves, and the run ends with SystemExit
-        of the usual status, 130 or 143; that of SIGINT is a KeyboardInterrupt as well. A second
-        signal is obeyed at once. This holds in the main thread, where signals can be handled, and
-        for signals that the program has not given a handler of its own.
+        of the usual status, 130 or 143; that of SIGINT is a KeyboardInterrupt as well, and nothing
+        else where someone types commands. A second signal is obeyed at once. This holds in the
+        main thread, where signals can be handled, and for signals that the program has not given a
+        handler of its own.
         """
         with self._session(show_loop_exception_msg), closing(self._turns()) as turns:
             for _ in turns:

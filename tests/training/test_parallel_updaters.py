@@ -213,6 +213,28 @@ def test_a_resumed_run_of_processes_ends_with_the_same_bits(tmp_path):
     ]
 
 
+def test_processes_that_run_go_back_to_a_saved_state(tmp_path):
+    core.seed(6)
+    optimizer = optimizers.Adam(0.01).setup(parts.Model(ratio=0.4))
+    updater = training.updaters.MultiprocessParallelUpdater(
+        parts.parts(2), optimizer, devices={"second": "numpy", "main": "numpy"}
+    )
+    try:
+        updater.update()
+        save_npz(tmp_path / "state", updater)
+        drawn = core.backend.random_state()
+        ends = []
+        for _ in range(2):
+            load_npz(tmp_path / "state", updater)
+            core.backend.set_random_state(drawn)
+            updater.update()
+            updater.update()
+            ends.append({path: p.tobytes() for path, p in parameters(updater).items()})
+        assert ends[0] == ends[1]
+    finally:
+        updater.finalize()
+
+
 def with_failing(*how):
     good = iterators.SerialIterator(parts.data(8), 4)
     bad = [iterators.SerialIterator(parts.Failing(each), 4, shuffle=False) for each in how]

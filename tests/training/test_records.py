@@ -228,6 +228,14 @@ def test_a_record_is_added_for_every_start_and_says_how_it_ended(tmp_path):
     assert (second["iteration"], second["error"]) == (6, "ArithmeticError: a pity")
 
 
+def test_a_record_says_that_a_signal_ended_the_training(tmp_path):
+    made = trainer(tmp_path, extensions.RunRecord(), lambda t: os.kill(os.getpid(), 15))
+    with pytest.raises(SystemExit):
+        made.run()
+    (record,) = json.loads((tmp_path / "run.json").read_text())
+    assert (record["error"], record["iteration"]) == ("interrupted by a signal", 1)
+
+
 def test_a_file_that_is_no_record_is_replaced_with_a_warning(tmp_path):
     (tmp_path / "run.json").write_text("{")
     with pytest.warns(UserWarning, match="no list of records"):

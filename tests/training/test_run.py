@@ -3,6 +3,9 @@
 import json
 import os
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -165,6 +168,24 @@ def test_a_signal_ends_the_loop_after_the_iteration(tmp_path):
             os.kill(os.getpid(), signal.SIGTERM)
     assert info.value.code == 128 + signal.SIGTERM
     assert calls == ["initialize", 1, "interrupted", "finalize"]
+
+
+def test_ctrl_c_leaves_an_interactive_session_alive(tmp_path):
+    made = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import small, os, signal
+from core import training
+made = training.Trainer(small.updater(), (3, "epoch"), {str(tmp_path)!r})
+made.extend(lambda trainer: os.kill(os.getpid(), signal.SIGINT), name="press")
+made.run()
+print("alive after", made.updater.iteration)
+"""
+    done = subprocess.run(
+        [sys.executable, "-i", "-q"], input=made, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0 and "alive after 1" in done.stdout
+    assert "KeyboardInterrupt" in done.stderr and "SystemExit" not in done.stderr
 
 
 def test_data_that_end_end_the_loop(tmp_path):
