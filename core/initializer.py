@@ -188,5 +188,6 @@ def _agreed_dtype(backend: Backend, own: Any, asked: Any) -> Any:
 def as_dtype(backend: Backend, spec: Any) -> Any:
     """The backend's own dtype for `spec`: its dtype object, or any spelling that NumPy knows."""
     if backend.name != "numpy" and (isinstance(spec, (str, type)) or hasattr(spec, "name")):
-        return backend.dtype(backends.get("numpy").dtype_name(spec))
+        host = backends.get("numpy")
+        return backend.dtype(host.dtype_name(host.dtype(spec)))
     return backend.dtype(spec)

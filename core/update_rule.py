@@ -231,11 +231,13 @@ class UpdateRule:
     def _synced_master(self, param: Parameter) -> Parameter:
         """The master, with the elements that others have changed in the parameter taken over."""
         backend, array = param.backend, param.array
-        wide = _cast(backend, array, "float32")
         if self._master is None:
-            self._master = Parameter(wide, name=param.name)
-        elif self._master_version != param.version:
-            master = backends.to_backend(self._master.array, param.device)
+            self._master = Parameter(_cast(backend, array, "float32"), name=param.name)
+            return self._master
+        if self._master.device != param.device:
+            self._master.to_device(param.device)
+        if self._master_version != param.version:
+            master, wide = self._master.array, _cast(backend, array, "float32")
             same = _cast(backend, master, array.dtype) == array
             self._master.array = backend.xp.asarray(backend.xp.where(same, master, wide))
         return self._master

@@ -134,6 +134,30 @@ def test_bfloat16_needs_ml_dtypes(monkeypatch):
         core.backend.get("numpy").dtype("bfloat16")
 
 
+def test_masters_follow_to_another_backend(monkeypatch):
+    # The other backend at hand has no 16-bit floats: let float64 play their part.
+    monkeypatch.setattr(core.update_rule, "_SIXTEEN_BIT", ("float64",))
+
+    def run(moved):
+        model = core.Link()
+        with model.init_scope():
+            model.p = core.Parameter(np.array([0.5, -1.5]))
+        optimizer = optimizers.MomentumSGD(lr=0.3)
+        optimizer.use_fp32_update()
+        optimizer.setup(model)
+        for number in range(4):
+            if number == 2 and moved:
+                model.to_device("strict")
+            model.p.grad = model.p.backend.asarray(np.array([0.1, 0.2]) * (number + 1))
+            optimizer.update()
+        return model.p, core.backend.to_host(model.p.update_rule._master.array)
+
+    (there, master), (here, expected) = run(True), run(False)
+    assert there.backend.name == "strict"
+    np.testing.assert_array_equal(core.backend.to_host(there.array), here.array)
+    np.testing.assert_array_equal(master, expected)
+
+
 # -- steps that overflow ----------------------------------------------------------------------
 
 
