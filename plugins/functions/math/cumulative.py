@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, axes, real
+from core import Domain, FunctionNode, Variable, axes, numeric
 from core.intrinsics import check_axes
 from plugins.functions.axes import as_axes
 
@@ -19,7 +19,7 @@ class Cumsum(FunctionNode):
 
     axis: int | None = None
     wide = True
-    domain = Domain("(...)->(...b)", x=real(-3, 3), settings={"axis": axes("x", none=True)})
+    domain = Domain("(...)->(...b)", x=numeric(-3, 3), settings={"axis": axes("x", none=True)})
 
     def check_type_forward(self, in_types):
         check_axes(self.axis, in_types[0])
@@ -43,7 +43,7 @@ class Cumprod(FunctionNode):
 
     axis: int | None = None
     wide = True
-    domain = Domain("(...)->(...b)", x=real(-2, 2), settings={"axis": axes("x", none=True)})
+    domain = Domain("(...)->(...b)", x=numeric(-2, 2), settings={"axis": axes("x", none=True)})
 
     def check_type_forward(self, in_types):
         check_axes(self.axis, in_types[0])
@@ -97,14 +97,14 @@ def cumsum(x: Any, axis: int | None = None) -> Variable:
     """The sum of each element and those before it along an axis.
 
     Args:
-        x: Floating, of any shape. Floats of 16 bits are summed in float32.
+        x: Of any shape, floating or of integers. Floats of 16 bits are summed in float32.
         axis: The axis; None sums along the flattened array.
 
     Returns:
         The dtype of `x`; its shape, or one axis without `axis`.
 
     Raises:
-        InvalidType: `x` has no such axis, or is not floating.
+        InvalidType: `x` has no such axis, or is not of real numbers.
         TypeError: `axis` is neither None nor an int.
 
     >>> import core.functions as F, numpy as np
@@ -119,14 +119,14 @@ def cumprod(x: Any, axis: int | None = None) -> Variable:
     """The product of each element and those before it along an axis.
 
     Args:
-        x: Floating, of any shape. Floats of 16 bits are multiplied in float32.
+        x: Of any shape, floating or of integers. Floats of 16 bits are multiplied in float32.
         axis: The axis; None multiplies along the flattened array.
 
     Returns:
         The dtype of `x`; its shape, or one axis without `axis`.
 
     Raises:
-        InvalidType: `x` has no such axis, or is not floating.
+        InvalidType: `x` has no such axis, or is not of real numbers.
         TypeError: `axis` is neither None nor an int.
 
     >>> import core.functions as F, numpy as np

@@ -111,7 +111,7 @@ def _cumulative(name: str, op: Any, x: Any, axis: Any, dtype: Any, include_initi
     if axis is None and x.ndim != 1:
         raise ValueError(f"{name}: expected an axis, as x has {x.ndim} of them")
     (axis,) = axes_of(0 if axis is None else axis, x.ndim)
-    y = op.call(x, axis) if is_floating(x) else without_gradient(name, x, axis=axis)
+    y = op.call(x, axis)
     if not include_initial:
         return y
     first = full((*x.shape[:axis], 1, *x.shape[axis + 1 :]), op is Cumprod, x.dtype, x.device)
