@@ -118,7 +118,9 @@ class HyperparameterProxy:
         return self if obj is None else getattr(obj.hyperparam, self._name)
 
     def __set__(self, obj: Any, value: Any) -> None:
-        setattr(obj.hyperparam, self._name, value)
+        known = getattr(obj.hyperparam, self._name, None)
+        number = as_number(type(obj).__name__, self._name, value, known)
+        setattr(obj.hyperparam, self._name, number)
 
 
 def take_declared(cls: type, known: Iterable[str] = ()) -> dict[str, Any]:

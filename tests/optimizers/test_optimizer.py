@@ -190,7 +190,7 @@ def test_what_is_no_number_is_refused_by_name(name, wrong):
         with pytest.raises(ValueError, match=f"{name}: expected a number for {argument}, got nan"):
             make(**{argument: float("nan")})
         optimizer = make()
-        with pytest.raises(TypeError, match=f"expected a number for {argument}"):
+        with pytest.raises(TypeError, match=f"{name}: expected a number for {argument}"):
             setattr(optimizer, argument, wrong)
         with pytest.raises(TypeError, match=f"expected a number for {argument}"):
             setattr(optimizer.create_update_rule().hyperparam, argument, wrong)
