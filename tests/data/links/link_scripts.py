@@ -4,8 +4,6 @@ Each script sees `C` (the system), `L`, `F`, `np`, and `x(shape, name)`, which g
 everywhere; it sets `result`, a list of arrays, variables and numbers.
 """
 
-from importlib import import_module
-
 import numpy as np
 from data.links.link_facts import fill, told
 from data.links.vision_values import values
@@ -41,29 +39,6 @@ given = C.Variable(x((3, 4)))
 loss = link(given, np.array({labels}, "i"){more})
 F.sum(loss).backward()
 result = [loss, given.grad, link.W.grad]
-"""
-
-SPECTRAL = """
-link = {made}
-fill(link)
-link.add_hook(import_module(C.__name__ + ".link_hooks").SpectralNormalization({settings}))
-link.W_u[...] = x(link.W_u.shape, "u")
-y = link(C.Variable(x({shape})))
-link.cleargrads()
-F.sum(y * x(y.shape, "g")).backward()
-result = [y, link.W_u, *(p.grad for _, p in sorted(link.namedparams()))]
-with C.using_config("train", False):
-    result += [link(x({shape})), link.W_u]
-"""
-
-STANDARD = """
-link = {made}
-fill(link)
-link.add_hook(import_module(C.__name__ + ".link_hooks").WeightStandardization())
-y = link(C.Variable(x({shape})))
-link.cleargrads()
-F.sum(y * x(y.shape, "g")).backward()
-result = [y, *(p.array for _, p in sorted(link.namedparams())), link.W.grad]
 """
 
 SCRIPTS = {
@@ -200,20 +175,6 @@ link = L.NaryTreeLSTM(4, 3, 2)
 fill(link)
 result = [*link(None, None, None, None, x((2, 4)))]
 """,
-    "SpectralNormalization": SPECTRAL.format(made="L.Linear(4, 3)", shape=(2, 4), settings=""),
-    "SpectralNormalization, several turns": SPECTRAL.format(
-        made="L.Convolution2D(3, 4, 2)", shape=(1, 3, 4, 4), settings="n_power_iteration=3"
-    ),
-    "SpectralNormalization with gamma": SPECTRAL.format(
-        made="L.Linear(4, 3)", shape=(2, 4), settings="use_gamma=True"
-    ),
-    "SpectralNormalization with a factor": SPECTRAL.format(
-        made="L.Deconvolution2D(3, 4, 2)", shape=(1, 3, 3, 3), settings="factor=2.0"
-    ),
-    "WeightStandardization": STANDARD.format(made="L.Linear(4, 3)", shape=(2, 4)),
-    "WeightStandardization of a convolution": STANDARD.format(
-        made="L.Convolution2D(3, 4, 2)", shape=(1, 3, 4, 4)
-    ),
     "frozen links": """
 link = L.Classifier(L.Linear(4, 3))
 fill(link)
@@ -239,7 +200,6 @@ def run(source, system):
         "L": system.links,
         "F": system.functions,
         "np": np,
-        "import_module": import_module,
         "fill": fill,
         "x": lambda shape, name="x": values(name, shape).astype("f"),
     }
