@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 from core import backend as backends
@@ -49,7 +50,7 @@ class Parameter(Variable):
 
         array = None
         if shape is not None:
-            shape = (int(shape),) if is_index(shape) else tuple(map(int, shape))
+            shape = _as_shape(shape)
         if is_array(initializer):
             if shape is not None and tuple(initializer.shape) != shape:
                 raise ValueError(
@@ -100,7 +101,7 @@ class Parameter(Variable):
             return
         device = self._home or backends.current_device()
         dtype = None if getattr(self.initializer, "dtype", None) else self._dtype_to_be
-        self.array = _make(self.initializer, tuple(map(int, shape)), device, dtype)
+        self.array = _make(self.initializer, _as_shape(shape), device, dtype)
         if self._wants_grad_array:
             self.zerograd()
 
@@ -130,6 +131,15 @@ class Parameter(Variable):
         """Let the update rule, if there is one, change the array by the gradient."""
         if self.update_rule is not None:
             self.update_rule.update(self)
+
+
+def _as_shape(shape: Any) -> tuple[int, ...]:
+    """A shape of whole numbers from 0 on, of which a single one is that of a vector."""
+    sizes = (shape,) if is_index(shape) or not hasattr(shape, "__iter__") else tuple(shape)
+    if all(is_index(size) and size >= 0 for size in sizes):
+        return tuple(map(index, sizes))
+    kind = ValueError if all(map(is_index, sizes)) else TypeError
+    raise kind(f"Parameter: expected a shape of whole numbers from 0 on, got {shape!r}.")
 
 
 def _make(initializer: Any, shape: tuple[int, ...], device: Device, dtype: Any = None) -> Any:

@@ -457,3 +457,32 @@ def test_sizes_that_come_later_leave_the_dtype_as_it_was_meant():
     typed = core.Parameter(core.initializers.Zero(dtype="float16"))
     typed.initialize((2,))
     assert typed.dtype == np.float16
+
+
+@pytest.mark.parametrize(
+    ("shape", "error"),
+    [((3, -1), ValueError), ((3, 2.0), TypeError), (("3",), TypeError), (2.5, TypeError)],
+)
+def test_shapes_are_of_whole_numbers(shape, error):
+    message = "Parameter: expected a shape of whole numbers from 0 on, got"
+    with pytest.raises(error, match=message):
+        core.Parameter(0, shape)
+    with pytest.raises(error, match=message):
+        core.Parameter(0).initialize(shape)
+    assert core.Parameter(0, (np.int64(2), 0)).shape == (2, 0)
+    assert core.Parameter(0, np.int32(2)).shape == (2,)
+
+
+def test_sizes_of_layers_are_whole_numbers():
+    for make in (lambda: L.Linear(3.0, 2), lambda: L.Linear("3", 2), lambda: L.Linear(3, 2.5)):
+        with pytest.raises(TypeError, match="whole numbers"):
+            make()
+    with pytest.raises(TypeError, match="integer"):
+        L.Convolution2D(3, 2.5, 3)
+    with pytest.raises(ValueError, match="links.Convolution2D: expected 1 group or more, got 0"):
+        L.Convolution2D(3, 2, 3, groups=0)
+
+
+def test_a_classifier_is_called_with_inputs_and_labels():
+    with pytest.raises(TypeError, match=r"got the labels alone. Call it .* as model\(x, t\)"):
+        L.Classifier(L.Linear(3, 2))(np.ones((2, 3), "f"))

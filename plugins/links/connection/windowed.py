@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from functools import wraps
+from operator import index
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from core import Link, Parameter
@@ -67,7 +68,7 @@ class Windowed(Link):
             raise TypeError(f"{self._link_name}: expected out_channels and ksize, got None.")
         self.ndim = ndim
         self.in_channels = in_channels
-        self.out_channels = int(out_channels)
+        self.out_channels = index(out_channels)
         self.ksize = per_axis(ksize, ndim, "ksize")
         self.stride = per_axis(stride, ndim, "stride")
         self.pad = per_axis(pad, ndim, "pad")
@@ -86,6 +87,8 @@ class Windowed(Link):
         return f"links.{type(self).__name__}"
 
     def _initialize(self, in_channels: int) -> None:
+        if self.groups < 1:
+            raise ValueError(f"{self._link_name}: expected 1 group or more, got {self.groups}.")
         for name, channels in (("input", in_channels), ("output", self.out_channels)):
             if channels % self.groups:
                 raise ValueError(

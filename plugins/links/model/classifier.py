@@ -66,6 +66,11 @@ class Classifier(Chain):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The loss of the prediction from the other arguments for the labels among them."""
         t, args = self._labels(args, kwargs)
+        if not args and not kwargs:
+            raise TypeError(
+                "links.Classifier: expected what the predictor takes beside the labels, got the "
+                "labels alone. Call it with both, as model(x, t)."
+            )
         self._forget()
         self.y = self.predictor(*args, **kwargs)
         self.loss = self.lossfun(self.y, t)
