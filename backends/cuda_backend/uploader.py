@@ -28,7 +28,7 @@ class Uploader:
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
         """The arrays on the GPU: what is computed with them in the computing stream waits."""
         with self._device:
-            compute = self._compute_stream or self._cupy.cuda.get_current_stream()
+            compute = self._computing()
             while self._going and self._going[0][0].done:
                 self._going.popleft()
             targets, free = self._ahead
@@ -39,6 +39,11 @@ class Uploader:
             compute.wait_event(self._going[-1][0])
             self._ahead = self._allocate(arrays, compute)
             return targets
+
+    def _computing(self) -> Any:
+        if self._compute_stream is None:
+            return self._cupy.cuda.get_current_stream()
+        return self._compute_stream
 
     def _allocate(self, arrays: Sequence[Any], compute: Any) -> tuple[list[Any], Any]:
         """Memory for arrays like these, and the event after which it can be written to."""
