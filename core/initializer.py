@@ -49,6 +49,11 @@ class Constant(Initializer):
     """
 
     def __init__(self, fill_value: Any, dtype: Any = None) -> None:
+        if not (hasattr(fill_value, "__float__") or hasattr(fill_value, "shape")):
+            raise TypeError(
+                "Constant: expected a number or an array to fill with, "
+                f"got {fill_value!r} ({type(fill_value).__name__})."
+            )
         super().__init__(getattr(fill_value, "dtype", None) if dtype is None else dtype)
         scalar = getattr(fill_value, "shape", None) == () and hasattr(fill_value, "item")
         self.fill_value = fill_value.item() if scalar else fill_value
@@ -89,6 +94,11 @@ def as_initializer(
     Constant(fill_value=0.5)
     """
     spec = (math.nan if default is None else default) if spec is None else spec
+    if isinstance(spec, type):
+        raise TypeError(
+            f"initializer: expected an initializer, got the class {spec.__name__}. "
+            f"Make one of it: {spec.__name__}()."
+        )
     if callable(spec):
         return spec if dtype is None or getattr(spec, "dtype", None) else _Typed(spec, dtype)
     if isinstance(spec, (bool, int, float)) or hasattr(spec, "dtype"):

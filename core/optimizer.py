@@ -147,8 +147,10 @@ class Optimizer:
         It keeps small gradients of 16-bit parameters from becoming zero. A step in which a
         gradient overflows is skipped.
         """
-        if loss_scale is not None and not loss_scale > 0:
-            raise ValueError(f"set_loss_scale: expected a positive number, got {loss_scale!r}.")
+        if loss_scale is not None:
+            loss_scale = as_number(type(self).__name__, "the loss scale", loss_scale)
+            if not loss_scale > 0:
+                raise ValueError(f"set_loss_scale: expected a positive number, got {loss_scale!r}.")
         self._loss_scale = loss_scale
         self._scale_interval = None
 
@@ -163,7 +165,7 @@ class Optimizer:
         The dynamic scale starts at 65536, is halved by a step in which a gradient overflows, which
         is skipped, and doubled after `interval` steps without one.
         """
-        if interval < 1:
+        if as_number(type(self).__name__, "interval", interval) < 1:
             raise ValueError(f"loss_scaling: expected an interval of at least 1, got {interval}.")
         self.set_loss_scale(_FIRST_SCALE if scale is None else scale)
         self._scale_interval = interval if scale is None else None
@@ -268,9 +270,12 @@ class GradientMethod(Optimizer):
         try:
             given = _signature(type(self)).bind(*args, **kwargs)
         except TypeError as error:
-            known = [] if rule is None else list(rule.hyperparameters)
+            known = list(_signature(type(self)).parameters)
             hints = (nearest(name, known) for name in kwargs if name not in known)
-            raise TypeError(f"{type(self).__name__}: {error}.{next(hints, '')}") from None
+            raise TypeError(
+                f"{type(self).__name__}: {error}.{next(hints, '')} It takes "
+                f"{', '.join(known) or 'no arguments'}."
+            ) from None
         defaults = {} if rule is None else rule.hyperparameters | self.settings
         for name, value in (defaults | given.arguments).items():
             number = as_number(type(self).__name__, name, value, defaults[name])

@@ -24,10 +24,10 @@ class HookTable:
 
     def add(self, hook: Hook, name: str | None, timing: str) -> None:
         """Add a hook; `auto` takes the timing that the hook states, else `pre`."""
-        if not callable(hook):
-            raise TypeError(
-                f"{self._owner}.add_hook: expected a callable, got {type(hook).__name__}."
-            )
+        if not callable(hook) or isinstance(hook, type):
+            got = f"the class {hook.__name__}" if isinstance(hook, type) else type(hook).__name__
+            cure = f" Make one of it: {hook.__name__}(...)." if isinstance(hook, type) else ""
+            raise TypeError(f"{self._owner}.add_hook: expected a callable, got {got}.{cure}")
         if timing not in TIMINGS:
             raise ValueError(
                 f"{self._owner}.add_hook: expected a timing of {', '.join(TIMINGS)}, "

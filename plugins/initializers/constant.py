@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from core.hyperparameter import as_number
 from core.initializer import Constant, Initializer
 
 __all__ = ["Constant", "Identity", "NaN", "One", "Zero"]
@@ -61,7 +62,7 @@ class Identity(Initializer):
 
     def __init__(self, scale: float = 1.0, dtype: Any = None) -> None:
         super().__init__(dtype)
-        self.scale = scale
+        self.scale = as_number("Identity", "scale", scale)
 
     def __call__(self, array: Any) -> None:
         """Fill a square matrix; any other shape is a ValueError."""

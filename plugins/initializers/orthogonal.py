@@ -7,6 +7,7 @@ from typing import Any
 
 from core import backend
 from core.errors import nearest
+from core.hyperparameter import as_number
 from core.initializer import Initializer
 
 MODES = ("auto", "projection", "embedding", "basis")
@@ -47,7 +48,7 @@ class Orthogonal(Initializer):
                 f"Orthogonal: expected a mode of {', '.join(MODES)}, got {mode!r}."
                 + nearest(str(mode), MODES)
             )
-        self.scale = scale
+        self.scale = as_number("Orthogonal", "scale", scale)
         self.mode = mode
         self.rng = rng
 

@@ -134,8 +134,15 @@ class Adam(GradientMethod):
 
     @property
     def lr(self) -> float:
-        """The same: what an observer of the learning rate shows."""
+        """The same: what an observer of the learning rate shows. Set `alpha` to change it."""
         return self.alpha_t
+
+    @lr.setter
+    def lr(self, rate: float) -> None:
+        name = type(self).__name__
+        raise AttributeError(
+            f"{name}.lr: it follows from alpha and the step. Set {name}.alpha instead."
+        )
 
 
 class AdamW(Adam):

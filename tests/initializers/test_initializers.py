@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import core
+import core.links as L
 from core import backend, initializers
 from core.initializer import as_initializer, generate_array, get_fans
 
@@ -212,6 +213,17 @@ def test_interpolation_filters(name):
         generate_array(initializers.UpsamplingDeconvFilter(), (2, 3, 4, 4), np)
     with pytest.raises(ValueError, match="interpolation='linear'"):
         initializers.DownsamplingConvFilter("cubic")
+
+
+def test_slips_are_named():
+    with pytest.raises(TypeError, match=r"got the class HeNormal. Make one of it: HeNormal\(\)"):
+        L.Linear(2, 2, initialW=initializers.HeNormal)
+    for name in ("Normal", "LeCunUniform", "Orthogonal", "Identity"):
+        with pytest.raises(TypeError, match=f"{name}: expected a number for scale, got 'a'"):
+            getattr(initializers, name)("a")
+    for wrong in (None, "a", [1.0]):
+        with pytest.raises(TypeError, match="Constant: expected a number or an array"):
+            initializers.Constant(wrong)
 
 
 def test_fans():

@@ -149,6 +149,8 @@ def test_names(level):
     np.testing.assert_allclose(model.p0.grad, [1.1])
     with pytest.raises(TypeError, match="expected a callable, got int"):
         owner.add_hook(3)
+    with pytest.raises(TypeError, match=r"got the class Lasso. Make one of it: Lasso\(...\)"):
+        owner.add_hook(hooks.Lasso)
     with pytest.raises(ValueError, match="Did you mean 'post'"):
         owner.add_hook(hooks.Lasso(0.1), timing="psot")
     with pytest.raises(HookError, match="has no name"):

@@ -167,7 +167,11 @@ def test_hyperparameters_are_shared_until_set():
 def test_misspelt_hyperparameters_get_the_nearest():
     with pytest.raises(TypeError, match="Did you mean 'alpha'"):
         optimizers.Adam(alhpa=0.1)
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'lr'. It takes alpha, beta1"):
+        optimizers.Adam(lr=0.1)
     optimizer = optimizers.Adam().setup(model_of([1.0]))
+    with pytest.raises(AttributeError, match="Adam.lr: it follows .* Set Adam.alpha instead"):
+        optimizer.lr = 0.1
     with pytest.raises(AttributeError, match="Did you mean 'alpha'"):
         optimizer.alpah = 1
     with pytest.raises(UnknownName, match="Did you mean 'beta1'"):
@@ -513,6 +517,10 @@ def test_dynamic_loss_scaling_skips_steps_that_overflow():
     optimizer.loss_scaling(scale=8.0)
     optimizer.update(lambda: F.sum(model.p0 * np.array([np.inf])))
     assert optimizer._loss_scale == 8.0 and optimizer.t == 2
+    with pytest.raises(TypeError, match="MomentumSGD: expected a number for the loss scale"):
+        optimizer.loss_scaling(scale="a")
+    with pytest.raises(TypeError, match="MomentumSGD: expected a number for interval"):
+        optimizer.loss_scaling(interval="a")
     with pytest.raises(ValueError, match="interval of at least 1"):
         optimizer.loss_scaling(interval=0)
 
