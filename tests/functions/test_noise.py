@@ -265,3 +265,16 @@ def test_draws_of_one_element_do_not_depend_on_others(seeded):
         y = (y - y.mean()) / y.std()
         assert abs((y[1:] * y[:-1]).mean()) < 4 / 200
         assert abs((y[:, 1:] * y[:, :-1]).mean()) < 4 / 200
+
+
+def test_given_draws_of_another_dtype_do_not_widen():
+    x, wide = np.ones(2, "f"), np.array([0.0, 2.0])
+    for y in (
+        F.dropout(x, mask=wide),
+        F.dropout(x, mask=wide > 0),
+        F.gaussian(x, x, eps=wide),
+        F.simplified_dropconnect(x[None], x[None], mask=wide[None]),
+    ):
+        assert y.dtype == np.float32
+    with pytest.raises(core.type_check.InvalidType, match="Dropout"):
+        F.dropout(x, mask=np.ones(3, "f"))

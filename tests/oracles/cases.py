@@ -82,39 +82,53 @@ def all_cases():
 # -- running ---------------------------------------------------------------------------------------
 
 
+class Leaf(int):
+    """The place of a differentiable argument among all of them."""
+
+
+def draw(case, dtype):
+    """Arguments and settings with leaves for differentiable arrays; these; and watched arrays."""
+    random = np.random.RandomState(crc32(case.id.encode()) % 2**32)
+    leaves, watched = [], []
+
+    def drawn(part):
+        if isinstance(part, Recipe):
+            array = part.array(random, dtype)
+            watched.extend([array] * part.watched)
+            if part.plain:
+                return array
+            leaves.append(array)
+            return Leaf(len(leaves) - 1)
+        if isinstance(part, (list, tuple)):
+            return type(part)([drawn(p) for p in part])
+        return part
+
+    settings = {name: drawn(value) for name, value in case.settings.items()}
+    return drawn(case.args), settings, leaves, watched, random
+
+
+def _filled(part, leaves):
+    if isinstance(part, Leaf):
+        return leaves[part]
+    if isinstance(part, (list, tuple)):
+        return type(part)([_filled(p, leaves) for p in part])
+    return part
+
+
 def run(library, case, dtype):
     """Arrays by what they are: outputs, gradients (None where there is none), watched arguments.
 
     `library` has `functions`, `Variable`, `grad` and `using_config`.
     """
-    random = np.random.RandomState(crc32(case.id.encode()) % 2**32)
-    leaves, watched = [], []
-
-    def built(part):
-        if isinstance(part, Recipe):
-            array = part.array(random, dtype)
-            if part.watched:
-                watched.append(array)
-            if part.plain:
-                return array
-            leaves.append(library.Variable(array))
-            return leaves[-1]
-        if isinstance(part, (list, tuple)):
-            return type(part)([built(p) for p in part])
-        return part
-
-    args = built(case.args)
-    settings = {name: built(value) for name, value in case.settings.items()}
-    outputs = _called(library, case, args, settings)
-    weights = [_weight(random, y) for y in outputs]
-    known = [
-        (y, library.Variable(w)) for y, w in zip(outputs, weights, strict=True) if w is not None
-    ]
+    args, settings, leaves, watched, random = draw(case, dtype)
+    leaves = [library.Variable(array) for array in leaves]
+    outputs = _called(library, case, args, settings, leaves)
+    pairs = [(y, _weight(random, y)) for y in outputs]
+    known = [(y, library.Variable(w)) for y, w in pairs if w is not None]
+    gradients = [None] * len(leaves)
     if known and leaves:
         ys, gys = zip(*known, strict=True)
         gradients = library.grad(list(ys), leaves, grad_outputs=list(gys))
-    else:
-        gradients = [None] * len(leaves)
     return {
         "outputs": [getattr(y, "array", y) for y in outputs],
         "gradients": [None if g is None else g.array for g in gradients],
@@ -122,7 +136,30 @@ def run(library, case, dtype):
     }
 
 
-def _called(library, case, args, settings):
+SPOILS = {
+    "integers": (0, lambda x: x.astype("int32")),
+    "another dtype": (-1, lambda x: x.astype("f4" if x.dtype == "f8" else "f8")),
+    "an axis more": (0, lambda x: x[None]),
+    "an axis less": (0, lambda x: x[0, ...]),
+    "one element less": (-1, lambda x: x[..., :-1]),
+    "no elements": (0, lambda x: x[:0]),
+}
+"""How to spoil a case: which of its differentiable arguments, and by what."""
+
+
+def run_spoilt(library, case, dtype, how):
+    """The outputs of a case whose arguments were spoilt; None where that cannot be done."""
+    args, settings, leaves, _, _ = draw(case, dtype)
+    place, spoil = SPOILS[how]
+    if not leaves or how == "another dtype" and len(leaves) == 1 or not leaves[place].ndim:
+        return None
+    leaves[place] = spoil(leaves[place])
+    leaves = [library.Variable(array) for array in leaves]
+    return [getattr(y, "array", y) for y in _called(library, case, args, settings, leaves)]
+
+
+def _called(library, case, args, settings, leaves):
+    args, settings = _filled(args, leaves), {k: _filled(v, leaves) for k, v in settings.items()}
     function = case.call or (lambda F, *a, **k: getattr(F, case.name)(*a, **k))
     with ExitStack() as stack:
         for name, value in case.config.items():

@@ -4,14 +4,16 @@ Run it with the Python of an environment that has Chainer 7.8.1, NumPy 1 and Sci
 
     python tests/oracles/record_functions.py
 
-It writes tests/data/oracle/functions.json (per case and dtype: dtypes and shapes, or the error) and
+It writes to tests/data/oracle: functions.json (per case and dtype: dtypes and shapes, or an error),
 functions.npz (in float32 the values of each case in the first of the dtypes that it can be run in,
-end to end).
+end to end), and functions_spoilt.json (what two cases of each function give for arguments that do
+not fit).
 """
 
 import json
 import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import chainer
@@ -20,7 +22,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from oracles.cases import all_cases, run  # noqa: E402
+from oracles.cases import SPOILS, all_cases, run, run_spoilt  # noqa: E402
 
 TARGET = ROOT / "data" / "oracle"
 DTYPES = ("float64", "float32", "float16")
@@ -44,21 +46,43 @@ def record(case, dtype, kept):
     return {what: [described(a) for a in part] for what, part in arrays.items() if part}
 
 
+def record_spoilt(case, dtype):
+    """For each way to spoil a case: what comes out, the error, or None if it cannot be done."""
+    found = {}
+    for how in SPOILS:
+        try:
+            outputs = run_spoilt(chainer, case, dtype, how)
+        except Exception as error:
+            found[how] = type(error).__name__
+        else:
+            found[how] = outputs and [described(np.asarray(y)) for y in outputs]
+    return found
+
+
+def write(name, records):
+    lines = [f"{json.dumps(key)}: {json.dumps(found)}" for key, found in records.items()]
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    (TARGET / name).write_text(text, encoding="utf-8")
+
+
 def main():
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     chainer.config.dtype = np.dtype("float32")
-    stream, records = [], {}
+    stream, records, spoilt, used = [], {}, {}, Counter()
     for name, case in all_cases().items():
         kept = []
         records[name] = {dtype: record(case, dtype, kept) for dtype in DTYPES}
         stream += kept
-    lines = [f"{json.dumps(name)}: {json.dumps(found)}" for name, found in records.items()]
-    text = "{\n" + ",\n".join(lines) + "\n}\n"
-    (TARGET / "functions.json").write_text(text, encoding="utf-8")
+        used[case.name] += bool(kept)
+        if kept and used[case.name] <= 2:
+            dtype = next(d for d, found in records[name].items() if "error" not in found)
+            spoilt[name] = record_spoilt(case, dtype)
+    write("functions.json", records)
+    write("functions_spoilt.json", spoilt)
     flat = np.concatenate(stream).astype("float32")
     np.savez_compressed(TARGET / "functions.npz", values=flat)
-    print(len(records), "cases,", flat.size, "values")
+    print(len(records), "cases,", flat.size, "values,", len(spoilt), "cases to spoil")
 
 
 if __name__ == "__main__":

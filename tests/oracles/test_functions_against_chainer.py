@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from oracles.cases import all_cases, run
-from oracles.differences import DIFFERENCES, known
+from oracles.cases import all_cases, run, run_spoilt
+from oracles.differences import DIFFERENCES, SPOILT, known, may_differ
 from signatures import signatures
 
 import core
@@ -17,6 +17,7 @@ import core.functions
 DATA = Path(__file__).parents[1] / "data" / "oracle"
 CASES = all_cases()
 RECORDS = json.loads((DATA / "functions.json").read_text(encoding="utf-8"))
+SPOILT_RECORDS = json.loads((DATA / "functions_spoilt.json").read_text(encoding="utf-8"))
 TOLERANCES = {"float64": 2e-6, "float32": 2e-4}
 NOTHING = np.zeros(0)
 RANDOM = {"gumbel_softmax": {"tau", "axis"}}  # no argument takes its draws
@@ -88,7 +89,7 @@ def test_the_records_are_of_these_cases():
 
 
 def test_the_differences_are_of_cases_that_there_are():
-    patterns = [pattern for _, names, _ in DIFFERENCES for pattern in names.split()]
+    patterns = [pattern for _, names, _ in DIFFERENCES + SPOILT for pattern in names.split()]
     assert not [p for p in patterns if not any(fnmatchcase(name, p) for name in CASES)]
 
 
@@ -106,3 +107,26 @@ def test_every_argument_of_every_function_is_in_some_case():
 def test_case(name):
     found = set.union(*[differences(name, dtype) for dtype in RECORDS[name]])
     assert found == known(name)
+
+
+def spoilt(name, how):
+    """What comes out of a spoilt case: descriptions of arrays, or the exception."""
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            outputs = run_spoilt(core, CASES[name], VALUES[name][0], how)
+    except Exception as error:
+        return error
+    return outputs and [f"{np.asarray(y).dtype}{list(np.shape(y))}" for y in outputs]
+
+
+@pytest.mark.parametrize("name", SPOILT_RECORDS)
+def test_arguments_that_do_not_fit_are_refused_by_both(name):
+    for how, expected in SPOILT_RECORDS[name].items():
+        found = spoilt(name, how)
+        if isinstance(found, Exception):
+            assert isinstance(found, (TypeError, ValueError, IndexError)), how
+            same = isinstance(expected, str)
+        else:
+            same = found == expected
+        assert same or may_differ(name, how), (how, found, expected)

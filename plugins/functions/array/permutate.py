@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, axes, choice, integers, real
+from core import Domain, FunctionNode, Variable, anything, axes, choice, integers
 from core.intrinsics import check_axes
 from core.type_check import expect
+from plugins.functions.labels import refuse_outside
 
 
 class Permutate(FunctionNode):
@@ -16,7 +17,7 @@ class Permutate(FunctionNode):
     inv: bool = False
     domain = Domain(
         "(...),(k)->(...)",
-        x=real(-3, 3),
+        x=anything(),
         indices=integers(0, 100, make=lambda xp, values: xp.argsort(values)),
         settings={"axis": axes("x"), "inv": choice(False, True)},
         valid=lambda shapes, settings: (shapes["x"][settings["axis"]],) == shapes["indices"],
@@ -27,6 +28,8 @@ class Permutate(FunctionNode):
         expect(in_types[0].shape[self.axis] == in_types[1].shape[0])
 
     def compute(self, xp, x, indices):
+        size = x.shape[self.axis]
+        refuse_outside("Permutate", self.backend, "indices", indices, size, "Give a permutation.")
         order = xp.argsort(indices) if self.inv else indices
         return xp.take(x, order, axis=self.axis)
 
@@ -38,7 +41,7 @@ def permutate(x: Any, indices: Any, axis: int = 0, inv: bool = False) -> Variabl
     """Reorder the elements along an axis: place i gets what stands at `indices[i]`.
 
     Args:
-        x: Floating, of any shape that has the axis.
+        x: Of any dtype, and any shape that has the axis.
         indices: Integers, (k,): each of 0 to k-1 once, with k the length of the axis.
         axis: The axis to reorder along.
         inv: Whether to undo this reordering instead: place `indices[i]` gets what stands at i.
@@ -48,6 +51,7 @@ def permutate(x: Any, indices: Any, axis: int = 0, inv: bool = False) -> Variabl
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.
+        OutOfRange: An index is not in [0, k); where devices run ahead, under `core.config.debug`.
         ValueError: Under `core.config.debug`: `indices` is no permutation.
 
     >>> import core.functions as F, numpy as np

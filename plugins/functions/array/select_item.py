@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, integers, real
+from core import Domain, FunctionNode, Variable, anything, integers
 from plugins.functions.labels import refuse_outside
 
 
 class SelectItem(FunctionNode):
     """x[i, t[i]] for each row i; the gradient goes to these places."""
 
-    domain = Domain("(n,k),(n)->(n)", x=real(-3, 3), t=integers(0, "k"), dims={"k": (1, 4)})
+    domain = Domain("(n,k),(n)->(n)", x=anything(), t=integers(0, "k"), dims={"k": (1, 4)})
 
     def compute(self, xp, x, t):
         refuse_outside(
@@ -40,7 +40,7 @@ def select_item(x: Any, t: Any) -> Variable:
     """The element of each row that its number names: x[i, t[i]].
 
     Args:
-        x: Floating, (n, k).
+        x: Of any dtype, (n, k).
         t: Integers, (n,), each in [0, k).
 
     Returns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core import Domain, FunctionNode, Variable, anything, as_variable, choice
 from core.type_check import expect
 from plugins.functions.array.split_axis import zeros_beside
 
@@ -21,12 +21,14 @@ class TransposeSequence(FunctionNode):
     In the general form, because the number of outputs is a length.
     """
 
-    domain = Domain("(n,...)*->(...b)", xs=real(-3, 3), settings={"length": choice(None)})
+    domain = Domain("(n,...)*->(...b)", xs=anything(), settings={"length": choice(None)})
 
     def __init__(self, length: int | None = None) -> None:
         self.length = length
 
     def check_type_forward(self, in_types):
+        for x in in_types:
+            expect(x.ndim > 0)
         for one, other in zip(in_types[:-1], in_types[1:], strict=True):
             expect(
                 one.dtype == other.dtype,

@@ -41,7 +41,8 @@ def bilinear(e1: Any, e2: Any, W: Any, V1: Any = None, V2: Any = None, b: Any = 
     if any(given) and not all(given):
         raise ValueError("bilinear: expected all of V1, V2 and b, or none of them")
     e1, e2, W = _flat(e1), _flat(e2), as_variable(W)
-    _check(e1, e2, W)
+    linear = [as_variable(v) for v in (V1, V2, b) if v is not None]
+    _check(e1, e2, W, linear)
     j, k, units = W.shape
     inner = reshape(matmul(e1, reshape(W, (j, k * units))), (e1.shape[0], k, units))
     y = reshape(matmul(reshape(e2, (e2.shape[0], 1, k)), inner), (e1.shape[0], units))
@@ -53,13 +54,16 @@ def _flat(e: Any) -> Variable:
     return e if e.ndim == 2 else e.reshape((e.shape[0], -1))
 
 
-def _check(e1: Variable, e2: Variable, W: Variable) -> None:
+def _check(e1: Variable, e2: Variable, W: Variable, linear: list[Variable]) -> None:
     """Name what does not fit before the shapes are changed."""
     n, j = e1.shape
+    k, units = e2.shape[1], W.shape[-1] if W.ndim else 0
+    shapes = [v.shape for v in linear]
     for expect, actual, expected in (
         ("W.ndim == 3", W.ndim, 3),
         ("e1.shape[0] == e2.shape[0]", n, e2.shape[0]),
-        ("(e1.shape[1], e2.shape[1]) == W.shape[:2]", (j, e2.shape[1]), W.shape[:2]),
+        ("(e1.shape[1], e2.shape[1]) == W.shape[:2]", (j, k), W.shape[:2]),
+        ("shapes of V1, V2 and b", shapes, [(j, units), (k, units), (units,)][: len(shapes)]),
     ):
         if actual != expected:
             error = InvalidType(expect, f"{actual} != {expected}")

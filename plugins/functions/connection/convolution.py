@@ -16,7 +16,7 @@ from core.standard import Geometry, per_axis, window_count
 from core.type_check import eval, expect
 from core.type_check import prod as size_of
 from core.utils.conv import get_deconv_outsize
-from plugins.functions.connection.windows import expect_windows
+from plugins.functions.connection.windows import expect_windows, of_rank
 from plugins.functions.former import refuse
 
 Sizes = int | tuple[int, ...]
@@ -280,16 +280,6 @@ def convolution_nd(
         dilate=per_axis(dilate, ndim, "convolution_nd: dilate"),
         groups=groups,
     )
-
-
-def of_rank(operation: str, ndim: int, x: Any, name: str = "x") -> Any:
-    """`x` as a Variable, refused unless it has that many spatial axes."""
-    x = as_variable(x)
-    if x.ndim != ndim + 2:
-        error = InvalidType(f"{name}.ndim == {ndim + 2}", f"{x.ndim} != {ndim + 2}")
-        error.operation = operation
-        raise error
-    return x
 
 
 def convolution_1d(

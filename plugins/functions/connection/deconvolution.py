@@ -6,7 +6,8 @@ from typing import Any, Never
 
 from core import Variable, as_variable
 from core.standard import per_axis
-from plugins.functions.connection.convolution import Deconvolution, Sizes, of_rank
+from plugins.functions.connection.convolution import Deconvolution, Sizes
+from plugins.functions.connection.windows import of_rank
 from plugins.functions.former import refuse
 
 

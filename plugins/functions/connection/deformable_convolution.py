@@ -10,7 +10,8 @@ from core.errors import InvalidType
 from core.intrinsics import matmul, reshape, transpose
 from core.standard import per_axis, window_count
 from plugins.functions.array.take import Take
-from plugins.functions.connection.convolution import Sizes, of_rank
+from plugins.functions.connection.convolution import Sizes
+from plugins.functions.connection.windows import of_rank
 
 
 def deformable_convolution_2d_sampler(

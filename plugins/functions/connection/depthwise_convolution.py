@@ -7,7 +7,8 @@ from typing import Any
 from core import Variable
 from core.errors import InvalidType
 from core.intrinsics import reshape, transpose
-from plugins.functions.connection.convolution import Sizes, convolution_nd, of_rank
+from plugins.functions.connection.convolution import Sizes, convolution_nd
+from plugins.functions.connection.windows import of_rank
 
 
 def depthwise_convolution_2d(

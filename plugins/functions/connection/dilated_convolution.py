@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Never
 
 from core import Variable
-from plugins.functions.connection.convolution import Sizes, convolution_nd, of_rank
+from plugins.functions.connection.convolution import Sizes, convolution_nd
+from plugins.functions.connection.windows import of_rank
 from plugins.functions.former import refuse
 
 

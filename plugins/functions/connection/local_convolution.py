@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from core import Variable
+from core import Variable, as_variable
 from core.errors import InvalidType
 from core.intrinsics import matmul, reshape, transpose
 from core.standard import per_axis, window_count
-from plugins.functions.connection.convolution import Sizes, of_rank
-from plugins.functions.connection.windows import Windows
+from plugins.functions.connection.convolution import Sizes
+from plugins.functions.connection.windows import Windows, of_rank
 
 
 def local_convolution_2d(x: Any, W: Any, b: Any = None, stride: Sizes = 1) -> Variable:
@@ -44,6 +44,10 @@ def local_convolution_2d(x: Any, W: Any, b: Any = None, stride: Sizes = 1) -> Va
     actual, expected = (x.shape[1], *places), (channels, *out)
     if actual != expected:
         error = InvalidType("channels and places of x and W that fit", f"{actual} != {expected}")
+        error.operation = name
+        raise error
+    if b is not None and as_variable(b).shape != W.shape[:3]:
+        error = InvalidType("b.shape == W.shape[:3]", f"{as_variable(b).shape} != {W.shape[:3]}")
         error.operation = name
         raise error
     rows, count = channels * prod(ksize), prod(out)

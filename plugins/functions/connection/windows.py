@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, choice, real
+from core import Domain, FunctionNode, as_variable, choice, real
 from core.errors import InvalidType
 from core.standard import Geometry, per_axis, window_count
-from core.type_check import eval
+from core.type_check import eval, expect
 
 Sizes = int | tuple[int, ...]
 
@@ -24,11 +24,22 @@ def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
     )
 
 
+def of_rank(operation: str, ndim: int, x: Any, name: str = "x") -> Any:
+    """`x` as a Variable, refused unless it has that many spatial axes."""
+    x = as_variable(x)
+    if x.ndim != ndim + 2:
+        error = InvalidType(f"{name}.ndim == {ndim + 2}", f"{x.ndim} != {ndim + 2}")
+        error.operation = operation
+        raise error
+    return x
+
+
 def expect_windows(f: Any, x: Any, ksize: Sizes) -> None:
     """A rule of types for images x: a window at least along every spatial axis.
 
     `f` says by its settings how the windows lie.
     """
+    expect(x.ndim > 2)
     size = [eval(x.shape[i + 2]) for i in range(eval(x.ndim) - 2)]
     try:
         found = Geometry(size, ksize, f.stride, f.pad, getattr(f, "dilate", 1), f.cover_all)

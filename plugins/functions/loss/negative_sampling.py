@@ -60,15 +60,21 @@ def negative_sampling(
     check_reduce("negative_sampling", reduce, ("sum", "no"))
     x, t = as_variable(x), as_variable(t)
     xp = x.xp
+    if x.ndim != 2 or t.shape != x.shape[:1]:
+        raise _refused("x of shape (n, k) and t of shape (n,)", f"{x.shape} and {t.shape}")
     shape = (x.shape[0], sample_size + 1)
     samples = as_array(sampler(shape))
     if samples.shape != shape:
-        error = InvalidType(f"samples of shape {shape}", f"{samples.shape}")
-        error.operation = "negative_sampling"
-        raise error
+        raise _refused(f"samples of shape {shape}", f"{samples.shape}")
     words = xp.concat([t.array[:, None], xp.astype(samples[:, 1:], t.dtype)], axis=1)
     loss = reduced(_loss(x, as_variable(W), words), reduce)
     return (loss, words) if return_samples else loss
+
+
+def _refused(expect: str, actual: str) -> InvalidType:
+    error = InvalidType(expect, actual)
+    error.operation = "negative_sampling"
+    return error
 
 
 def _loss(x: Variable, W: Variable, words: Any) -> Variable:

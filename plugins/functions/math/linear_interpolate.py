@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, Elementwise, Variable, real
+from core import Domain, FunctionNode, Variable, real
 
 
-class LinearInterpolate(Elementwise):
+class LinearInterpolate(FunctionNode):
     """p x + (1 - p) y."""
 
-    domain = Domain("(),(),()->()", p=real(0, 1), x=real(-3, 3), y=real(-3, 3))
+    domain = Domain("(...),(...),(...)->(...)", p=real(0, 1), x=real(-3, 3), y=real(-3, 3))
 
     def compute(self, xp, p, x, y):
         return p * (x - y) + y
@@ -30,11 +30,11 @@ def linear_interpolate(p: Any, x: Any, y: Any) -> Variable:
 
     Args:
         p: Floating, of any shape.
-        x: Of the dtype of `p`, and a shape that broadcasts.
+        x: Of the shape and dtype of `p`.
         y: Likewise.
 
     Returns:
-        The common shape, and the dtype of `p`.
+        The shape and dtype of `p`.
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.

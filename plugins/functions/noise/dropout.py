@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, Elementwise, as_variable, backend, choice, config, real
+from core.errors import InvalidType
+from core.type_check import eval
 from plugins.functions.former import refuse
 
 
@@ -22,12 +24,23 @@ class Dropout(Elementwise):
         leave_out={"forward": "random"},
     )
 
+    def check_type_forward(self, in_types):
+        if self.mask is not None:
+            shape, own = eval(in_types[0].shape), self.mask.shape
+            tail = shape[len(shape) - len(own) :]
+            if len(own) > len(shape) or any(
+                [m not in (1, n) for m, n in zip(own, tail, strict=True)]
+            ):
+                raise InvalidType(f"a mask that broadcasts to {shape}", f"{own}")
+
     def compute(self, xp, x):
         if self.mask is None:
             keep = self.backend.random.bernoulli(
                 1 - self.dropout_ratio, x.shape, device=self.backend.device_of(x)
             )
             self.mask = xp.astype(keep, x.dtype) / (1 - self.dropout_ratio)
+        elif self.mask.dtype != x.dtype:
+            self.mask = xp.astype(self.mask, x.dtype)
         return x * self.mask
 
     def gradient(self, xp, g, mask):
@@ -45,12 +58,17 @@ def dropout(
     Args:
         x: Floating, of any shape.
         ratio: In [0, 1).
-        mask: An array like `x` to multiply by instead of drawing one.
+        mask: An array to multiply by instead of drawing one, of a shape that broadcasts to that
+            of `x`.
         return_mask: Also give the mask, an array; None where nothing was dropped.
         **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`, or a pair with `return_mask`.
+
+    Raises:
+        InvalidType: `x` is not floating, or the mask does not broadcast.
+        ValueError: The ratio is out of range.
 
     Source: Srivastava et al. 2014, "Dropout: a simple way to prevent neural networks from
     overfitting", JMLR 15, 1929-1958.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, as_array, real
+from core import Domain, FunctionNode, as_array, backend, real
 from core.type_check import expect
 
 
@@ -32,6 +32,8 @@ class Gaussian(FunctionNode):
             draw = self.backend.random.normal
             device = self.backend.device_of(mean)
             self.eps = draw(mean.shape, mean.dtype, device=device)
+        elif self.eps.dtype != mean.dtype:
+            self.eps = xp.astype(self.eps, mean.dtype)
         return mean + xp.exp(ln_var / 2) * self.eps
 
     def gradient_mean(self, xp, g):
@@ -64,6 +66,8 @@ def gaussian(mean: Any, ln_var: Any, *, eps: Any = None, return_eps: bool = Fals
     >>> F.gaussian(np.ones(2, "f"), np.zeros(2, "f"), eps=np.array([0, 2], "f"))
     variable([1., 3.], dtype=float32)
     """
+    if eps is not None:
+        backend.of(mean, eps)
     node = Gaussian(None if eps is None else as_array(eps))
     (y,) = node.apply((mean, ln_var))
     return (y, node.eps) if return_eps else y

@@ -8,7 +8,7 @@ from typing import Any, Never
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.standard import per_axis
-from plugins.functions.connection.windows import expect_windows
+from plugins.functions.connection.windows import expect_windows, of_rank
 from plugins.functions.former import refuse
 from plugins.functions.pooling.max_pooling import fits
 
@@ -145,9 +145,8 @@ def average_pooling_1d(
     >>> F.average_pooling_1d(np.ones((1, 1, 4), "f"), 2)
     variable([[[1., 1.]]], dtype=float32)
     """
-    return average_pooling_nd(
-        x, per_axis(ksize, 1, "average_pooling_1d: ksize"), stride, pad, pad_value
-    )
+    x, ksize = of_rank("average_pooling_1d", 1, x), per_axis(ksize, 1, "average_pooling_1d: ksize")
+    return average_pooling_nd(x, ksize, stride, pad, pad_value)
 
 
 def average_pooling_2d(
@@ -161,7 +160,8 @@ def average_pooling_2d(
     """
     if former:
         refuse(average_pooling_2d, former)
-    return average_pooling_nd(x, per_axis(ksize, 2, "average_pooling_2d: ksize"), stride, pad)
+    x, ksize = of_rank("average_pooling_2d", 2, x), per_axis(ksize, 2, "average_pooling_2d: ksize")
+    return average_pooling_nd(x, ksize, stride, pad)
 
 
 def average_pooling_3d(
@@ -173,6 +173,5 @@ def average_pooling_3d(
     >>> F.average_pooling_3d(np.ones((1, 1, 2, 2, 2), "f"), 2).shape
     (1, 1, 1, 1, 1)
     """
-    return average_pooling_nd(
-        x, per_axis(ksize, 3, "average_pooling_3d: ksize"), stride, pad, pad_value
-    )
+    x, ksize = of_rank("average_pooling_3d", 3, x), per_axis(ksize, 3, "average_pooling_3d: ksize")
+    return average_pooling_nd(x, ksize, stride, pad, pad_value)

@@ -7,7 +7,7 @@ from typing import Any, Never
 
 from core import Domain, FunctionNode, as_variable, choice, real
 from core.standard import per_axis, window_count
-from plugins.functions.connection.windows import expect_windows
+from plugins.functions.connection.windows import expect_windows, of_rank
 from plugins.functions.former import refuse
 
 Sizes = int | tuple[int, ...]
@@ -191,9 +191,8 @@ def max_pooling_1d(
     >>> F.max_pooling_1d(np.ones((1, 1, 5), "f"), 2).shape
     (1, 1, 3)
     """
-    return max_pooling_nd(
-        x, per_axis(ksize, 1, "max_pooling_1d: ksize"), stride, pad, cover_all, return_indices
-    )
+    x, ksize = of_rank("max_pooling_1d", 1, x), per_axis(ksize, 1, "max_pooling_1d: ksize")
+    return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
 
 
 def max_pooling_2d(
@@ -213,9 +212,8 @@ def max_pooling_2d(
     """
     if former:
         refuse(max_pooling_2d, former)
-    return max_pooling_nd(
-        x, per_axis(ksize, 2, "max_pooling_2d: ksize"), stride, pad, cover_all, return_indices
-    )
+    x, ksize = of_rank("max_pooling_2d", 2, x), per_axis(ksize, 2, "max_pooling_2d: ksize")
+    return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
 
 
 def max_pooling_3d(
@@ -232,6 +230,5 @@ def max_pooling_3d(
     >>> F.max_pooling_3d(np.ones((1, 1, 4, 4, 4), "f"), 2).shape
     (1, 1, 2, 2, 2)
     """
-    return max_pooling_nd(
-        x, per_axis(ksize, 3, "max_pooling_3d: ksize"), stride, pad, cover_all, return_indices
-    )
+    x, ksize = of_rank("max_pooling_3d", 3, x), per_axis(ksize, 3, "max_pooling_3d: ksize")
+    return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)

@@ -7,6 +7,9 @@ from typing import Any
 from core import as_array, as_variable
 from core.errors import InvalidType
 from core.standard import per_axis
+from plugins.functions.labels import refuse_outside
+
+IMAGES = "Each region names its image, a row of x."
 
 
 def whole(xp: Any, positions: Any, scale: float) -> Any:
@@ -48,6 +51,7 @@ def checked(name: str, x: Any, rois: Any, roi_indices: Any, outsize: Any) -> tup
             error = InvalidType(expect, f"{actual} != {expected}")
             error.operation = name
             raise error
+    refuse_outside(name, x.backend, "roi_indices", roi_indices, x.shape[0], IMAGES)
     return x, rois, roi_indices, positive(name, outsize)
 
 

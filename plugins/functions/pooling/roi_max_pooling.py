@@ -7,7 +7,8 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, integers, real
 from plugins.functions.array.take import AddTaken
-from plugins.functions.pooling.regions import bins, members, positive, whole
+from plugins.functions.labels import refuse_outside
+from plugins.functions.pooling.regions import IMAGES, bins, members, positive, whole
 
 Pair = int | tuple[int, int]
 
@@ -88,6 +89,7 @@ class ROIPooling2D(_RegionMax):
 
     def compute(self, xp, x, rois):
         images = xp.astype(rois[:, 0], xp.int64)
+        refuse_outside("ROIPooling2D", self.backend, "rois[:, 0]", images, x.shape[0], IMAGES)
         left, top, right, bottom = [whole(xp, rois[:, i], self.spatial_scale) for i in range(1, 5)]
         rows = bins(xp, top, bottom - top + 1, self.outh, x.shape[2])
         columns = bins(xp, left, right - left + 1, self.outw, x.shape[3])
@@ -111,6 +113,8 @@ class ROIMaxPooling2D(_RegionMax):
     )
 
     def compute(self, xp, x, rois, roi_indices):
+        where, n = "ROIMaxPooling2D", x.shape[0]
+        refuse_outside(where, self.backend, "roi_indices", roi_indices, n, IMAGES)
         top, left, bottom, right = [whole(xp, rois[:, i], self.spatial_scale) for i in range(4)]
         rows = bins(xp, top, bottom - top, self.outh, x.shape[2])
         columns = bins(xp, left, right - left, self.outw, x.shape[3])

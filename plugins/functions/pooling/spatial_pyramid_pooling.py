@@ -8,7 +8,7 @@ from typing import Any
 from core import Variable, as_variable
 from core.errors import refuse_removed
 from plugins.functions.array.concat import Concat
-from plugins.functions.connection.convolution import of_rank
+from plugins.functions.connection.windows import of_rank
 from plugins.functions.former import CURES
 from plugins.functions.pooling.max_pooling import max_pooling_2d
 

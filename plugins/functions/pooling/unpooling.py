@@ -9,6 +9,7 @@ from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.standard import Geometry, per_axis
 from core.type_check import eval, expect
 from core.utils.conv import get_deconv_outsize
+from plugins.functions.connection.windows import of_rank
 from plugins.functions.pooling.average_pooling import AveragePooling2D, AveragePoolingND
 
 Sizes = int | tuple[int, ...]
@@ -32,6 +33,7 @@ class _Spreading(FunctionNode):
         self.stride = self.ksize if self.stride is None else self.stride
 
     def check_type_forward(self, in_types):
+        expect(in_types[0].ndim > 2)
         shape = tuple([eval(n) for n in in_types[0].shape])[2:]
         for i, n in enumerate(self.windows_on(self.size(shape))):
             expect(in_types[0].shape[i + 2] == n)
@@ -150,9 +152,8 @@ def unpooling_1d(
     >>> F.unpooling_1d(np.ones((1, 1, 3), "f"), 2, outsize=6).shape
     (1, 1, 6)
     """
-    return unpooling_nd(
-        x, per_axis(ksize, 1, "unpooling_1d: ksize"), stride, pad, outsize, cover_all
-    )
+    x, ksize = of_rank("unpooling_1d", 1, x), per_axis(ksize, 1, "unpooling_1d: ksize")
+    return unpooling_nd(x, ksize, stride, pad, outsize, cover_all)
 
 
 def unpooling_2d(
@@ -169,9 +170,8 @@ def unpooling_2d(
     >>> F.unpooling_2d(np.ones((1, 1, 3, 3), "f"), 2).shape
     (1, 1, 5, 5)
     """
-    return unpooling_nd(
-        x, per_axis(ksize, 2, "unpooling_2d: ksize"), stride, pad, outsize, cover_all
-    )
+    x, ksize = of_rank("unpooling_2d", 2, x), per_axis(ksize, 2, "unpooling_2d: ksize")
+    return unpooling_nd(x, ksize, stride, pad, outsize, cover_all)
 
 
 def unpooling_3d(
@@ -188,6 +188,5 @@ def unpooling_3d(
     >>> F.unpooling_3d(np.ones((1, 1, 2, 2, 2), "f"), 2, cover_all=False).shape
     (1, 1, 4, 4, 4)
     """
-    return unpooling_nd(
-        x, per_axis(ksize, 3, "unpooling_3d: ksize"), stride, pad, outsize, cover_all
-    )
+    x, ksize = of_rank("unpooling_3d", 3, x), per_axis(ksize, 3, "unpooling_3d: ksize")
+    return unpooling_nd(x, ksize, stride, pad, outsize, cover_all)
