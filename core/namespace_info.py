@@ -29,8 +29,10 @@ class NamespaceInfo:
         self._backend = backend
 
     def capabilities(self) -> dict[str, Any]:
-        """Indices may be masks; some shapes depend on values; axes are limited by the backend."""
-        return dict(self._backend.xp.__array_namespace_info__().capabilities())
+        """Whether indices may be masks, and shapes depend on values, as the backend has it."""
+        if hasattr(self._backend.xp, "__array_namespace_info__"):
+            return dict(self._backend.xp.__array_namespace_info__().capabilities())
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Device:
         """The device of new arrays."""
@@ -45,11 +47,12 @@ class NamespaceInfo:
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """The dtypes of new arrays for which none is given, by kind."""
-        return dict(self._backend.xp.__array_namespace_info__().default_dtypes())
+        examples = {"real floating": 0.0, "complex floating": 0j, "integral": 0, "indexing": 0}
+        return {kind: self._backend.xp.asarray(x).dtype for kind, x in examples.items()}
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
         """The dtypes that functions take, by name, of a kind or several; none is complex."""
         kinds = (kind,) if isinstance(kind, str) else kind
         wanted = DTYPES if kinds is None else [name for k in kinds for name in KINDS[k]]
-        known = [n for n in self._backend.dtypes() if n not in KINDS["complex floating"]]
-        return {name: self._backend.dtype(name) for name in wanted if name in known}
+        real = [name for name in wanted if name not in KINDS["complex floating"]]
+        return {name: self._backend.dtype(name) for name in real if hasattr(self._backend.xp, name)}

@@ -158,10 +158,7 @@ def widened(x: Any, dtype: Any = None) -> Variable:
     if dtype is not None:
         return cast(x, dtype)
     kind = x.backend.kind(x.dtype)
-    if kind not in "biu":
-        return x
-    default = "int64" if kind in "bi" else "uint64"
-    return cast(x, default) if default in x.backend.dtypes() else x
+    return cast(x, "uint64" if kind == "u" else "int64") if kind in "biu" else x
 
 
 def unshared(x: Variable) -> Variable:

@@ -144,7 +144,10 @@ def same(place, actual, expected, rtol=0):
 def test_elementwise_functions_of_one_array(place, name, kind):
     @given(place.arrays(kind))
     def check(x):
-        same(place, getattr(place.xp, name)(x), getattr(np, name)(place.host(x)))
+        expected = getattr(np, name)(place.host(x))
+        if name in ("ceil", "floor", "trunc"):  # NumPy 2.0 made floats of integers
+            expected = expected.astype(place.host(x).dtype)
+        same(place, getattr(place.xp, name)(x), expected)
 
     check()
 
@@ -258,7 +261,13 @@ def test_reductions(place, name, kind):
     check()
 
 
-@pytest.mark.parametrize("name", ["sum", "prod", "cumulative_sum", "cumulative_prod"])
+RUNNING = [
+    pytest.param(name, marks=pytest.mark.skipif(not hasattr(np, name), reason="NumPy before 2.1"))
+    for name in ("cumulative_sum", "cumulative_prod")
+]
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", *RUNNING])
 def test_reductions_in_another_dtype(place, name):
     @given(place.arrays("integer", (2, 3)), st.sampled_from(FLOATS))
     def check(x, dtype):
@@ -280,7 +289,7 @@ def test_places_of_extrema(place, name):
     check()
 
 
-@pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
+@pytest.mark.parametrize("name", RUNNING)
 def test_running_reductions(place, name):
     shapes = place.draw.array_shapes(min_dims=1, max_dims=3, max_side=4)
 

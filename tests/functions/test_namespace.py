@@ -171,6 +171,8 @@ def test_values(name, call, where):
         getattr(xp, name), [moved(argument, backend) for argument in arguments], options
     )
     actual = function(*map(Variable, arrays)) if arrays else function()
+    if not hasattr(np, name):
+        pytest.skip(f"this NumPy has no {name} to compare with")
     expected = getattr(np, name)(*arguments, **options)
     assert isinstance(actual, Variable)
     assert actual.backend is backend

@@ -75,8 +75,8 @@ class Remainder(Elementwise):
         return -g * xp.floor(x1 / x2)
 
 
-def _numeric(name: str, operation: Any) -> Callable[[Any], Variable]:
-    """The operation of one operand, or what the backend computes of integers."""
+def _numeric(name: str, operation: Any, integral: Any) -> Callable[[Any], Variable]:
+    """The operation of one operand, or `integral(x)` of integers."""
 
     def function(x: Any, /) -> Variable:
         try:
@@ -84,17 +84,17 @@ def _numeric(name: str, operation: Any) -> Callable[[Any], Variable]:
         except InvalidType:
             if not is_integral(x):
                 raise
-        return without_gradient(name, x)  # type: ignore[no-any-return]
+        return integral(x)  # type: ignore[no-any-return]
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The array standard's `{name}`, differentiable on floating arrays."
     return function
 
 
-ceil = _numeric("ceil", Ceil)
-floor = _numeric("floor", Floor)
-square = _numeric("square", Square)
-trunc = _numeric("trunc", Fix)
+ceil = _numeric("ceil", Ceil, as_variable)
+floor = _numeric("floor", Floor, as_variable)
+square = _numeric("square", Square, lambda x: as_variable(x) * x)
+trunc = _numeric("trunc", Fix, as_variable)
 atan2 = promoting("atan2", Arctan2)
 copysign = promoting("copysign", Copysign)
 hypot = promoting("hypot", Hypot)
