@@ -117,3 +117,26 @@ def test_new_arrays_and_dtypes_are_those_of_the_backend(where):
 def test_an_unknown_kind_is_refused_by_name():
     with pytest.raises(ValueError, match="expected kind to be one of bool, signed integer"):
         namespace.isdtype("int8", "whole")
+
+
+def test_arrays_are_made_on_devices_and_moved_between_them():
+    backend = core.backend.get("strict")
+    xp = namespace_of(backend)
+    first, second = xp.__array_namespace_info__().devices()[:2]
+    for made in (
+        xp.zeros(2, device=second),
+        xp.arange(3, device=second),
+        xp.asarray([1.0], device=second),
+        xp.full_like(xp.ones(2), 3.0, device=second),
+        xp.zeros_like(xp.ones(2), device=second),
+    ):
+        assert made.device == second
+    assert xp.from_dlpack(np.ones(2), device=first).device == first
+    with second:
+        assert xp.ones(2).device == xp.__array_namespace_info__().default_device() == second
+    x = core.Variable(backend.asarray([1.0, 2.0]))
+    y = xp.asarray(x, device=second) * 3.0
+    z = xp.astype(y, xp.float32, device=first)
+    assert (x.device, y.device, z.device) == (first, second, first)
+    xp.sum(z).backward()
+    assert backend.to_host(x.grad).tolist() == [3, 3]
