@@ -177,8 +177,11 @@ def _astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Var
 
 
 def _reshape(x: Any, shape: Any, *, copy: bool | None = None) -> Variable:
-    """X in another shape; one entry may be -1."""
+    """X in another shape; one entry may be -1. With `copy=False` refused where that takes one."""
+    x = as_variable(x)
     y = reshape(x, shape)
+    if copy is False:
+        x.xp.reshape(x.array, y.shape, copy=False)
     return unshared(y) if copy else y
 
 

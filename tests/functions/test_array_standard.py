@@ -590,6 +590,21 @@ def test_decompositions_multiply_to_what_they_decompose(place):
     check()
 
 
+def test_copies(place):
+    x = place.xp.reshape(place.xp.arange(6.0), (2, 3))
+    for copied in (
+        place.xp.reshape(x, (6,), copy=True),
+        place.xp.astype(x, x.dtype),
+        place.xp.asarray(x, copy=True),
+    ):
+        copied[...] = 7.0
+    shared = place.xp.reshape(x, (6,), copy=False)
+    assert place.xp.astype(x, x.dtype, copy=False) is place.xp.asarray(x) is x
+    with pytest.raises((ValueError, AttributeError)):  # the latter is the referee's
+        place.xp.reshape(place.xp.matrix_transpose(x), (6,), copy=False)
+    same(place, shared, np.arange(6.0))
+
+
 def test_differences(place):
     @given(place.arrays("float", (3, 4), min_value=-9, max_value=9), st.integers(0, 3))
     def check(x, n):
