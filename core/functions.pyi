@@ -118,6 +118,7 @@ from plugins.functions.attention.scaled_dot_product_attention import (
 )
 from plugins.functions.connection.bilinear import bilinear as bilinear
 from plugins.functions.connection.convolution import Convolution as Convolution
+from plugins.functions.connection.convolution import Convolution2DFunction as Convolution2DFunction
 from plugins.functions.connection.convolution import Deconvolution as Deconvolution
 from plugins.functions.connection.convolution import convolution_1d as convolution_1d
 from plugins.functions.connection.convolution import convolution_2d as convolution_2d

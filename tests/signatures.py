@@ -1,14 +1,14 @@
-"""The signatures of Chainer's functions, as tests/data/function_signatures.txt has them."""
+"""The signatures of Chainer's functions and of their classes, as files of tests/data have them."""
 
 import inspect
 from pathlib import Path
 
-LIST = Path(__file__).parent / "data" / "function_signatures.txt"
+DATA = Path(__file__).parent / "data"
 
 
-def signatures():
-    """Name of a function -> its `inspect.Signature`."""
-    lines = LIST.read_text(encoding="utf-8").splitlines()
+def signatures(of="function"):
+    """Name of a function, or of a `function_class`, -> its `inspect.Signature`."""
+    lines = (DATA / f"{of}_signatures.txt").read_text(encoding="utf-8").splitlines()
     pairs = [line.partition("(")[::2] for line in lines if line and not line.startswith("#")]
     return {
         name: inspect.signature(eval(f"lambda {rest.removesuffix(')')}: None"))

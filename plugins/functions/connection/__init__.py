@@ -3,7 +3,8 @@
 provides = {
     "bilinear": "bilinear",
     "convolution": (
-        "Convolution Deconvolution convolution_1d convolution_2d convolution_3d convolution_nd"
+        "Convolution Convolution2DFunction Deconvolution "
+        "convolution_1d convolution_2d convolution_3d convolution_nd"
     ),
     "deconvolution": "deconvolution_1d deconvolution_2d deconvolution_3d deconvolution_nd",
     "deformable_convolution": "deformable_convolution_2d_sampler",

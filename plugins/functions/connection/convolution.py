@@ -113,6 +113,9 @@ class Convolution(_Windowed):
         return xp.sum(g, axis=(0, *range(2, g.ndim)))
 
 
+Convolution2DFunction = Convolution
+
+
 def _spreads(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
     """Whether the input holds one value for each window of the output."""
     x, W = shapes["x"][2:], shapes["W"][2:]

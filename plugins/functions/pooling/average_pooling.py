@@ -36,6 +36,8 @@ class _AveragePooling(FunctionNode):
 class AveragePooling2D(_AveragePooling):
     """The sum over each window divided by the window's size."""
 
+    cover_all: bool = True
+
     domain = Domain(
         "(n,c,h,w)->(n,c,p,q)",
         x=real(-3, 3),
@@ -72,6 +74,8 @@ class AveragePooling2D(_AveragePooling):
 
 class AveragePoolingND(AveragePooling2D):
     """The mean over each window, over any number of spatial axes."""
+
+    cover_all: bool = False
 
     domain = Domain(
         "(n,c,...s)->(n,c,...p)",
@@ -129,10 +133,10 @@ def average_pooling_nd(
         raise ValueError(f"average_pooling: expected pad_value 0 or None, got {pad_value!r}")
     x = as_variable(x)
     pooling = AveragePooling2D if x.ndim == 4 else AveragePoolingND
-    y = pooling.call(x, ksize, stride, pad)
+    y = pooling.call(x, ksize, stride, pad, False)
     if pad_value is None:
         ones = x.xp.ones_like(x.array[:1, :1])
-        y = y / pooling.call(ones, ksize, stride, pad)
+        y = y / pooling.call(ones, ksize, stride, pad, False)
     return y
 
 
