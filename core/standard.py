@@ -301,13 +301,21 @@ def logsumexp(xp: Any, x: Array, axis: Any, keepdims: bool) -> Array:
 
 
 def erf(xp: Any, x: Array) -> Array:
-    """The error function to a few units in the last place of float64.
+    """The error function to a few units in the last place.
 
-    Up to 1 by its power series; beyond it as 1 - exp(-x*x) * q(u), with q a polynomial fitted at
-    Chebyshev points to exp(x*x) * erfc(x), u being 2 / (2 + x) stretched to [-1, 1].
+    In float64 up to 1 by its power series; beyond it as 1 - exp(-x*x) * q(u), with q a polynomial
+    fitted at Chebyshev points to exp(x*x) * erfc(x), u being 2 / (2 + x) stretched to [-1, 1].
+    Narrower dtypes take one quotient of polynomials for all x, to six units of float32: a third of
+    the steps, and none that chooses by element.
     """
     if str(x.dtype).endswith("float16"):
         return xp.astype(erf(xp, xp.astype(x, xp.float32)), x.dtype)
+    if str(x.dtype).endswith("float32"):
+        z = xp.clip(x, -3.9, 3.9)  # beyond it the result rounds to 1
+        square = z * z
+        z *= _polynomial(_NUMERATOR, square)
+        z /= _polynomial(_DENOMINATOR, square)
+        return xp.clip(z, -1.0, 1.0)
     size = xp.abs(x)
     small = xp.minimum(size, xp.ones_like(x))
     large = xp.minimum(xp.maximum(size, xp.ones_like(x)), xp.full_like(x, 6.0))
@@ -320,12 +328,31 @@ def erf(xp: Any, x: Array) -> Array:
 def _polynomial(coefficients: Sequence[float], x: Array) -> Array:
     total = x * coefficients[-1] + coefficients[-2]
     for c in reversed(coefficients[:-2]):
-        total = total * x + c
+        total *= x
+        total += c
     return total
 
 
 _SERIES = [
     2.0 / math.sqrt(math.pi) * (-1) ** n / (math.factorial(n) * (2 * n + 1)) for n in range(18)
+]
+# erf(x) / x as a quotient of polynomials in x*x up to 3.9, of nearly equal relative error 2e-8: found
+# by least squares at Chebyshev points, weighted anew by the errors until they were level.
+_NUMERATOR = [
+    1.1283791479806438,
+    0.18963753335650943,
+    0.052664278514211404,
+    0.0037371205727416415,
+    0.0002850396796877686,
+    2.066753859422269e-06,
+]
+_DENOMINATOR = [
+    1.0,
+    0.5013946748155269,
+    0.11380691605255049,
+    0.014911804368009846,
+    0.0011570894326276635,
+    3.82717781172105e-05,
 ]
 _MIDDLE = (2 / 3 + 1 / 4) / 2  # of 2 / (2 + x) for x from 1 to 6
 _HALF = (2 / 3 - 1 / 4) / 2
