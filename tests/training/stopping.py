@@ -21,6 +21,7 @@ PLAIN = {
     "seed": "core",
     "optimizer": "Adam",
     "hooks": False,
+    "updater": "standard",
     "iterator": "serial",
     "dtype": "float32",
     "stop": "epochs",
@@ -32,13 +33,14 @@ PLAIN = {
 class Model(core.Chain):
     """Dropout, running means, a shape known late, and a parameter that is never used."""
 
-    def __init__(self):
+    def __init__(self, complete=False):
         super().__init__()
         with self.init_scope():
             self.l1 = L.Linear(4, 6)
             self.norm = L.BatchNormalization(6)
-            self.l2 = L.Linear(None, 3)
-            self.unused = L.Linear(None, 2)
+            self.l2 = L.Linear(6 if complete else None, 3)
+            if not complete:
+                self.unused = L.Linear(None, 2)
 
     def forward(self, x, t):
         h = F.dropout(F.relu(self.norm(self.l1(x))), 0.3)
@@ -80,6 +82,16 @@ ITERATORS = {
     "thread": lambda d: iterators.MultithreadIterator(d, 8, n_threads=2),
     "process": lambda d: iterators.MultiprocessIterator(
         d, 8, n_processes=2, n_prefetch=2, shared_mem=1000
+    ),
+}
+
+UPDATERS = {
+    "standard": training.updaters.StandardUpdater,
+    "parallel": lambda iterator, optimizer: training.updaters.ParallelUpdater(
+        iterator, optimizer, devices={"main": "numpy", "second": "numpy"}
+    ),
+    "processes": lambda iterator, optimizer: training.updaters.MultiprocessParallelUpdater(
+        [iterator, iterators.SerialIterator(iterator.dataset, 8)], optimizer, devices=[None, None]
     ),
 }
 
@@ -137,6 +149,13 @@ def evaluator(model):
     return extensions.Evaluator(rest, model)
 
 
+class Curves:
+    """Takes what TensorBoard would show."""
+
+    def add_scalar(self, name, value, step):
+        pass
+
+
 @make_extension(default_name="draw")
 def draw(trainer):
     """An extension that draws, so that what is drawn depends on when it was called."""
@@ -178,8 +197,28 @@ EXTENSIONS = {
     "observe_lr": plain(lambda trigger: extensions.observe_lr()),
     "snapshot_object": of_model(lambda model: extensions.snapshot_object(model, "model")),
     "unchain_variables": plain(lambda trigger: extensions.unchain_variables()),
+    "PrintReportNotebook": plain(
+        lambda trigger: extensions.PrintReportNotebook(
+            ["iteration", "main/loss"], extensions.LogReport(trigger=trigger, filename=None)
+        )
+    ),
+    "ProgressBarNotebook": plain(lambda trigger: extensions.ProgressBarNotebook(update_interval=2)),
+    "TensorBoardReport": plain(
+        lambda trigger: extensions.TensorBoardReport(trigger=trigger, writer=Curves())
+    ),
+    "dump_graph": plain(lambda trigger: extensions.dump_graph("main/loss")),
+    "observe_value": plain(
+        lambda trigger: extensions.observe_value("twice", lambda t: 2 * t.updater.iteration)
+    ),
 }
-TAKES_TRIGGER = {"LogReport", "MicroAverage", "PlotReport", "PrintReport"}
+TAKES_TRIGGER = {
+    "LogReport",
+    "MicroAverage",
+    "PlotReport",
+    "PrintReport",
+    "PrintReportNotebook",
+    "TensorBoardReport",
+}
 """Those that gather at every iteration, and have a trigger of their own for the rest."""
 
 
@@ -192,7 +231,8 @@ def build(config, out):
     np.random.seed(5)
     random.seed(7)
     with core.using_config("dtype", np.dtype(config["dtype"]).type):
-        optimizer = getattr(optimizers, config["optimizer"])().setup(Model())
+        optimizer = getattr(optimizers, config["optimizer"])()
+        optimizer.setup(Model(complete=config["updater"] == "processes"))
     if config["dtype"] == "float16":
         optimizer.use_fp32_update()
         optimizer.loss_scaling(interval=3, scale=2.0**15)
@@ -201,7 +241,7 @@ def build(config, out):
         optimizer.add_hook(optimizer_hooks.GradientNoise(0.01))
         optimizer.add_hook(optimizer_hooks.GradientClipping(2.0))
     iterator = ITERATORS[config["iterator"]](data(config["dtype"]))
-    updater = training.updaters.StandardUpdater(iterator, optimizer)
+    updater = UPDATERS[config["updater"]](iterator, optimizer)
     trainer = training.Trainer(updater, STOPS[config["stop"]](), out)
     for name, trigger in config["extensions"]:
         own = name in TAKES_TRIGGER
@@ -250,7 +290,11 @@ def killed(trainer, iteration, priority, then):
 
 def result(trainer, out):
     """All that must not depend on where the training was stopped."""
-    found = small.state(trainer)
+    optimizer = trainer.updater.get_optimizer("main")
+    if isinstance(trainer.updater, training.updaters.MultiprocessParallelUpdater):
+        found = {**small.state(optimizer), **small.state(optimizer.target)}  # processes have ended
+    else:
+        found = small.state(trainer)
     log = Path(out) / "log"
     if log.exists():
         records = json.loads(log.read_text())

@@ -51,6 +51,7 @@ CONFIGURATIONS = {
     "numpy": {"iterator": "sampler", "seed": "numpy", "stop": "early", "snapshots": 2},
     "float16": {"iterator": "serial", "dtype": "float16", "optimizer": "AMSGrad", "snapshots": 3},
     "thread": {"iterator": "thread", "optimizer": "RMSpropGraves"},
+    "parallel processes": {"updater": "processes", "iterator": "in order"},
     "process": {"iterator": "process", "optimizer": "MomentumSGD"},
 }
 
