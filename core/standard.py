@@ -336,7 +336,7 @@ def _polynomial(coefficients: Sequence[float], x: Array) -> Array:
 _SERIES = [
     2.0 / math.sqrt(math.pi) * (-1) ** n / (math.factorial(n) * (2 * n + 1)) for n in range(18)
 ]
-# erf(x) / x as a quotient of polynomials in x*x up to 3.9, with a level relative error of 2e-8: found
+# erf(x) / x as a quotient of polynomials in x*x, to a level relative error of 2e-8 up to 3.9: found
 # by least squares at Chebyshev points, weighted anew by the errors until they were level.
 _NUMERATOR = [
     1.1283791479806438,
