@@ -3,6 +3,10 @@
 A message is the number of its parts, their lengths, and the parts: the pickle, then the content of
 every array. A message of some size goes into a file, in shared memory where the system has it as a
 folder. Other than named segments, files say when memory is full, instead of ending the process.
+
+Memory that a process gets anew costs several times what copying into it does. So a file that has
+been read is left for the next message, under a name that says so, and the memory of arrays that are
+gone is used for others.
 """
 
 from __future__ import annotations
@@ -11,12 +15,17 @@ import os
 import pickle
 import struct
 import tempfile
+import weakref
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 _ALIGNED = 64  # arrays begin at multiples of it, as allocators have it
 _SHARED_MEMORY = "/dev/shm"
+
+_FREE = "free-"
 
 # A pipe takes up to 4096 bytes whole or not at all. No longer message is sent through it, so that a
 # process that dies leaves no half of one, which the reader would wait for the end of.
@@ -51,14 +60,30 @@ def _aligned(length: int) -> int:
 
 
 def write(path: Path, pieces: Iterable[Any]) -> None:
-    """Write a message to a file, or leave none behind."""
+    """Write a message to a new file, or leave none behind."""
+    _fill(path, path.open("xb", buffering=0), pieces)
+
+
+def _fill(path: Path, opened: Any, pieces: Iterable[Any]) -> None:
     try:
-        with path.open("xb", buffering=0) as file:
+        with opened as file:
             for piece in pieces:
                 _write_all(file, memoryview(piece))
     except BaseException:
         path.unlink(missing_ok=True)
         raise
+
+
+def _rewrite(path: Path, pieces: Iterable[Any]) -> None:
+    """Write a message to a file that another has been read from, or to a new one."""
+    for name in os.listdir(path.parent):
+        if name.startswith(_FREE):
+            try:
+                os.rename(path.parent / name, path)
+            except FileNotFoundError:  # another process was quicker
+                continue
+            return _fill(path, path.open("r+b", buffering=0), pieces)
+    write(path, pieces)
 
 
 def _write_all(file: Any, view: memoryview) -> None:
@@ -80,25 +105,65 @@ def send(obj: Any, folders: Sequence[Path], name: str, shared: int | None) -> by
         folders = folders[-1:]
     for folder in folders:
         try:
-            write(folder / name, pieces)
+            _rewrite(folder / name, pieces)
             return str(folder / name)
         except OSError as error:
             full = error
     raise full
 
 
-def receive(sent: bytes | str) -> Any:
-    """The object that `send` handed over; its file is removed."""
+class Memory:
+    """Memory for messages that are received: up to `most` blocks are kept to be used again."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._spare: list[Any] = []
+
+    def lend(self, length: int) -> Any:
+        """Memory of `length` bytes; it comes back when nobody refers to it, nor to part of it."""
+        block = self._fitting(length)
+        lent = block[:length]
+        weakref.finalize(lent, self._back, block).atexit = False
+        return lent
+
+    def _fitting(self, length: int) -> Any:
+        while self._spare:
+            block = self._spare.pop()  # first, for what comes back may come at any time
+            if length <= block.nbytes <= 2 * length:
+                return block
+        return np.empty(length, np.uint8)  # not cleared: it is about to be written to
+
+    def _back(self, block: Any) -> None:
+        if len(self._spare) < self._most:
+            self._spare.append(block)
+
+
+def receive(sent: bytes | str, memory: Memory) -> Any:
+    """The object that `send` handed over; its file is left for another message."""
     if isinstance(sent, bytes):
         return decode(bytearray(sent))
     path = Path(sent)
     with path.open("rb", buffering=0) as file:
-        content = bytearray(os.fstat(file.fileno()).st_size)
-        view = memoryview(content)
-        while view.nbytes:
-            view = view[file.readinto(view) :]
-    path.unlink()
+        content = memory.lend(_length(file))
+        file.seek(0)
+        _read_all(file, memoryview(content))
+    os.rename(path, path.with_name(_FREE + path.name))
     return decode(content)
+
+
+def _length(file: Any) -> int:
+    """The length of a message, which the file may be longer than."""
+    (count,) = struct.unpack("<Q", file.read(8))
+    lengths = struct.unpack(f"<{count}Q", file.read(8 * count))
+    return _aligned(8 * (count + 1)) + sum(map(_aligned, lengths))
+
+
+def _read_all(file: Any, view: memoryview) -> None:
+    while view.nbytes:
+        got = file.readinto(view)
+        if not got:
+            raise EOFError("a message from a worker process ends before its time")
+        view = view[got:]
 
 
 def private_folders() -> list[Path]:

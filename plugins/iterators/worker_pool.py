@@ -25,7 +25,7 @@ from typing import Any
 
 from core.errors import CoreError
 from plugins.iterators import worker
-from plugins.iterators.exchange import encode, private_folders, receive, write
+from plugins.iterators.exchange import Memory, encode, private_folders, receive, write
 from plugins.iterators.positioned import located, say_where
 
 _GRACE = 1.0  # seconds that a worker has to finish its example when the pool is closed
@@ -53,6 +53,7 @@ class WorkerPool:
         self.dataset = dataset
         self._folders = private_folders()
         self._processes: list[Any] = []
+        self._memory = Memory(2 * n_processes)
         try:
             path = self._folders[-1] / "dataset"
             write(path, _encoded(dataset))
@@ -86,7 +87,7 @@ class WorkerPool:
                 stacklevel=5,
             )
         try:
-            found = receive(future.result())
+            found = receive(future.result(), self._memory)
         except BrokenProcessPool as error:
             raise self._died() from error
         if isinstance(found, worker.Failure):

@@ -197,10 +197,35 @@ def test_a_full_folder_leaves_the_next_one(tmp_path, monkeypatch):
         folder.mkdir()
     sent = exchange.send(np.arange(5000), places, "x", None)
     assert Path(sent).parent == places[1] and not list(places[0].iterdir())
-    np.testing.assert_array_equal(exchange.receive(sent), np.arange(5000))
-    assert not list(places[1].iterdir())
+    found = exchange.receive(sent, exchange.Memory(1))
+    np.testing.assert_array_equal(found, np.arange(5000))
+    assert [path.name for path in places[1].iterdir()] == ["free-x"]
     with pytest.raises(OSError, match="No space"):
         exchange.send(np.arange(5000), places[:1], "x", None)
+
+
+def test_files_and_memory_are_used_again_and_never_while_somebody_has_them(tmp_path):
+    memory, kept, addresses = exchange.Memory(2), [], set()
+    for i, size in enumerate(np.random.default_rng(0).integers(3000, 9000, 40)):
+        sent = exchange.send(["text", np.full(size, i)], [tmp_path], f"m{i}", None)
+        _, array = exchange.receive(sent, memory)
+        assert len(array) == size and (array == i).all()
+        addresses.add(array.ctypes.data)
+        kept.append(array[1:])
+        del array
+        if i % 4 == 3:
+            del kept[::2]
+        assert all((part == part[0]).all() for part in kept)
+        assert len({int(part[0]) for part in kept}) == len(kept)
+    assert len(addresses) < 30
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_message_that_breaks_off_is_an_error(tmp_path):
+    path = Path(exchange.send(np.arange(5000), [tmp_path], "x", None))
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(EOFError, match="ends before its time"):
+        exchange.receive(str(path), exchange.Memory(1))
 
 
 @pytest.mark.parametrize(
@@ -321,10 +346,19 @@ def test_what_is_loaded_in_vain_is_removed():
         iterator.next()
 
         def held():
-            return [file.name for folder in folders(os.getpid()) for file in folder.iterdir()]
+            names = [file.name for folder in folders(os.getpid()) for file in folder.iterdir()]
+            return [name for name in names if not name.startswith("free-")]
 
         assert "dataset" in held()
         wait_until(lambda: held() == ["dataset"])
+
+
+def test_files_do_not_pile_up():
+    with MultiprocessIterator(np.ones((20, 1000)), 4, n_processes=2, n_prefetch=2) as iterator:
+        for _ in range(60):
+            iterator.next()
+        files = [file for folder in folders(os.getpid()) for file in folder.iterdir()]
+        assert len(files) <= 1 + 2 * (1 + 2)  # the dataset, and what was on its way at a time
 
 
 def test_several_processes_load():
