@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from core import backend as backends
-from core import random_streams
+from core import random_streams, using_config
 from core.array_backend import Backend
 from core.testing.tolerances import assert_near, tolerance
 
@@ -241,6 +241,16 @@ def _what_the_standard_lacks(b: Backend) -> None:
         _near(b, b.sum_to(a, ()), x.sum(), name, f"sum_to () in {name}")
 
 
+def _numbers_out_of_range(b: Backend) -> None:
+    with using_config("debug", True):  # without, an asynchronous library need not look
+        for name in ("int32", "int64", "uint8"):
+            for numbers, expected in (([0, 2], False), ([0, 3], True), ([0, 200], True)):
+                given = b.asarray(np.array([numbers], name))
+                assert b.outside(given, 3) is expected, f"outside of {numbers} in {name}"
+        assert b.outside(b.asarray(np.array([-1, 0])), 3) is True, "outside of negative numbers"
+        assert b.outside(b.asarray(np.array([], "int32")), 3) is False, "outside of nothing"
+
+
 def _padded(x: Any) -> Any:
     return np.pad(x, ((1, 0), (0, 2)), constant_values=7.0)
 
@@ -257,4 +267,5 @@ _CHECKS: tuple[Callable[[Backend], None], ...] = (
     _sums_into_places,
     _windows_and_back,
     _what_the_standard_lacks,
+    _numbers_out_of_range,
 )

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from oracles.cases import all_cases, run, run_spoilt
+from oracles.cases import all_cases, run, run_on_arrays, run_spoilt
 from oracles.differences import DIFFERENCES, SPOILT, known, may_differ
+from oracles.families.math import multiplied
 from signatures import signatures
 
 import core
@@ -107,6 +108,19 @@ def test_every_argument_of_every_function_is_in_some_case():
 def test_case(name):
     found = set.union(*[differences(name, dtype) for dtype in RECORDS[name]])
     assert found == known(name)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_arrays_serve_as_variables_do(name):
+    of, expected = VALUES[name]
+    if of is None or {"outputs", "refused here"} & known(name) or CASES[name].call is multiplied:
+        return
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        outputs = run_on_arrays(core, CASES[name], of)
+    flat = [np.asarray(y, "float64").ravel() for y in outputs if y is not None]
+    near = {"rtol": TOLERANCES[of], "atol": TOLERANCES[of]}
+    np.testing.assert_allclose(np.concatenate([*flat, NOTHING]), expected["outputs"], **near)
 
 
 def spoilt(name, how):
