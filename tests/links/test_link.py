@@ -486,3 +486,91 @@ def test_sizes_of_layers_are_whole_numbers():
 def test_a_classifier_is_called_with_inputs_and_labels():
     with pytest.raises(TypeError, match=r"got the labels alone. Call it .* as model\(x, t\)"):
         L.Classifier(L.Linear(3, 2))(np.ones((2, 3), "f"))
+
+
+def test_what_is_no_hook_is_refused():
+    with pytest.raises(TypeError, match="Linear.add_hook: expected a LinkHook, got function"):
+        L.Linear(3, 2).add_hook(print_nothing)
+
+
+def print_nothing(*_):
+    pass
+
+
+def test_only_some_links_are_made_from_parameters():
+    with pytest.raises(NotImplementedError, match="Highway cannot be made from parameters"):
+        L.Highway.from_params(np.ones((2, 2), "f"))
+
+
+def test_persistent_values_of_any_kind_are_copied():
+    one, other = core.Link(), core.Link()
+    for link, value in ((one, {"a": [1]}), (other, {"a": [2]})):
+        link.add_persistent("table", value)
+        link.add_persistent("mean", np.full(2, value["a"][0], "f"))
+        link.add_param("W")
+    one.copyparams(other)
+    assert one.table == {"a": [2]} and one.table is not other.table
+    assert one.mean.tolist() == [2, 2] and one.mean is not other.mean
+    assert not one.W.is_initialized
+    one.mean[:] = 3
+    one.copyparams(other, copy_persistent=False)
+    assert one.mean.tolist() == [3, 3]
+
+
+def test_a_link_moves_to_a_gpu_with_its_children(monkeypatch):
+    """The referee's devices stand in for those of CUDA."""
+    real = backend.get_device
+    monkeypatch.setattr(
+        backend, "get_device", lambda d: real(d.replace("cuda", "strict") if type(d) is str else d)
+    )
+    model = core.Sequential(L.Linear(3, 2), core.Sequential(L.BatchNormalization(2)))
+    for device, expected in ((None, "strict:0"), (1, "strict:1")):
+        assert model.to_gpu(device) is model
+        assert {str(p.device) for p in model.params()} == {expected}
+        norm = model[1][0]
+        assert str(backend.of(norm.avg_mean).device_of(norm.avg_mean)) == expected
+
+
+def test_sequentials_are_added_to_sequentials_alone():
+    with pytest.raises(TypeError, match="unsupported operand"):
+        core.Sequential() + [L.Linear(3, 2)]
+
+
+@pytest.mark.parametrize("key", [-1, 0, 1, "t"])
+def test_where_a_classifier_finds_its_labels(key):
+    model = classifier(key)
+    x, t = np.ones((2, 3), "f"), np.array([0, 1], "i")
+    args, kwargs = {
+        -1: ((x, x, t), {}),
+        0: ((t, x, x), {}),
+        1: ((x, t, x), {}),
+        "t": ((x, x), {"t": t}),
+    }[key]
+    assert model(*args, **kwargs).shape == () and model.accuracy is None
+    assert (model.y.array == 1).all()
+    model.release_graph()
+    assert model.y.creator is None
+    model.compute_accuracy = True
+    model(*args, **kwargs)
+    assert model.accuracy.array == 0.5
+
+
+class Product(core.Link):
+    def forward(self, x, scale):
+        return core.as_variable(x) * scale
+
+
+def classifier(key):
+    model = L.Classifier(Product(), label_key=key)
+    model.compute_accuracy = False
+    return model
+
+
+def test_labels_that_are_not_there():
+    x = np.ones((2, 3), "f")
+    with pytest.raises(ValueError, match="expected the labels as argument number 3, got 2"):
+        L.Classifier(Product(), label_key=3)(x, x)
+    with pytest.raises(ValueError, match="expected the labels as the argument 't', got s"):
+        L.Classifier(Product(), label_key="t")(x, s=x)
+    with pytest.raises(TypeError, match="label_key to be the number or name .* got float"):
+        L.Classifier(Product(), label_key=1.5)

@@ -183,6 +183,17 @@ def test_state_can_be_set_moved_and_copied(name):
     assert [getattr(layer, state) for state in layer.states] == [None] * len(given)
 
 
+def test_sequences_may_end_but_none_may_join():
+    layer = L.LSTM(3, 2)
+    x = X.astype("f")
+    layer(x[:3])
+    first = layer.h.array.copy()
+    assert layer(x[:2]).shape == (2, 2)
+    np.testing.assert_array_equal(layer.h.array[2], first[2])  # the last has ended
+    with pytest.raises(ValueError, match=r"a batch of at most 3, .* got 4. Call reset_state\(\)"):
+        layer(x)
+
+
 def test_gru_is_told_from_the_stateless_one():
     with pytest.raises(TypeError, match="links.GRU: .*take links.StatelessGRU"):
         L.GRU(3, 2)(H, X)
