@@ -12,7 +12,6 @@ from core.configuration import no_backprop_mode, using_config
 from core.link import Link
 from core.link_hook import ForwardArgs, LinkHook
 from core.link_tree import heading
-from core.notebook import table
 from core.variable import Variable, is_array
 
 _HEAD = ("path", "link", "output", "parameters", "bytes")
@@ -61,6 +60,8 @@ class LinkSummary:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        from core.notebook import table
+
         return table(self._totals(), [_HEAD, *map(_cells, self.rows)], "th")
 
     def _totals(self) -> str:
