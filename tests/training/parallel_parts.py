@@ -32,6 +32,25 @@ class Model(core.Chain):
         return loss
 
 
+class Late(core.Chain):
+    """A link that is not used in the first loss, and if `late` in the second."""
+
+    def __init__(self, late):
+        super().__init__()
+        self.late = late
+        self.losses = 0
+        with self.init_scope():
+            self.l1 = L.Linear(4, 3)
+            self.rest = L.Linear(None, 3)
+
+    def forward(self, x, t):
+        self.losses += 1
+        y = self.l1(x)
+        if self.late and self.losses == 3:  # of a copy that was made after the first
+            y = y + self.rest(x)
+        return F.softmax_cross_entropy(y, t)
+
+
 def data(length=24):
     draw = np.random.RandomState(7)
     x = draw.randn(length, 4).astype("f")

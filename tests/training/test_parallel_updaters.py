@@ -1,6 +1,7 @@
 """Updaters with several copies of a model, in one process and in several."""
 
 import copy
+import io
 import json
 import multiprocessing
 import os
@@ -231,8 +232,12 @@ def test_processes_that_run_go_back_to_a_saved_state(tmp_path):
             updater.update()
             ends.append({path: p.tobytes() for path, p in parameters(updater).items()})
         assert ends[0] == ends[1]
+        save_npz(tmp_path / "running", updater)
     finally:
         updater.finalize()
+    save_npz(tmp_path / "ended", updater)  # and from a dead process nothing is saved: see below
+    with np.load(tmp_path / "running") as one, np.load(tmp_path / "ended") as other:
+        assert one["worker:1"] == other["worker:1"] != ""
 
 
 def with_failing(*how):
@@ -260,6 +265,8 @@ def test_a_worker_that_dies_is_an_error_at_once(how, message):
     assert time.monotonic() - began < NEVER_LONGER
     with pytest.raises(RuntimeError, match="resume from a snapshot"):
         updater.update()
+    with pytest.raises(RuntimeError, match="resume from a snapshot"):
+        save_npz(io.BytesIO(), updater)
     updater.finalize()
     assert not multiprocessing.active_children()
 
@@ -278,7 +285,7 @@ def test_a_worker_that_hangs_is_ended_by_finalize():
     updater = with_failing("hang")
     updater.update()
     updater.update()
-    updater._crew.tell("step", None)
+    updater._begin_step(updater.get_optimizer("main"))
     began = time.monotonic()
     updater.finalize()
     assert time.monotonic() - began < NEVER_LONGER and not multiprocessing.active_children()
@@ -308,6 +315,23 @@ def test_processes_need_initialized_parameters_and_what_can_be_pickled():
     with pytest.raises(TypeError, match="can be pickled"):
         local.update()
     assert not multiprocessing.active_children()
+
+
+def test_a_parameter_that_is_never_used_is_left_alone_and_a_late_one_refused():
+    for late in (False, True):
+        model = parts.Late(late)
+        optimizer = optimizers.SGD().setup(model)
+        updater = training.updaters.MultiprocessParallelUpdater(parts.parts(2), optimizer)
+        try:
+            updater.update()
+            assert not model.rest.W.is_initialized
+            if late:
+                with pytest.raises(RuntimeError, match=r"/rest/W was initialized after the first"):
+                    updater.update()
+            else:
+                updater.update()
+        finally:
+            updater.finalize()
 
 
 def script(tmp_path, body):

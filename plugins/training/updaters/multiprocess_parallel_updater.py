@@ -6,6 +6,7 @@ import base64
 import copy
 import importlib.util
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from core import backend
@@ -13,6 +14,7 @@ from core.dataset import Iterator, concat_examples
 from core.errors import UpdateError
 from core.optimizer import Optimizer
 from core.serializer import AbstractSerializer, Deserializer
+from plugins.iterators.worker_pool import WorkerDied
 from plugins.training.updaters.crew import Crew, context
 from plugins.training.updaters.replica import Board, Replica, differentiate
 from plugins.training.updaters.standard_updater import StandardUpdater
@@ -61,6 +63,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
         self._states = [""] * len(self._own_iterators)  # loaded, and not yet handed over
         self._board: Board | None = None
         self._crew: Crew | None = None
+        self._in_step = False  # between what the processes are told and what they answer
 
     @staticmethod
     def available() -> bool:
@@ -69,19 +72,21 @@ class MultiprocessParallelUpdater(StandardUpdater):
 
     def setup_workers(self) -> None:
         """Start the processes; the first update does it. All parameters must be initialized."""
-        if self._crew is not None:
-            return
-        target = self.get_optimizer("main").target
-        missing = [path for path, p in target.namedparams() if not p.is_initialized]
-        if missing:
+        missing = _uninitialized(self.get_optimizer("main").target)
+        if missing and self._crew is None:
             raise UpdateError(
-                "MultiprocessParallelUpdater: expected all parameters to be initialized when the "
+                "MultiprocessParallelUpdater: expected all parameters to be initialized before the "
                 f"processes start, but {', '.join(missing)} are not. Give the links their input "
-                "sizes, or a loss that uses all of them."
+                "sizes, or let the first update start the processes."
             )
-        self._board = Board(target, len(self._own_iterators), _allocate)
-        self._crew = Crew(self._replicas(target, self._board))
-        self._hand_states_over()
+        self._start()
+
+    def _start(self) -> None:
+        if self._crew is None:
+            target = self.get_optimizer("main").target
+            self._board = Board(target, len(self._own_iterators), _allocate)
+            self._crew = Crew(self._replicas(target, self._board))
+            self._hand_states_over()
 
     def _replicas(self, target: Any, board: Board) -> list[Replica]:
         model = copy.deepcopy(target)
@@ -98,7 +103,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
         """Take a batch in each process, and update with the mean of the gradients."""
         optimizer = self.get_optimizer("main")
         target = optimizer.target
-        waiting = not all([parameter.is_initialized for parameter in target.params()])
+        waiting = self._crew is None and bool(_uninitialized(target))
         if not waiting:
             self._begin_step(optimizer)
         arrays = self.converter(self.next_batch(), self._input_device)
@@ -112,8 +117,9 @@ class MultiprocessParallelUpdater(StandardUpdater):
         self.count_epoch()
 
     def _begin_step(self, optimizer: Any) -> None:
-        self.setup_workers()
+        self._start()
         if self._crew is not None:
+            self._in_step = True
             self._crew.tell("step", optimizer.loss_scale)
 
     def _take_mean(self, target: Any) -> None:
@@ -121,6 +127,8 @@ class MultiprocessParallelUpdater(StandardUpdater):
         if self._crew is None or self._board is None:
             return
         answers = self._crew.hear()
+        self._in_step = False
+        self._board.check(target)
         rows = [dict(self._board.row(number)) for number in range(1, 1 + len(answers))]
         for path, parameter in target.namedparams():
             found = [row[path] for row, paths in zip(rows, answers, strict=True) if path in paths]
@@ -143,7 +151,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
     def _state(self, i: int, serializer: AbstractSerializer) -> str:
         if self._crew is None or isinstance(serializer, Deserializer):
             return self._states[i]
-        return base64.b64encode(self._crew.ask_one(i, "state")).decode()
+        return _text(self._crew.ask_one(i, "state"))
 
     def _hand_states_over(self) -> None:
         if self._board is not None:
@@ -155,9 +163,17 @@ class MultiprocessParallelUpdater(StandardUpdater):
                     raise answer
 
     def finalize(self) -> None:
-        """End the processes, and let the iterators release what they hold."""
-        if self._crew is not None:
-            self._crew.close()
+        """End the processes, and let the iterators release what they hold.
+
+        Where they were is kept: what has been trained can still be saved, or go on.
+        """
+        crew = self._crew
+        if crew is not None and crew.close.alive and not self._in_step:
+            with suppress(WorkerDied):
+                self._states = [_text(crew.ask_one(i, "state")) for i in range(len(self._states))]
+                self._crew = None
+        if crew is not None:
+            crew.close()
         super().finalize()
         for iterator in self._own_iterators:
             iterator.finalize()
@@ -190,6 +206,14 @@ def _check(iterators: list[Any], devices: list[Any]) -> None:
             f"{', '.join(map(str, sorted(lengths)))}. datasets.split_dataset_n_random makes parts "
             "that are equally long."
         )
+
+
+def _text(state: bytes) -> str:
+    return base64.b64encode(state).decode()
+
+
+def _uninitialized(target: Any) -> list[str]:
+    return [path for path, parameter in target.namedparams() if not parameter.is_initialized]
 
 
 def _allocate(size: int) -> Any:

@@ -79,13 +79,17 @@ class Board:
         for path, place in self.row(number):
             if path in found:
                 place[...] = backend.to_host(found[path])
-        for path in found:
-            if path not in self._places:
+        self.check(model)
+        return list(found)
+
+    def check(self, model: Link) -> None:
+        """Refuse gradients of parameters that have no place; raises WorkerError."""
+        for path, parameter in model.namedparams(include_uninit=False):
+            if path not in self._places and parameter.grad is not None:
                 raise WorkerError(
                     f"MultiprocessParallelUpdater: the parameter {path} was initialized after the "
-                    "first update, in one process only. Give the link its input size."
+                    "first update, in each process by itself. Give the link its input size."
                 )
-        return list(found)
 
 
 class Replica:
