@@ -54,7 +54,6 @@ from core.link import Chain as Chain
 from core.link import ChainList as ChainList
 from core.link import Link as Link
 from core.link_hook import LinkHook as LinkHook
-from core.link_summary import summary as summary
 from core.mixed import mixed16 as mixed16
 from core.optimizer import GradientMethod as GradientMethod
 from core.optimizer import Hyperparameter as Hyperparameter
@@ -100,6 +99,7 @@ if TYPE_CHECKING:
     from core import type_check as type_check
     from core import utils as utils
     from core.hookspecs import hookimpl as hookimpl
+    from core.link_summary import summary as summary
 
 __version__ = "0.1.0"
 
@@ -130,6 +130,8 @@ _rooms = frozenset(
     ]
 )
 
+_elsewhere = {"hookimpl": "core.hookspecs", "summary": "core.link_summary"}
+
 
 if not TYPE_CHECKING:  # checkers shall not take every name for known
 
@@ -139,13 +141,13 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
 
         if name in _rooms:
             return import_module(f"core.{name}")
-        if name == "hookimpl":
-            return import_module("core.hookspecs").hookimpl
+        if name in _elsewhere:
+            return getattr(import_module(_elsewhere[name]), name)
         from core.errors import nearest
 
-        known = [*_rooms, *(n for n in globals() if not n.startswith("_"))]
+        known = [*_rooms, *_elsewhere, *(n for n in globals() if not n.startswith("_"))]
         raise AttributeError(f"module 'core' has no attribute {name!r}.{nearest(name, known)}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_rooms, "hookimpl"})
+    return sorted({*globals(), *_rooms, *_elsewhere})
