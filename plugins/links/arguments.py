@@ -37,6 +37,20 @@ def check_rank(link: Any, x: Any, ndim: int, *, more: bool = False) -> None:
     raise error
 
 
+def statistics_dtype(dtype: Any = None) -> Any:
+    """The dtype for the parameters and statistics of a normalization: mixed16 means float32."""
+    dtype = core.config.dtype if dtype is None else dtype
+    return "float32" if dtype is core.mixed16 else dtype
+
+
+def is_narrower(x: Any, array: Any) -> bool:
+    """Whether `x` holds 16-bit floats, and `array` float32."""
+    if x.dtype == array.dtype:
+        return False
+    home, halves = core.backend.of(array), ("float16", "bfloat16")
+    return home.dtype_name(array.dtype) == "float32" and home.dtype_name(x.dtype) in halves
+
+
 def shown_size(array: Any) -> int | tuple[int, ...] | None:
     """The size of an array as it is given: a number where there is one axis; None without one."""
     if array is None:

@@ -134,6 +134,27 @@ def test_bfloat16_needs_ml_dtypes(monkeypatch):
         core.backend.get("numpy").dtype("bfloat16")
 
 
+def test_mixed16_normalizes_in_float32():
+    x = np.random.default_rng(0).normal(50, 1, (8, 4, 3, 3)).astype("float16")
+    with core.using_config("dtype", core.mixed16):
+        links = [L.BatchNormalization(4), L.BatchNormalization(), L.GroupNormalization(2, 4)]
+        model = core.Sequential(L.Convolution2D(4, 4, 1), *links)
+        optimizer = optimizers.MomentumSGD(0.1)
+        optimizer.use_fp32_update()
+        optimizer.setup(model)
+        optimizer.update(lambda: F.sum(F.cast(model(x) ** 3, "float32")))
+    y = model(x)
+    assert y.dtype == "float16" == model[0].W.dtype == model[0].W.grad.dtype
+    for link in links:
+        assert link.gamma.dtype == link.gamma.grad.dtype == "float32"
+    assert model[1].avg_mean.dtype == model[2].avg_var.dtype == "float32"
+    normalized = model[1](x).array.astype("float64")
+    wide = x.astype("float64")
+    expected = (wide - wide.mean((0, 2, 3), keepdims=True)) / wide.std((0, 2, 3), keepdims=True)
+    gamma, beta = model[1].gamma.array[:, None, None], model[1].beta.array[:, None, None]
+    np.testing.assert_allclose(normalized, gamma * expected + beta, atol=3e-3)
+
+
 def test_masters_follow_to_another_backend(monkeypatch):
     # The other backend at hand has no 16-bit floats: let float64 play their part.
     monkeypatch.setattr(core.update_rule, "_SIXTEEN_BIT", ("float64",))

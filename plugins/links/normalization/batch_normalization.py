@@ -26,7 +26,8 @@ class BatchNormalization(Link):
         size: Shape of the statistics, for one axis an integer; None takes it from the first input.
         decay: The share d of the running averages that is kept.
         eps: Added to the variance.
-        dtype: Dtype of parameters and averages; None is `core.config.dtype`.
+        dtype: Dtype of parameters and averages; None is `core.config.dtype`, with float32 for
+            `core.mixed16`. Inputs of 16 bits are normalized in float32 where that is float32.
         use_gamma: Whether to scale; else gamma is 1.
         use_beta: Whether to shift; else beta is 0.
         initial_gamma: Initializer of gamma; 1 by default.
@@ -69,7 +70,7 @@ class BatchNormalization(Link):
     ) -> None:
         arguments.refuse("BatchNormalization", former)
         super().__init__()
-        dtype = config.dtype if dtype is None else dtype  # also where sizes come later
+        dtype = arguments.statistics_dtype(dtype)  # of now, also where sizes come later
         self.decay = decay
         self.eps = eps
         self.axis = (axis,) if isinstance(axis, int) else axis
@@ -113,6 +114,8 @@ class BatchNormalization(Link):
             if self.axis is None:
                 arguments.check_rank(self, x, 2, more=True)
             self._initialize(self._statistics_shape(x))
+        if arguments.is_narrower(x, self.avg_mean):
+            return F.cast(self.forward(F.cast(x, self.avg_mean.dtype), finetune), x.dtype)
         gamma = self._constant(1) if self.gamma is None else self.gamma
         beta = self._constant(0) if self.beta is None else self.beta
         if not config.train:

@@ -46,8 +46,9 @@ class GroupNormalization(Link):
         self.groups = groups
         self.eps = eps
         with self.init_scope():
-            self.gamma = Parameter(as_initializer(initial_gamma, 1))
-            self.beta = Parameter(as_initializer(initial_beta, 0))
+            dtype = arguments.statistics_dtype()
+            self.gamma = Parameter(as_initializer(initial_gamma, 1, dtype))
+            self.beta = Parameter(as_initializer(initial_beta, 0, dtype))
         if size is not None:
             self._initialize(size)
 
@@ -60,6 +61,8 @@ class GroupNormalization(Link):
         if not self.gamma.is_initialized:
             arguments.check_rank(self, x, 2, more=True)
             self._initialize(x.shape[1])
+        if arguments.is_narrower(x, self.gamma):
+            return F.cast(self.forward(F.cast(x, self.gamma.dtype)), x.dtype)
         return F.group_normalization(x, self.groups, self.gamma, self.beta, self.eps)
 
     @property
