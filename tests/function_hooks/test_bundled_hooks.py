@@ -1,5 +1,6 @@
 """The function hooks that come along: what they print, measure and need."""
 
+import inspect
 import io
 import re
 import time
@@ -229,4 +230,32 @@ def test_memory_hook_adds_up_what_functions_ask_for(gpu):
         "FunctionName  UsedBytes  AcquiredBytes  Occurrence",
         "Asking           2.00KB         4.00KB           2",
         "Slow              0.00B          0.00B           1",
+    ]
+
+
+# ---------------------------------------------------------------------- as in the reference
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("CUDAProfileHook", []),
+        ("CupyMemoryProfileHook", []),
+        ("PrintHook", [("sep", ""), ("end", "\n"), ("file", None), ("flush", True)]),
+        ("TimerHook", []),
+    ],
+)
+def test_arguments_and_names(name, parameters):
+    """A file of None is standard output as it is at the time, which the reference binds early."""
+    cls = getattr(H, name)
+    found = [(p.name, p.default) for p in inspect.signature(cls).parameters.values()]
+    assert found == parameters and cls.name == name
+
+
+@pytest.mark.parametrize("name", ["TimerHook", "CupyMemoryProfileHook"])
+def test_reports_are_printed_to_a_file_in_a_unit(name):
+    parameters = inspect.signature(getattr(H, name).print_report).parameters
+    assert [(p.name, p.default) for p in parameters.values()][1:] == [
+        ("file", None),
+        ("unit", "auto"),
     ]
