@@ -25,9 +25,11 @@ class DatasetMixin(ABC):
     def __len__(self) -> int:
         """The number of examples."""
 
-    @abstractmethod
     def get_example(self, i: int) -> Any:
         """The example at position `i`, which a caller keeps within the length."""
+        raise NotImplementedError(
+            f"{type(self).__name__}: expected get_example(i) to be defined, or __getitem__(index)."
+        )
 
     def __getitem__(self, index: Any) -> Any:
         """One example for an integer; a list of them for a slice, a list or an array."""

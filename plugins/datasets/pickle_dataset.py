@@ -24,10 +24,7 @@ class PickleDataset(DatasetMixin):
     """
 
     def __init__(self, reader: Any) -> None:
-        self._file = PerProcess(_Given(reader))
-        self._index()
-
-    def _index(self) -> None:
+        self._file = reader if isinstance(reader, PerProcess) else PerProcess(_Given(reader))
         with self._file.use() as file:
             self._places = _starts(file)
 
@@ -104,10 +101,7 @@ def open_pickle_dataset(path: str | os.PathLike[str]) -> PickleDataset:
     ...         dataset[:]
     [{'x': 1}, 'two']
     """
-    dataset = PickleDataset.__new__(PickleDataset)
-    dataset._file = PerProcess(partial(open, path, "rb"))
-    dataset._index()
-    return dataset
+    return PickleDataset(PerProcess(partial(open, path, "rb")))
 
 
 class PickleDatasetWriter:

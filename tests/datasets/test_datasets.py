@@ -48,6 +48,20 @@ def test_a_mask_is_not_taken_for_positions():
                 dataset[mask]
 
 
+def test_a_dataset_defines_examples_or_indexing():
+    class Bare(DatasetMixin):
+        def __len__(self):
+            return 1
+
+    class Indexed(Bare):
+        def __getitem__(self, index):
+            return index
+
+    with pytest.raises(NotImplementedError, match=r"Bare: expected get_example\(i\) to be defined"):
+        Bare()[0]
+    assert Indexed()[0] == 0
+
+
 def test_iteration_ends():
     assert list(Tens(3)) == list(D.ConcatenatedDataset(Tens(3))) == [0, 10, 20]
     assert list(D.SubDataset(Tens(9), 1, 3)) == [10, 20]
