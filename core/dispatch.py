@@ -108,7 +108,7 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
         compute = _widened(compute, backend)
     if cls._elementwise:
         compute = _with_shapes(compute, specs)
-    if result is not None and result.kind in "biu" and "value" in cls.__annotations__:
+    if result is not None and result.kind in "biu" and "value" in cls.declared.fields:
         compute = _whole(compute, result)
     if result is not None and not result.shape:
         compute = _settled(compute, result)
