@@ -8,6 +8,7 @@ import core.functions as F
 from core.errors import OutOfRange
 
 X, W = np.ones((3, 4), "f"), np.ones((5, 2), "f")
+IMAGES, ROIS = np.ones((2, 1, 4, 4), "f"), np.array([[0, 0, 2, 2]] * 3, "f")
 
 LOOK_UPS = {
     "softmax_cross_entropy": (lambda t: F.softmax_cross_entropy(X, t, ignore_label=-7), 4),
@@ -16,6 +17,13 @@ LOOK_UPS = {
     "embed_id": (lambda t: F.embed_id(t, W), 5),
     "embed_id with an ignored number": (lambda t: F.embed_id(t, W, ignore_label=-7), 5),
     "black_out": (lambda t: F.black_out(X, t, np.ones((5, 4), "f"), t[:, None]), 5),
+    "permutate": (lambda t: F.permutate(X, t), 3),
+    "upsampling_2d": (
+        lambda t: F.upsampling_2d(X[:, :1, None, None], t[:, None, None, None], (2, 1)),
+        2,
+    ),
+    "roi_max_pooling_2d": (lambda t: F.roi_max_pooling_2d(IMAGES, ROIS, t, 1, 1.0), 2),
+    "roi_average_align_2d": (lambda t: F.roi_average_align_2d(IMAGES, ROIS, t, 1, 1.0), 2),
     "crf1d": (lambda t: F.crf1d(np.ones((4, 4), "f"), [X], [t]), 4),
 }
 

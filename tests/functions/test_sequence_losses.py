@@ -12,7 +12,7 @@ from scipy import special
 import core
 import core.functions as F
 from core import Variable
-from core.errors import InvalidType
+from core.errors import InvalidType, OutOfRange
 from core.gradient_check import check_backward, check_double_backward
 
 ctc = F.connectionist_temporal_classification
@@ -127,19 +127,27 @@ def test_ctc_refuses_what_does_not_fit():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([[1, 3]], [2], [2]), r"labels in \[0, 3\) other than the blank 0, got 3"),
-        (([[1, 0]], [2], [2]), "other than the blank 0, got 0"),
-        (([[1, 2]], [3], [2]), r"each input_length in \[0, 2\], got \[3\]"),
-        (([[1, 2]], [2], [3]), r"each label_length in \[0, 2\], got \[3\]"),
+        (([[1, 3]], [2], [2]), r"expected t in \[0, 3\), got 3 at \(0, 1\)"),
+        (([[-1, 1]], [2], [2]), r"expected t in \[0, 3\), got -1 at \(0, 0\)"),
+        (([[1, 2]], [3], [2]), r"expected input_length in \[0, 3\), got 3 at \(0,\)"),
+        (([[1, 2]], [2], [-1]), r"expected label_length in \[0, 3\), got -1 at \(0,\)"),
     ],
 )
-def test_ctc_names_values_out_of_range_in_debug_mode(arguments, message):
+def test_ctc_names_values_out_of_range(arguments, message):
     t, *lengths = map(np.array, arguments)
     x = np.zeros((2, 1, 3))
-    with core.using_config("debug", True):
-        with pytest.raises(ValueError, match=message):
-            ctc(x, t, 0, *lengths)
-        ctc(x, np.array([[1, 9]]), 0, np.array([2]), np.array([1]))
+    with pytest.raises(OutOfRange, match=message):
+        ctc(x, t, 0, *lengths)
+    ctc(x, np.array([[1, -1]]), 0, np.array([2]), np.array([1]))  # what does not count may be any
+
+
+def test_ctc_refuses_blanks_among_the_labels_in_debug_mode():
+    x, t = np.zeros((2, 1, 3)), np.array([[1, 0]])
+    with (
+        core.using_config("debug", True),
+        pytest.raises(ValueError, match="other than the blank 0"),
+    ):
+        ctc(x, t, 0)
 
 
 # -- conditional random fields ---------------------------------------------------------------------

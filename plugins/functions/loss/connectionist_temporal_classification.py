@@ -21,10 +21,10 @@ from core import (
     is_debug,
     real,
 )
-from core.backend import to_host
 from core.errors import InvalidType
 from core.intrinsics import astype
 from plugins.functions.array.stack import Stack
+from plugins.functions.labels import refuse_outside
 from plugins.functions.loss.reduction import check_reduce
 from plugins.functions.namespace.selection import AddAlongAxis, TakeAlongAxis
 
@@ -205,8 +205,10 @@ def connectionist_temporal_classification(
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.
+        OutOfRange: A label that counts, or a length, is out of range; where devices run ahead,
+            under `core.config.debug`.
         ValueError: There is no step, or no such symbol as the blank; or `reduce` is unknown. Under
-            `core.config.debug`: a label that counts or a length is out of range.
+            `core.config.debug`: a label that counts is the blank.
 
     Source: Graves, Fernández, Gomez and Schmidhuber 2006, "Connectionist temporal classification",
     equations 5 to 16.
@@ -230,8 +232,7 @@ def connectionist_temporal_classification(
         _all(t, count) if given is None else as_array(given)
         for given, count in ((input_length, x.shape[0]), (label_length, t.shape[1]))
     ]
-    if is_debug():
-        _refuse_out_of_range(t.array, *lengths, x.shape, blank_symbol)
+    _refuse_out_of_range(x, t, lengths, blank_symbol)
     if x.backend.dtype_name(x.dtype) != "float16":
         return ConnectionistTemporalClassification.call(x, t, *lengths, blank_symbol, reduce)
     # The rules for second derivatives run on what comes in, and float16 does not hold NOTHING.
@@ -240,23 +241,17 @@ def connectionist_temporal_classification(
     return astype(loss, x.dtype)
 
 
-def _refuse_out_of_range(
-    t: Any, input_length: Any, label_length: Any, shape: Any, blank: int
-) -> None:
-    t, steps, sizes = [to_host(a) for a in (t, input_length, label_length)]
-    for what, given, limit in (("input", steps, shape[0]), ("label", sizes, t.shape[1])):
-        if ((given < 0) | (given > limit)).any():
-            raise ValueError(
-                f"connectionist_temporal_classification: expected each {what}_length in "
-                f"[0, {limit}], got {given.tolist()}"
-            )
-    labels = {k for row, size in zip(t.tolist(), sizes, strict=True) for k in row[:size]}
-    wrong = [k for k in labels if not 0 <= k < shape[2] or k == blank]
-    if wrong:
-        raise ValueError(
-            f"connectionist_temporal_classification: expected labels in [0, {shape[2]}) other "
-            f"than the blank {blank}, got {wrong[0]}"
-        )
+def _refuse_out_of_range(x: Variable, t: Variable, lengths: Any, blank: int) -> None:
+    where, xp = "connectionist_temporal_classification", x.xp
+    limits = (("input_length", x.shape[0]), ("label_length", t.shape[1]))
+    for given, (name, limit) in zip(lengths, limits, strict=True):
+        cure = f"No more than {limit} are there."
+        refuse_outside(where, x.backend, name, given, limit + 1, cure)
+    counted = xp.arange(t.shape[1], device=t.array.device) < lengths[1][:, None]
+    labels = xp.where(counted, t.array, xp.zeros_like(t.array))
+    refuse_outside(where, x.backend, "t", labels, x.shape[2], "Labels are symbols of x.")
+    if is_debug() and xp.any(counted & (t.array == blank)):
+        raise ValueError(f"{where}: expected labels other than the blank {blank}")
 
 
 def _stacked(x: Any) -> Variable:

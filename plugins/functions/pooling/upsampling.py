@@ -8,6 +8,7 @@ from typing import Any
 from core import Domain, Variable, as_array, choice, real
 from core.standard import per_axis
 from core.type_check import expect
+from plugins.functions.labels import refuse_outside
 from plugins.functions.pooling.max_pooling import MaxPoolingGradient, MaxPoolingPick
 from plugins.functions.pooling.unpooling import _Spreading, fits
 
@@ -64,7 +65,10 @@ class Upsampling2D(_Spreading):
         }
 
     def compute(self, xp, x):
-        return MaxPoolingGradient(**self.windows(), size=self.size(x.shape[2:])).evaluate(x)
+        windows, count = self.windows(), prod(per_axis(self.ksize, 2, "ksize"))
+        cure = "They are numbers of elements of a window."
+        refuse_outside("Upsampling2D", self.backend, "indexes", windows["indexes"], count, cure)
+        return MaxPoolingGradient(**windows, size=self.size(x.shape[2:])).evaluate(x)
 
     def gradient(self, xp, g):
         return MaxPoolingPick(**self.windows()).evaluate(g)
