@@ -259,8 +259,9 @@ class Loop:
         self.updater.serialize(serializer["updater"])
         _serialize(self.stop_trigger, serializer["stop_trigger"])
         for name, entry in self._entries.items():
-            _serialize(entry.extension, serializer["extensions"][name])
-            _serialize(entry.trigger, serializer["extension_triggers"][name])
+            with _naming(name, "serialize"):
+                _serialize(entry.extension, serializer["extensions"][name])
+                _serialize(entry.trigger, serializer["extension_triggers"][name])
         # The stop trigger is asked about the last step when the next one is due.
         observed = serializer("observation", saved_observation(self.observation))
         elapsed = serializer("_snapshot_elapsed_time", self._elapsed())
@@ -345,7 +346,7 @@ def _serialize(part: Any, serializer: AbstractSerializer) -> None:
 
 @contextmanager
 def _naming(
-    name: str, method: Literal["initialize", "__call__", "on_interrupt", "finalize"]
+    name: str, method: Literal["initialize", "__call__", "on_interrupt", "finalize", "serialize"]
 ) -> Any:
     """Let an error say which extension it comes from."""
     try:

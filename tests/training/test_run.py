@@ -209,6 +209,34 @@ def test_a_failing_extension_is_named(tmp_path):
     assert calls == ["initialize", 1, "ArithmeticError", "finalize"]
 
 
+def test_every_extension_works_in_a_loop_of_ones_own(tmp_path, capsys):
+    made = run(tmp_path, (2, "epoch"))
+    model = made.updater.get_optimizer("main").target
+    made.extend(extensions.dump_graph("main/loss"))
+    made.extend(extensions.FailOnNonNumber())
+    made.extend(extensions.ParameterStatistics(model))
+    made.extend(extensions.VariableStatisticsPlot(model))
+    made.extend(extensions.ExponentialShift("alpha", 0.9))
+    made.extend(extensions.MicroAverage("main/loss", "main/loss", "one"))
+    made.extend(extensions.RunRecord())
+    made.extend(extensions.snapshot_object(model, "model"))
+    made.extend(extensions.unchain_variables())
+    made.extend(
+        extensions.PrintReport(["epoch", "one", "alpha"], extensions.LogReport(filename=None))
+    )
+    made.extend(extensions.ProgressBar(update_interval=1))
+    made.extend(
+        extensions.observe_value("alpha", lambda trainer: made.updater.get_optimizer("main").alpha)
+    )
+    loop(made)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names >= {"cg.dot", "log", "model", "plot.png", "run.json", "statistics.png"}
+    printed = capsys.readouterr().out
+    assert "1.00000" in printed and "100%|" in printed
+    optimizer = made.updater.get_optimizer("main")
+    assert optimizer.alpha == pytest.approx(0.01 * 0.9**10)
+
+
 def test_what_is_no_way_to_use_it(tmp_path):
     made, _ = watched(tmp_path)
     with pytest.raises(RuntimeError, match="with run:"):

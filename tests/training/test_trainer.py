@@ -73,6 +73,18 @@ def test_a_failing_extension_is_named_and_all_are_finalized(tmp_path, method, ca
     assert "ArithmeticError" in capsys.readouterr().err
 
 
+def test_an_extension_that_cannot_be_saved_is_named(tmp_path):
+    class Unsaved(Recorder):
+        def serialize(self, serializer):
+            raise ArithmeticError("no state")
+
+    made = trainer(tmp_path)
+    made.extend(Unsaved([], "a"), name="mine")
+    with pytest.raises(ArithmeticError) as info:
+        core.serializers.save_npz(tmp_path / "state", made)
+    assert info.value.__notes__ == ["Raised by the extension 'mine' in serialize."]
+
+
 def test_an_error_in_finalize_alone_is_raised(tmp_path):
     made, calls = recorded(tmp_path, {"a": 2, "b": 1}, {"a": ["finalize"]})
     with pytest.raises(ArithmeticError, match="a in finalize"):
