@@ -99,8 +99,9 @@ class ProfilerHook(FunctionHook):
 
     def forward_postprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
         """Stop it, and note the call."""
+        frame = self._stop(function)
         seen = self._seen[function] = self._thread().path, tuple(map(_spec, in_data))
-        self._end(function, function.label, "forward", *seen)
+        self._note(frame, function.label, "forward", *seen)
 
     def backward_preprocess(
         self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
@@ -112,8 +113,9 @@ class ProfilerHook(FunctionHook):
         self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
     ) -> None:
         """Stop it, and note the call, with the link and the inputs of the forward."""
+        frame = self._stop(function)
         seen = self._seen.get(function) or ("", _of_nodes(function.inputs or ()))
-        self._end(function, function.label, "backward", *seen)
+        self._note(frame, function.label, "backward", *seen)
 
     def _begin(self, subject: Any, device: Device | None) -> None:
         if self._synchronize:
@@ -122,24 +124,27 @@ class ProfilerHook(FunctionHook):
         self._thread().running.append(frame)
         frame.start = perf_counter_ns()
 
-    def _end(
-        self, subject: Any, name: str, phase: str, link: str, inputs: tuple[Spec, ...]
-    ) -> None:
+    def _stop(self, subject: Any) -> _Frame | None:
         thread = self._thread()
         frame = thread.finished(subject)
         if frame is None:
-            return  # the hook was installed in the midst of the call
+            return None  # the hook was installed in the midst of the call
         if self._synchronize:
             wait_for(frame.device)
-        total = perf_counter_ns() - frame.start
+        frame.total = perf_counter_ns() - frame.start
         if thread.running:
-            thread.running[-1].inside += total
+            thread.running[-1].inside += frame.total
+        return frame
+
+    def _note(
+        self, frame: _Frame | None, name: str, phase: str, link: str, inputs: tuple[Spec, ...]
+    ) -> None:
+        if frame is None:
+            return
         in_use = self._in_use(frame.device)
         kept = None if in_use is None or frame.in_use is None else in_use - frame.in_use
-        own = total - frame.inside
-        self.calls.append(
-            Call(name, phase, link, inputs, thread.row, frame.start, total, own, kept)
-        )
+        row, own = self._thread().row, frame.total - frame.inside
+        self.calls.append(Call(name, phase, link, inputs, row, frame.start, frame.total, own, kept))
 
     def _in_use(self, device: Device | None) -> int | None:
         if not self._memory:
@@ -236,11 +241,11 @@ class ProfilerHook(FunctionHook):
 class _Frame:
     """A call that is under way."""
 
-    __slots__ = ("device", "in_use", "inside", "start", "subject")
+    __slots__ = ("device", "in_use", "inside", "start", "subject", "total")
 
     def __init__(self, subject: Any, device: Device | None, in_use: int | None) -> None:
         self.subject, self.device, self.in_use = subject, device, in_use
-        self.start = self.inside = 0
+        self.start = self.inside = self.total = 0
 
 
 class _Thread:
@@ -288,7 +293,8 @@ class _Links(LinkHook):
 
     def forward_postprocess(self, args: ForwardArgs) -> None:
         thread = self._profiler._thread()
-        self._profiler._end(args.link, type(args.link).__name__, "link", thread.path, ())
+        frame = self._profiler._stop(args.link)
+        self._profiler._note(frame, type(args.link).__name__, "link", thread.path, ())
         thread.leave()
 
     def forward_interrupted(self, args: ForwardArgs) -> None:
