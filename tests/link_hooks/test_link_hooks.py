@@ -323,7 +323,7 @@ def test_saving_and_resuming_before_and_after_the_size_is_known():
 
 
 def test_training_goes_on_with_an_optimizer():
-    link = L.Linear(3, 2)
+    link = L.Linear(3, 2, initialW=weight((2, 3), "float32"))
     link.add_hook(link_hooks.SpectralNormalization(n_power_iteration=30))
     optimizer = core.optimizers.SGD(0.5).setup(link)
     x, t = np.eye(3, dtype="f"), np.array([[0.5, 0], [0, 0.5], [0.5, 0]], "f")
