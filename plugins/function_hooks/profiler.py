@@ -12,7 +12,6 @@ from typing import Any, TextIO
 from weakref import WeakKeyDictionary
 
 from core import Device, FunctionHook, FunctionNode, LinkHook
-from core.debug import path_of, paths_in
 from core.link_hook import ForwardArgs
 from core.spec import spec_of
 from plugins.function_hooks import chrome_trace, profile
@@ -20,6 +19,7 @@ from plugins.function_hooks.measure import in_unit, place_of, print_table, wait_
 from plugins.function_hooks.memory_profile import BYTES
 from plugins.function_hooks.profile import Call, Entry, Spec
 from plugins.function_hooks.times import TIMES
+from plugins.function_hooks.under_way import Frame, Thread
 
 _TITLES = {field: field.capitalize() for field in profile.GROUPS}
 
@@ -58,7 +58,7 @@ class ProfilerHook(FunctionHook):
         self._memory, self._synchronize = memory, synchronize
         self._links = _Links(self) if links else None
         self._origin = perf_counter_ns()
-        self._threads: list[_Thread] = []
+        self._threads: list[Thread] = []
         self._here = threading.local()
         self._lock = threading.Lock()
         self._seen: WeakKeyDictionary[FunctionNode, tuple[str, tuple[Spec, ...]]] = (
@@ -120,11 +120,11 @@ class ProfilerHook(FunctionHook):
     def _begin(self, subject: Any, device: Device | None) -> None:
         if self._synchronize:
             wait_for(device)
-        frame = _Frame(subject, device, self._in_use(device))
+        frame = Frame(subject, device, self._in_use(device))
         self._thread().running.append(frame)
         frame.start = perf_counter_ns()
 
-    def _stop(self, subject: Any) -> _Frame | None:
+    def _stop(self, subject: Any) -> Frame | None:
         thread = self._thread()
         frame = thread.finished(subject)
         if frame is None:
@@ -137,7 +137,7 @@ class ProfilerHook(FunctionHook):
         return frame
 
     def _note(
-        self, frame: _Frame | None, name: str, phase: str, link: str, inputs: tuple[Spec, ...]
+        self, frame: Frame | None, name: str, phase: str, link: str, inputs: tuple[Spec, ...]
     ) -> None:
         if frame is None:
             return
@@ -152,11 +152,11 @@ class ProfilerHook(FunctionHook):
         stats = {} if device is None else device.backend.memory_stats()
         return stats["used"] if "used" in stats else tracemalloc.get_traced_memory()[0]
 
-    def _thread(self) -> _Thread:
-        thread: _Thread | None = getattr(self._here, "thread", None)
+    def _thread(self) -> Thread:
+        thread: Thread | None = getattr(self._here, "thread", None)
         if thread is None:
             with self._lock:
-                thread = _Thread(len(self._threads), threading.current_thread().name)
+                thread = Thread(len(self._threads), threading.current_thread().name)
                 self._threads.append(thread)
             self._here.thread = thread
         return thread
@@ -236,47 +236,6 @@ class ProfilerHook(FunctionHook):
         """
         threads = [thread.name for thread in self._threads]
         chrome_trace.write(path, self.calls, threads, self._origin)
-
-
-class _Frame:
-    """A call that is under way."""
-
-    __slots__ = ("device", "in_use", "inside", "start", "subject", "total")
-
-    def __init__(self, subject: Any, device: Device | None, in_use: int | None) -> None:
-        self.subject, self.device, self.in_use = subject, device, in_use
-        self.start = self.inside = self.total = 0
-
-
-class _Thread:
-    """What is under way in one thread: functions and links in one stack, links by path too."""
-
-    def __init__(self, row: int, name: str) -> None:
-        self.row, self.name = row, name
-        self.running: list[_Frame] = []
-        self.path = ""  # of the innermost link that is being called
-        self._links: list[tuple[Any, str]] = []  # with the path of the one around
-        self._known: dict[int, str] = {}  # paths in the outermost
-
-    def enter(self, link: Any) -> None:
-        """A link is called inside those that are being called."""
-        if not self._links:
-            self._known = paths_in(link)
-        self._links.append((link, self.path))
-        found = self._known.get(id(link))
-        self.path = found or path_of(tuple(inner for inner, _ in self._links))
-
-    def leave(self) -> None:
-        """The innermost call of a link is over."""
-        _, self.path = self._links.pop()
-
-    def finished(self, subject: Any) -> _Frame | None:
-        """Take the frame of `subject` off; those above it were interrupted by an exception."""
-        if not any(frame.subject is subject for frame in self.running):
-            return None
-        while self.running[-1].subject is not subject:
-            self.running.pop()
-        return self.running.pop()
 
 
 class _Links(LinkHook):
