@@ -29,7 +29,9 @@ def test_too_large(call, operation):
 
 
 def test_padding_that_leaves_no_output():
-    with pytest.raises(InvalidType, match=r"Deconvolution.*\n\n.*\nActual: \(-11, -11\)\. Use less"):
+    with pytest.raises(
+        InvalidType, match=r"Deconvolution.*\n\n.*\nActual: \(-11, -11\)\. Use less"
+    ):
         F.deconvolution_2d(X, W, pad=9)
 
 
