@@ -5,7 +5,8 @@
     trainer.extend(extensions.LogReport())
     trainer.run()
 
-The updaters, triggers and extensions themselves are plugins, found in the modules of those names.
+`Run` does the same around a loop of one's own. The updaters, triggers and extensions themselves are
+plugins, found in the modules of those names.
 """
 
 from __future__ import annotations

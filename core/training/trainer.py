@@ -18,6 +18,18 @@ class Trainer(Loop):
 
     Serialization covers the updater, all extensions and triggers and the state of all random
     numbers: a run that is resumed ends with the same bits as one that was never interrupted.
+
+    >>> import core.links as L, numpy as np, tempfile
+    >>> from core import iterators, optimizers, training
+    >>> examples = [(np.ones(2, "f"), 0), (np.zeros(2, "f"), 1)]
+    >>> optimizer = optimizers.SGD(0.1).setup(L.Classifier(L.Linear(2, 2)))
+    >>> updater = training.StandardUpdater(iterators.SerialIterator(examples, 1), optimizer)
+    >>> trainer = training.Trainer(updater, (3, "epoch"), out=tempfile.mkdtemp())
+    >>> trainer.extend(lambda trainer: print(trainer.updater.epoch), trigger=(1, "epoch"))
+    >>> trainer.run()
+    1
+    2
+    3
     """
 
     def run(self, show_loop_exception_msg: bool = True) -> None:

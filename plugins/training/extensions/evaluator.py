@@ -27,6 +27,16 @@ class Evaluator(Extension):
     Values appear under the extension's name: 'validation/main/loss'. Every batch counts alike: take
     a batch size that divides the dataset's length where the mean over the examples matters.
     Without a trainer, `Evaluator(...)()` evaluates and returns the means.
+
+    >>> import core, core.links as L, numpy as np
+    >>> from core import iterators
+    >>> class Model(L.Linear):
+    ...     def forward(self, x):
+    ...         core.report({"mean": super().forward(x).array.mean()}, self)
+    >>> batches = iterators.SerialIterator(np.eye(4, dtype="f"), 2, repeat=False, shuffle=False)
+    >>> means = Evaluator(batches, Model(4, 1, initialW=np.array([[1, 2, 3, 4]], "f")))()
+    >>> {name: float(mean) for name, mean in means.items()}
+    {'main/mean': 2.5}
     """
 
     trigger = (1, "epoch")

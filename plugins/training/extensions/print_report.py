@@ -24,6 +24,18 @@ class PrintReport(Extension):
     while the training runs. On a narrow terminal titles take several lines. A resumed run prints
     the whole table again. An entry that nothing reports leaves its column empty, with a warning
     that offers the nearest. A terminal that goes away while the training runs does not end it.
+
+    >>> from types import SimpleNamespace
+    >>> log = LogReport(filename=None, trigger=lambda trainer: True)
+    >>> table = PrintReport(["epoch", "loss"], log)
+    >>> for epoch in (1, 2):
+    ...     updater = SimpleNamespace(epoch=epoch, iteration=epoch)
+    ...     observed = {"loss": 1 / epoch}
+    ...     table(SimpleNamespace(updater=updater, observation=observed, elapsed_time=1.0))
+        epoch       loss
+    ─────────  ─────────
+            1    1.00000
+            2    0.50000
     """
 
     def __init__(

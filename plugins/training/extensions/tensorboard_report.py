@@ -23,6 +23,13 @@ class TensorBoardReport(Extension):
 
     `writer` is anything with `add_scalar(name, value, step)`, such as a SummaryWriter of one's own,
     which is left open. Without one, tensorboardX is needed: `pip install 'plugrad[tensorboard]'`.
+
+    >>> from types import SimpleNamespace
+    >>> writer = SimpleNamespace(add_scalar=print)
+    >>> report = TensorBoardReport(trigger=lambda trainer: True, writer=writer)
+    >>> updater = SimpleNamespace(iteration=7)
+    >>> report(SimpleNamespace(updater=updater, observation={"main/loss": 0.5}))
+    main/loss 0.5 7
     """
 
     def __init__(

@@ -61,7 +61,14 @@ class BestValueTrigger:
 
 
 class MaxValueTrigger(BestValueTrigger):
-    """Fires when the mean of the observed `key` is greater than at all earlier checks."""
+    """Fires when the mean of the observed `key` is greater than at all earlier checks.
+
+    >>> from types import SimpleNamespace
+    >>> best = MaxValueTrigger("accuracy", trigger=lambda trainer: True)
+    >>> seen = [{"accuracy": value} for value in (0.5, 0.7, 0.6, 0.8)]
+    >>> [best(SimpleNamespace(observation=observation)) for observation in seen]
+    [True, True, False, True]
+    """
 
     def __init__(self, key: str, trigger: Any = (1, "epoch")) -> None:
         super().__init__(key, lambda best, new: new > best, trigger)

@@ -21,6 +21,13 @@ class EarlyStoppingTrigger:
     `mode` says which way is better: 'min', 'max', or 'auto', which takes 'max' for names with
     'accuracy' in them. With `verbose`, every check without improvement is printed. `patience` is
     another name of `patients`.
+
+    >>> from types import SimpleNamespace
+    >>> each = lambda trainer: True
+    >>> stop = EarlyStoppingTrigger(each, "loss", patience=2, max_trigger=lambda trainer: False)
+    >>> losses = (3.0, 2.0, 2.5, 1.0, 1.5, 1.2)
+    >>> [stop(SimpleNamespace(observation={"loss": loss})) for loss in losses]
+    [False, False, False, False, False, True]
     """
 
     def __init__(

@@ -67,6 +67,12 @@ class IntervalTrigger:
 
     `trainer.extend(extension, trigger=(5, 'epoch'))` makes one. It fires once even where one
     update completes several periods.
+
+    >>> from types import SimpleNamespace
+    >>> third = IntervalTrigger(3, "iteration")
+    >>> steps = [SimpleNamespace(updater=SimpleNamespace(iteration=i)) for i in range(1, 8)]
+    >>> [trainer.updater.iteration for trainer in steps if third(trainer)]
+    [3, 6]
     """
 
     def __init__(self, period: float, unit: str) -> None:

@@ -10,7 +10,14 @@ from plugins.training.triggers.interval_trigger import Progress, checked_unit
 
 
 class ManualScheduleTrigger:
-    """Fires when one of `points` (a number, or several) of epochs or iterations has been passed."""
+    """Fires when one of `points` (a number, or several) of epochs or iterations has been passed.
+
+    >>> from types import SimpleNamespace
+    >>> early = ManualScheduleTrigger([1, 2, 5], "iteration")
+    >>> steps = [SimpleNamespace(updater=SimpleNamespace(iteration=i)) for i in range(1, 8)]
+    >>> [trainer.updater.iteration for trainer in steps if early(trainer)]
+    [1, 2, 5]
+    """
 
     def __init__(self, points: float | Iterable[float], unit: str) -> None:
         self.points = list(points) if isinstance(points, Iterable) else [points]

@@ -10,6 +10,10 @@ from core.serializer import AbstractSerializer, Serializer
 class OnceTrigger:
     """Fires at the first iteration of training, and with `call_on_resume` at the first after each
     resumption too.
+
+    >>> once = OnceTrigger()
+    >>> once(None), once(None), once.finished
+    (True, False, True)
     """
 
     def __init__(self, call_on_resume: bool = False) -> None:

@@ -8,7 +8,13 @@ from core.serializer import AbstractSerializer
 
 
 class TimeTrigger:
-    """Fires when another `period` of seconds of training has passed."""
+    """Fires when another `period` of seconds of training has passed.
+
+    >>> from types import SimpleNamespace
+    >>> minutes = TimeTrigger(60)
+    >>> [t for t in range(0, 200, 25) if minutes(SimpleNamespace(elapsed_time=t))]
+    [75, 125]
+    """
 
     def __init__(self, period: float) -> None:
         if not period > 0:

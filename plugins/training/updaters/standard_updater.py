@@ -26,6 +26,15 @@ class StandardUpdater(Updater):
     is told when the main iterator begins a new pass (`auto_new_epoch`).
 
     Override `update_core` for other ways of updating.
+
+    >>> import core.links as L, numpy as np
+    >>> from core import iterators, optimizers
+    >>> examples = [(np.ones(2, "f"), 0), (np.zeros(2, "f"), 1)]
+    >>> optimizer = optimizers.SGD(0.1).setup(L.Classifier(L.Linear(2, 2)))
+    >>> updater = StandardUpdater(iterators.SerialIterator(examples, 2), optimizer)
+    >>> updater.update()
+    >>> updater.iteration, updater.epoch, updater.is_new_epoch
+    (1, 1, True)
     """
 
     def __init__(
