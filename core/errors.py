@@ -35,7 +35,8 @@ class UnknownName(CoreError, AttributeError):
 
     def __init__(self, *args: object) -> None:
         # Python adds a suggestion of its own to an AttributeError that does not say its name.
-        super().__init__(*args, name="(see the message)")
+        super().__init__(*args)
+        self.name = "(see the message)"
 
 
 class NameConflict(CoreError, AttributeError):
