@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from core import Domain, FunctionNode, Variable, as_variable, real
+from core.domain import broadcast_shapes
 from core.intrinsics import SumTo, matmul, matrix_transpose, reshape
 from core.intrinsics.promotion import promoted
 from plugins.functions.math.cholesky import StackedCholesky
@@ -22,7 +23,9 @@ class Solve(FunctionNode):
     )
 
     def compute(self, xp, a, b):
-        return xp.linalg.solve(a, b)
+        lead = broadcast_shapes([a.shape[:-2], b.shape[:-2]])  # not every library's solve does
+        a = xp.broadcast_to(a, lead + a.shape[-2:])
+        return xp.linalg.solve(a, xp.broadcast_to(b, lead + b.shape[-2:]))
 
     def gradient(self, xp, g, a, out, wanted):
         gb = Solve().evaluate(xp.matrix_transpose(a), g)
