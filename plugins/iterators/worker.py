@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import multiprocessing
 import os
@@ -21,6 +22,9 @@ import numpy as np
 import core
 from plugins.iterators.exchange import decode, send
 
+# Of malloc's settings, as in malloc.h of the GNU C library.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+
 _held: dict[str, Any] = {}
 _numbers = count()
 
@@ -38,10 +42,25 @@ def start(dataset: Path, folders: Sequence[Path]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process decides when to stop
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, args=(folders,), daemon=True).start()
+    _keep_memory()
     np.random.seed(None)  # a forked copy would draw what its siblings draw
     random.seed()
     _held["path"] = dataset
     _held["folders"] = folders
+
+
+def _keep_memory() -> None:
+    """Have the C library keep the memory of examples that are gone for those to come.
+
+    It would give large blocks back, and get them anew, page by page, which takes longer than most
+    of what a dataset computes. A libc without such settings is left as it is.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    mallopt(_TRIM_THRESHOLD, 1 << 30)
+    mallopt(_MMAP_THRESHOLD, 1 << 25)
 
 
 def _end_with_parent(folders: Sequence[Path]) -> None:
