@@ -138,3 +138,15 @@ def test_finetuning_gives_the_plain_mean(cls):
 def test_groups_that_do_not_divide_are_refused():
     with pytest.raises(ValueError, match="expected channels that 3 groups divide, got 4"):
         L.DecorrelatedBatchNormalization(4, 3)
+
+
+def test_a_batch_of_one_example_is_warned_of_in_training():
+    layer = L.BatchNormalization(3)
+    x = np.ones((1, 3), "f")
+    with pytest.warns(UserWarning, match="over one element.*'train', False.*last batch") as caught:
+        layer(x)
+    assert caught[0].filename == __file__
+    with core.using_config("train", False):
+        layer(x)
+    L.BatchNormalization(3)(np.ones((1, 3, 2, 2), "f"))
+    L.BatchRenormalization(3)(x)

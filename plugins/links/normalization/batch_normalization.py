@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,12 @@ from core import Link, Parameter, Variable, config
 from core import functions as F
 from core.initializer import as_initializer, generate_array
 from plugins.links import arguments
+
+_SINGLE = (
+    "links.BatchNormalization: each statistic is taken over one element, so the result is beta "
+    "whatever the input. For an evaluation set `with core.using_config('train', False):`; if it is "
+    "the last batch of an epoch, leave it out or make it larger."
+)
 
 Axes = int | tuple[int, ...] | None
 
@@ -52,6 +59,8 @@ class BatchNormalization(Link):
 
     gamma: Parameter | None
     beta: Parameter | None
+    avg_mean: Any
+    avg_var: Any
 
     def __init__(
         self,
@@ -129,6 +138,8 @@ class BatchNormalization(Link):
 
     def _normalized(self, x: Any, gamma: Any, beta: Any, decay: float) -> Variable:
         """Normalize by the batch, and keep `decay` of the running averages."""
+        if x.size == self.avg_mean.size > 0:
+            warnings.warn(_SINGLE, stacklevel=4)
         return F.batch_normalization(
             x,
             gamma,
