@@ -3,7 +3,8 @@
     python examples/digits/train_digits.py                        a minute at most, on two cores
     python examples/digits/train_digits.py --resume               go on where a run was interrupted
 
-Loss and accuracy appear in a table; the log, curves, graph and snapshots lie in `result/`.
+Loss and accuracy appear in a table; the log, curves, graph, snapshots and a record of how the run was
+made lie in `result/`.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ def make_trainer(arguments: argparse.Namespace) -> training.Trainer:
     accuracy = ["main/accuracy", "validation/main/accuracy"]
     trainer.extend(extensions.Evaluator(test_batches, model, device=device))
     trainer.extend(extensions.LogReport())
+    trainer.extend(extensions.RunRecord(arguments))
     trainer.extend(extensions.PrintReport(["epoch", *loss, *accuracy, "elapsed_time"]))
     if extensions.PlotReport.available():
         trainer.extend(extensions.PlotReport(loss, "epoch", filename="loss.png"))

@@ -68,7 +68,7 @@ def test_it_learns_and_leaves_its_results(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "100%|" in done.stdout and "validation/main/accuracy" in done.stdout
     names = {path.name for path in tmp_path.iterdir()}
-    assert names >= {"log", "loss.png", "accuracy.png", "graph.dot", "graph.mmd"}
+    assert names >= {"log", "loss.png", "accuracy.png", "graph.dot", "graph.mmd", "run.json"}
     assert len([name for name in names if name.startswith("snapshot")]) == 3
     again = finish(tmp_path, "--check", "99.99", "--resume")
     assert again.returncode == 1 and "Expected at least 99.99 %" in again.stderr
