@@ -3,8 +3,8 @@
     python examples/digits/train_digits.py                        a minute at most, on two cores
     python examples/digits/train_digits.py --resume               go on where a run was interrupted
 
-Loss and accuracy appear in a table; the log, curves, graph, snapshots and a record of how the run was
-made lie in `result/`.
+Loss and accuracy appear in a table; the log, curves, graph, snapshots and a record of how the run
+was made lie in `result/`.
 """
 
 from __future__ import annotations
