@@ -43,14 +43,14 @@ def promoted(*operands: Any) -> tuple[Any, ...]:
     (variable([1.]), variable([1.]), 3)
     """
     arrays = arrays_in(operands)
+    dtypes = {a.dtype for a in arrays}
     backend = BACKENDS[type(arrays[0])] if arrays else None
-    if backend is None or any([BACKENDS[type(a)] is not backend for a in arrays]):
+    if backend is None or len(dtypes) == 1:
         return operands
-    found = {backend.dtype_name(a.dtype): a.dtype for a in arrays}
-    kinds = {_KINDS.get(backend.kind(dtype)) for dtype in found.values()}
-    if len(found) == 1 or len(kinds) > 1:
+    kinds = {_KINDS.get(backend.kind(dtype)) for dtype in dtypes}
+    if len(kinds) > 1 or any([BACKENDS[type(a)] is not backend for a in arrays]):
         return operands
-    common = backend.xp.result_type(*found.values())
+    common = backend.xp.result_type(*dtypes)
     if _KINDS.get(backend.kind(common)) not in kinds:  # NumPy's float64 of uint64 with int64
         return operands
     return tuple([x if is_number(x) else cast(x, common) for x in operands])

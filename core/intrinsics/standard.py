@@ -33,7 +33,6 @@ from core.intrinsics.promotion import (
     is_integral,
     promoted,
     promoting,
-    with_operands,
 )
 from core.intrinsics.shapes import Reshape, Transpose
 from core.variable import Variable, as_array, as_variable, is_index, wrap
@@ -157,8 +156,8 @@ def widened(x: Any, dtype: Any = None) -> Variable:
     x = as_variable(x)
     if dtype is not None:
         return cast(x, dtype)
-    kind = x.backend.kind(x.dtype)
-    return cast(x, "uint64" if kind == "u" else "int64") if kind in "biu" else x
+    kind = "" if x._spec is None else x._spec.kind
+    return cast(x, "uint64" if kind == "u" else "int64") if kind in ("b", "i", "u") else x
 
 
 def unshared(x: Variable) -> Variable:
@@ -198,10 +197,14 @@ def _where(condition: Any, x1: Any, x2: Any, /) -> Variable:
         return Where.call(condition, *promoted(x1, x2))
 
 
-@with_operands
 def _matmul(x1: Any, x2: Any, /) -> Variable:
     """The matrix product, vectors being rows on the left and columns on the right."""
-    return without_gradient("matmul", x1, x2) if is_integral(x1, x2) else matmul(x1, x2)
+    try:
+        return matmul(x1, x2)
+    except InvalidType:
+        if is_integral(x1, x2):
+            return without_gradient("matmul", x1, x2)
+    return matmul(*promoted(x1, x2))
 
 
 def _made_like(name: str) -> Callable[..., Variable]:
