@@ -211,7 +211,7 @@ class Loop:
         for name, entry in self._order:
             with _naming(name, "on_interrupt"):
                 _call(entry.extension, "on_interrupt", self)
-        with suppress(OSError):  # the terminal may be what has gone
+        with suppress(OSError, ValueError):  # the terminal may be what has gone
             print(
                 f"{received.name}: training stopped after iteration {self.updater.iteration}.",
                 file=sys.stderr,
@@ -219,7 +219,7 @@ class Loop:
 
     def _tell_error(self, error: Exception, show: bool) -> None:
         if show:
-            with suppress(OSError):
+            with suppress(OSError, ValueError):
                 print(
                     f"Training stopped by {type(error).__name__}: {error}\n"
                     "Extensions and updater are finalized, then the error is raised again.",

@@ -281,6 +281,21 @@ def test_an_error_in_a_worker_is_raised_here_and_says_where():
 
 
 @pytest.mark.slow
+def test_the_state_in_which_the_main_process_failed_can_be_saved(tmp_path):
+    bad = iterators.SerialIterator(parts.Failing("raise"), 4, shuffle=False)
+    good = iterators.SerialIterator(parts.data(8), 4, shuffle=False)
+    optimizer = optimizers.SGD().setup(parts.Model())
+    updater = training.updaters.MultiprocessParallelUpdater([bad, good], optimizer)
+    made = training.Trainer(updater, (9, "iteration"), tmp_path)
+    made.extend(extensions.snapshot(filename="last", snapshot_on_error=True))
+    with pytest.raises(ArithmeticError, match="no such example") as info:
+        made.run(show_loop_exception_msg=False)
+    assert not [note for note in info.value.__notes__ if "as well" in note]
+    with np.load(tmp_path / "last") as file:
+        assert file["updater/iteration"] == 2 and len(str(file["updater/worker:1"])) > 100
+    assert not multiprocessing.active_children()
+
+
 def test_a_worker_that_hangs_is_ended_by_finalize():
     updater = with_failing("hang")
     updater.update()

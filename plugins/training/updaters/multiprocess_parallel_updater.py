@@ -151,6 +151,9 @@ class MultiprocessParallelUpdater(StandardUpdater):
     def _state(self, i: int, serializer: AbstractSerializer) -> str:
         if self._crew is None or isinstance(serializer, Deserializer):
             return self._states[i]
+        if self._in_step:  # this process has failed in it, and the others have answered
+            self._crew.hear()
+            self._in_step = False
         return _text(self._crew.ask_one(i, "state"))
 
     def _hand_states_over(self) -> None:

@@ -197,7 +197,7 @@ def serve(pipe: Any, replica: Replica) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):  # the main process decides when to stop
         signal.signal(number, signal.SIG_IGN)
     replica.prepare()
-    with suppress(EOFError, BrokenPipeError):
+    with suppress(EOFError, ConnectionError):
         while (message := pipe.recv()) is not None:
             method, *arguments = message
             try:
