@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from typing import Any
 
 from core import backend
+from core.errors import CheckpointError
+from core.serializer import AbstractSerializer, Deserializer
 
 
 class OrderSampler(ABC):
-    """A function from the order of one pass to that of the next; any such callable will do."""
+    """A function from the order of one pass to that of the next; any such callable will do.
+
+    One that has a state of its own says so by a method `serialize(serializer)`: the iterator saves
+    and loads it.
+    """
 
     @abstractmethod
     def __call__(self, current_order: Any, current_position: int) -> Any:
@@ -24,8 +31,8 @@ class ShuffleOrderSampler(OrderSampler):
     """A random permutation for each pass.
 
     It is drawn from `random_state` (a `numpy.random.RandomState` or Generator), or, without one,
-    from the random numbers of the whole framework: `core.seed` or `numpy.random.seed` fixes them,
-    and snapshots contain their state, which a `random_state` of one's own is not part of.
+    from the random numbers of the whole framework: `core.seed` or `numpy.random.seed` fixes them.
+    Snapshots contain the state of either.
     """
 
     def __init__(self, random_state: Any = None) -> None:
@@ -35,3 +42,33 @@ class ShuffleOrderSampler(OrderSampler):
         """A permutation as long as the current order."""
         source = backend.get("numpy").random if self._random is None else self._random
         return source.permutation(len(current_order))
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load the state of the `random_state`, if there is one."""
+        if self._random is None:
+            return
+        state = json.loads(serializer("random_state", json.dumps(self._state(), default=_listed)))
+        if not isinstance(serializer, Deserializer):
+            return
+        try:
+            self._set_state(state)
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(
+                f"ShuffleOrderSampler: the saved state is not one of this {type(self._random)}: "
+                f"{error}. Resume with a random_state of the kind that was saved."
+            ) from error
+
+    def _state(self) -> Any:
+        if hasattr(self._random, "bit_generator"):
+            return self._random.bit_generator.state
+        return self._random.get_state(legacy=False)
+
+    def _set_state(self, state: Any) -> None:
+        if hasattr(self._random, "bit_generator"):
+            self._random.bit_generator.state = state
+        else:
+            self._random.set_state(state)
+
+
+def _listed(array: Any) -> Any:
+    return array.tolist()

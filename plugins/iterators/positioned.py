@@ -90,8 +90,11 @@ class PositionedIterator(Iterator):
         return None if before < 0 else before
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Save or load the position, and the order of the running pass."""
+        """Save or load the position, the order of the running pass, and the sampler's state."""
         ordered = self.order_sampler is not None
+        sampler: Any = self.order_sampler
+        if hasattr(sampler, "serialize"):
+            sampler.serialize(serializer["order_sampler"])
         self._position = serialize(self._position, len(self.dataset), ordered, serializer)
 
 

@@ -26,6 +26,7 @@ PLAIN = {
     "dtype": "float32",
     "stop": "epochs",
     "snapshots": 1,
+    "writer": None,
     "extensions": [],
 }
 
@@ -79,6 +80,12 @@ ITERATORS = {
     "serial": lambda d: iterators.SerialIterator(datasets.TransformDataset(d, disturbed), 8),
     "in order": lambda d: iterators.SerialIterator(d, 8, shuffle=False),
     "sampler": lambda d: iterators.SerialIterator(d, 8, order_sampler=halves),
+    "own generator": lambda d: iterators.SerialIterator(
+        d, 8, order_sampler=iterators.ShuffleOrderSampler(np.random.default_rng(4))
+    ),
+    "own state": lambda d: iterators.MultithreadIterator(
+        d, 8, order_sampler=iterators.ShuffleOrderSampler(np.random.RandomState(4)), n_threads=2
+    ),
     "thread": lambda d: iterators.MultithreadIterator(d, 8, n_threads=2),
     "process": lambda d: iterators.MultiprocessIterator(
         d, 8, n_processes=2, n_prefetch=2, shared_mem=1000
@@ -247,8 +254,9 @@ def build(config, out):
         own = name in TAKES_TRIGGER
         extension = EXTENSIONS[name](trainer, TRIGGERS[trigger]())
         trainer.extend(extension, trigger=(1, "iteration") if own else TRIGGERS[trigger]())
-    every = (config["snapshots"], "iteration")
-    trainer.extend(extensions.snapshot(autoload=True, n_retains=2), trigger=every)
+    writer = config["writer"] and getattr(extensions.snapshot_writers, config["writer"])()
+    snapshot = extensions.snapshot(autoload=True, n_retains=2, writer=writer)
+    trainer.extend(snapshot, trigger=(config["snapshots"], "iteration"))
     return trainer
 
 
@@ -290,11 +298,9 @@ def killed(trainer, iteration, priority, then):
 
 def result(trainer, out):
     """All that must not depend on where the training was stopped."""
-    optimizer = trainer.updater.get_optimizer("main")
-    if isinstance(trainer.updater, training.updaters.MultiprocessParallelUpdater):
-        found = {**small.state(optimizer), **small.state(optimizer.target)}  # processes have ended
-    else:
-        found = small.state(trainer)
+    found = small.state(trainer)
+    for name in [name for name in found if name.startswith("updater/worker:")]:
+        del found[name]  # generators that nothing seeds, and that nothing drew from
     log = Path(out) / "log"
     if log.exists():
         records = json.loads(log.read_text())

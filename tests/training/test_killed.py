@@ -49,8 +49,14 @@ CONFIGURATIONS = {
         "extensions": [*EXTENSIONS, ("PlotReport", "epoch")],
     },
     "numpy": {"iterator": "sampler", "seed": "numpy", "stop": "early", "snapshots": 2},
-    "float16": {"iterator": "serial", "dtype": "float16", "optimizer": "AMSGrad", "snapshots": 3},
-    "thread": {"iterator": "thread", "optimizer": "RMSpropGraves"},
+    "float16": {
+        "iterator": "own generator",
+        "dtype": "float16",
+        "optimizer": "AMSGrad",
+        "snapshots": 3,
+        "writer": "ProcessQueueWriter",
+    },
+    "thread": {"iterator": "thread", "optimizer": "RMSpropGraves", "writer": "ThreadWriter"},
     "parallel processes": {"updater": "processes", "iterator": "in order"},
     "process": {"iterator": "process", "optimizer": "MomentumSGD"},
 }

@@ -16,7 +16,12 @@ import core
 from core import iterators, optimizers
 from core.training import extensions, triggers, updaters
 
-SLOW = {"PlotReport", "VariableStatisticsPlot", "dump_graph"}  # drawing takes longer than training
+ALONE = {
+    "PlotReport",  # drawing takes longer than training
+    "VariableStatisticsPlot",
+    "dump_graph",
+    "FailOnNonNumber",  # some of the trainings in float16 diverge
+}
 
 
 @functools.cache
@@ -147,7 +152,7 @@ def test_nothing_is_left_out():
 
 added = st.lists(
     st.tuples(
-        st.sampled_from(sorted(stopping.EXTENSIONS.keys() - SLOW)),
+        st.sampled_from(sorted(stopping.EXTENSIONS.keys() - ALONE)),
         st.sampled_from(sorted(stopping.TRIGGERS)),
     ),
     max_size=5,
@@ -162,6 +167,7 @@ configurations = st.fixed_dictionaries(
         "dtype": st.sampled_from(["float32", "float16"]),
         "stop": st.sampled_from(sorted(stopping.STOPS)),
         "snapshots": st.integers(1, 4),
+        "writer": st.sampled_from([None, "ThreadWriter", "ThreadQueueWriter"]),
         "extensions": added,
     }
 )
@@ -205,4 +211,5 @@ class Stops(RuleBasedStateMachine):
                 self.course.remove()
 
 
-test_any_of_them_together = pytest.mark.slow(Stops.TestCase)
+some_diverge = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+test_any_of_them_together = pytest.mark.slow(some_diverge(Stops.TestCase))

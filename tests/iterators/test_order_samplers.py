@@ -1,0 +1,83 @@
+"""A sampler with random numbers of its own: what it draws is saved and loaded with the iterator."""
+
+import json
+
+import numpy as np
+import pytest
+
+from core import iterators
+from core.errors import CheckpointError
+from core.serializer import Deserializer
+from core.serializers import load_npz, save_npz
+
+SOURCES = {
+    "RandomState": lambda seed: np.random.RandomState(seed),
+    "PCG64": lambda seed: np.random.default_rng(seed),
+    "MT19937": lambda seed: np.random.Generator(np.random.MT19937(seed)),
+    "Philox": lambda seed: np.random.Generator(np.random.Philox(seed)),
+}
+
+
+def iterator(source):
+    return iterators.SerialIterator(
+        range(10), 4, order_sampler=iterators.ShuffleOrderSampler(source)
+    )
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_the_orders_after_a_resume_are_those_of_the_one_never_stopped(name, tmp_path):
+    whole = iterator(SOURCES[name](1))
+    for _ in range(4):
+        whole.next()
+    save_npz(tmp_path / "state", whole)
+    expected = [whole.next() for _ in range(9)]
+    resumed = iterator(SOURCES[name](2))
+    load_npz(tmp_path / "state", resumed)
+    assert [resumed.next() for _ in range(9)] == expected
+
+
+def test_the_state_of_another_kind_is_refused_and_nothing_changes(tmp_path):
+    save_npz(tmp_path / "state", iterator(SOURCES["PCG64"](1)))
+    for name in ("RandomState", "Philox"):
+        source = SOURCES[name](1)
+        target = iterator(source)
+        before = target._position.order.tolist()
+        with pytest.raises(CheckpointError, match="of the kind that was saved"):
+            load_npz(tmp_path / "state", target)
+        assert target._position.order.tolist() == before
+
+
+def test_a_damaged_state_is_refused():
+    sampler = iterators.ShuffleOrderSampler(SOURCES["RandomState"](1))
+
+    class Damaged(Deserializer):
+        def __getitem__(self, key):
+            return self
+
+        def __call__(self, key, value):
+            state = json.loads(value)
+            del state["state"]
+            return json.dumps(state)
+
+    with pytest.raises(CheckpointError, match="ShuffleOrderSampler: the saved state"):
+        sampler.serialize(Damaged())
+
+
+def test_samplers_of_ones_own_may_have_a_state(tmp_path):
+    class Turning:
+        turns = 0
+
+        def __call__(self, order, position):
+            self.turns += 1
+            return np.roll(order, self.turns)
+
+        def serialize(self, serializer):
+            self.turns = int(serializer("turns", self.turns))
+
+    whole = iterators.SerialIterator(range(5), 3, order_sampler=Turning())
+    for _ in range(5):
+        whole.next()
+    save_npz(tmp_path / "state", whole)
+    resumed = iterators.SerialIterator(range(5), 3, order_sampler=Turning())
+    load_npz(tmp_path / "state", resumed)
+    assert [resumed.next() for _ in range(6)] == [whole.next() for _ in range(6)]
