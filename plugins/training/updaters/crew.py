@@ -33,7 +33,6 @@ class Crew:
 
     def __init__(self, replicas: Sequence[Replica]) -> None:
         self._workers: list[tuple[Any, Any]] = []  # process and pipe
-        self.is_busy = False  # told to do something, and not heard yet
         self.close = weakref.finalize(self, _end, os.getpid(), self._workers)
         # Before multiprocessing waits for all processes, which it does at exit as well.
         atexit.register(self.close)
@@ -47,7 +46,6 @@ class Crew:
     def tell(self, method: str, *arguments: Any) -> None:
         """Have all replicas do something at the same time."""
         self._check_open()
-        self.is_busy = True
         for number in range(len(self._workers)):
             self._send(number, (method, *arguments))
 
@@ -60,7 +58,6 @@ class Crew:
                 if isinstance(answers[number], Exception):
                     self.close()
                     raise answers[number]
-        self.is_busy = False
         return [answers[number] for number in range(len(answers))]
 
     def _ready(self, answered: dict[int, Any]) -> list[int]:
