@@ -1,5 +1,7 @@
 """What a case of the oracle is: a function, how to draw its arguments, and its settings.
 
+Both draw masks and the like from NumPy's global generator, which each case seeds.
+
 This module and those in `families` are read by Chainer's interpreter and by ours, so they import
 neither library. Draws are uniform ones of NumPy's legacy generator, whose stream never changes.
 """
@@ -167,7 +169,10 @@ def run_spoilt(library, case, dtype, how):
 def _called(library, case, args, settings, leaves):
     args, settings = _filled(args, leaves), {k: _filled(v, leaves) for k, v in settings.items()}
     function = case.call or (lambda F, *a, **k: getattr(F, case.name)(*a, **k))
+    state = np.random.get_state()
     with ExitStack() as stack:
+        stack.callback(np.random.set_state, state)
+        np.random.seed(crc32(case.id.encode()) % 2**32)
         for name, value in case.config.items():
             stack.enter_context(library.using_config(name, value))
         return _flat(function(library.functions, *args, **settings))

@@ -40,9 +40,10 @@ class Zoneout(FunctionNode):
 
     def compute(self, xp, h, x):
         if self.mask is None:
-            self.mask = self.backend.random.bernoulli(
-                self.zoneout_ratio, x.shape, device=self.backend.device_of(x)
+            changed = self.backend.random.bernoulli(
+                1 - self.zoneout_ratio, x.shape, device=self.backend.device_of(x)
             )
+            self.mask = xp.logical_not(changed)
         return xp.where(self.mask, h, x)
 
     def gradient_h(self, xp, g, mask):

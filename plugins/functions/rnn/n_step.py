@@ -102,11 +102,11 @@ def run(
     first = list(zip(*[separate(s, axis=0) for s in states], strict=True))
     x, last = Concat.call(*xs, axis=0), []
     for layer in range(n_layers):
-        if layer and dropout_ratio:
-            x = dropout(x, dropout_ratio)
         outputs = []
         for i in range(layer * directions, (layer + 1) * directions):
-            ys, end = _run_once(cell, ws[i], bs[i], x, cuts, first[i], i % directions == 1)
+            # Each direction drops elements of its own, as in Chainer.
+            seen = dropout(x, dropout_ratio) if layer and dropout_ratio else x
+            ys, end = _run_once(cell, ws[i], bs[i], seen, cuts, first[i], i % directions == 1)
             outputs.append(Concat.call(*ys, axis=0))
             last.append(end)
         x = outputs[0] if directions == 1 else Concat.call(*outputs, axis=1)

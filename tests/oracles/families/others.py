@@ -1,4 +1,4 @@
-"""Cases of evaluation, noise with given draws, and forget."""
+"""Cases of evaluation, noise with and without given draws, and forget."""
 
 from oracles.cases import Family, real, truth, values, whole
 
@@ -50,8 +50,16 @@ for shape in ((4, 3), (2, 4, 3)):
 add("simplified_dropconnect", real(2, 3), real(4, 3), real(4), train=False)
 add("simplified_dropconnect", real(2, 3), real(4, 3), ratio=0.0)
 add("simplified_dropconnect", real(2, 3, 1), real(4, 3), ratio=0.0, use_batchwise_mask=False)
-# A distribution with all its mass on one class leaves nothing to chance.
-add("gumbel_softmax", values([[0.0, -1e4, -1e4]], plain=True))
+for shape in ((2, 3), (2, 3, 4)):
+    add("dropout", real(*shape), 0.3, return_mask=True)
+    add("gaussian", real(*shape), real(*shape), return_eps=True)
+    add("zoneout", real(*shape), real(*shape), 0.3)
+    add("rrelu", real(*shape, hi=1.0), 0.1, 0.4, return_r=True)
+    add("gumbel_softmax", real(*shape))
+    add("gumbel_softmax", real(*shape), 1.5, axis=-1)
+add("simplified_dropconnect", real(2, 3), real(4, 3), real(4), 0.3)
+add("simplified_dropconnect", real(2, 3), real(4, 3), real(4), 0.3, use_batchwise_mask=False)
+add("forget", real(2, 3), call=lambda F, x: F.forget(lambda a: F.dropout(a * a, 0.3), x))
 
 add("forget", lambda x: x * x + x, real(2, 3), call=lambda F, f, *xs: F.forget(f, *xs))
 add(

@@ -29,5 +29,7 @@ for kind, count, states, more in (
             xs = [real(n, SIZE) for n in batches]
             first = [real(layers * directions, batches[0], UNITS)] * states
             add(name, layers, 0.0, *first, ws, bs, xs, **more)
-            if layers == 1:
+            if layers == 2:
+                add(name, layers, 0.4, *first, ws, bs, xs, **more)
+            else:
                 add(name, layers, 0.5, *first, ws, bs, xs, config={"train": False}, **more)
