@@ -284,12 +284,6 @@ def _check_updater(who: str, updater: Any) -> None:
             f"{who}: expected an updater, such as training.updaters.StandardUpdater(iterator, "
             f"optimizer); got {updater!r:.60}, which has no {missing[0]}()."
         )
-    for name, optimizer in updater.get_all_optimizers().items():
-        if optimizer.target is None:
-            raise ValueError(
-                f"{who}: expected an optimizer that has something to train; {name!r} has not. "
-                "Call optimizer.setup(model)."
-            )
 
 
 def _make_directory(who: str, out: str | os.PathLike[str]) -> None:

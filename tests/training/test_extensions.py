@@ -187,6 +187,9 @@ def test_progress_bar_counts_iterations_and_takes_a_length(tmp_path):
 def test_progress_bar_asks_for_a_length_that_nobody_knows(tmp_path):
     with pytest.raises(ValueError, match="training_length"):
         run(tmp_path, extensions.ProgressBar(), stop=lambda trainer: trainer.updater.iteration > 2)
+    early = training.triggers.EarlyStoppingTrigger(max_trigger=None)
+    with pytest.raises(ValueError, match="training_length"):
+        run(tmp_path, extensions.ProgressBar(), stop=early)
 
 
 # -- PlotReport -------------------------------------------------------------------------------

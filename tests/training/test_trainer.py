@@ -213,9 +213,15 @@ def test_what_is_no_updater_is_refused_with_what_is_expected(tmp_path):
     for wrong in (optimizer, iterator, None, small.Model):
         with pytest.raises(TypeError, match=r"expected an updater, such as .*has no "):
             training.Trainer(wrong, (1, "epoch"), tmp_path)
-    updater = training.updaters.StandardUpdater(iterator, optimizer)
+    make = training.updaters.StandardUpdater
     with pytest.raises(ValueError, match=r"'main' has not. Call optimizer.setup"):
-        training.Trainer(updater, (1, "epoch"), tmp_path)
+        make(iterator, optimizer)
+    optimizer.setup(small.Model())
+    for wrong in ([0], small.data(), optimizer):
+        with pytest.raises(TypeError, match=r"expected an iterator, such as .* for 'main'; got"):
+            make(wrong, optimizer)
+    with pytest.raises(TypeError, match=r"expected an optimizer, such as .* for 'dis'; got Model"):
+        make(iterator, {"main": optimizer, "dis": small.Model()})
 
 
 def test_a_directory_without_permission_is_told_before_training(read_only):

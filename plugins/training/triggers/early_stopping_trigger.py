@@ -80,10 +80,12 @@ class EarlyStoppingTrigger:
                 f"{self._count} of {self.patience} checks without improvement."
             )
 
-    def get_training_length(self) -> tuple[float, str]:
-        """The greatest length of training, as progress bars show it."""
-        length: tuple[float, str] = self._limit.get_training_length()  # type: ignore[attr-defined]
-        return length
+    def get_training_length(self) -> tuple[float, str] | None:
+        """The greatest length of training, as progress bars show it; None if `max_trigger` has
+        none.
+        """
+        length = getattr(self._limit, "get_training_length", None)
+        return None if length is None else length()
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the best value, and what was observed since the last check."""

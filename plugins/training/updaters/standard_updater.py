@@ -61,11 +61,33 @@ class StandardUpdater(Updater):
         self.iteration = 0
         self._device = device
         self._input_device = input_device
+        self._check()
         for each in self.get_all_optimizers().values():
             if device is not None:
                 each.target.to_device(device)
             if loss_scale is not None:
                 each.set_loss_scale(loss_scale)
+
+    def _check(self) -> None:
+        """Refuse what is no iterator or no optimizer before it is asked for anything."""
+        for name, iterator in self._iterators.items():
+            if not hasattr(iterator, "next"):
+                raise TypeError(
+                    f"{type(self).__name__}: expected an iterator, such as "
+                    f"iterators.SerialIterator(dataset, batch_size), for {name!r}; got "
+                    f"{type(iterator).__name__}."
+                )
+        for name, optimizer in self._optimizers.items():
+            if not hasattr(optimizer, "target"):
+                raise TypeError(
+                    f"{type(self).__name__}: expected an optimizer, such as "
+                    f"optimizers.Adam().setup(model), for {name!r}; got {type(optimizer).__name__}."
+                )
+            if optimizer.target is None:
+                raise ValueError(
+                    f"{type(self).__name__}: expected an optimizer that has something to train; "
+                    f"{name!r} has not. Call optimizer.setup(model)."
+                )
 
     @property
     def device(self) -> Any:
