@@ -29,6 +29,7 @@ _DOT_STYLES: dict[str, dict[str, str]] = {
     },
     "between": {
         "shape": "plaintext",
+        "width": "0.1",
         "height": "0.2",
         "margin": "0.06,0.02",
         "fontsize": "9",
