@@ -138,7 +138,7 @@ class BatchNormalization(Link):
 
     def _normalized(self, x: Any, gamma: Any, beta: Any, decay: float) -> Variable:
         """Normalize by the batch, and keep `decay` of the running averages."""
-        if x.size == self.avg_mean.size > 0:
+        if x.size == self.avg_mean.size > 0 and x.ndim > self.avg_mean.ndim:
             warnings.warn(_SINGLE, stacklevel=4)
         return F.batch_normalization(
             x,
