@@ -242,7 +242,7 @@ def build(config, out):
         optimizer.setup(Model(complete=config["updater"] == "processes"))
     if config["dtype"] == "float16":
         optimizer.use_fp32_update()
-        optimizer.loss_scaling(interval=3, scale=2.0**15)
+        optimizer.loss_scaling(interval=3, scale=2.0**8)
     if config["hooks"]:
         optimizer.add_hook(optimizer_hooks.WeightDecay(1e-3))
         optimizer.add_hook(optimizer_hooks.GradientNoise(0.01))

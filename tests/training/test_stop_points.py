@@ -10,7 +10,7 @@ import pytest
 import stopping
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 import core
 from core import iterators, optimizers
@@ -129,7 +129,7 @@ def test_every_stop_trigger(name):
 @pytest.mark.parametrize("name", stopping.EXTENSIONS)
 def test_every_extension(name):
     log = [("Evaluator", "epoch")] if name != "Evaluator" else []
-    check([(6, "late"), (3, "signal")], extensions=[(name, "3"), ("LogReport", "3"), *log])
+    check([(4, "late"), (4, "signal")], extensions=[(name, "3"), ("LogReport", "3"), *log])
 
 
 def test_nothing_is_left_out():
@@ -197,11 +197,10 @@ class Stops(RuleBasedStateMachine):
     def a_kill(self, after, how):
         self.course.stop(after, how)
 
-    @precondition(lambda self: self.course.begun())
     @rule()
     def a_newest_snapshot_that_is_lost(self):
         path = self.course.out / f"snapshot_iter_{self.course.begun()}"
-        path.unlink()
+        path.unlink(missing_ok=True)  # what is written in the background may not stand yet
 
     def teardown(self):
         if self.course is not None:
