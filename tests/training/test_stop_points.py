@@ -1,5 +1,6 @@
 """Stopped anywhere and resumed, every training ends with the bits of the one never stopped."""
 
+import contextlib
 import functools
 import json
 import shutil
@@ -34,6 +35,14 @@ def never_stopped(text):
         return stopping.result(trainer, out)
 
 
+def copied(source, target):
+    """Copy a folder in which files may come and go, as a writer in the background lets them."""
+    target.mkdir()
+    for path in source.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copy2(path, target)
+
+
 class Course:
     """A training of `config` that is stopped and resumed."""
 
@@ -51,7 +60,7 @@ class Course:
         if how == "signal":
             stopping.signalled(trainer, last)
         else:
-            keep = functools.partial(shutil.copytree, self.out, copy, dirs_exist_ok=True)
+            keep = functools.partial(copied, self.out, copy)
             stopping.killed(trainer, last, -200 if how == "late" else 90, keep)
         try:
             stopping.run(self.config, trainer)
