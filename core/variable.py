@@ -7,23 +7,23 @@ strongly, so a graph dies by reference count with the last variable that leads t
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
 from core import backend as backends
 from core.backend import BACKENDS, Backend, Device
-from core.configuration import current
-from core.errors import GraphError, UnknownName
+from core.errors import UnknownName
 from core.spec import Spec, spec_of
+from core.variable_copies import Copies
 from core.variable_node import NOBODY, VariableNode
+from core.variable_protocols import Protocols
 from core.variable_text import variable_details, variable_repr, variable_str
 
 if TYPE_CHECKING:
     from core.function_node import FunctionNode
 
 
-class Variable:
+class Variable(Copies, Protocols):
     """An array with a history, from which `backward` computes derivatives.
 
     Args:
@@ -193,40 +193,6 @@ class Variable:
             f"Variable.{what}: {self.name or 'this variable'} has no array yet. Set its array; "
             "initialize(shape) makes that of a parameter, as the first call of its link does."
         )
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of a Variable without dimensions")
-        return self.shape[0]
-
-    def item(self) -> Any:
-        """The one element as a Python number; waits for the device."""
-        return self.backend.to_host(self._array).item()
-
-    def __bool__(self) -> bool:
-        if self.size != 1:
-            raise ValueError(
-                f"the truth of a Variable of {self.size} elements is ambiguous; "
-                "compare its array with .any() or .all()"
-            )
-        return bool(self.item())
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __complex__(self) -> complex:
-        return complex(self.item())
-
-    def __index__(self) -> int:
-        if self.ndim or self.backend.kind(self.dtype) not in "iu":
-            raise TypeError(
-                "only a Variable of an integer without dimensions can be an index, not one of "
-                f"{self.backend.dtype_name(self.dtype)} in the shape {self.shape}"
-            )
-        return int(self.item())
 
     def __repr__(self) -> str:
         return variable_repr(self)
@@ -497,99 +463,16 @@ class Variable:
 
         return matrix_transpose(self)
 
-    # ------------------------------------------------------------------ copies and other worlds
+    def mean(self, axis: Any = None, *, weights: Any = None, keepdims: bool = False) -> Variable:
+        """The mean over axes, as `core.functions.average` computes it.
 
-    def __copy__(self) -> Variable:
-        return self._copy_to(type(self).__new__(type(self)))
+        >>> import core, numpy as np
+        >>> core.Variable(np.array([[1, 2], [3, 4]], "f")).mean(axis=0)
+        variable([2., 3.], dtype=float32)
+        """
+        from core.functions import average
 
-    def _copy_to(self, twin: Variable) -> Variable:
-        twin.__dict__.update(self._rest())
-        twin._array, twin._spec = self._array, self._spec
-        twin._edge = None if self._edge is None else VariableNode(twin)
-        twin._grad = self._grad
-        if self.name is not None:
-            twin.name = self.name
-        return twin
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
-        self._refuse_graph("copy.deepcopy")
-        twin = memo[id(self)] = self.__copy__()
-        twin.__dict__.update(
-            {key: copy.deepcopy(value, memo) for key, value in twin.__dict__.items()}
-        )
-        for name in ("_array", "_grad"):
-            value = getattr(self, name)
-            value = value.array if isinstance(value, Variable) else value
-            setattr(twin, name, None if value is None else BACKENDS[type(value)].copy(value))
-        return twin
-
-    def __getstate__(self) -> dict[str, Any]:
-        self._refuse_graph("pickle")
-        return {
-            "array": self._array,
-            "grad": self.grad,
-            "name": self.name,
-            "requires_grad": self.requires_grad,
-            "rest": self._rest(),
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state["rest"])
-        self._array = state["array"]
-        self._spec = spec_of(self._array)
-        self._edge = VariableNode(self) if state["requires_grad"] else None
-        self._grad = state["grad"]
-        if state["name"] is not None:
-            self.name = state["name"]
-
-    def _rest(self) -> dict[str, Any]:
-        """What subclasses and users have set on it."""
-        ours = ("_constant", "_shown")
-        return {key: value for key, value in self.__dict__.items() if key not in ours}
-
-    def _refuse_graph(self, what: str) -> None:
-        if self.creator_node is not None:
-            raise GraphError(
-                f"{what}: a Variable made by {self.creator_node.label} belongs to a graph, which "
-                "cannot be copied. Take its array, or unchain() it first."
-            )
-
-    def _refuse_silent_loss(self, what: str) -> None:
-        if self._edge is not None and current().backprop:
-            raise TypeError(
-                f"{what}: this Variable wants a gradient, which a plain array would lose without "
-                "a word. Take its .array, or use it under core.no_backprop_mode()."
-            )
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        self._refuse_silent_loss("numpy.asarray(Variable)")
-        host = self.backend.to_host(self.array)
-        return host.__array__() if dtype is None else host.__array__(dtype)
-
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        self._refuse_silent_loss("Variable.__dlpack__")
-        return self.array.__dlpack__(**kwargs)
-
-    def __dlpack_device__(self) -> Any:
-        return self.array.__dlpack_device__()
-
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        """The differentiable namespace: the array standard's functions, on Variables."""
-        from core.namespace import namespace_of
-
-        return namespace_of(self.backend, api_version)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from core.namespace import from_ufunc
-
-        return from_ufunc(ufunc, method, inputs, kwargs)
-
-    def __array_function__(
-        self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        from core.namespace import from_array_function
-
-        return from_array_function(function, args, kwargs)
+        return average(self, axis, weights, keepdims)
 
 
 def is_index(value: object) -> bool:

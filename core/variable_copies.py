@@ -1,0 +1,76 @@
+"""Copies and pickles of Variables, which take arrays and names along, and no graph."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from core.backend import BACKENDS
+from core.errors import GraphError
+from core.spec import spec_of
+from core.variable_node import VariableNode
+
+if TYPE_CHECKING:
+    from core.variable import Variable
+
+
+class Copies:
+    """How `copy`, `deepcopy` and `pickle` treat a Variable."""
+
+    __slots__ = ()
+
+    def __copy__(self: Any) -> Variable:
+        return self._copy_to(object.__new__(type(self)))  # type: ignore[no-any-return]
+
+    def _copy_to(self: Any, twin: Variable) -> Variable:
+        twin.__dict__.update(self._rest())
+        twin._array, twin._spec = self._array, self._spec
+        twin._edge = None if self._edge is None else VariableNode(twin)
+        twin._grad = self._grad
+        if self.name is not None:
+            twin.name = self.name
+        return twin
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Variable:
+        from core.variable import as_array
+
+        self._refuse_graph("copy.deepcopy")
+        twin = memo[id(self)] = self.__copy__()
+        twin.__dict__.update(
+            {key: copy.deepcopy(value, memo) for key, value in twin.__dict__.items()}
+        )
+        for name in ("_array", "_grad"):
+            value = as_array(getattr(self, name))
+            setattr(twin, name, None if value is None else BACKENDS[type(value)].copy(value))
+        return twin  # type: ignore[no-any-return]
+
+    def __getstate__(self: Any) -> dict[str, Any]:
+        self._refuse_graph("pickle")
+        return {
+            "array": self._array,
+            "grad": self.grad,
+            "name": self.name,
+            "requires_grad": self.requires_grad,
+            "rest": self._rest(),
+        }
+
+    def __setstate__(self: Any, state: dict[str, Any]) -> None:
+        self.__dict__.update(state["rest"])
+        self._array = state["array"]
+        self._spec = spec_of(self._array)
+        self._edge = VariableNode(self) if state["requires_grad"] else None
+        self._grad = state["grad"]
+        if state["name"] is not None:
+            self.name = state["name"]
+
+    def _rest(self: Any) -> dict[str, Any]:
+        """What subclasses and users have set on it."""
+        ours = ("_constant", "_shown")
+        return {key: value for key, value in self.__dict__.items() if key not in ours}
+
+    def _refuse_graph(self: Any, what: str) -> None:
+        if self.creator_node is not None:
+            raise GraphError(
+                f"{what}: a Variable made by {self.creator_node.label} belongs to a graph, which "
+                "cannot be copied. Take its array, or unchain() it first."
+            )
