@@ -78,6 +78,7 @@ from core.variable_node import VariableNode as VariableNode
 from core import intrinsics as intrinsics  # isort: skip - gives Variable its operators
 
 if TYPE_CHECKING:
+    from core import backends as backends
     from core import computational_graph as computational_graph
     from core import cuda as cuda
     from core import dataset as dataset
@@ -107,6 +108,7 @@ disable_experimental_feature_warning = False
 
 _rooms = frozenset(
     [
+        "backends",
         "computational_graph",
         "cuda",
         "dataset",

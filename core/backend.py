@@ -37,9 +37,12 @@ __all__ = [
     "KernelTable",
     "Random",
     "available",
+    "copyto",
     "current",
     "get",
+    "get_array_module",
     "get_device",
+    "get_device_from_array",
     "get_dtype",
     "names",
     "of",
@@ -314,17 +317,22 @@ def get_dtype(dtype: Any = None, map_mixed16: Any = None) -> Any:
 def get_device(spec: Any) -> Device:
     """The device that a name means: `'numpy'`, `'cuda'`, `'cuda:1'`, a backend, a device.
 
-    An integer is the number of a GPU, and a negative one the host, as in training scripts.
+    An integer, also written as a string, is the number of a GPU, and a negative one the host, as in
+    training scripts; so are `'@numpy'` and `'@cupy:1'`.
 
     >>> get_device('numpy')
     <device numpy>
+    >>> get_device('-1') == get_device('@numpy') == get_device(-1)
+    True
     """
     if isinstance(spec, Device):
         return spec
     if isinstance(spec, Backend):
         return spec.default_device()
     if isinstance(spec, str):
-        name, colon, number = spec.partition(":")
+        if spec.removeprefix("-").isdecimal():
+            return get_device(int(spec))
+        name, colon, number = spec.replace("@cupy", "cuda").removeprefix("@").partition(":")
         return _numbered(spec, name, number) if colon else get(name).default_device()
     if hasattr(spec, "__index__") and not isinstance(spec, bool):
         number = spec.__index__()
@@ -368,6 +376,46 @@ def to_backend(x: Any, target: Any) -> Array:
     if device.backend is source:
         return source.to_device(array, device)
     return device.backend.asarray(source.to_host(array), device=device)
+
+
+def get_device_from_array(*arrays: Any) -> Device:
+    """The device of the first argument that is an array or a Variable; the host for none.
+
+    >>> import numpy as np
+    >>> get_device_from_array(None, np.ones(3))
+    <device numpy>
+    """
+    for array in map(_unwrap, arrays):
+        backend = _backend_of_type(type(array))
+        if backend is not None:
+            return backend.device_of(array)
+    return get("numpy").default_device()
+
+
+def get_array_module(*args: Any) -> Any:
+    """The array library, as a namespace, of the first argument that is an array or a Variable.
+
+    Of several the one that is not NumPy's decides; NumPy where nothing is an array.
+
+    >>> import numpy as np
+    >>> get_array_module(np.ones(3)) is np
+    True
+    """
+    found = [b for x in args if (b := _backend_of_type(type(_unwrap(x)))) is not None]
+    return next((b.xp for b in found if b.name != "numpy"), get("numpy").xp)
+
+
+def copyto(dst: Any, src: Any) -> None:
+    """Copy the values of `src` into `dst`, arrays or Variables, also from one device to another.
+
+    >>> import numpy as np
+    >>> x = np.zeros(3)
+    >>> copyto(x, np.arange(3))
+    >>> x
+    array([0., 1., 2.])
+    """
+    target = _unwrap(dst)
+    BACKENDS[type(target)].copyto(target, _unwrap(src))
 
 
 # -- the state of all random numbers ----------------------------------------------------------

@@ -65,6 +65,12 @@ class Device:
 
         return to_backend(array, self)
 
+    def use(self) -> None:
+        """Make this the device of new arrays, as `core.use` does."""
+        from core.backend import use
+
+        use(self)
+
     @property
     def xp(self) -> Any:
         """The namespace of the device's backend."""

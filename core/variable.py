@@ -587,3 +587,12 @@ def check_grad(variable: Any, gradient: Any) -> None:
         raise TypeError(f"{who}: expected dtype {spec.name}, got {given.name}. Cast it first.")
     if given.shape != spec.shape:
         raise ValueError(f"{who}: expected shape {spec.shape}, got {given.shape}")
+
+
+def __getattr__(name: str) -> Any:
+    """`Parameter`, which existing scripts look for here; its own file is built on this one."""
+    if name == "Parameter":
+        from core.parameter import Parameter
+
+        return Parameter
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -205,6 +205,8 @@ def test_an_unusable_backend_says_why(special: Backend, monkeypatch: pytest.Monk
     [
         ("numpy", "numpy"),
         (-1, "numpy"),
+        ("-1", "numpy"),
+        ("@numpy", "numpy"),
         (NUMPY, "numpy"),
         ("strict", "strict:0"),
         (STRICT, "strict:0"),
@@ -233,6 +235,40 @@ def test_a_device_is_found_by_what_people_write(spec: Any, name: str) -> None:
 def test_other_devices_are_refused(spec: Any, words: str) -> None:
     with pytest.raises(BackendError, match=words):
         core.get_device(spec)
+
+
+@pytest.mark.skipif(backends.available()["cuda"] is None, reason="CUDA can be used here")
+@pytest.mark.parametrize("spec", ["0", "@cupy", "@cupy:0"])
+def test_devices_of_old_that_mean_a_gpu_ask_for_cuda(spec: str) -> None:
+    with pytest.raises(BackendUnavailable, match="'cuda' cannot be used here"):
+        core.get_device(spec)
+
+
+def test_the_device_and_library_of_mixed_arguments() -> None:
+    there = STRICT.asarray([1.0], device=1)
+    assert str(backends.get_device_from_array(None, 1, core.Variable(there))) == ELSEWHERE
+    assert str(backends.get_device_from_array()) == "numpy"
+    assert backends.get_array_module(np.ones(1), core.Variable(there)) is STRICT.xp
+    assert backends.get_array_module(np.ones(1), 2.0) is backends.get_array_module() is np
+
+
+def test_copyto_crosses_backends() -> None:
+    there = STRICT.asarray([0.0, 0.0], device=1)
+    backends.copyto(there, core.Variable(np.array([1.0, 2.0])))
+    assert backends.to_host(there).tolist() == [1.0, 2.0]
+
+
+def test_a_device_that_is_used_makes_the_new_arrays(restored: None) -> None:
+    core.get_device(ELSEWHERE).use()
+    assert str(backends.current_device()) == ELSEWHERE
+
+
+def test_cuda_is_found_where_scripts_look_for_it() -> None:
+    code = (
+        "import core.backends.cuda; from core.backends import cuda; from core import cuda as same; "
+        "from core.backends.cuda import to_cpu; print(cuda is same is core.backends.cuda)"
+    )
+    assert fresh(code) == "True"
 
 
 def test_devices_are_values() -> None:

@@ -572,3 +572,11 @@ def test_a_parameters_update_goes_through_its_rule():
     p.update_rule = type("Rule", (), {"update": lambda self, param: calls.append(param)})()
     p.update()
     assert calls == [p]
+
+
+def test_parameters_are_found_beside_variables():
+    from core import variable
+
+    assert variable.Parameter is core.Parameter
+    with pytest.raises(AttributeError, match="no attribute 'Paramter'"):
+        _ = variable.Paramter

@@ -1,6 +1,7 @@
 """Triggers: when they fire, also after they were saved in between."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -154,3 +155,22 @@ def test_what_makes_no_sense_is_refused(make, message):
 def test_a_value_that_nobody_reports_is_named():
     with pytest.raises(KeyError, match=r"main/los'.*Did you mean 'main/loss'|'main/los'; there"):
         fired(lambda: triggers.MaxValueTrigger("main/los", (1, "iteration")), 1)
+
+
+def test_epochs_of_an_iterator_that_does_not_say_where_it_was():
+    class Iterator:
+        epoch_detail = 0.0
+
+    class Updater:
+        iteration = 0
+        iterator = Iterator()
+        epoch_detail = property(lambda self: self.iterator.epoch_detail)
+        previous_epoch_detail = property(lambda self: self.iterator.previous_epoch_detail)
+
+    trainer = SimpleNamespace(updater=Updater())
+    trigger = triggers.IntervalTrigger(1, "epoch")
+    fired = []
+    for detail in (0.5, 1.0, 1.5, 2.5):
+        Iterator.epoch_detail = detail
+        fired.append(trigger(trainer))
+    assert fired == [False, True, False, True]

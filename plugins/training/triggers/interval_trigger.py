@@ -58,7 +58,7 @@ def _now(updater: Any) -> dict[str, float]:
 
 def _before(updater: Any, unit: str) -> float:
     if unit == "epoch":
-        return float(updater.previous_epoch_detail or 0)
+        return float(getattr(updater, "previous_epoch_detail", None) or 0)
     return float(max(updater.iteration - 1, 0))
 
 
