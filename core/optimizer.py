@@ -43,7 +43,7 @@ _REMOVED = {
     "weight_decay": "Add the hook WeightDecay(rate).",
     "accumulate_grads": "Call target.addgrads(link).",
 }
-_FIRST_SCALE, _LARGEST_SCALE = 2.0**16, 2.0**24
+_LARGEST_SCALE = 2.0**15  # the largest power of two that float16 holds
 
 
 class Optimizer:
@@ -58,7 +58,7 @@ class Optimizer:
     use_auto_new_epoch: bool = False
     _loss_scale: float | None = None
     _scale_interval: int | None = None
-    _clean_steps: int = 0
+    _clean_steps: int = -1  # since the scale last changed; negative until a step has overflowed
     _hooks: HookTable
 
     def setup(self, link: Link) -> Self:
@@ -145,7 +145,7 @@ class Optimizer:
         """Multiply the loss's gradient by a fixed number, and divide it out before the update.
 
         It keeps small gradients of 16-bit parameters from becoming zero. A step in which a
-        gradient overflows is skipped.
+        gradient overflows is skipped: it counts in `t`, but no rule, hook or parameter sees it.
         """
         if loss_scale is not None:
             loss_scale = as_number(type(self).__name__, "the loss scale", loss_scale)
@@ -162,14 +162,15 @@ class Optimizer:
     def loss_scaling(self, interval: int = 1000, scale: float | None = None) -> None:
         """Scale the loss by `scale`; by default dynamically.
 
-        The dynamic scale starts at 65536, is halved by a step in which a gradient overflows, which
-        is skipped, and doubled after `interval` steps without one.
+        The dynamic scale starts at 1 and doubles with every step, up to 32768, until a gradient
+        overflows. A step in which one does is skipped and halves the scale; after it `interval`
+        steps without an overflow double it.
         """
         if as_number(type(self).__name__, "interval", interval) < 1:
             raise ValueError(f"loss_scaling: expected an interval of at least 1, got {interval}.")
-        self.set_loss_scale(_FIRST_SCALE if scale is None else scale)
+        self.set_loss_scale(1.0 if scale is None else scale)
         self._scale_interval = interval if scale is None else None
-        self._clean_steps = 0
+        self._clean_steps = -1
 
     def check_nan_in_grads(self) -> bool:
         """Whether any gradient of the target holds an infinity or a NaN; waits for the device."""
@@ -186,12 +187,14 @@ class Optimizer:
         """Adapt a dynamic loss scale to what the step showed."""
         if self._scale_interval is None or self._loss_scale is None:
             return
-        self._clean_steps = 0 if overflow else self._clean_steps + 1
         if overflow:
-            self._loss_scale = max(self._loss_scale / 2, 1.0)
-        elif self._clean_steps == self._scale_interval:
+            self._loss_scale, self._clean_steps = max(self._loss_scale / 2, 1.0), 0
+            return
+        if self._clean_steps >= 0:
+            self._clean_steps += 1
+        if self._clean_steps in (-1, self._scale_interval):
             self._loss_scale = min(self._loss_scale * 2, _LARGEST_SCALE)
-            self._clean_steps = 0
+            self._clean_steps = min(self._clean_steps, 0)
 
     # ------------------------------------------------------------------ saving
 
@@ -355,6 +358,7 @@ class GradientMethod(Optimizer):
             self._backward(target, lossfun(*args, **kwds))
         ready = [p for p in target.params(False) if p.update_rule and p.update_rule.wants(p)]
         if not self.is_safe_to_update():
+            self.t += 1  # the step is counted here; rules count those that they make
             self.update_loss_scale(overflow=True)
             return
         try:

@@ -210,29 +210,56 @@ def step(optimizer, model, size):
     optimizer.update(model, np.full(2, size, "float16"))
 
 
-@pytest.mark.parametrize("scaling", [{"interval": 3}, {"scale": 65536.0}])
-def test_a_step_that_overflows_changes_nothing(scaling):
-    optimizer, model, calls = overflowing(scaling)
+def test_a_step_that_overflows_changes_nothing():
+    optimizer, model, calls = overflowing({"scale": 65536.0})
     before = model.p.array.view("uint16").tolist()
     step(optimizer, model, 2.0)  # 2 * 65536 is more than float16 holds
     assert np.isinf(model.p.grad).all()
     assert model.p.array.view("uint16").tolist() == before
-    assert calls == [] and optimizer.t == model.p.update_rule.t == model.p.version == 0
-    assert model.p.update_rule.state is None
-    assert optimizer.loss_scale == (32768 if "interval" in scaling else 65536)
+    assert calls == [] and model.p.update_rule.t == model.p.version == 0
+    assert optimizer.t == 1 and model.p.update_rule.state is None
+    assert optimizer.loss_scale == 65536
 
 
-def test_the_scale_falls_at_once_and_grows_after_an_interval():
+def test_the_scale_doubles_until_a_step_overflows_then_after_each_interval():
     optimizer, model, calls = overflowing({"interval": 3})
+    optimizer.lr = 0
     scales, steps = [], []
-    for size in (2.0, 2.0, 0.5, 0.5, 0.5, 0.5, 2.0, 0.5, 2.0, 2.0, 0.5, 0.5, 0.5):
-        step(optimizer, model, size)
-        scales.append(optimizer.loss_scale / 2**13)
-        steps.append(optimizer.t)
-    #        2  2  5  5  5  5  2  5  2  2  5  5  5
-    assert scales == [4, 2, 2, 2, 4, 4, 2, 2, 2, 4, 4, 4, 8]
-    assert steps == [0, 0, 1, 2, 3, 4, 4, 5, 6, 7, 8, 9, 10]
-    assert calls == ["pre", "pre", "post", "post"] * 10
+    small, large = 2.0**-4, 2.0**12  # 16 * large is more than float16 holds
+    for letter in "ssssLLssLLsss":
+        step(optimizer, model, small if letter == "s" else large)
+        scales.append(optimizer.loss_scale)
+        steps.append(model.p.update_rule.t)
+    #                 s  s  s   s   L  L  s   s  L  L  s   s   s
+    assert scales == [2, 4, 8, 16, 8, 8, 8, 16, 8, 8, 8, 16, 16]
+    assert steps == [1, 2, 3, 4, 4, 5, 6, 7, 7, 8, 9, 10, 11]
+    assert optimizer.t == 13
+    assert calls == ["pre", "pre", "post", "post"] * 11
+
+
+def test_the_scale_is_chainers_up_to_the_first_overflow_and_after_each_interval():
+    # What Chainer 7.8.1 has after each step, interval 4, with an overflow in steps 5 and 14. It
+    # grows by the fourth root of 2 in between, which is not exact.
+    recorded = [2, 4, 8, 16, 32, 16, None, None, None, 32, None, None, None, 64, 32]
+    recorded += [None, None, None, 64, None, None, None, 128]
+    model = core.Link()
+    with model.init_scope():
+        model.p = core.Parameter(np.ones(1, "f"))
+    optimizer = optimizers.Adam().setup(model)
+    optimizer.loss_scaling(interval=4)
+    for i, scale in enumerate(recorded):
+        size = np.float32(np.inf if i in (5, 14) else 1e-3)
+        optimizer.update(lambda size=size: F.sum(model.p) * size)
+        assert scale is None or optimizer.loss_scale == scale
+        skipped = sum(i >= bad for bad in (5, 14))
+        assert (optimizer.t, model.p.update_rule.t) == (i + 1, i + 1 - skipped)
+
+
+def test_the_scale_stays_within_what_float16_holds():
+    optimizer, model, _ = overflowing({"interval": 1})
+    for _ in range(20):
+        step(optimizer, model, 2.0**-10)
+    assert optimizer.loss_scale == 32768
 
 
 def test_the_gradient_that_reaches_the_rule_is_the_true_one():
@@ -260,14 +287,17 @@ def test_small_gradients_survive_by_the_scale():
 
 def test_a_dynamic_scale_is_saved_with_its_count():
     optimizer, model, _ = overflowing({"interval": 3})
-    for size in (2.0, 2.0, 0.5, 0.5):
+    optimizer.lr = 1e-4
+    for size in (1.0, 1.0, 1.0, 2.0**13, 1.0, 1.0):
         step(optimizer, model, size)
     fresh, target, _ = overflowing({"interval": 3})
+    fresh.lr = 1e-4
     load(fresh, saved(optimizer))
     load(target, saved(model))
+    assert fresh.loss_scale == 4.0
     for one in ((optimizer, model), (fresh, target)):
         step(*one, 0.5)
-    assert fresh.loss_scale == optimizer.loss_scale == 2.0**15
+    assert fresh.loss_scale == optimizer.loss_scale == 8.0
     assert model.p.array.tolist() == target.p.array.tolist()
 
 

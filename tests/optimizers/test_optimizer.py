@@ -500,23 +500,26 @@ def test_dynamic_loss_scaling_skips_steps_that_overflow():
     model = model_of([1.0])
     optimizer = optimizers.MomentumSGD(lr=1.0).setup(model)
     optimizer.loss_scaling(interval=2)
-    assert optimizer._loss_scale == 65536
+    assert optimizer.loss_scale == 1
     for bad in (np.inf, np.nan):
         optimizer.update(lambda bad=bad: F.sum(model.p0 * np.array([bad])))
-        assert model.p0.array.tolist() == [1.0] and optimizer.t == 0
+        assert model.p0.array.tolist() == [1.0] and model.p0.update_rule.t == 0
         assert model.p0.update_rule.state is None
-    assert optimizer._loss_scale == 65536 / 4
-    for _ in range(2):
+    assert optimizer.loss_scale == 1 and optimizer.t == 2  # a step that is skipped counts here
+    for scale in (1, 2, 2, 4):
         optimizer.update(lambda: F.sum(model.p0))
-    assert optimizer._loss_scale == 65536 / 2 and optimizer.t == 2
-    np.testing.assert_allclose(model.p0.array, [1 - 1 - 1.9])
+        assert optimizer.loss_scale == scale
+    assert optimizer.t == 6 and model.p0.update_rule.t == 4
     fresh = optimizers.MomentumSGD().setup(model_of([1.0]))
     fresh.loss_scaling(interval=2)
     load(fresh, saved(optimizer))
-    assert fresh._loss_scale == 65536 / 2
+    for _ in range(2):
+        assert fresh.loss_scale == 4
+        fresh.update(lambda: F.sum(fresh.target.p0))
+    assert fresh.loss_scale == 8
     optimizer.loss_scaling(scale=8.0)
     optimizer.update(lambda: F.sum(model.p0 * np.array([np.inf])))
-    assert optimizer._loss_scale == 8.0 and optimizer.t == 2
+    assert optimizer.loss_scale == 8.0 and optimizer.t == 7
     with pytest.raises(TypeError, match="MomentumSGD: expected a number for the loss scale"):
         optimizer.loss_scaling(scale="a")
     with pytest.raises(TypeError, match="MomentumSGD: expected a number for interval"):
