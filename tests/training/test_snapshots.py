@@ -387,3 +387,17 @@ def test_killed_twelve_times_the_newest_file_is_always_good(tmp_path, writer):
     found = [name for name in names(tmp_path) if name.startswith("snapshot")]
     assert found and not any(name.endswith(".damaged") for name in found)
     assert reached >= 6
+
+
+def test_the_best_model_so_far_is_saved_by_a_resumed_run_as_by_a_whole_one(tmp_path):
+    def ended(out, *stops):
+        for stop in stops:
+            trainer = small.trainer(out, (stop, "epoch"), (1, "epoch"), autoload=True)
+            model = trainer.updater.get_optimizer("main").target
+            best = training.triggers.MinValueTrigger("validation/main/loss")
+            trainer.extend(extensions.snapshot_object(model, "best"), trigger=best)
+            trainer.run(show_loop_exception_msg=False)
+        core.seed(None)
+        return (out / "best").read_bytes()
+
+    assert ended(tmp_path / "resumed", 2, 4) == ended(tmp_path / "whole", 4)

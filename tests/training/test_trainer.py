@@ -324,7 +324,7 @@ def test_a_trainer_says_what_it_consists_of(tmp_path):
         "  LogReport           100  <lambda>()",
         "  off                 100  <lambda>()",
         "  tune                 -3  MaxValueTrigger()",
-        "  snapshot           -100  ManualScheduleTrigger([1, 2], 'epoch')",
+        "  snapshot           -150  ManualScheduleTrigger([1, 2], 'epoch')",
     ]
     html = made._repr_html_()
     assert html.count("<tr>") == 6 and "(1, &#x27;epoch&#x27;)" in html

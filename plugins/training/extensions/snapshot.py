@@ -73,6 +73,8 @@ def snapshot(
     """
     refuse_removed("snapshot", kwargs, _SINCE_V2, snapshot)
     made = Snapshot(filename, savefun, target, writer)
+    if target is None:  # after the snapshots of parts too, whose triggers remember what they saw
+        made.priority = Snapshot.priority - 50
     made.condition = condition
     made.n_retains = n_retains
     made.autoload = autoload
