@@ -236,8 +236,7 @@ def _retained_variable(f: FunctionNode, name: str) -> Any:
         i = declared.names.index(name)
         return twin(f._edges[i]) if i < len(f._edges) else None
     if name in declared.saved:
-        value = getattr(f, name)
-        return wrap(value) if is_array(value) else value
+        return as_constant(getattr(f, name))
     return f._output_variable(declared.outputs.index(name) if declared.outputs else 0)
 
 
@@ -393,6 +392,12 @@ def unscalar(x: Any) -> Any:
     if type(x) in BACKENDS or not hasattr(x, "dtype") or is_array(x):
         return x
     return backends.get("numpy").asarray(x)
+
+
+def as_constant(value: Any) -> Any:
+    """A saved intermediate for a rule on Variables: a constant as far as derivatives go."""
+    value = unscalar(value)
+    return wrap(value) if is_array(value) else value
 
 
 def as_operand(number: Any, like: Any) -> Any:

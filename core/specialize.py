@@ -26,7 +26,7 @@ from core.declaration import REQUIRED, Declaration
 from core.inline import expression
 from core.namespace import namespace
 from core.spec import spec_of
-from core.variable import Variable, is_array, twin, wrap
+from core.variable import Variable, twin
 
 next_sequence = count(1).__next__
 
@@ -75,7 +75,7 @@ class _Writer:
             "default": declared.fields,
             "BACKENDS": BACKENDS,
             "NS": namespace,
-            "constant": _as_constant,
+            "constant": dispatch.as_constant,
             "twin": twin,
         }
 
@@ -335,8 +335,3 @@ class _Writer:
         made: Callable[..., Any] = scope[defined or name]
         made.__qualname__ = f"{self.cls.__qualname__}.{name}"
         return made
-
-
-def _as_constant(value: Any) -> Any:
-    """A saved intermediate for a rule on Variables: a constant as far as derivatives go."""
-    return wrap(value) if is_array(value) else value

@@ -1,5 +1,6 @@
 """A declared class that contradicts itself is refused while it is being made."""
 
+import numpy as np
 import pytest
 
 import core
@@ -84,3 +85,20 @@ def test_a_rule_that_gives_too_few_gradients_is_named():
     with pytest.raises(ValueError, match="Short.gradient: expected 2 gradients.*got 1"):
         z.backward()
     assert x.grad is None
+
+
+def test_a_saved_scalar_of_a_library_is_an_array_to_rules_on_variables():
+    class Masked(core.FunctionNode):
+        saved = ("mask",)
+
+        def compute(self, xp, x):
+            self.mask = xp.logical_not(x < 0)  # NumPy makes a scalar of it
+            return xp.where(self.mask, x * x, x)
+
+        def gradient(self, xp, g, x, mask):
+            return xp.where(mask, 2 * x * g, g)
+
+    x = core.Variable(np.array(3.0))
+    (gx,) = core.grad([Masked.call(x)], [x], enable_double_backprop=True)
+    (ggx,) = core.grad([gx], [x])
+    assert (float(gx), float(ggx)) == (6, 2)
