@@ -63,7 +63,8 @@ def everything() -> dict[str, str]:
 
 
 def _file(face: str) -> str:
-    return face.replace(".", "/") + ".pyi"
+    place = face.replace(".", "/")
+    return place + ("/__init__.pyi" if (ROOT / place).is_dir() else ".pyi")
 
 
 def _stub(face: str, claims: Iterable[Claim], conflicts: Iterable[str] = ()) -> str:

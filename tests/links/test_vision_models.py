@@ -1,6 +1,7 @@
 """The networks for images: their parameters and outputs are Chainer's, and so are their images."""
 
 import copy
+import importlib
 import json
 import pickle
 import sys
@@ -196,9 +197,23 @@ def test_blocks(name):
     check_link(bright, (IMAGES,), reference, ["numpy"], kind="solution", double=False, init=False)
 
 
-def test_the_former_argument_of_a_building_block_is_refused():
-    with pytest.raises(RemovedArgument, match="n_layers"):
-        L.BuildingBlock(1, 3, 2, 3, 1, n_layer=2)
+def test_a_building_block_takes_its_number_of_blocks_by_both_names():
+    sizes = {"in_channels": 3, "mid_channels": 2, "out_channels": 3, "stride": 1}
+    old, new = L.BuildingBlock(n_layer=2, **sizes), L.BuildingBlock(n_layers=2, **sizes)
+    assert [b.name for b in old.children()] == [b.name for b in new.children()] == ["a", "b1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_layer": 2}, "expected n_layers, .* got 2, None, None, None, None"),
+        ({"n_layers": 2, "n_layer": 2}, "unexpected keyword argument 'n_layer'"),
+        ({"n_layrs": 2}, "'n_layrs'. Did you mean 'n_layers'"),
+    ],
+)
+def test_a_building_block_needs_its_sizes(arguments, message):
+    with pytest.raises(TypeError, match=message):
+        L.BuildingBlock(**arguments)
 
 
 # -- features and predictions ------------------------------------------------------------------
@@ -499,3 +514,31 @@ def test_files_of_other_kinds_are_refused():
             model.convert_caffemodel_to_npz("a.caffemodel", "a.npz")
     with pytest.raises(NotImplementedError):
         L.ResNetLayers.convert_caffemodel_to_npz("a.caffemodel", "a.npz", n_layers=50)
+
+
+# -- where existing scripts look ----------------------------------------------------------------
+
+
+FAMILIES = {
+    "vgg": ("VGG16Layers", ["VGG19Layers", "VGGLayers"], vgg),
+    "googlenet": ("GoogLeNet", [], googlenet),
+    "resnet": (
+        "ResNetLayers",
+        ["BottleneckA", "BottleneckB", "BuildingBlock"]
+        + ["ResNet101Layers", "ResNet152Layers", "ResNet50Layers"],
+        resnet,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_networks_and_their_prepare_by_family(name):
+    first, others, module = FAMILIES[name]
+    family = importlib.import_module(f"core.links.model.vision.{name}")
+    assert getattr(L.model.vision, name) is family
+    assert family.prepare is module.prepare and family.available is True
+    assert all(getattr(family, each) is getattr(L, each) for each in (first, *others))
+    assert dir(family) == sorted([first, *others, "available", "prepare"])
+    with pytest.raises(AttributeError, match=f"{name}' has no attribute 'prepair'"):
+        _ = family.prepair
+    assert "model" not in dir(L)

@@ -23,7 +23,7 @@ def test_the_bundled_stubs_are_fresh(capsys):
 
 @pytest.mark.parametrize(("kind", "face"), FACES.items())
 def test_a_stub_names_what_the_catalogue_has(kind, face):
-    text = (ROOT / (face.replace(".", "/") + ".pyi")).read_text()
+    text = (ROOT / stubs_module._file(face)).read_text()
     exported = {
         alias.asname
         for node in ast.parse(text).body

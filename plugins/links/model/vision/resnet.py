@@ -137,7 +137,7 @@ class BuildingBlock(Chain):
     """A `BottleneckA`, called `a`, followed by several `BottleneckB`, called `b1`, `b2` ...
 
     Args:
-        n_layers: How many blocks there are in all.
+        n_layers: How many blocks there are in all; the keyword `n_layer` is the same.
         in_channels: Channels of the input.
         mid_channels: Channels of the convolutions of size 3.
         out_channels: Channels of the output.
@@ -155,18 +155,25 @@ class BuildingBlock(Chain):
 
     def __init__(
         self,
-        n_layers: int,
-        in_channels: int,
-        mid_channels: int,
-        out_channels: int,
-        stride: int,
+        n_layers: int | None = None,
+        in_channels: int | None = None,
+        mid_channels: int | None = None,
+        out_channels: int | None = None,
+        stride: int | None = None,
         initialW: Any = None,
         downsample_fb: bool = False,
-        **former: Any,
+        **named: Any,
     ) -> None:
-        refuse_removed("links.BuildingBlock", former, {"n_layer": "Give n_layers."}, BuildingBlock)
+        if n_layers is None:
+            n_layers = named.pop("n_layer", None)
+        refuse_removed("links.BuildingBlock", named, {}, BuildingBlock)
+        sizes: Any = (in_channels, mid_channels, out_channels, stride)
+        if n_layers is None or None in sizes:
+            raise TypeError(
+                "links.BuildingBlock: expected n_layers, in_channels, mid_channels, out_channels "
+                f"and stride, got {n_layers}, {', '.join(map(str, sizes))}."
+            )
         super().__init__()
-        sizes = (in_channels, mid_channels, out_channels, stride)
         self.add_link("a", BottleneckA(*sizes, initialW, downsample_fb))
         for i in range(1, n_layers):
             self.add_link(f"b{i}", BottleneckB(out_channels, mid_channels, initialW))

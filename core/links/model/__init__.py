@@ -1,0 +1,3 @@
+"""Where existing scripts look for networks for images: `core.links.model.vision.vgg`."""
+
+from core.links.model import vision as vision
