@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from core import backend as backends
 from core.backend import Device
+from core.carrying import Carrying
 from core.configuration import current
 from core.errors import HookError, RegistrationError, nearest
 from core.link_hook import LinkHook, call_observed, hooks_in_force
@@ -24,11 +25,14 @@ if TYPE_CHECKING:
 COPY_MODES = ("init", "copy", "share")
 
 
-class Link(Registering):
+class Link(Carrying, Registering):
     """A building block with parameters, which a subclass applies in `forward`.
 
     Parameters are registered by setting them as attributes inside `with self.init_scope():`; an
     attribute set outside is just an attribute. They can also be given by shape, as keywords.
+
+    A link that keeps Variables from call to call names their attributes in `carried`, a tuple that
+    the class has: they move with the link, and snapshots of a training hold them.
 
     Args:
         params: Name -> shape, or name -> (shape, dtype), of parameters to register unfilled (NaN).
@@ -328,8 +332,9 @@ class Link(Registering):
         return self
 
     def _move(self, device: Device) -> None:
-        """Move what this link itself owns; stateful links override it to move their state."""
+        """Move what this link itself owns."""
         self._device = device
+        self._move_carried(device)
         for name in self._params:
             self.__dict__[name].to_device(device)
         for name in self._persistent:

@@ -30,6 +30,10 @@ class AbstractSerializer(ABC):
     def __getitem__(self, key: str) -> AbstractSerializer:
         """The serializer for the part called `key`."""
 
+    def optional(self, key: str) -> AbstractSerializer:
+        """The same for a part that a file may lack as a whole: loading then leaves it as it is."""
+        return self[key]
+
     @abstractmethod
     def __call__(self, key: str, value: Any) -> Any:
         """Save or load one value (an array, a number, a string or None), and return it."""

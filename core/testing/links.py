@@ -13,9 +13,10 @@ import numpy as np
 
 from core import backend as backends
 from core import gradient_check
-from core.configuration import using_config
+from core.carrying import serialize_carried
+from core.configuration import no_backprop_mode, using_config
 from core.link import Link
-from core.testing.memory import load, saved
+from core.testing.memory import MemoryDeserializer, MemorySerializer, load, saved
 from core.testing.tolerances import DOUBLE_GRADIENT, GRADIENT, assert_near, tolerance
 from core.variable import Variable
 
@@ -41,7 +42,7 @@ def check_link(
     mode, repetitions, deep copies and pickles give the same outputs and share what they should;
     moving to another backend and back changes nothing; what is saved and loaded into a fresh link,
     sized or not, by every serializer there is, brings back parameters, running statistics and
-    outputs, and training goes on as it would have, bit for bit.
+    outputs, and training goes on as it would have, bit for bit; so does a state that is `carried`.
 
     Args:
         make: Makes a fresh link, the same up to random numbers.
@@ -264,6 +265,21 @@ def state(trial: _Trial) -> None:
         np.testing.assert_array_equal(again, expected, err_msg="after reset_state")
 
 
+def continuation(trial: _Trial) -> None:
+    """What a link keeps from call to call is saved, or named in `carried`."""
+    link, carried = trial.sized(), MemorySerializer()
+    with using_config("train", False), no_backprop_mode():
+        trial.call(link)
+        serialize_carried(link, carried)
+        target = trial.make()
+        load(target, saved(link))
+        serialize_carried(target, MemoryDeserializer(carried.store))
+        for mine, theirs in zip(trial.call(link), trial.call(target), strict=True):
+            np.testing.assert_array_equal(
+                theirs, mine, err_msg="one that was restored goes on; what is kept is not 'carried'"
+            )
+
+
 def copies(trial: _Trial) -> None:
     """Shared, real and deep copies and pickles compute the same; gradients are each one's own."""
     link = trial.sized()
@@ -421,6 +437,7 @@ CHECKS: tuple[Callable[[_Trial], None], ...] = (
     forward,
     modes,
     state,
+    continuation,
     copies,
     copies_anew,
     repetitions,

@@ -257,11 +257,11 @@ class Loop:
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load everything that the rest of the run depends on."""
         self.updater.serialize(serializer["updater"])
-        _serialize(self.stop_trigger, serializer["stop_trigger"])
+        _serialize(self.stop_trigger, serializer.optional("stop_trigger"))
         for name, entry in self._entries.items():
             with _naming(name, "serialize"):
                 _serialize(entry.extension, serializer["extensions"][name])
-                _serialize(entry.trigger, serializer["extension_triggers"][name])
+                _serialize(entry.trigger, serializer["extension_triggers"].optional(name))
         # The stop trigger is asked about the last step when the next one is due.
         observed = serializer("observation", saved_observation(self.observation))
         elapsed = serializer("_snapshot_elapsed_time", self._elapsed())

@@ -32,7 +32,7 @@ def load_entries(who: str, obj: Serializable, source: EntriesDeserializer) -> No
     source.known = max(
         (v.nbytes for v in before.values.values() if hasattr(v, "nbytes")), default=0
     )
-    _check_fit(who, before.values, source, obj)
+    _check_fit(who, before, source, obj)
     copies = {name: _copied(value) for name, value in before.values.items()}
     try:
         source.load(obj)
@@ -41,6 +41,7 @@ def load_entries(who: str, obj: Serializable, source: EntriesDeserializer) -> No
             _Restorer(copies).load(obj)
         raise
     _warn_of_unused(who, source)
+    _warn_of_lacking(who, before, source)
 
 
 class EntriesDeserializer(Deserializer):
@@ -69,6 +70,16 @@ class EntriesDeserializer(Deserializer):
         child = copy.copy(self)
         child.path = f"{self.path}{key.strip('/')}/"
         return child
+
+    def optional(self, key: str) -> Self:
+        """The same for a part that the file may lack as a whole."""
+        child = self[key]
+        child.strict = self.strict and not child.lacks("")
+        return child
+
+    def lacks(self, part: str) -> bool:
+        """Whether there is no entry whose name begins with `part`."""
+        return not any(name.startswith(self.path + part) for name in self.entries)
 
     def __call__(self, key: str, value: Any) -> Any:
         """The stored value of `key`: written into `value` if that is an array, else returned."""
@@ -158,16 +169,37 @@ def _misfit(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> str:
 class _Outline(Serializer):
     """Notes every name with the value it stands for; copies nothing."""
 
-    def __init__(self, values: dict[str, Any] | None = None, path: str = "") -> None:
-        self.values: dict[str, Any] = {} if values is None else values
-        self.path = path
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.optional_parts: set[str] = set()
+        self.path = ""
 
     def __getitem__(self, key: str) -> _Outline:
-        return _Outline(self.values, f"{self.path}{key.strip('/')}/")
+        child = copy.copy(self)
+        child.path = f"{self.path}{key.strip('/')}/"
+        return child
+
+    def optional(self, key: str) -> _Outline:
+        child = self[key]
+        self.optional_parts.add(child.path)
+        return child
 
     def __call__(self, key: str, value: Any) -> Any:
         self.values[self.path + key.lstrip("/")] = value
         return value
+
+    def asked_for(self, source: EntriesDeserializer) -> dict[str, Any]:
+        """The values, but for parts that `source` lacks and may lack; None for their others.
+
+        An optional part is what an object has at the moment, and so may have other shapes.
+        """
+        lacking = tuple(part for part in self.optional_parts if source.lacks(part))
+        optional = tuple(self.optional_parts)
+        return {
+            name: None if name.startswith(optional) else value
+            for name, value in self.values.items()
+            if not name.startswith(lacking)
+        }
 
 
 class _Restorer(Deserializer):
@@ -192,9 +224,9 @@ def _copied(value: Any) -> Any:
     return backend.of(value).copy(value) if _is_array(value) else value
 
 
-def _check_fit(who: str, values: dict[str, Any], source: EntriesDeserializer, obj: Any) -> None:
+def _check_fit(who: str, before: _Outline, source: EntriesDeserializer, obj: Any) -> None:
     """Compare names, shapes and dtypes with the file's, and raise for all that differs at once."""
-    archive = source.entries
+    archive, values = source.entries, before.asked_for(source)
     names = {name: source.path + name for name in values}
     names = {name: stored for name, stored in names.items() if not source.ignores(stored)}
     missing = [stored for stored in names.values() if stored not in archive]
@@ -237,5 +269,15 @@ def _warn_of_unused(who: str, source: EntriesDeserializer) -> None:
         warnings.warn(
             f"{who}: nothing asked for these entries of the file, which were left out: "
             + ", ".join(_shortened(unused, 10)),
+            stacklevel=4,
+        )
+
+
+def _warn_of_lacking(who: str, before: _Outline, source: EntriesDeserializer) -> None:
+    left = before.values.keys() - before.asked_for(source).keys()
+    if left and source.strict:
+        warnings.warn(
+            f"{who}: the file has nothing of these, which stay as they are: "
+            + ", ".join(_shortened(sorted(left), 10)),
             stacklevel=4,
         )

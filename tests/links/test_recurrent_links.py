@@ -170,7 +170,7 @@ def test_state_moves_on(name):
 @pytest.mark.parametrize("name", STATEFUL)
 def test_state_can_be_set_moved_and_copied(name):
     layer = STATEFUL[name][0]()
-    given = [H.astype("f")] * len(layer.states)
+    given = [H.astype("f")] * len(layer.carried)
     layer.set_state(*given)
     twin = copy.deepcopy(layer)
     x = X.astype("f")
@@ -178,9 +178,9 @@ def test_state_can_be_set_moved_and_copied(name):
     np.testing.assert_array_equal(twin(x).array, y)
     assert (y != STATEFUL[name][0]()(x).array).any()
     twin.to_device("strict")
-    assert {getattr(twin, state).backend.name for state in twin.states} == {"strict"}
+    assert {getattr(twin, state).backend.name for state in twin.carried} == {"strict"}
     layer.reset_state()
-    assert [getattr(layer, state) for state in layer.states] == [None] * len(given)
+    assert [getattr(layer, state) for state in layer.carried] == [None] * len(given)
 
 
 def test_sequences_may_end_but_none_may_join():

@@ -316,6 +316,14 @@ def test_dump_graph_writes_the_graph_once_and_restores_the_flag(tmp_path):
         assert operation in dot and operation in mermaid
 
 
+def test_dump_graph_shows_parameters_by_their_paths(tmp_path):
+    run(tmp_path, extensions.dump_graph("main/loss"))
+    for name in ("cg.dot", "cg.mmd"):
+        text = (tmp_path / name).read_text()
+        assert "/l1/W" in text
+        assert "/l2/b" in text
+
+
 def test_dump_graph_names_the_nearest_root_and_restores_the_flag(tmp_path):
     with pytest.raises(KeyError, match="Did you mean 'main/loss'"):
         run(tmp_path, extensions.dump_graph("main/los"))

@@ -201,3 +201,26 @@ def test_a_run_on_another_backend_resumes_as_exactly(tmp_path):
         return small.state(trainer)
 
     assert run(tmp_path / "parts", 2, 5, 7) == run(tmp_path / "whole", 7)
+
+
+# -- a training that was changed --------------------------------------------------------------
+
+
+def test_a_new_extension_without_a_state_starts_anew_with_a_warning(tmp_path):
+    small.trainer(tmp_path, (5, "iteration")).run()
+    trainer, called = small.trainer(tmp_path, (9, "iteration"), autoload=True), []
+    trainer.extend(
+        lambda t: called.append(t.updater.iteration), name="new", trigger=(3, "iteration")
+    )
+    with pytest.warns(UserWarning, match="nothing of these.*extension_triggers/new/last_iteration"):
+        trainer.run()
+    assert called == [6, 9]
+
+
+def test_a_new_extension_with_a_state_is_refused_by_name_with_the_cure(tmp_path):
+    small.trainer(tmp_path, (5, "iteration")).run()
+    trainer = small.trainer(tmp_path, (9, "iteration"), autoload=True)
+    trainer.extend(extensions.ExponentialShift("alpha", 0.5))
+    with pytest.raises(core.errors.CheckpointError, match="extensions/ExponentialShift") as refused:
+        trainer.run(show_loop_exception_msg=False)
+    assert "strict=False" in "".join(refused.value.__notes__)

@@ -105,4 +105,4 @@ class Classifier(Chain):
 
     def __getstate__(self) -> dict[str, Any]:
         # Results are of the moment; their graphs could not be copied anyway.
-        return {**self.__dict__, "y": None, "loss": None, "accuracy": None}
+        return {**super().__getstate__(), "y": None, "loss": None, "accuracy": None}

@@ -111,7 +111,7 @@ class StatefulGRU(_GRU, Stateful):
     True
     """
 
-    states = ("h",)
+    carried = ("h",)
     h: Variable | None = None
 
     def __init__(

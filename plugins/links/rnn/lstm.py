@@ -122,7 +122,7 @@ class LSTM(_LSTM, Stateful):
     True
     """
 
-    states = ("c", "h")
+    carried = ("c", "h")
     c: Variable | None = None
     h: Variable | None = None
 

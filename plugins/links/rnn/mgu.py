@@ -88,7 +88,7 @@ class StatefulMGU(_MGU, Stateful):
     ((5, 2), (5, 2))
     """
 
-    states = ("h",)
+    carried = ("h",)
     h: Variable | None = None
 
     def set_state(self, h: Any) -> None:

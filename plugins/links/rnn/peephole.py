@@ -39,7 +39,7 @@ class StatefulPeepholeLSTM(Chain, Stateful):
     ((5, 2), (5, 2))
     """
 
-    states = ("c", "h")
+    carried = ("c", "h")
     c: Variable | None = None
     h: Variable | None = None
 

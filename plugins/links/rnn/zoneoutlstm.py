@@ -45,7 +45,7 @@ class StatefulZoneoutLSTM(_LSTM, Stateful):
     variable([[0., 0.]], dtype=float32)
     """
 
-    states = ("c", "h")
+    carried = ("c", "h")
     c: Variable | None = None
     h: Variable | None = None
 

@@ -17,7 +17,7 @@ class DumpGraph(Extension):
     """Writes the graph behind the observed Variable `root_name` once, at the first iteration.
 
     Two files in the trainer's directory: `filename` for Graphviz, and one with the ending '.mmd'
-    for Mermaid. `variable_style` and `function_style` are DOT attributes.
+    for Mermaid. Parameters show by their paths in the optimizer's target. `variable_style` and `function_style` are DOT attributes.
 
     Reported Variables keep no graph, so `config.keep_graph_on_report` is turned on before the
     first update and put back afterwards; set it yourself to have later graphs as well.
@@ -60,7 +60,8 @@ class DumpGraph(Extension):
         root = self._root(trainer.observation)
         if self._done and root.creator is None:
             return  # called again, by a trigger of one's own, and there is no graph any more
-        graph = build_computational_graph([root], **self._styles)
+        target = _target(trainer, self._root_name)
+        graph = build_computational_graph([root], **self._styles, link=target)
         path = Path(trainer.out) / self._filename
         for target, form in ((path, "dot"), (path.with_suffix(".mmd"), "mermaid")):
             text = graph.dump(form)
@@ -87,6 +88,13 @@ class DumpGraph(Extension):
         if self._keeping is not None:
             self._keeping.__exit__(None, None, None)
             self._keeping = None
+
+
+def _target(trainer: Any, root_name: str) -> Any:
+    """The target that has reported the Variable, for its paths; else that of the main optimizer."""
+    known = trainer.updater.get_all_optimizers()
+    optimizer = known.get(root_name.split("/")[0]) or known.get("main")
+    return None if optimizer is None else optimizer.target
 
 
 def dump_graph(

@@ -8,6 +8,7 @@ from typing import Any
 
 import core
 from core import Link, backend
+from core.carrying import serialize_carried
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest
 from core.optimizer import Optimizer
@@ -120,6 +121,8 @@ class ParallelUpdater(StandardUpdater):
         if isinstance(serializer, Deserializer):
             for _, model in self._others():
                 model.copyparams(self._models[self._main])
+        for name, model in self._others():
+            serialize_carried(model, serializer.optional("carried of " + name))
 
     def _shares(self, batch: list[Any]) -> dict[str, Any]:
         """Name -> arrays of every n-th example, for the models that get any."""

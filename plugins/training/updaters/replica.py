@@ -14,6 +14,7 @@ from typing import Any
 
 import core
 from core import Link, backend
+from core.carrying import serialize_carried
 from core.errors import CoreError
 from core.random_streams import stream
 from core.serializer import AbstractSerializer
@@ -144,9 +145,10 @@ class Replica:
         load_npz(io.BytesIO(state), self)
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Save or load the iterator, the model's persistent values, and the random numbers."""
+        """Save or load the iterator, what the model keeps, and the random numbers."""
         self._iterator.serialize(serializer["iterator"])
         self._serialize_rest_of_model(serializer["model"])
+        serialize_carried(self._model, serializer.optional("carried"))
         state = json.loads(serializer("random_state", json.dumps(backend.random_state())))
         if isinstance(serializer, NpzDeserializer):
             backend.set_random_state(state)

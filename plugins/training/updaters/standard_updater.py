@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from core.carrying import serialize_carried
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest, refuse_removed
 from core.optimizer import Optimizer
@@ -184,11 +185,15 @@ class StandardUpdater(Updater):
             iterator.finalize()
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Save or load the iterators, the optimizers, their targets and the count of updates."""
+        """Save or load the iterators, the optimizers, their targets and the count of updates.
+
+        Of the targets also what they carry from call to call: `core.Link.carried`.
+        """
         for name, iterator in self._iterators.items():
             iterator.serialize(serializer["iterator:" + name])
         for name, optimizer in self._optimizers.items():
             optimizer.target.serialize(serializer["model:" + name])
+            serialize_carried(optimizer.target, serializer.optional("carried:" + name))
             optimizer.serialize(serializer["optimizer:" + name])
         self.iteration = serializer("iteration", self.iteration)
 
