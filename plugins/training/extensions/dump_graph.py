@@ -17,7 +17,8 @@ class DumpGraph(Extension):
     """Writes the graph behind the observed Variable `root_name` once, at the first iteration.
 
     Two files in the trainer's directory: `filename` for Graphviz, and one with the ending '.mmd'
-    for Mermaid. Parameters show by their paths in the optimizer's target. `variable_style` and `function_style` are DOT attributes.
+    for Mermaid. Parameters show by their paths in the optimizer's target. `variable_style` and
+    `function_style` are DOT attributes.
 
     Reported Variables keep no graph, so `config.keep_graph_on_report` is turned on before the
     first update and put back afterwards; set it yourself to have later graphs as well.
