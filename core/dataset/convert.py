@@ -123,8 +123,10 @@ def _stack_padded(arrays: Sequence[Any], padding: Any) -> Any:
     shape = tuple(map(max, zip(*(a.shape for a in arrays), strict=True)))
     backend, first = _backend_of(arrays), arrays[0]
     device = backend.device_of(first)
+    dtypes = {a.dtype for a in arrays}
+    dtype = first.dtype if len(dtypes) == 1 else backend.xp.result_type(*dtypes)
     with device:
-        result = backend.xp.full((len(arrays), *shape), padding, dtype=first.dtype)
+        result = backend.xp.full((len(arrays), *shape), padding, dtype=dtype)
     for i, array in enumerate(arrays):
         result[(i, *(slice(n) for n in array.shape))] = array
     return result

@@ -116,6 +116,11 @@ class Loop:
             trigger = getattr(extension, "trigger", Extension.trigger)
         if priority is None:
             priority = getattr(extension, "priority", Extension.priority)
+        if not hasattr(priority, "__neg__"):
+            raise TypeError(
+                f"{type(self).__name__}.extend: expected a number as the priority of {name!r}, "
+                f"such as training.PRIORITY_READER; got {priority!r:.60}."
+            )
         if isinstance(extension, Extension):
             extension.name = name
         self._entries[name] = Entry(extension, get_trigger(trigger), priority, call_before_training)
@@ -126,8 +131,9 @@ class Loop:
                 f"{type(self).__name__}.extend: the name 'training' belongs to the trainer; take "
                 "another."
             )
-        free, ordinal = name, 0
-        while free in self._entries:
+        # Slashes at the ends make no difference in the names of saved state.
+        taken, free, ordinal = {each.strip("/") for each in self._entries}, name, 0
+        while free.strip("/") in taken:
             ordinal += 1
             free = f"{name}_{ordinal}"
         return free
@@ -338,13 +344,26 @@ def _serialize(part: Any, serializer: AbstractSerializer) -> None:
         part.serialize(serializer)
 
 
-@contextmanager
-def _naming(
-    name: str, method: Literal["initialize", "__call__", "on_interrupt", "finalize", "serialize"]
-) -> Any:
+class _naming:
     """Let an error say which extension it comes from."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"Raised by the extension {name!r} in {method}.")
-        raise
+
+    def __init__(
+        self,
+        name: str,
+        method: Literal["initialize", "__call__", "on_interrupt", "finalize", "serialize"],
+    ) -> None:
+        self._where = f"Raised by the extension {name!r} in {method}."
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, tb: Any) -> None:
+        if isinstance(
+            error, StopIteration
+        ):  # which further out would end the loop, or lose its name
+            raise RuntimeError(
+                f"{self._where} StopIteration: something has come to its end there. Catch it, or "
+                "give next() a default."
+            ) from error
+        if isinstance(error, Exception):
+            error.add_note(self._where)

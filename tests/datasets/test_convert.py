@@ -44,6 +44,11 @@ def test_padding_fills_what_is_missing(shapes):
         assert (joined[i] == -1).sum() == joined[i].size - rows * columns
 
 
+def test_padding_loses_nothing_of_a_wider_dtype():
+    joined = concat_examples([np.array([1, 2]), np.array([0.5])], padding=9)
+    assert joined.tolist() == [[1, 2], [0.5, 9]]
+
+
 def test_paddings_for_each_part():
     batch = [(np.ones(1, "f"), [1, 2]), (np.ones(2, "f"), [3])]
     x, t = concat_examples(batch, padding=(0, -1))

@@ -190,6 +190,8 @@ def test_any_function_can_write(tmp_path):
         ({"savefun": save_npz, "writer": writers.SimpleWriter()}, TypeError, "got both"),
         ({"writer": print, "n_retains": 2}, ValueError, "derived from snapshot_writers.Writer"),
         ({"on_write_error": "warm"}, ValueError, "Did you mean 'warn'"),
+        ({"filename": "{.updater.epoch}/it", "autoload": True}, ValueError, "in one directory"),
+        ({"filename": "{.updater.epoch}/it", "n_retains": 2}, ValueError, "in one directory"),
         ({"n_retains": 0}, ValueError, "n_retains of 1 or more"),
         ({"savefun": print, "autoload": True}, ValueError, "save_npz and save_hdf5"),
         ({"num_retain": 2}, RemovedArgument, "n_retains"),
@@ -224,6 +226,18 @@ def test_a_directory_of_their_own(tmp_path, whole):
     trainer = small.trainer(tmp_path, filename=name, autoload=True, n_retains=1)
     trainer.run()
     assert small.state(trainer) == whole and names(tmp_path / "snapshots") == ["at_14"]
+
+
+def test_files_of_the_users_own_are_neither_loaded_nor_removed(tmp_path):
+    run(tmp_path)
+    mine = {f"snapshot_iter_{rest}" for rest in ("4.bak", "6~", "6 (copy)", "six", "2.damaged")}
+    for name in mine:
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "snapshot_iter_99").mkdir()
+    (tmp_path / "snapshot_iter_98").symlink_to(tmp_path / "nowhere")
+    made = run(tmp_path, stop=8, autoload=True, n_retains=1)
+    assert made.updater.iteration == 8
+    assert {*names(tmp_path)} == {*mine, "snapshot_iter_8", "snapshot_iter_98", "snapshot_iter_99"}
 
 
 # -- another training -------------------------------------------------------------------------

@@ -117,6 +117,24 @@ def test_two_of_one_name_are_numbered_in_order(tmp_path):
     assert made.get_extension("mine").name == "mine"
 
 
+def test_names_that_are_one_in_files_are_numbered_too(tmp_path):
+    made = trainer(tmp_path)
+    for name in ("a", "a/", "/a", "a/b"):
+        made.extend(print, name=name)
+    assert made.extension_names()[-4:] == ["a", "a/_1", "/a_1", "a/b"]
+
+
+@pytest.mark.parametrize("method", ["initialize", "__call__"])
+def test_stop_iteration_in_an_extension_names_it(tmp_path, method):
+    def fail(self, *args):
+        next(iter(()))
+
+    made = trainer(tmp_path)
+    made.extend(type("Bad", (training.Extension,), {"trigger": (1, "iteration"), method: fail})())
+    with pytest.raises(RuntimeError, match=f"extension 'Bad' in {method}. StopIteration:"):
+        made.run(show_loop_exception_msg=False)
+
+
 def test_names_of_all_kinds_of_extensions(tmp_path):
     made = trainer(tmp_path)
 
@@ -195,6 +213,7 @@ def test_what_once_was_is_refused_with_its_cure(tmp_path):
     ("call", "message"),
     [
         (lambda t: t.extend(3), "Extension or a function"),
+        (lambda t: t.extend(print, priority="high"), "number as the priority of 'print'"),
         (lambda t: t.extend(extensions.LogReport), r"LogReport\(\.\.\.\)"),
         (lambda t: t.extend(print, triger=(1, "epoch")), "triger"),
         (lambda t: training.get_trigger("epoch"), r"\(5, 'epoch'\)"),

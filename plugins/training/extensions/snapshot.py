@@ -154,6 +154,11 @@ class Snapshot(Extension):
                 "snapshot: autoload and n_retains need to find earlier snapshots by their names. "
                 "Give filename as a format string, such as 'snapshot_iter_{.updater.iteration}'."
             )
+        if (self.autoload or self.n_retains > 0) and "{" in str(Path(str(self.filename)).parent):
+            raise ValueError(
+                "snapshot: autoload and n_retains need to find earlier snapshots in one directory. "
+                f"Leave the fields out of the directory's name, in {str(self.filename)!r}."
+            )
         if self.autoload and self._load() is None:
             raise ValueError(
                 "snapshot: autoload reads what save_npz and save_hdf5 have written. Leave savefun "

@@ -10,13 +10,15 @@ from pathlib import Path
 from core.errors import CheckpointDamaged
 
 _ASIDE = ".damaged"
+_COUNTS = ("iteration", "epoch")
 
 
 def found(directory: Path, filename: str) -> list[Path]:
     """The files in `directory` whose names the format string `filename` gives, the oldest first."""
     pattern = _pattern(Path(filename).name)
-    names = (path for path in directory.iterdir() if pattern.fullmatch(path.name))
-    return sorted((path for path in names if not path.name.endswith(_ASIDE)), key=_age)
+    named = (path for path in directory.iterdir() if pattern.fullmatch(path.name))
+    files = (path for path in named if not path.name.endswith(_ASIDE) and path.is_file())
+    return sorted(files, key=_age)
 
 
 def remove_old(newest: Path, filename: str, keep: int) -> None:
@@ -40,9 +42,14 @@ def put_aside(path: Path, error: CheckpointDamaged) -> None:
 def _pattern(filename: str) -> re.Pattern[str]:
     """What the names that a format string gives look like."""
     parts = string.Formatter().parse(filename)
-    return re.compile(
-        "".join(re.escape(text) + ("" if field is None else r"(.+)") for text, field, *_ in parts)
-    )
+    return re.compile("".join(re.escape(text) + _gap(field) for text, field, *_ in parts))
+
+
+def _gap(field: str | None) -> str:
+    """What stands for a field. Counts are digits: `snapshot_iter_4.bak` is the user's own file."""
+    if field is None:
+        return ""
+    return r"[\d,_ ]*\d" if field.rpartition(".")[2] in _COUNTS else ".+"
 
 
 def _age(path: Path) -> tuple[int, list[int]]:

@@ -37,6 +37,8 @@ class Progress:
     def step(self, trainer: Any) -> tuple[float, float]:
         """The values before and now, of which now becomes before."""
         before, now = self._last[self._unit], _now(trainer.updater)
+        if now[self._unit] < 0:
+            now[self._unit] = float(trainer.updater.epoch_detail)  # which says why there is none
         if before < 0:
             before = _before(trainer.updater, self._unit)
         self._last = now
