@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from core import training as training
     from core import type_check as type_check
     from core import utils as utils
+    from core.commands.info import print_runtime_info as print_runtime_info
     from core.hookspecs import hookimpl as hookimpl
     from core.link_summary import summary as summary
 
@@ -132,7 +133,11 @@ _rooms = frozenset(
     ]
 )
 
-_elsewhere = {"hookimpl": "core.hookspecs", "summary": "core.link_summary"}
+_elsewhere = {
+    "hookimpl": "core.hookspecs",
+    "print_runtime_info": "core.commands.info",
+    "summary": "core.link_summary",
+}
 
 
 if not TYPE_CHECKING:  # checkers shall not take every name for known

@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from core.commands.report import Report, table
 from core.registry.records import canonical
@@ -39,6 +39,11 @@ def info() -> Report:
     }
     rows = [[f"{section}", shown] for section, shown in _flat(data)]
     return Report(data, table(["what", "value"], rows))
+
+
+def print_runtime_info(out: TextIO | None = None) -> None:
+    """Write what `plugrad info` says to the file `out`; to standard output where none is given."""
+    print(info().text, file=out)
 
 
 def version(distribution: str) -> str | None:

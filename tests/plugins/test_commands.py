@@ -1,5 +1,6 @@
 """The `plugrad` command: what it prints, its JSON, its exit status."""
 
+import io
 import json
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import core
 from core import registry
 from core.__main__ import main
 from core.commands import doctor as doctor_module
@@ -146,6 +148,15 @@ def test_a_broken_backend_is_listed_and_the_others_stay(make, pretend, capsys):
     lost, numpy = run_json(capsys, "backends")
     assert "no_module" in lost["reason"]
     assert numpy["available"]
+
+
+def test_info_is_printed_by_scripts_too(capsys):
+    core.print_runtime_info()
+    shown = capsys.readouterr().out
+    assert shown == run(capsys, "info")
+    out = io.StringIO()
+    core.print_runtime_info(out)
+    assert out.getvalue() == shown
 
 
 def test_info(capsys, monkeypatch):
