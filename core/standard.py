@@ -8,8 +8,9 @@ assumed of arrays beyond the namespace.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
+from operator import index
 from typing import Any
 
 Array = Any
@@ -22,11 +23,16 @@ def per_axis(value: Sizes, ndim: int, what: str) -> tuple[int, ...]:
     >>> per_axis(2, 3, 'stride')
     (2, 2, 2)
     """
-    if hasattr(value, "__index__"):
-        return (value.__index__(),) * ndim
-    sizes = tuple(value)
+    try:
+        given = value if isinstance(value, Iterable) else (value,) * ndim
+        sizes = tuple([index(size) for size in given])
+    except TypeError:
+        sizes = ()
     if len(sizes) != ndim:
-        raise ValueError(f"{what}: expected {ndim} values, one per spatial axis; got {value!r}.")
+        raise ValueError(
+            f"{what}: expected {ndim} integers, one per spatial axis, or one for all; "
+            f"got {value!r}."
+        )
     return sizes
 
 

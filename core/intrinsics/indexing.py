@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from core.domain import Domain, anything, choice
@@ -20,7 +21,10 @@ class GetItem(FunctionNode):
     )
 
     def compute(self, xp, x):
-        return x[self.slices]
+        try:
+            return x[self.slices]
+        except IndexError as error:
+            return _with_all_axes(x, self.slices, error)
 
     def gradient(self, xp, g):
         return ScatterAdd(self.slices, self.input_shape(0)).evaluate(g)
@@ -69,6 +73,15 @@ class SetItem(FunctionNode):
 
     def gradient_value(self, xp, g):
         return SumTo(self.input_shape(1)).evaluate(GetItem(self.slices).evaluate(g))
+
+
+def _with_all_axes(x: Any, slices: Any, error: IndexError) -> Any:
+    """x[slices, ...]: the standard leaves open what an index of fewer axes than x has means."""
+    parts = slices if isinstance(slices, tuple) else (slices,)
+    if not any([part is ... for part in parts]):
+        with suppress(IndexError):
+            return x[(*parts, ...)]
+    raise IndexError(f"GetItem: the index does not fit the shape {x.shape}: {error}") from error
 
 
 def _slicings(shape: tuple[int, ...]) -> list[Any]:

@@ -26,7 +26,8 @@ class RReLU(Elementwise):
 
     def check_type_forward(self, in_types):
         if self.r is not None:
-            expect(in_types[0].dtype == self.r.dtype, in_types[0].shape == self.r.shape)
+            dtype = backend.of(self.r).dtype_name(self.r.dtype)
+            expect(in_types[0].dtype == dtype, in_types[0].shape == self.r.shape)
 
     def compute(self, xp, x):
         if self.r is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable, as_array, as_variable
-from core.errors import InvalidType
-from core.intrinsics import ScatterAdd
+from core.intrinsics import ScatterAdd, getitem
+from plugins.functions.refusal import require
 
 
 def scatter_add(a: Any, slices: Any, b: Any) -> Variable:
@@ -22,6 +22,7 @@ def scatter_add(a: Any, slices: Any, b: Any) -> Variable:
 
     Raises:
         InvalidType: `b` has another shape or dtype.
+        IndexError: The index does not fit the shape.
 
     >>> import core.functions as F, numpy as np
     >>> F.scatter_add(np.zeros(3, "f"), [0, 0, 2], np.array([1, 2, 3], "f"))
@@ -31,11 +32,8 @@ def scatter_add(a: Any, slices: Any, b: Any) -> Variable:
     if isinstance(slices, tuple):
         slices = tuple([_index(a, part) for part in slices])
     slices = _index(a, slices)
-    shape = a.array[slices].shape
-    if b.shape != shape:
-        error = InvalidType("b.shape == a[slices].shape", f"{b.shape} != {shape}")
-        error.operation = "scatter_add"
-        raise error
+    shape = getitem(a.array, slices).shape
+    require("scatter_add", ("b.shape == a[slices].shape", b.shape, shape))
     return a + ScatterAdd.call(b, slices=slices, shape=a.shape)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, anything, as_variable, choice
 from core.type_check import expect
 from plugins.functions.array.split_axis import zeros_beside
+from plugins.functions.refusal import require
 
 
 def _by_time(xp: Any, xs: Any, length: int) -> tuple[Any, ...]:
@@ -75,4 +76,6 @@ def transpose_sequence(xs: Any) -> tuple[Variable, ...]:
     """
     if not xs:
         return ()
-    return TransposeSequence(as_variable(xs[0]).shape[0]).apply(xs)
+    first = as_variable(xs[0])
+    require("transpose_sequence", ("xs[0].ndim > 0", first.ndim > 0, True))
+    return TransposeSequence(first.shape[0]).apply(xs)

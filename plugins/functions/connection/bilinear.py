@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable, as_variable
-from core.errors import InvalidType
 from core.intrinsics import matmul, reshape
+from plugins.functions.refusal import require
 
 
 def bilinear(e1: Any, e2: Any, W: Any, V1: Any = None, V2: Any = None, b: Any = None) -> Variable:
@@ -40,7 +40,7 @@ def bilinear(e1: Any, e2: Any, W: Any, V1: Any = None, V2: Any = None, b: Any = 
     given = [v is not None for v in (V1, V2, b)]
     if any(given) and not all(given):
         raise ValueError("bilinear: expected all of V1, V2 and b, or none of them")
-    e1, e2, W = _flat(e1), _flat(e2), as_variable(W)
+    e1, e2, W = _flat("e1", e1), _flat("e2", e2), as_variable(W)
     linear = [as_variable(v) for v in (V1, V2, b) if v is not None]
     _check(e1, e2, W, linear)
     j, k, units = W.shape
@@ -49,8 +49,9 @@ def bilinear(e1: Any, e2: Any, W: Any, V1: Any = None, V2: Any = None, b: Any = 
     return y if V1 is None else y + matmul(e1, V1) + matmul(e2, V2) + b
 
 
-def _flat(e: Any) -> Variable:
+def _flat(name: str, e: Any) -> Variable:
     e = as_variable(e)
+    require("bilinear", (f"{name}.ndim > 0", e.ndim > 0, True))
     return e if e.ndim == 2 else e.reshape((e.shape[0], -1))
 
 
@@ -59,13 +60,10 @@ def _check(e1: Variable, e2: Variable, W: Variable, linear: list[Variable]) -> N
     n, j = e1.shape
     k, units = e2.shape[1], W.shape[-1] if W.ndim else 0
     shapes = [v.shape for v in linear]
-    for expect, actual, expected in (
+    require(
+        "bilinear",
         ("W.ndim == 3", W.ndim, 3),
         ("e1.shape[0] == e2.shape[0]", n, e2.shape[0]),
         ("(e1.shape[1], e2.shape[1]) == W.shape[:2]", (j, k), W.shape[:2]),
         ("shapes of V1, V2 and b", shapes, [(j, units), (k, units), (units,)][: len(shapes)]),
-    ):
-        if actual != expected:
-            error = InvalidType(expect, f"{actual} != {expected}")
-            error.operation = "bilinear"
-            raise error
+    )

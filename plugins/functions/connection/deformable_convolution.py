@@ -6,12 +6,12 @@ from math import prod
 from typing import Any
 
 from core import Variable
-from core.errors import InvalidType
 from core.intrinsics import matmul, reshape, transpose
 from core.standard import per_axis, window_count
 from plugins.functions.array.take import Take
 from plugins.functions.connection.convolution import Sizes
 from plugins.functions.connection.windows import of_rank
+from plugins.functions.refusal import require
 
 
 def deformable_convolution_2d_sampler(
@@ -56,8 +56,12 @@ def deformable_convolution_2d_sampler(
     (n, c, *size), ksize = x.shape, W.shape[2:]
     out = [window_count(*each) for each in zip(size, ksize, stride, pad, strict=True)]
     taps = prod(ksize)
-    _check(name, "offset.shape", offset.shape, (n, 2 * taps, *out))
-    _check(name, "W.shape[1]", W.shape[1], c)
+    require(
+        name,
+        ("offset.dtype == x.dtype", offset.dtype, x.dtype),
+        (f"offset.shape == {(n, 2 * taps, *out)}", offset.shape, (n, 2 * taps, *out)),
+        (f"W.shape[1] == {c}", W.shape[1], c),
+    )
     sides = [
         _positions(offset, axis, ksize, out, stride[axis], pad[axis], size[axis])
         for axis in range(2)
@@ -109,10 +113,3 @@ def _sampled(x: Variable, rows: Any, columns: Any) -> Variable:
             values = reshape(Take.call(elements, index, axis=0), (*row.shape, c))
             total = values * reshape(down * across, (*row.shape, 1)) + total
     return total  # type: ignore[no-any-return]
-
-
-def _check(name: str, what: str, actual: Any, expected: Any) -> None:
-    if actual != expected:
-        error = InvalidType(f"{what} == {expected}", f"{actual} != {expected}")
-        error.operation = name
-        raise error

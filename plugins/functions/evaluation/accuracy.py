@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, choice, integers, real
+from core import Domain, FunctionNode, Variable, as_variable, choice, integers, real
 
 
 class Accuracy(FunctionNode):
@@ -63,6 +63,7 @@ def with_axes_of_labels(y: Any, t: Any) -> Any:
     >>> with_axes_of_labels(np.zeros((2, 3, 1, 1)), np.array([0, 1])).shape
     (2, 3)
     """
+    y, t = as_variable(y), as_variable(t)
     extra = y.ndim - t.ndim - 1
     if extra > 0 and y.shape[y.ndim - extra :] == (1,) * extra:
         return y.reshape(y.shape[: y.ndim - extra])

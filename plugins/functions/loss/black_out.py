@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Variable, as_array, as_variable
+from core import Variable, as_variable
 from core.intrinsics import where
 from plugins.functions.activation.log_softmax import log_softmax
 from plugins.functions.loss.negative_sampling import scores_of
@@ -13,6 +13,7 @@ from plugins.functions.math.exponential import exp
 from plugins.functions.math.logarithm import log1p
 from plugins.functions.math.logsumexp import logsumexp
 from plugins.functions.math.sum import sum
+from plugins.functions.refusal import require, require_integral
 
 
 def black_out(x: Any, t: Any, W: Any, samples: Any, reduce: str = "mean") -> Variable:
@@ -44,9 +45,17 @@ def black_out(x: Any, t: Any, W: Any, samples: Any, reduce: str = "mean") -> Var
     variable(0.25, dtype=float32)
     """
     check_reduce("black_out", reduce)
-    x, t = as_variable(x), as_array(t)
+    x, t, samples = as_variable(x), as_variable(t), as_variable(samples)
+    require(
+        "black_out",
+        ("x.ndim == 2", x.ndim, 2),
+        ("t.shape == x.shape[:1]", t.shape, x.shape[:1]),
+        ("samples.ndim == 2", samples.ndim, 2),
+        ("samples.shape[0] == x.shape[0]", samples.shape[:1], x.shape[:1]),
+    )
+    require_integral("black_out", t=t, samples=samples)
     xp = x.xp
-    words = xp.concat([t[:, None], xp.astype(as_array(samples), t.dtype)], axis=1)
+    words = xp.concat([t.array[:, None], xp.astype(samples.array, t.dtype)], axis=1)
     scores = scores_of(x, as_variable(W), words)
     loss = -log_softmax(scores)[:, 0] - sum(_log_of_others(scores)[:, 1:], axis=1)
     return reduced(loss, reduce)

@@ -14,7 +14,6 @@ from core import (
     Domain,
     FunctionNode,
     Variable,
-    as_array,
     as_variable,
     choice,
     integers,
@@ -229,9 +228,12 @@ def connectionist_temporal_classification(
     if t.ndim != 2:
         raise _refused("t.ndim == 2", f"{t.ndim} != 2")
     lengths = [
-        _all(t, count) if given is None else as_array(given)
+        _all(t, count) if given is None else as_variable(given).array
         for given, count in ((input_length, x.shape[0]), (label_length, t.shape[1]))
     ]
+    for what, length in zip(("input_length", "label_length"), lengths, strict=True):
+        if length.shape != t.shape[:1]:
+            raise _refused(f"{what}.shape == t.shape[:1]", f"{length.shape} != {t.shape[:1]}")
     _refuse_out_of_range(x, t, lengths, blank_symbol)
     if x.backend.dtype_name(x.dtype) != "float16":
         return ConnectionistTemporalClassification.call(x, t, *lengths, blank_symbol, reduce)

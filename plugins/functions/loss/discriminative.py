@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-from core import Variable, as_array, as_variable
-from core.errors import InvalidType
+from core import Variable, as_variable
 from core.intrinsics import matmul, where
 from plugins.functions.activation.relu import relu
 from plugins.functions.array.take import Take
@@ -14,6 +13,7 @@ from plugins.functions.loss.reduction import reduced
 from plugins.functions.math.absolute import absolute
 from plugins.functions.math.root import sqrt
 from plugins.functions.math.sum import sum
+from plugins.functions.refusal import require
 
 NAME = "discriminative_margin_based_clustering_loss"
 
@@ -87,17 +87,14 @@ def discriminative_margin_based_clustering_loss(
 
 
 def _checked(x: Variable, labels: Any, size: int) -> Any:
-    labels = as_array(labels)
-    for expect, actual, expected in (
+    labels = as_variable(labels)
+    require(
+        NAME,
         ("embeddings.ndim == 4", x.ndim, 4),
         ("embeddings.shape[1] == max_embedding_dim", x.shape[1:2], (size,)),
         ("labels.shape == (n, height, width)", labels.shape, (*x.shape[:1], *x.shape[2:])),
-    ):
-        if actual != expected:
-            error = InvalidType(expect, f"{actual} != {expected}")
-            error.operation = NAME
-            raise error
-    return labels
+    )
+    return labels.array
 
 
 def _norm(x: Variable, axis: Any, norm: int) -> Variable:

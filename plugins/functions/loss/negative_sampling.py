@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from core import Variable, as_array, as_variable
-from core.errors import InvalidType
 from core.intrinsics import astype, matmul
 from plugins.functions.activation.softplus import softplus
 from plugins.functions.array.concat import Concat
@@ -14,6 +13,7 @@ from plugins.functions.array.expand_dims import ExpandDims
 from plugins.functions.connection.embed_id import EmbedIDFunction
 from plugins.functions.loss.reduction import check_reduce, reduced
 from plugins.functions.math.sum import sum
+from plugins.functions.refusal import require, require_integral
 
 
 def negative_sampling(
@@ -57,24 +57,19 @@ def negative_sampling(
     >>> F.negative_sampling(x, np.array([0]), W, sampler, 3)
     variable(0., dtype=float32)
     """
-    check_reduce("negative_sampling", reduce, ("sum", "no"))
+    name = "negative_sampling"
+    check_reduce(name, reduce, ("sum", "no"))
     x, t = as_variable(x), as_variable(t)
     xp = x.xp
-    if x.ndim != 2 or t.shape != x.shape[:1]:
-        raise _refused("x of shape (n, k) and t of shape (n,)", f"{x.shape} and {t.shape}")
+    require(name, ("x.ndim == 2", x.ndim, 2), ("t.shape == x.shape[:1]", t.shape, x.shape[:1]))
+    require_integral(name, t=t)
     shape = (x.shape[0], sample_size + 1)
-    samples = as_array(sampler(shape))
-    if samples.shape != shape:
-        raise _refused(f"samples of shape {shape}", f"{samples.shape}")
+    # Samplers may draw on the host, whatever the backend of x.
+    samples = x.backend.asarray(as_array(sampler(shape)), None, x.device)
+    require(name, (f"samples of shape {shape}", samples.shape, shape))
     words = xp.concat([t.array[:, None], xp.astype(samples[:, 1:], t.dtype)], axis=1)
     loss = reduced(_loss(x, as_variable(W), words), reduce)
     return (loss, words) if return_samples else loss
-
-
-def _refused(expect: str, actual: str) -> InvalidType:
-    error = InvalidType(expect, actual)
-    error.operation = "negative_sampling"
-    return error
 
 
 def _loss(x: Variable, W: Variable, words: Any) -> Variable:

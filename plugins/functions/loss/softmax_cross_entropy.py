@@ -23,6 +23,7 @@ from plugins.functions.loss.reduction import check_reduce
 from plugins.functions.math.logarithm import log
 from plugins.functions.math.maximum import maximum
 from plugins.functions.math.sum import sum
+from plugins.functions.refusal import require
 
 LABELS = "Labels are numbers along axis 1 of x; name the one to leave out as ignore_label."
 
@@ -106,8 +107,7 @@ def _checked_weight(weight: Any) -> Any:
             "softmax_cross_entropy: expected class_weight to be an array, got a Variable. "
             "Weights are constants; pass its .array."
         )
-    if weight.ndim != 1:
-        raise InvalidType("class_weight.ndim == 1", f"{weight.ndim} != 1")
+    require("softmax_cross_entropy", ("class_weight.ndim == 1", as_variable(weight).ndim, 1))
     return weight
 
 
@@ -173,10 +173,7 @@ def _of_probabilities(x: Any, t: Any, class_weight: Any, reduce: str, kind: str)
             "softmax_cross_entropy: expected soft_target_loss to be 'cross-entropy' or "
             f"'kl-divergence', got {kind!r}"
         )
-    if t.shape != x.shape:
-        error = InvalidType("x.shape == t.shape", f"{x.shape} != {t.shape}")
-        error.operation = "softmax_cross_entropy"
-        raise error
+    require("softmax_cross_entropy", ("x.shape == t.shape", x.shape, t.shape))
     terms = -log_softmax(x)
     if kind == "kl-divergence":
         # Where t is 0 the term is 0, whatever its logarithm would be.

@@ -34,6 +34,7 @@ def check_statistics(axis: Any, in_types: Any) -> None:
 
     x, *parameters = in_types
     ndim = int(x.ndim) if isinstance(x.ndim, int) else int(x.ndim.eval())
+    expect(x.ndim > 0)
     kept = [i for i in range(ndim) if i not in reduced_axes(axis, ndim)]
     for parameter in parameters:
         expect(parameter.ndim == len(kept))

@@ -12,6 +12,7 @@ from core.intrinsics import matmul, matrix_transpose, reshape, transpose
 from plugins.functions.math.average import Mean
 from plugins.functions.normalization.batch_normalization import move
 from plugins.functions.normalization.inverse_square_root import InverseSquareRoot
+from plugins.functions.refusal import require
 
 
 def decorrelated_batch_normalization(
@@ -58,6 +59,8 @@ def decorrelated_batch_normalization(
         raise ValueError(f"decorrelated_batch_normalization: expected eps above 0, got {eps}")
     x = as_variable(x)
     seen = _by_group("decorrelated_batch_normalization", x, groups)
+    _check_running("running_mean", running_mean, seen.shape[:2])
+    _check_running("running_projection", running_projection, (*seen.shape[:2], seen.shape[1]))
     mean = Mean.call(seen, 2, True)
     centred = seen - mean
     size, count = seen.shape[1:]
@@ -101,6 +104,8 @@ def fixed_decorrelated_batch_normalization(
 
 def _by_group(name: str, x: Variable, groups: int) -> Variable:
     """The channels of each group, with all they have in the batch: (groups, c / groups, m)."""
+    if groups < 1:
+        raise ValueError(f"{name}: expected groups of at least 1, got {groups}")
     if x.ndim < 2 or x.shape[1] % groups or 0 in x.shape:
         error = InvalidType("x.shape == (n, groups * k, ...), not empty", f"{x.shape}")
         error.operation = name
@@ -110,6 +115,13 @@ def _by_group(name: str, x: Variable, groups: int) -> Variable:
     return reshape(transpose(x, axes), (groups, c // groups, n * prod(places)))
 
 
+def _check_running(what: str, running: Any, shape: tuple[int, ...]) -> None:
+    if running is not None:
+        size = as_variable(running).size
+        name = "decorrelated_batch_normalization"
+        require(name, (f"as many elements of {what} as of {shape}", size, prod(shape)))
+
+
 def _by_channel(y: Variable, shape: tuple[int, ...]) -> Variable:
     n, c, *places = shape
     return transpose(reshape(y, (c, n, *places)), (1, 0, *range(2, len(shape))))
@@ -117,5 +129,4 @@ def _by_channel(y: Variable, shape: tuple[int, ...]) -> Variable:
 
 def _update(running: Any, new: Any, decay: float) -> None:
     if running is not None:
-        running = as_array(running)
-        move(running, of(new).xp.reshape(new, running.shape), decay)
+        move(as_array(running), of(new).xp.reshape(new, running.shape), decay)

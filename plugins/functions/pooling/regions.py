@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import as_array, as_variable
-from core.errors import InvalidType
+from core import as_variable
 from core.standard import per_axis
 from plugins.functions.labels import refuse_outside
+from plugins.functions.refusal import require
 
 IMAGES = "Each region names its image, a row of x."
 
@@ -40,17 +40,15 @@ def members(xp: Any, edges: tuple[Any, Any], length: int) -> Any:
 
 def checked(name: str, x: Any, rois: Any, roi_indices: Any, outsize: Any) -> tuple[Any, ...]:
     """`x` as a Variable, regions and indices as arrays, and the two output sizes."""
-    x, rois, roi_indices = as_variable(x), as_array(rois), as_array(roi_indices)
-    for expect, actual, expected in (
+    x, rois, roi_indices = as_variable(x), as_variable(rois), as_variable(roi_indices)
+    require(
+        name,
         ("x.ndim == 4", x.ndim, 4),
         ("rois.shape == (r, 4)", rois.shape[1:], (4,)),
         ("roi_indices.shape == (r,)", roi_indices.shape, rois.shape[:1]),
         ("x.dtype == rois.dtype", x.dtype, rois.dtype),
-    ):
-        if actual != expected:
-            error = InvalidType(expect, f"{actual} != {expected}")
-            error.operation = name
-            raise error
+    )
+    rois, roi_indices = rois.array, roi_indices.array
     refuse_outside(name, x.backend, "roi_indices", roi_indices, x.shape[0], IMAGES)
     return x, rois, roi_indices, positive(name, outsize)
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from core import Variable
 from core.intrinsics import matmul, reshape, transpose, where
-from core.standard import per_axis
 from plugins.functions.array.take import Take
 from plugins.functions.namespace.selection import TakeAlongAxis
 from plugins.functions.pooling.regions import checked
@@ -131,9 +130,13 @@ def _points(
     name: str, x: Variable, rois: Any, outsize: Any, scale: float, sampling_ratio: Any
 ) -> list[tuple[Any, Any, Any]]:
     """For rows and for columns: what each element weighs at each point, and which points count."""
-    ratios = (None, None) if sampling_ratio is None else per_axis(sampling_ratio, 2, name)
-    if any([ratio is not None and ratio < 1 for ratio in ratios]):
-        raise ValueError(f"{name}: expected a sampling_ratio of at least 1, got {sampling_ratio!r}")
+    one = not isinstance(sampling_ratio, (tuple, list))
+    ratios = (sampling_ratio, sampling_ratio) if one else tuple(sampling_ratio)
+    given = [ratio for ratio in ratios if ratio is not None]
+    if len(ratios) != 2 or not all(hasattr(n, "__index__") and n > 0 for n in given):
+        raise ValueError(
+            f"{name}: expected a sampling_ratio of at least 1, or two, got {sampling_ratio!r}"
+        )
     xp = x.xp
     if x.backend.dtype_name(rois.dtype) != "float64":
         rois = xp.astype(rois, xp.float32)

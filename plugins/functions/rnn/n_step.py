@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from core import Variable, as_variable
-from core.errors import InvalidType, refuse_removed
+from core.errors import refuse_removed
 from core.intrinsics import reshape
 from plugins.functions.activation.relu import ReLU
 from plugins.functions.activation.tanh import Tanh
@@ -21,6 +21,7 @@ from plugins.functions.array.split_axis import separate, split_axis
 from plugins.functions.array.stack import Stack
 from plugins.functions.connection.linear import LinearFunction
 from plugins.functions.noise.dropout import dropout
+from plugins.functions.refusal import require
 from plugins.functions.rnn.gru import GRUStep
 from plugins.functions.rnn.lstm import LSTM
 
@@ -158,22 +159,16 @@ def _check(
     if not xs:
         raise ValueError(f"{name}: expected at least one time step in xs, got none")
     for what, given in (("ws", ws), ("bs", bs)):
-        lengths = [len(part) for part in given]
-        _expect(
-            name,
-            f"{cell.weights} arrays in each of {count} {what}",
-            lengths,
-            [cell.weights] * count,
-        )
-    _expect(name, f"hx.shape[0] == {count}", states[0].shape[0], count)
-    for state in states[1:]:
-        _expect(name, "hx.shape == cx.shape", states[0].shape, state.shape)
+        expected = f"{cell.weights} arrays in each of {count} {what}"
+        require(name, (expected, [len(part) for part in given], [cell.weights] * count))
+    ranks = [x.ndim for x in xs]
+    require(
+        name,
+        ("hx.ndim == 3", states[0].ndim, 3),
+        ("arrays of 2 axes in xs", ranks, [2] * len(xs)),
+        (f"hx.shape[0] == {count}", states[0].shape[:1], (count,)),
+        *[("hx.shape == cx.shape", states[0].shape, state.shape) for state in states[1:]],
+    )
     sizes = [states[0].shape[1], *[x.shape[0] for x in xs]]
-    _expect(name, "batches of hx and of xs that do not grow", sizes, sorted(sizes, reverse=True))
-
-
-def _expect(name: str, what: str, actual: Any, expected: Any) -> None:
-    if actual != expected:
-        error = InvalidType(what, f"{actual} != {expected}")
-        error.operation = name
-        raise error
+    falling = sorted(sizes, reverse=True)
+    require(name, ("batches of hx and of xs that do not grow", sizes, falling))

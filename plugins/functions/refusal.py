@@ -1,0 +1,38 @@
+"""How functions made of several operations refuse inputs that do not fit, before they compute."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.errors import InvalidType
+
+
+def refused(name: str, expect: str, actual: str) -> InvalidType:
+    """The error that names the function, what it expects and what came.
+
+    >>> print(refused("black_out", "t.ndim == 1", "2 != 1"))
+    <BLANKLINE>
+    Invalid operation is performed in: black_out (Forward)
+    <BLANKLINE>
+    Expect: t.ndim == 1
+    Actual: 2 != 1
+    """
+    error = InvalidType(expect, actual)
+    error.operation = name
+    return error
+
+
+def require(name: str, *conditions: tuple[str, Any, Any]) -> None:
+    """Raise for the first of the conditions (expect, actual, expected) that does not hold."""
+    for expect, actual, expected in conditions:
+        if actual != expected:
+            raise refused(name, expect, f"{actual} != {expected}")
+
+
+def require_integral(name: str, **inputs: Any) -> None:
+    """Raise where one of the inputs, arrays or Variables by their names, holds no integers."""
+    from core import backend
+
+    for what, value in inputs.items():
+        if backend.of(value).kind(value.dtype) not in "iu":
+            raise refused(name, f"{what}.dtype is integral", f"{value.dtype}")
