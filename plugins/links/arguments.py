@@ -28,6 +28,7 @@ def refuse(link: str, given: dict[str, Any]) -> None:
 
 def check_rank(link: Any, x: Any, ndim: int, *, more: bool = False) -> None:
     """Refuse an input of another rank before sizes are taken from it, which would stay."""
+    core.backend.of(core.as_array(x))  # which refuses what is no array
     given = len(x.shape)
     if given == ndim or (more and given > ndim):
         return
@@ -45,9 +46,9 @@ def statistics_dtype(dtype: Any = None) -> Any:
 
 def is_narrower(x: Any, array: Any) -> bool:
     """Whether `x` holds 16-bit floats, and `array` float32."""
-    if x.dtype == array.dtype:
+    if getattr(x, "dtype", None) == array.dtype:
         return False
-    home, halves = core.backend.of(array), ("float16", "bfloat16")
+    home, halves = core.backend.of(core.as_array(x)), ("float16", "bfloat16")
     return home.dtype_name(array.dtype) == "float32" and home.dtype_name(x.dtype) in halves
 
 

@@ -180,3 +180,9 @@ def test_deformable_convolution_refuses_other_sizes():
         F.deformable_convolution_2d_sampler(x, np.zeros((1, 8, 2, 2)), W)
     with pytest.raises(InvalidType, match=r"W.shape\[1\] == 2"):
         F.deformable_convolution_2d_sampler(x, np.zeros((1, 8, 2, 3)), W[:, :1])
+
+
+@pytest.mark.parametrize("x", [np.ones(3, "f"), np.ones((), "f")])
+def test_linear_refuses_one_example_without_its_axis(x):
+    with pytest.raises(InvalidType, match="Expect: x.ndim == 2"):
+        F.linear(x, np.ones((2, 1), "f"))

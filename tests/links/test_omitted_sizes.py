@@ -140,3 +140,17 @@ def test_sizes_come_with_what_is_loaded(name):
     assert all(param.is_initialized for param in omitted.params())
     for y, e in zip(call(omitted, inputs), expected, strict=True):
         np.testing.assert_array_equal(y, e)
+
+
+@pytest.mark.parametrize("what", ["a list", "nothing", "no batch"])
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if len(case[3]) == 1])
+def test_what_is_no_batch_is_refused_and_sizes_nothing(name, what):
+    cls, _, ways, (x,) = CASES[name]
+    link, bad = cls(*ways[0]), {"a list": x.tolist(), "nothing": None}.get(what, x.ravel())
+    if what == "no batch" and name in ("Swish", "LayerNormalization", "RMSNormalization"):
+        bad = np.array(1, "f")
+    known = {path for path, param in link.namedparams() if param.is_initialized}
+    with pytest.raises(TypeError, match="Expected an array|expected an array|Expect: "):
+        link(bad)
+    assert known == {path for path, param in link.namedparams() if param.is_initialized}
+    link(x)

@@ -397,5 +397,9 @@ def test_layers_refuse_what_they_do_not_take():
         L.NStepLSTM(1, 3, 2, 0.0, use_cudnn=True)
     with pytest.raises(TypeError, match="links.NStepGRU: expected a list of sequences, got ndar"):
         L.NStepGRU(1, 3, 2, 0.0)(None, X)
+    with pytest.raises(ValueError, match="links.NStepGRU: expected sequences .* none at place 1"):
+        L.NStepGRU(1, 3, 2, 0.0)(None, [X, X[:0]])
+    with pytest.raises(TypeError, match="expected an array .* got list"):
+        L.NStepGRU(1, 3, 2, 0.0)(None, [X, X.tolist()])
     with pytest.raises(TypeError, match="expected a list of sequences, got none"):
         L.NStepGRU(1, 3, 2, 0.0)(None, [])

@@ -35,8 +35,8 @@ def linear(x: Any, W: Any, b: Any = None, n_batch_axes: int = 1) -> Variable:
     """The affine map y = x Wᵀ + b of a fully connected layer.
 
     Args:
-        x: Floating, (s_1, ..., s_B, ...); the axes after the first `n_batch_axes` are flattened to
-            in_size elements.
+        x: Floating, (s_1, ..., s_B, ...), of at least two axes; those after the first
+            `n_batch_axes` are flattened to in_size elements.
         W: Weights, (out_size, in_size), of the dtype of `x`.
         b: Biases, (out_size,), or None.
         n_batch_axes: How many leading axes of `x` are kept; at least 1.
@@ -55,7 +55,7 @@ def linear(x: Any, W: Any, b: Any = None, n_batch_axes: int = 1) -> Variable:
         raise ValueError(f"linear: expected n_batch_axes of at least 1, got {n_batch_axes}")
     x = as_variable(x)
     batch = x.shape[:n_batch_axes]
-    if x.ndim != 2 or n_batch_axes != 1:
+    if x.ndim > 2 or n_batch_axes > 1:  # one example without its axis is refused below
         x = reshape(x, (prod(batch), prod(x.shape[n_batch_axes:])))
     y = LinearFunction.call(x, W, b)
     return y if n_batch_axes == 1 else reshape(y, (*batch, y.shape[-1]))

@@ -71,6 +71,7 @@ class SimplifiedDropconnect(Link):
             use_batchwise_mask: Whether each example has an M of its own.
         """
         if not self.W.is_initialized:
+            arguments.check_rank(self, x, 2, more=True)
             self.W.initialize((self.out_size, math.prod(x.shape[1:])))
         return F.simplified_dropconnect(
             x, self.W, self.b, self.ratio, train and config.train, mask, use_batchwise_mask

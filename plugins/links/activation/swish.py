@@ -7,6 +7,7 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
+from plugins.links import arguments
 
 
 class Swish(Link):
@@ -36,5 +37,6 @@ class Swish(Link):
     def forward(self, x: Any) -> Variable:
         """Apply the activation to x (n, ...)."""
         if not self.beta.is_initialized:
+            arguments.check_rank(self, x, 1, more=True)
             self.beta.initialize(tuple(x.shape[1:]))
         return F.swish(x, self.beta)

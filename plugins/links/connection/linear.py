@@ -68,6 +68,7 @@ class Linear(Link):
     def forward(self, x: Any, n_batch_axes: int = 1) -> Variable:
         """Apply the layer; the first `n_batch_axes` axes of `x` are kept, the rest flattened."""
         if not self.W.is_initialized:
+            arguments.check_rank(self, x, max(n_batch_axes, 2), more=True)
             self._initialize(math.prod(x.shape[n_batch_axes:]))
         return F.linear(x, self.W, self.b, n_batch_axes=n_batch_axes)
 

@@ -43,6 +43,7 @@ class RMSNormalization(Link):
     def forward(self, x: Any) -> Variable:
         """Normalize `x` (..., size)."""
         if not self.gamma.is_initialized:
+            arguments.check_rank(self, x, 1, more=True)
             self.gamma.initialize(tuple(x.shape[-1:]))
         return F.rms_normalization(x, self.gamma, self.eps)
 

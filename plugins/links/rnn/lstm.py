@@ -132,11 +132,10 @@ class LSTM(_LSTM, Stateful):
 
     def forward(self, x: Any) -> Variable:
         """One step: from the kept state and the input x to the new state, whose h it gives."""
-        n = x.shape[0]
         gates = self.upward(x)
         rest = None
         if self.h is not None:
-            h, rest = self._split(self.h, n)
+            h, rest = self._split(self.h, gates.shape[0])
             gates = gates + self.lateral(h)
         y: Variable
         self.c, y = F.lstm(zeros(gates, self.state_size) if self.c is None else self.c, gates)

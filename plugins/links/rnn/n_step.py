@@ -101,8 +101,15 @@ class NStep(ChainList):
                 f"links.{type(self).__name__}: expected a list of sequences, got "
                 f"{type(xs).__name__ if not isinstance(xs, (list, tuple)) else 'none'}."
             )
+        xs = [as_variable(x) for x in xs]
+        lengths = [x.shape[0] for x in xs]
+        if 0 in lengths:
+            raise ValueError(
+                f"links.{type(self).__name__}: expected sequences of one element at least, got "
+                f"none at place {lengths.index(0)}. Leave empty sequences out."
+            )
         self._size_for(xs[0])
-        order = sorted(range(len(xs)), key=lambda i: -xs[i].shape[0])
+        order = sorted(range(len(xs)), key=lambda i: -lengths[i])
         given = [
             self.init_hx(xs) if s is None else _reordered(as_variable(s), order) for s in states
         ]
