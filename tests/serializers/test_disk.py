@@ -12,6 +12,8 @@ from kinds import Bag
 from core.serializers import save_npz
 from plugins.serializers.atomic import replacing
 
+PATH = os.pathsep.join(str(Path(__file__).parents[up]) for up in (0, 2))  # tests and what they test
+
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no such limits")
 
 SCRIPT = """
@@ -53,7 +55,7 @@ def trouble(tmp_path, kind, what):
         [sys.executable, "-c", SCRIPT, str(folder / "state"), what, str(user), kind.name],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        env={**os.environ, "PYTHONPATH": PATH},
     )
     folder.chmod(0o755)
     assert run.returncode == 0, run.stderr

@@ -17,6 +17,8 @@ from core import training
 from core.serializers import load_npz
 from core.training import extensions
 
+PATH = os.pathsep.join(str(Path(__file__).parents[up]) for up in (0, 2))  # tests and what they test
+
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no signals of this kind")
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 NEVER = (1000, "iteration")
@@ -88,7 +90,7 @@ trainer.run()
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_process_saves_and_ends_with_the_usual_status(tmp_path, whole, number):
-    environment = {**os.environ, "PYTHONPATH": str(Path(small.__file__).parent)}
+    environment = {**os.environ, "PYTHONPATH": PATH}
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(tmp_path)],
         stdout=subprocess.PIPE,

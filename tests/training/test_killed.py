@@ -18,6 +18,8 @@ pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc"),
 ]
 
+PATH = os.pathsep.join(str(Path(__file__).parents[up]) for up in (0, 2))  # tests and what they test
+
 SCRIPT = """
 import json, pickle, sys, time
 from pathlib import Path
@@ -72,7 +74,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parent), "MARK": self.mark},
+            env={**os.environ, "PYTHONPATH": PATH, "MARK": self.mark},
         )
 
     def kill_at(self, iteration, delay):
@@ -108,8 +110,10 @@ def marked(mark):
             yield path.parent.name
 
 
-def shared_files():
-    return {path.name for path in Path("/dev/shm").iterdir()}
+def shared_files(processes):
+    """The shared memory that iterators in these processes have left."""
+    prefixes = tuple(f"plugrad-{each.process.pid}-" for each in processes)
+    return [path.name for path in Path("/dev/shm").iterdir() if path.name.startswith(prefixes)]
 
 
 def result(root):
@@ -123,12 +127,13 @@ def test_killed_again_and_again_it_ends_with_the_same_bits(tmp_path, name):
     script.write_text(SCRIPT)
     for root in ("whole", "killed"):
         (tmp_path / root).mkdir()
-    before = shared_files()
     whole = Process(script, tmp_path / "whole" / "out", config)
     whole.finish()
+    began = [whole]
     draw, killed = random.Random(name), 0
     for iteration in sorted(draw.sample(range(1, 12), 2)):
         stopped = Process(script, tmp_path / "killed" / "out", config)
+        began.append(stopped)
         killed += stopped.kill_at(iteration, draw.random() * 0.05)
         assert stopped.left_behind() == []
     assert killed
@@ -136,4 +141,4 @@ def test_killed_again_and_again_it_ends_with_the_same_bits(tmp_path, name):
     last.finish()
     assert last.left_behind() == []
     assert stopping.differences(result(tmp_path / "killed"), result(tmp_path / "whole")) == []
-    assert not {name for name in shared_files() - before if "plugrad" in name}
+    assert shared_files([*began, last]) == []

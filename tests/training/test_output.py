@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -68,18 +69,24 @@ def test_names_of_files_that_cannot_be_are_refused(tmp_path):
 # -- places that cannot be written to ---------------------------------------------------------
 
 
-@pytest.fixture
-def small_disk():
-    """No file may grow beyond 100 bytes, as on a full disk."""
+@contextmanager
+def small_disk(size=100):
+    """No file may grow beyond so many bytes, as on a full disk; gives a function that changes it.
+
+    Not a fixture: pytest may be writing to a file as well, before it takes fixtures down.
+    """
     former = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
     def limit(size=100):
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, former[1]))
 
-    yield limit
-    resource.setrlimit(resource.RLIMIT_FSIZE, former)
-    signal.signal(signal.SIGXFSZ, handler)
+    try:
+        limit(size)
+        yield limit
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, former)
+        signal.signal(signal.SIGXFSZ, handler)
 
 
 REPORTS = {
@@ -94,14 +101,14 @@ REPORTS = {
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_a_full_disk_is_a_warning_and_at_the_end_an_error(tmp_path, small_disk, name):
+def test_a_full_disk_is_a_warning_and_at_the_end_an_error(tmp_path, name):
     make, file = REPORTS[name]
-    small_disk(40)
     with (
         pytest.warns(
             UserWarning, match=rf"{name}: could not write .*{file}.*limit on the size"
         ) as told,
         pytest.raises(OSError, match="File too large|No space left") as info,
+        small_disk(40),
     ):
         run(tmp_path, make())
     assert len({str(w.message) for w in told}) == len(told)  # not again and again
@@ -111,33 +118,30 @@ def test_a_full_disk_is_a_warning_and_at_the_end_an_error(tmp_path, small_disk, 
     assert os.listdir(tmp_path) == []
 
 
-def test_a_disk_with_room_again_gets_the_whole_log(tmp_path, small_disk):
+def test_a_disk_with_room_again_gets_the_whole_log(tmp_path):
     full = training.make_extension(trigger=(1, "iteration"), priority=1000)(
-        lambda trainer: small_disk(100 if trainer.updater.iteration < 8 else 10**6)
+        lambda trainer: limit(100 if trainer.updater.iteration < 8 else 10**6)
     )
-    with pytest.warns(UserWarning, match="Training goes on"):
+    with pytest.warns(UserWarning, match="Training goes on"), small_disk() as limit:
         run(tmp_path, full, extensions.LogReport(trigger=(1, "iteration")))
     assert [r["iteration"] for r in json.loads((tmp_path / "log").read_text())] == [*range(1, 11)]
 
 
-def test_a_log_that_only_failed_last_is_written_at_the_end(tmp_path, small_disk):
+def test_a_log_that_only_failed_last_is_written_at_the_end(tmp_path):
     log, made = extensions.LogReport(), training.Trainer(small.updater(), (2, "epoch"), tmp_path)
     made.extend(log)
 
     class Room(training.Extension):
         priority = 1000
 
-        def initialize(self, trainer):
-            small_disk()
-
         def __call__(self, trainer):
             pass
 
         def finalize(self):
-            small_disk(10**6)
+            limit(10**6)
 
     made.extend(Room())
-    with pytest.warns(UserWarning, match="Training goes on"):
+    with pytest.warns(UserWarning, match="Training goes on"), small_disk() as limit:
         made.run()
     assert len(json.loads((tmp_path / "log").read_text())) == 2
 
