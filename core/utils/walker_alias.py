@@ -13,8 +13,9 @@ from core.device import Device
 class WalkerAlias:
     """Sampler of the integers 0 to n-1 with given probabilities, by the alias method.
 
-    Each integer owns an equal share of the unit interval and keeps part of it; the rest of its
-    share belongs to one other integer, its alias. A draw picks a share and a place in it.
+    There are as many shares as integers, all of one size. The first part of each belongs to its
+    owner, the rest to one other integer, its alias. A draw picks a place in one of the shares. From
+    the same seed of NumPy come the draws that Chainer makes.
 
     Args:
         probs: n weights, none negative; they need not add up to 1.
@@ -23,8 +24,7 @@ class WalkerAlias:
         ValueError: No weights, a negative or infinite one, or all zero.
 
     Source: A. J. Walker, "An Efficient Method for Generating Discrete Random Variables with
-    General Distributions", ACM TOMS 3 (1977); tables built as in M. D. Vose, IEEE TSE 17
-    (1991).
+    General Distributions", ACM TOMS 3 (1977).
 
     >>> WalkerAlias([0.0, 1.0, 0.0]).sample((2, 2))
     array([[1, 1],
@@ -32,14 +32,17 @@ class WalkerAlias:
     """
 
     def __init__(self, probs: Any) -> None:
-        keep, alias = _tables(_weights(probs))
-        self._size = len(keep)
-        self._place(keep, alias, backend.current_device())
+        tables = _tables(_weights(probs))
+        self._size = len(tables[0])
+        self._place(tables, backend.current_device())
 
-    def _place(self, keep: Any, alias: Any, device: Device) -> None:
+    def _place(self, tables: Any, device: Device) -> None:
         self._device = device
-        self._keep = device.backend.asarray(keep, "float32", device)
-        self._alias = device.backend.asarray(alias, "int32", device)
+        names = ("float32", "int32", "int32")
+        self._tables = [
+            device.backend.asarray(table, name, device)
+            for table, name in zip(tables, names, strict=True)
+        ]
 
     @property
     def use_gpu(self) -> bool:
@@ -48,8 +51,7 @@ class WalkerAlias:
 
     def to_device(self, device: Any) -> Self:
         """Make draws on `device` from now on; returns itself."""
-        to = backend.get_device(device)
-        self._place(backend.to_host(self._keep), backend.to_host(self._alias), to)
+        self._place(map(backend.to_host, self._tables), backend.get_device(device))
         return self
 
     def to_cpu(self) -> Self:
@@ -64,12 +66,13 @@ class WalkerAlias:
         """Draws in an int32 array of `shape`, where this sampler is."""
         shape = (shape.__index__(),) if hasattr(shape, "__index__") else tuple(shape)
         xp, random = self._device.xp, self._device.backend.random
-        count = math.prod(shape)
-        share = random.integers(0, self._size, (count,), device=self._device)
-        place = random.uniform((count,), "float32", device=self._device)
-        kept = place < xp.take(self._keep, share, axis=0)
-        alias = xp.take(self._alias, share, axis=0)
-        return xp.reshape(xp.where(kept, xp.astype(share, xp.int32), alias), shape)
+        keep, owner, alias = self._tables
+        count = (math.prod(shape),)
+        place = random.uniform(count, "float64", 0.0, self._size, device=self._device)
+        share = xp.astype(place, xp.int32)
+        kept = xp.take(keep, share, axis=0) >= place - xp.astype(share, place.dtype)
+        picked = xp.where(kept, xp.take(owner, share, axis=0), xp.take(alias, share, axis=0))
+        return xp.reshape(picked, shape)
 
     sample_cpu = sample
     sample_gpu = sample
@@ -95,19 +98,24 @@ def _weights(probs: Any) -> list[float]:
     return weights
 
 
-def _tables(weights: list[float]) -> tuple[list[float], list[int]]:
-    """For each share, how much of it its owner keeps, and who has the rest."""
-    n, total = len(weights), sum(weights)
-    keep = [w / total * n for w in weights]
-    alias = list(range(n))
-    poor = [i for i, k in enumerate(keep) if k < 1]
-    rich = [i for i, k in enumerate(keep) if k >= 1]
-    while poor and rich:
-        i, j = poor.pop(), rich[-1]
-        alias[i] = j
-        keep[j] -= 1 - keep[i]
-        if keep[j] < 1:
-            poor.append(rich.pop())
-    for i in poor + rich:  # what rounding has left over is whole
-        keep[i] = 1.0
-    return keep, alias
+def _tables(weights: list[float]) -> tuple[list[float], list[int], list[int]]:
+    """For each share, how much of it its owner keeps, who that is, and who has the rest.
+
+    The lightest owns the first share, and so on; whoever has more than a share fills up the first
+    ones that are not full. Parts are kept in single precision, as in Chainer: rounding decides
+    whether somebody has exactly one share or more.
+    """
+    xp = backend.get("numpy").xp
+    parts = xp.asarray(weights, dtype=xp.float32)
+    sizes = [part * len(weights) for part in (parts / xp.sum(parts)).tolist()]
+    owner = sorted(range(len(weights)), key=sizes.__getitem__)
+    keep: list[float] = []
+    alias: list[int] = []
+    for i in owner:
+        left = sizes[i]
+        while left > 1 and len(alias) < len(keep):
+            left -= 1 - keep[len(alias)]
+            alias.append(i)
+        keep.append(float(xp.float32(left)))
+    full = len(alias)  # what rounding has left over is whole
+    return keep[:full] + [1.0] * (len(keep) - full), owner, alias + owner[full:]
