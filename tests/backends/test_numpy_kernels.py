@@ -59,6 +59,16 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "relu": F.relu,
     "leaky_relu": lambda v: F.leaky_relu(v, 0.3),
     "leaky_relu_steep": lambda v: F.leaky_relu(v, -2.0),
+    "clip": lambda v: F.clip(v, -1.0, 1.0),
+    "clip_above": lambda v: F.clip(v, None, 1.0),
+    "clip_below": lambda v: F.clip(v, -1.0, None),
+    "clipped_relu": lambda v: F.clipped_relu(v, 1.0),
+    "crelu": lambda v: F.crelu(v, 0)[: v.shape[0]] - F.crelu(v, 0)[v.shape[0] :],
+    "hard_sigmoid": F.hard_sigmoid,
+    "maximum": lambda v: F.maximum(v, -v),
+    "maximum_of_one": lambda v: F.maximum(v.array, v),
+    "minimum": lambda v: F.minimum(v * v, v),
+    "minimum_broadcast": lambda v: F.minimum(v, v[:1] * 2),
 }
 POOLS = [(2, None, 0, True), (3, 2, 1, True), (3, 1, 2, False), ((2, 1), (1, 2), (1, 0), False)]
 

@@ -14,6 +14,12 @@ COMPUTE = {
 GRADIENT = {
     "ReLU": "backends.numpy_backend.kernels.activation:relu_gradient",
     "LeakyReLU": "backends.numpy_backend.kernels.activation:leaky_relu_gradient",
+    "CReLU": "backends.numpy_backend.kernels.activation:crelu_gradient",
+    "Clip": "backends.numpy_backend.kernels.activation:clip_gradient",
+    "ClippedReLU": "backends.numpy_backend.kernels.activation:clipped_relu_gradient",
+    "HardSigmoid": "backends.numpy_backend.kernels.activation:hard_sigmoid_gradient",
+    "Maximum": "backends.numpy_backend.kernels.activation:maximum_gradient",
+    "Minimum": "backends.numpy_backend.kernels.activation:minimum_gradient",
 }
 UPDATE = dict.fromkeys(
     [

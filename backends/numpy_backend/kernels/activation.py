@@ -30,3 +30,60 @@ def leaky_relu_gradient(f: Any, g: Any, want: int) -> Any:
     if not worthwhile(g, x):
         return NotImplemented
     return (blend(np.greater(x, 0), g, g * f.slope),)
+
+
+def clipped_relu_gradient(f: Any, g: Any, want: int) -> Any:
+    """`g` strictly between 0 and z, else 0."""
+    x = f.inputs[0].data
+    if not worthwhile(g, x):
+        return NotImplemented
+    return (select((x > 0) & (x < f.z), g),)
+
+
+def crelu_gradient(f: Any, g: Any, want: int) -> Any:
+    """The first half of `g` where x > 0, minus the second where x < 0."""
+    x = f.inputs[0].data
+    positive, negative = np.split(g, 2, axis=f.axis)
+    if not worthwhile(x, positive):
+        return NotImplemented
+    return (select(x > 0, positive) - select(x < 0, negative),)
+
+
+def hard_sigmoid_gradient(f: Any, g: Any, want: int) -> Any:
+    """`where(abs(x) < 2.5, 0.2 * g, 0)`."""
+    x = f.inputs[0].data
+    if not worthwhile(g, x):
+        return NotImplemented
+    return (select(np.abs(x) < 2.5, 0.2 * g),)
+
+
+def clip_gradient(f: Any, g: Any, want: int) -> Any:
+    """`g` within the bounds, themselves included, else 0."""
+    x = f.inputs[0].data
+    if not worthwhile(g, x):
+        return NotImplemented
+    inside = None if f.x_min is None else x >= f.x_min
+    if f.x_max is not None:
+        below = x <= f.x_max
+        inside = below if inside is None else inside & below
+    return (g if inside is None else select(inside, g),)
+
+
+def maximum_gradient(f: Any, g: Any, want: int) -> Any:
+    """`g` to the first where x1 >= x2, to the second where x1 < x2."""
+    return _shared(f, g, want, np.greater_equal, np.less)
+
+
+def minimum_gradient(f: Any, g: Any, want: int) -> Any:
+    """`g` to the first where x1 <= x2, to the second where x1 > x2."""
+    return _shared(f, g, want, np.less_equal, np.greater)
+
+
+def _shared(f: Any, g: Any, want: int, first: Any, second: Any) -> Any:
+    x1, x2 = [node.data for node in f.inputs]
+    if not worthwhile(g, x1, x2):
+        return NotImplemented
+    return (
+        select(first(x1, x2), g) if want & 1 else None,
+        select(second(x1, x2), g) if want & 2 else None,
+    )

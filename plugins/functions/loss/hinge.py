@@ -42,7 +42,7 @@ class Hinge(FunctionNode):
 
     def _signs(self, xp, x, t):
         classes = xp.arange(x.shape[1], dtype=t.dtype, device=t.device)
-        return xp.where(classes == t[:, None], -xp.ones_like(x), xp.ones_like(x))
+        return 1.0 - 2.0 * xp.astype(classes == t[:, None], x.dtype)
 
     def gradient_x(self, xp, g, x, t):
         signs = self._signs(xp, x, t)
