@@ -351,6 +351,21 @@ def foreign(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | None:
     return x, spec_of(x), None
 
 
+def beside(variable: Any, x: Any) -> Any:
+    """An operand beside a Variable: a raw array takes the dtype of a Variable of real numbers.
+
+    So `x * mask` and `x + numpy.random.normal(...)` stay in the precision of x. Variables of two
+    dtypes are never cast without a word.
+    """
+    if not isinstance(variable, Variable) or variable._spec is None or not is_array(x):
+        return x
+    backend = variable.backend
+    real = backend.kind(variable.dtype) in "fV"
+    if not real or BACKENDS[type(x)] is not backend or x.dtype == variable.dtype:
+        return x
+    return backend.asarray(x, variable.dtype)
+
+
 def is_number(x: Any) -> bool:
     """Whether `x` is a Python number or a NumPy scalar."""
     if isinstance(x, (bool, int, float, complex)):

@@ -173,8 +173,14 @@ def from_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if kwargs:
         raise TypeError(f"numpy.{name} on Variables takes no {', '.join(map(repr, kwargs))}")
     counterpart = _counterpart(name)
-    # Beside a NumPy array an operator is a ufunc: it refuses what it refuses beside a Variable.
-    return getattr(counterpart, "exact", counterpart)(*inputs)
+    exact = getattr(counterpart, "exact", None)
+    if exact is None:
+        return counterpart(*inputs)
+    # An operator beside a NumPy array: it casts and refuses as the Variable's own does.
+    from core.dispatch import beside
+
+    x, y = inputs
+    return exact(beside(y, x), beside(x, y))
 
 
 def from_array_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -58,6 +58,7 @@ class _Writer:
             "plans": self.cls._plans,
             "admit": dispatch.admit,
             "foreign": dispatch.foreign,
+            "beside": dispatch.beside,
             "with_numbers": dispatch.with_numbers,
             "unhurried": dispatch.unhurried,
             "settle": dispatch.settle,
@@ -117,6 +118,7 @@ class _Writer:
             lines += [
                 f"  try: a{i} = x{i}._array; s{i} = x{i}._spec; e{i} = x{i}._edge",
                 "  except AttributeError:",
+                *(["    x1 = beside(x0, x1)"] if scalar is not None and i == 1 else []),
                 f"    found = foreign(f, x{i})",
                 f"    if found is None: return with_numbers(f, ({everything}))",
                 f"    a{i}, s{i}, e{i} = found",

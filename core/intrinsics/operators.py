@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from core.dispatch import is_number, plain
+from core.dispatch import beside, is_number, plain
 from core.intrinsics.arithmetic import (
     Absolute,
     Add,
@@ -38,18 +38,20 @@ def _reflected(operation: Any, with_constant: Any) -> Callable[[Variable, Any], 
             return with_constant.call(self, plain(other))
         if not isinstance(other, Variable) and not is_array(other):
             return NotImplemented
-        return operation.call(other, self)
+        return operation.call(beside(self, other), self)
 
     return reflected
 
 
-def _comparison(operation: Any) -> Callable[[Variable, Any], Any]:
-    def compare(self: Variable, other: Any) -> Any:
+def _operator(operation: Any) -> Callable[[Variable, Any], Any]:
+    """The operator for a Variable on the left, where a frame of its own does no harm."""
+
+    def operator(self: Variable, other: Any) -> Any:
         if not isinstance(other, Variable) and not is_number(other) and not is_array(other):
             return NotImplemented  # such as None: then by identity
-        return operation.call(self, other)
+        return operation.call(self, beside(self, other))
 
-    return compare
+    return operator
 
 
 _OF_THE_NAMESPACE = {
@@ -83,7 +85,6 @@ def _install() -> None:
         ("sub", Subtract),
         ("mul", Multiply),
         ("truediv", Divide),
-        ("floordiv", FloorDivide),
         ("pow", Power),
         ("neg", Negative),
         ("abs", Absolute),
@@ -94,7 +95,8 @@ def _install() -> None:
     v.__rmul__ = _reflected(Multiply, MultiplyConstant)
     v.__rtruediv__ = _reflected(Divide, DivideFromConstant)
     v.__rpow__ = _reflected(Power, ConstantPower)
-    v.__rfloordiv__ = lambda self, other: FloorDivide.call(other, self)
+    v.__floordiv__ = _operator(FloorDivide)
+    v.__rfloordiv__ = lambda self, other: FloorDivide.call(beside(self, other), self)
     v.__matmul__, v.__rmatmul__ = matmul, lambda self, other: matmul(other, self)
     v.__pos__ = lambda self: self
     v.__getitem__, v.__setitem__ = getitem, setitem
@@ -110,7 +112,7 @@ def _install() -> None:
         ("gt", Greater),
         ("ge", GreaterEqual),
     ):
-        setattr(v, f"__{name}__", _comparison(operation))
+        setattr(v, f"__{name}__", _operator(operation))
 
 
 _install()

@@ -24,7 +24,11 @@ REFUSED = {
         "x.shape and y.shape broadcast",
         r"\(3,\) and \(4,\)",
     ),
-    "Multiply": (lambda: core.Variable(a(2)) * a(2, dtype="d"), "dtype", "float32 != float64"),
+    "Multiply": (
+        lambda: core.Variable(a(2)) * core.Variable(a(2, dtype="d")),
+        "dtype",
+        "float32 != float64",
+    ),
     "MatMul": (lambda: F.matmul(a(2, 3), a(2, 3)), "a.shape[1] == b.shape[0]", "3 != 2"),
     "ReLU": (lambda: F.relu(np.arange(3)), "x.dtype is floating", "int64"),
     "Sum": (lambda: F.sum(a(2, 3), axis=5), "x.ndim > 5", "2 <= 5"),
