@@ -57,9 +57,12 @@ def promoted(*operands: Any) -> tuple[Any, ...]:
 
 
 def cast(x: Any, dtype: Any) -> Variable:
-    """X in another dtype; itself if it has that one."""
+    """X in another dtype; itself if it has that one. Integers and truth have no gradient."""
     x = as_variable(x)
-    return x if x.dtype == x.backend.dtype(dtype) else Cast.call(x, dtype)
+    to = x.backend.dtype(dtype)
+    if x.dtype == to:
+        return x
+    return Cast.call(x.array if x.backend.kind(to) in "biu" else x, dtype)
 
 
 def operands(*given: Any) -> tuple[Variable, ...]:

@@ -181,3 +181,11 @@ def test_empty_sequences_are_refused():
             getattr(F, name)([])
     with pytest.raises(TypeError, match="got ndarray"):
         F.concat(X)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "bool"])
+def test_casts_to_what_has_no_derivative_lead_nowhere(dtype):
+    x = core.Variable(np.array([0.5, 1.5], "f"))
+    assert not F.cast(x, dtype).requires_grad
+    (gradient,) = core.grad([F.sum(F.cast(F.cast(x, dtype), "float32") * x)], [x])
+    np.testing.assert_array_equal(gradient.array, x.array.astype(dtype))

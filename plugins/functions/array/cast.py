@@ -11,6 +11,8 @@ from core.intrinsics import Cast as Cast
 def cast(x: Any, typ: Any) -> Variable:
     """The elements in another dtype; the gradient is cast back.
 
+    Integers and truth values have no gradient.
+
     Args:
         x: Of any shape and dtype.
         typ: The new dtype, or its name.
