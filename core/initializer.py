@@ -40,7 +40,8 @@ class Constant(Initializer):
 
     Args:
         fill_value: A number, or an array whose shape broadcasts to that of the one to fill.
-        dtype: The dtype to make arrays in; that of an array `fill_value` by default.
+        dtype: The dtype to make arrays in, whatever that of `fill_value`; None is
+            `core.config.dtype`.
 
     >>> import core
     >>> from core import initializers
@@ -54,7 +55,7 @@ class Constant(Initializer):
                 "Constant: expected a number or an array to fill with, "
                 f"got {fill_value!r} ({type(fill_value).__name__})."
             )
-        super().__init__(getattr(fill_value, "dtype", None) if dtype is None else dtype)
+        super().__init__(dtype)
         scalar = getattr(fill_value, "shape", None) == () and hasattr(fill_value, "item")
         self.fill_value = fill_value.item() if scalar else fill_value
 
@@ -102,7 +103,7 @@ def as_initializer(
     if callable(spec):
         return spec if dtype is None or getattr(spec, "dtype", None) else _Typed(spec, dtype)
     if isinstance(spec, (bool, int, float)) or hasattr(spec, "dtype"):
-        return Constant(spec, getattr(spec, "dtype", dtype))
+        return Constant(spec, dtype)
     raise TypeError(
         f"initializer: expected None, a number, an array or a callable that fills an array; "
         f"got {type(spec).__name__}."

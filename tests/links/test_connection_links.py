@@ -327,12 +327,13 @@ def test_convolutions_of_any_rank_have_a_bias():
 def test_convolution_from_params(cls):
     W = RANDOM.normal(size=(4, 1, *(2,) * {"1": 1, "2": 2, "3": 3}[cls.__name__[-2]]))
     b = RANDOM.normal(size=4)
-    layer = cls.from_params(W, b, stride=2, dilate=2, groups=2)
+    with core.using_config("dtype", "float64"):
+        layer = cls.from_params(W, b, stride=2, dilate=2, groups=2)
+        twin = L.ConvolutionND.from_params(W, b, stride=2, dilate=2, groups=2)
     assert type(layer) is cls
     assert (layer.in_channels, layer.out_channels, layer.stride[0]) == (2, 4, 2)
     np.testing.assert_array_equal(layer.W.array, W)
     np.testing.assert_array_equal(layer.b.array, b)
-    twin = L.ConvolutionND.from_params(W, b, stride=2, dilate=2, groups=2)
     x = RANDOM.normal(size=(1, 2, *(4,) * twin.ndim))
     np.testing.assert_array_equal(layer(x).array, twin(x).array)
 
@@ -386,3 +387,34 @@ def test_a_parameter_alone():
     assert layer().array is X and isinstance(layer(), core.Parameter)
     F.sum(layer() ** 2).backward()
     np.testing.assert_allclose(layer.W.grad, 2 * X)
+
+
+EYE = np.eye(3)
+FILLED = {
+    "Linear": lambda: L.Linear(3, 3, initialW=EYE, initial_bias=np.float64(1)),
+    "Linear.from_params": lambda: L.Linear.from_params(EYE, np.ones(3)),
+    "Linear of omitted size": lambda: L.Linear(None, 3, initialW=EYE),
+    "Convolution2D": lambda: L.Convolution2D(3, 3, 1, initialW=EYE[:, :, None, None]),
+    "EmbedID": lambda: L.EmbedID(3, 3, initialW=EYE),
+    "EmbedID.from_params": lambda: L.EmbedID.from_params(EYE),
+    "LSTM": lambda: L.LSTM(3, 3, lateral_init=EYE, forget_bias_init=np.ones(3)),
+    "NStepGRU": lambda: L.NStepGRU(1, 3, 3, 0.0, initialW=EYE),
+    "BatchNormalization": lambda: L.BatchNormalization(
+        3, initial_gamma=np.ones(3), initial_avg_mean=np.zeros(3)
+    ),
+    "PReLU": lambda: L.PReLU((3,), np.ones(3)),
+    "CRF1d": lambda: L.CRF1d(3, initial_cost=EYE),
+}
+
+
+@pytest.mark.parametrize("name", FILLED)
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_arrays_of_initial_values_leave_the_dtype_in_force(name, dtype):
+    """As in Chainer, so that a link filled with what NumPy makes fits into the others."""
+    with core.using_config("dtype", dtype):
+        link = FILLED[name]()
+    if "omitted" in name:
+        link(np.ones((1, 3), dtype))
+    arrays = [param.array for param in link.params()]
+    arrays += [getattr(link, name) for name in link._persistent if name != "N"]
+    assert {array.dtype for array in arrays} == {np.dtype(dtype)}

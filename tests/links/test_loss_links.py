@@ -133,7 +133,8 @@ def test_samplers_of_copies_stay_where_they_are():
 
 
 def test_field_finds_the_best_labels():
-    field = L.CRF1d(2, initial_cost=RANDOM.uniform(-1, 1, (2, 2)))
+    with core.using_config("dtype", "float64"):
+        field = L.CRF1d(2, initial_cost=RANDOM.uniform(-1, 1, (2, 2)))
     x = RANDOM.uniform(-1, 1, (4, 1, 2))
     best, labels = field.argmax(list(x))
     scores = {y: score(field.cost.array, x[:, 0], y) for y in product(range(2), repeat=4)}
@@ -144,7 +145,8 @@ def test_field_finds_the_best_labels():
 
 
 def test_field_takes_sequences_one_by_one_as_well():
-    field = L.CRF1d(3, initial_cost=RANDOM.uniform(-1, 1, (3, 3)))
+    with core.using_config("dtype", "float64"):
+        field = L.CRF1d(3, initial_cost=RANDOM.uniform(-1, 1, (3, 3)))
     xs = [RANDOM.uniform(-1, 1, (n, 3)) for n in (2, 4, 1, 3)]  # unsorted
     ys = [np.arange(len(x)) % 3 for x in xs]
     alone = [field(list(x[:, None]), list(y[:, None])).array for x, y in zip(xs, ys, strict=True)]

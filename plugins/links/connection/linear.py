@@ -76,6 +76,8 @@ class Linear(Link):
     def from_params(cls, W: Any, b: Any = None, nobias: bool = False) -> Self:
         """A layer with the given weight (out_size, in_size) and bias (out_size,), copied.
 
+        The layer has the dtype in force, `core.config.dtype`.
+
         >>> import core.links as L, numpy as np
         >>> L.Linear.from_params(np.ones((2, 3), "f")).in_size
         3
