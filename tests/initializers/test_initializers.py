@@ -242,9 +242,9 @@ def test_as_initializer():
     assert generate_array(as_initializer(2), (), np) == 2
     assert generate_array(as_initializer(2, dtype="float16"), (), np).dtype == "float16"
 
-    for given in (np.float64(2), np.full((), 2.0), np.full(3, 2, "i8")):  # as in Chainer
-        assert generate_array(as_initializer(given), (3,), np).dtype == "float32"
-        assert generate_array(initializers.Constant(given, "float64"), (3,)).dtype == "float64"
+    for fill in (np.float64(2), np.full((), 2.0), np.full(3, 2, "i8")):  # as in Chainer
+        assert generate_array(as_initializer(fill), (3,), np).dtype == "float32"
+        assert generate_array(initializers.Constant(fill, "float64"), (3,)).dtype == "float64"
 
     def fill(array):
         array[...] = 7

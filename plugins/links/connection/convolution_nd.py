@@ -81,7 +81,8 @@ class ConvolutionND(Windowed):
     ) -> Self:
         """A layer with the given filters (out, in / groups, ...) and bias (out,), copied.
 
-        The layer has the dtype in force. `settings` are further arguments of the class: dilate, groups, ...
+        The layer has the dtype in force. `settings` are further arguments of the class, such as
+        dilate and groups.
 
         >>> import core.links as L, numpy as np
         >>> L.ConvolutionND.from_params(np.ones((2, 3, 5), "f"), pad=2).in_channels
