@@ -132,8 +132,11 @@ def test_kernels_and_formulas_give_the_same_bits(
 
 def test_a_nan_in_a_window_is_its_maximum() -> None:
     x = np.array([[[[1, np.nan], [3, 4]]]], np.float32)
-    y, _ = ran(lambda v: F.max_pooling_2d(v, 2), x)
+    y, gradient = ran(lambda v: F.max_pooling_2d(v, 2), x)
     assert np.isnan(y).all()
+    np.testing.assert_array_equal(gradient, [[[[0, 1], [0, 0]]]])
+    _, indexes = F.max_pooling_2d(np.flip(x, 2).copy(), 2, return_indices=True)
+    assert indexes.item() == 3
 
 
 FLOATS = st.sampled_from([*SPECIAL, 2.5, -7.25])

@@ -117,3 +117,13 @@ def test_windows_that_do_not_fit_and_former_arguments_are_refused():
 def test_a_resized_image_refuses_other_modes():
     with pytest.raises(ValueError, match="'bilinear' or 'nearest', got 'cubic'"):
         F.resize_images(IMAGE, (2, 2), mode="cubic")
+
+
+def test_a_place_that_is_not_a_number_makes_its_pixel_nan():
+    grid = np.zeros((1, 2, 2, 2), "f")
+    grid[0, 1, 0, 1] = np.nan
+    grid = core.Variable(grid)
+    y = F.spatial_transformer_sampler(np.ones((1, 1, 3, 3), "f"), grid)
+    np.testing.assert_array_equal(np.isnan(y.array[0, 0]), [[False, True], [False, False]])
+    F.sum(y).backward()
+    assert np.isfinite(grid.grad[:, :, 1]).all()

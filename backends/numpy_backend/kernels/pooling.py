@@ -23,6 +23,8 @@ def max_pooling(f: Any, xp: Any, x: Any) -> Any:
             # Places come in rising order, so a later one that wins is also the greater number.
             np.maximum(indexes, (element > y) * np.int32(i), out=indexes)
             np.maximum(y, element, out=y)
+    if y.size and np.isnan(y.min()):
+        return NotImplemented  # comparisons have not found where the NaN is; the formula does
     f.indexes = indexes
     return y
 

@@ -134,7 +134,8 @@ def _between(xp: Any, places: Any, size: int) -> tuple[Any, Any, Any]:
     # A place on the far border counts as the end of the last gap.
     before = xp.clip(xp.floor(at), 0.0, float(size))
     slope = xp.where(inside, xp.ones_like(at) * ((size - 1) / 2), 0.0)
-    return before, at - before, slope
+    # A place that is not a number is no pixel's number either; its share makes the result NaN.
+    return xp.where(before >= 0, before, 0.0), at - before, slope
 
 
 def _off_pixels(xp: Any, values: Any) -> Any:

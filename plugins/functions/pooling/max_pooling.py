@@ -79,7 +79,9 @@ class MaxPooling2D(_MaxPooling):
         y = windows[0][1] + 0
         indexes = xp.zeros(y.shape, dtype=xp.int32, device=x.device)
         for i, element in windows[1:]:
-            indexes = xp.where(element > y, xp.asarray(i, dtype=xp.int32, device=x.device), indexes)
+            # The first NaN of a window is its maximum, as it is to argmax.
+            wins = (element > y) | ((element != element) & (y == y))
+            indexes = xp.where(wins, xp.asarray(i, dtype=xp.int32, device=x.device), indexes)
             y = xp.maximum(y, element)
         self.indexes = indexes
         return y
