@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -117,7 +118,9 @@ def _shown(default: Any) -> Any:
 
 
 def _summary(value: Any) -> str:
-    return (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+    """The first paragraph; a formula as the sites that show Markdown take it."""
+    text = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+    return re.sub(":math:(`[^`]+`)", r"$\1$", text)
 
 
 def _read(path: Path) -> str | None:

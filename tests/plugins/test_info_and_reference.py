@@ -39,6 +39,13 @@ def test_pages_are_written_where_asked_and_then_fresh(tmp_path, capsys):
     capsys.readouterr()
 
 
+def test_formulas_are_written_as_markdown_has_them(tmp_path):
+    assert main(["reference", "--output", str(tmp_path)]) == 0
+    text = "".join(page.read_text(encoding="utf-8") for page in tmp_path.glob("*.md"))
+    assert ":math:" not in text
+    assert r"$`\theta \leftarrow \theta - \eta\, g`$" in text
+
+
 def test_defaults_that_are_functions_are_shown_by_name(tmp_path, capsys):
     main(["reference", "--output", str(tmp_path)])
     pages = "".join(page.read_text(encoding="utf-8") for page in tmp_path.glob("*.md"))
