@@ -50,15 +50,16 @@ def write_hdf5(
     The file is made in memory: where the disk is full, the library brings the process down.
     """
     h5py = need("h5py", "hdf5", "save_hdf5")
-    made = BytesIO()
-    with h5py.File(made, "w", userblock_size=_USER_BLOCK) as file:
+    memory = {"driver": "core", "backing_store": False}
+    with h5py.File("memory", "w", userblock_size=_USER_BLOCK, **memory) as file:
         for name, array in entries.items():
             write_dataset(file, name, array, compression)
-    found = digest(made, _USER_BLOCK, made.seek(0, os.SEEK_END))
-    made.seek(0)
-    made.write(MARK + found)
-    with replacing(path) as temporary:
-        temporary.write_bytes(made.getbuffer())
+        file.flush()
+        image = file.id.get_file_image()  # without the user block
+    block = MARK + digest(BytesIO(image), 0, len(image))
+    with replacing(path) as temporary, open(temporary, "wb") as stream:
+        stream.write(block.ljust(_USER_BLOCK, b"\0"))
+        stream.write(image)
 
 
 def write_dataset(group: Any, name: str, array: Array, compression: int | None) -> None:
