@@ -285,3 +285,21 @@ def test_wrong_numbers_of_arguments_are_refused(name, count):
     except (CoreError, TypeError, ValueError, IndexError) as error:
         named = FIRST[name].name in str(error) or re.match(r"\s*(\w+: |Invalid)", str(error))
         assert named, repr(error)
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_what_is_not_a_number_stays_so(name):
+    case = FIRST[name]
+    if case.name in CHOOSING:
+        pytest.skip("gives labels, shares of labels, or what a mask chooses")
+    for which in range(len(draw(case, "float64")[2])):
+
+        def change(leaves, which=which):
+            return [leaf * np.nan if i == which else leaf for i, leaf in enumerate(leaves)]
+
+        with np.errstate(all="ignore"):
+            outputs, _ = run(case, change=lambda leaves: [*map(np.asarray, change(leaves))])
+        assert any(np.isnan(y.array).any() for y in outputs), f"argument {which}"
+
+
+CHOOSING = {"accuracy", "argmax", "argmin", "binary_accuracy", "precision", "recall", "zoneout"}
