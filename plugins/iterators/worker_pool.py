@@ -25,7 +25,15 @@ from typing import Any
 
 from core.errors import CoreError
 from plugins.iterators import worker
-from plugins.iterators.exchange import Memory, encode, private_folders, receive, write
+from plugins.iterators.exchange import (
+    Maps,
+    Memory,
+    encode,
+    private_folders,
+    receive,
+    release,
+    write,
+)
 from plugins.iterators.positioned import located, say_where
 
 _GRACE = 1.0  # seconds that a worker has to finish its example when the pool is closed
@@ -53,7 +61,7 @@ class WorkerPool:
         self.dataset = dataset
         self._folders = private_folders()
         self._processes: list[Any] = []
-        self._memory = Memory(2 * n_processes)
+        self._memory, self._maps = Memory(2 * n_processes), Maps()
         try:
             path = self._folders[-1] / "dataset"
             write(path, _encoded(dataset))
@@ -87,7 +95,7 @@ class WorkerPool:
                 stacklevel=5,
             )
         try:
-            found = receive(future.result(), self._memory)
+            found = receive(future.result(), self._memory, self._maps)
         except BrokenProcessPool as error:
             raise self._died() from error
         if isinstance(found, worker.Failure):
@@ -98,7 +106,7 @@ class WorkerPool:
         """Want examples no more. They are loaded all the same, for a worker may die meanwhile, and
         the executor would stumble over what has been cancelled when it tells all that wait.
         """
-        future.add_done_callback(_remove_unread)
+        future.add_done_callback(_release_unread)
 
     def retire(self) -> None:
         """Take no more tasks; the workers end when they have finished those they have."""
@@ -200,11 +208,11 @@ def _close(
     _remove(folders)
 
 
-def _remove_unread(future: futures.Future[bytes | str]) -> None:
+def _release_unread(future: futures.Future[bytes | str]) -> None:
     if not future.cancelled() and future.exception() is None:
         sent = future.result()
         if isinstance(sent, str):
-            Path(sent).unlink(missing_ok=True)
+            release(Path(sent))
 
 
 def _alive(processes: Sequence[Any]) -> list[Any]:

@@ -197,18 +197,23 @@ def test_a_full_folder_leaves_the_next_one(tmp_path, monkeypatch):
         folder.mkdir()
     sent = exchange.send(np.arange(5000), places, "x", None)
     assert Path(sent).parent == places[1] and not list(places[0].iterdir())
-    found = exchange.receive(sent, exchange.Memory(1))
+    found = exchange.receive(sent, exchange.Memory(1), exchange.Maps())
     np.testing.assert_array_equal(found, np.arange(5000))
     assert [path.name for path in places[1].iterdir()] == ["free-x"]
     with pytest.raises(OSError, match="No space"):
         exchange.send(np.arange(5000), places[:1], "x", None)
 
 
-def test_files_and_memory_are_used_again_and_never_while_somebody_has_them(tmp_path):
+@pytest.mark.parametrize("mapped", [True, False])
+def test_files_and_memory_are_used_again_and_never_while_somebody_has_them(
+    tmp_path, monkeypatch, mapped
+):
+    monkeypatch.setattr(exchange.Maps, "usable", mapped)
+    maps = exchange.Maps()
     memory, kept, addresses = exchange.Memory(2), [], set()
     for i, size in enumerate(np.random.default_rng(0).integers(3000, 9000, 40)):
         sent = exchange.send(["text", np.full(size, i)], [tmp_path], f"m{i}", None)
-        _, array = exchange.receive(sent, memory)
+        _, array = exchange.receive(sent, memory, maps)
         assert len(array) == size and (array == i).all()
         addresses.add(array.ctypes.data)
         kept.append(array[1:])
@@ -221,11 +226,33 @@ def test_files_and_memory_are_used_again_and_never_while_somebody_has_them(tmp_p
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_message_that_breaks_off_is_an_error(tmp_path):
+def test_a_file_that_cannot_grow_stays_for_shorter_messages(tmp_path, monkeypatch):
+    def full(file, view):
+        if file.tell() + len(view) > 90_000:
+            file.write(view[: 90_000 - file.tell()])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        file.write(view)
+
+    monkeypatch.setattr(exchange, "_write_all", full)
+    memory, maps = exchange.Memory(1), exchange.Maps()
+    for size, fits in ((5000, True), (50_000, False), (4000, True), (5000, True)):
+        if not fits:
+            with pytest.raises(OSError, match="No space"):
+                exchange.send(np.arange(size), [tmp_path], "x", None)
+        else:
+            sent = exchange.send(np.arange(size), [tmp_path], "x", None)
+            np.testing.assert_array_equal(exchange.receive(sent, memory, maps), np.arange(size))
+        (file,) = tmp_path.iterdir()
+        assert file.name == "free-x" and file.stat().st_size < 41_000
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+def test_a_message_that_breaks_off_is_an_error(tmp_path, monkeypatch, mapped):
+    monkeypatch.setattr(exchange.Maps, "usable", mapped)
     path = Path(exchange.send(np.arange(5000), [tmp_path], "x", None))
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(EOFError, match="ends before its time"):
-        exchange.receive(str(path), exchange.Memory(1))
+        exchange.receive(str(path), exchange.Memory(1), exchange.Maps())
 
 
 @pytest.mark.parametrize(
