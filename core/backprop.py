@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from core.configuration import using_config
-from core.errors import GraphError
+from core.errors import GraphError, NotDifferentiable
 from core.function_node import FunctionNode
 from core.variable import Variable, check_grad, creator_of, wrap
 from core.variable_node import Edge
@@ -53,11 +53,7 @@ def backward_from(
     for y in outputs:
         edge = y._edge
         if edge is None:
-            raise GraphError(
-                "backward: this Variable wants no gradient, so nothing leads back from it. Was it "
-                "made under no_backprop_mode(), by an operation without a derivative, or inside "
-                "another backward? There, record it under core.force_backprop_mode()."
-            )
+            raise _no_way_back(y)
         if creator_of(edge) is not None:
             roots.append((edge, _initial(y, graph, loss_scale)))
     if not roots:
@@ -74,6 +70,18 @@ def backward_from(
 
 
 Variable.backward_from = staticmethod(backward_from)
+
+
+def _no_way_back(y: Variable) -> GraphError:
+    if y._barren:
+        return NotDifferentiable(
+            f"backward: {y._barren} has no derivative, so nothing leads back from its result."
+        )
+    return GraphError(
+        "backward: this Variable wants no gradient, so nothing leads back from it. Was it "
+        "made under no_backprop_mode(), by an operation without a derivative, or inside "
+        "another backward? There, record it under core.force_backprop_mode()."
+    )
 
 
 def _initial(y: Variable, graph: bool, loss_scale: float | None) -> Any:

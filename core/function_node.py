@@ -212,6 +212,9 @@ class FunctionNode(GraphNode):
             self._record(variables, arrays, outputs)
         else:
             self._kept_inputs = self._kept_outputs = None
+            if self.want and not self._may_record():
+                for y in outputs:
+                    y._barren = self.label
         return outputs
 
     def _as_variables(self, inputs: Sequence[Any]) -> tuple[Variable, ...]:

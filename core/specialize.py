@@ -164,9 +164,11 @@ class _Writer:
     def _record(self) -> list[str]:
         """What the graph keeps; nothing where no input wants a gradient or none has a rule."""
         several = bool(self.declared.outputs)
-        if not self.declared.differentiable:
-            return [] if several else ["  v._edge = None"]
         wants = " or ".join([f"e{i} is not None" for i in range(self.arity)])
+        if not self.declared.differentiable:
+            if several:
+                return [f"  if {wants}:", "    for w in v: w._barren = f.label"]
+            return ["  v._edge = None", f"  if {wants}: v._barren = f.label"]
         lines = [f"  if ({wants}) and state.backprop:", f"    f.want = want = {self._want()}"]
         lines += self._retain()
         lines += [f"    f._edges = ({self._each('e#')},); f.sequence = next_sequence()"]

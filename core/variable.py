@@ -55,6 +55,7 @@ class Variable(Copies, Protocols):
 
     backward_from: ClassVar[Any]  # core.backprop sets it
     loss_scale: float | None = None  # the factor that the last backward put on the gradient
+    _barren: str = ""  # the operation without a derivative that gave it, where one was wanted
 
     if TYPE_CHECKING:  # core.intrinsics.operators gives them
 

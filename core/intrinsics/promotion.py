@@ -62,7 +62,11 @@ def cast(x: Any, dtype: Any) -> Variable:
     to = x.backend.dtype(dtype)
     if x.dtype == to:
         return x
-    return Cast.call(x.array if x.backend.kind(to) in "biu" else x, dtype)
+    if x.backend.kind(to) not in "biu":
+        return Cast.call(x, dtype)
+    whole = Cast.call(x.array, dtype)
+    whole._barren = f"Cast to {x.backend.dtype_name(to)}"
+    return whole
 
 
 def operands(*given: Any) -> tuple[Variable, ...]:

@@ -17,6 +17,7 @@ from samples import (
 )
 
 import core
+import core.functions as F
 from core import Elementwise, FunctionNode, Variable
 from core.errors import GraphError
 
@@ -376,3 +377,22 @@ def test_an_exception_in_the_middle_delivers_nothing_and_breaks_nothing():
     Boom.armed = False
     y.backward()
     np.testing.assert_allclose(x.grad, (2 * h.array + 1) * 2 * x.array, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("ArgMax", lambda x: F.argmax(x)),
+        ("Accuracy", lambda x: F.accuracy(x, np.zeros(2, "int32"))),
+        ("ClassificationSummary", lambda x: F.f1_score(x[:1], np.zeros(1, "int32"))[0]),
+        ("Cast to int32", lambda x: F.cast(F.sum(x), "int32")),
+        ("Greater", lambda x: F.sum(x) > 0),
+    ],
+)
+@pytest.mark.parametrize("debug", [False, True])
+def test_what_has_no_derivative_says_so_by_name(name, call, debug):
+    x = core.Variable(np.ones((2, 3)))
+    with core.using_config("debug", debug):
+        y = call(x)
+        with pytest.raises(core.errors.NotDifferentiable, match=f"backward: {name} has no deriv"):
+            y.backward()
