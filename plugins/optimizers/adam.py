@@ -33,6 +33,10 @@ class AdamRule(UpdateRule):
     gamma: float = 0.001
     state: Any = ("m", "v")
 
+    def __init__(self, *args: Any, **hyperparameters: Any) -> None:
+        super().__init__(*args, **hyperparameters)
+        self._alpha_at_setup = float(self.alpha)  # what AdaBound measures later rates by
+
     def check(self, param: Parameter) -> None:
         """Refuse an `eps` that is 0 in the parameter's dtype, since 0 / 0 would follow."""
         refuse_lost_eps("Adam", self.eps, param)
@@ -43,7 +47,7 @@ class AdamRule(UpdateRule):
         if self.amsgrad:
             self.state["vhat"] = param.backend.copy(self.state["v"])
         if self.adabound:
-            self.state["initial_alpha"] = float(self.alpha)
+            self.state["initial_alpha"] = self._alpha_at_setup
 
     @property
     def alpha_t(self) -> float:
@@ -189,7 +193,7 @@ class AdaBound(Adam):
         \le r \left(1 + \frac{1}{\gamma t}\right)
 
     holds for the rate of each element: what is outside goes to the bound. r is `final_lr`, in
-    proportion to `alpha` where that has changed since the first step.
+    proportion to `alpha` where that has changed since setup.
 
     Args: as for `Adam`. Source: Luo et al. 2019 (arXiv:1902.09843), algorithm 2.
 

@@ -97,6 +97,7 @@ def cases():
     yield "Adam, one disabled", {"optimizer": "Adam", "arguments": {}, "disabled": [0, 4, 5]}
     bound = {"optimizer": "AdaBound", "arguments": {"gamma": 0.5}}
     yield "AdaBound, rate changed", {**bound, "changes": {"4": {"alpha": 1e-4}}}
+    yield "AdaBound, rate changed before", {**bound, "changes": {"0": {"alpha": 1e-2}}}
     schedule = {str(t): {"eta": 1 / (1 + t)} for t in range(STEPS)}
     scheduled = {"optimizer": "AdamW", "arguments": {}, "changes": schedule}
     yield "AdamW, eta scheduled", scheduled
