@@ -295,7 +295,27 @@ def convolution_1d(
     dilate: Sizes = 1,
     groups: int = 1,
 ) -> Variable:
-    """Convolution along one spatial axis: x (n, c, l), W (o, c / groups, k); see `convolution_nd`.
+    """Convolution (cross-correlation, as networks use the word) over one spatial axis.
+
+    Each output is the sum of products of a window of `x` with a filter, plus a bias.
+
+    Args:
+        x: Floating, (n, c, l).
+        W: Filters, (o, c / groups, k), of the dtype of `x`.
+        b: Biases, (o,), of the dtype of `x`, or None.
+        stride: Distance of neighbouring windows, in a tuple or alone.
+        pad: Zeros around the input, likewise.
+        cover_all: Let the windows reach every element, padding the end further.
+        dilate: Distance of neighbouring elements of a window.
+        groups: Into how many independent parts input and output channels are divided.
+
+    Returns:
+        (n, o, l'), and the dtype of `x`. Each size becomes
+        floor((size + 2 pad - dilate (k - 1) - 1) / stride) + 1, rounded up with `cover_all`.
+
+    Raises:
+        InvalidType: Ranks, channels or dtypes do not fit, or windows are larger than the padded
+            input.
 
     >>> import core.functions as F, numpy as np
     >>> F.convolution_1d(np.ones((1, 2, 5), "f"), np.ones((3, 2, 3), "f")).shape
@@ -317,7 +337,28 @@ def convolution_2d(
     groups: int = 1,
     **former: Any,
 ) -> Variable:
-    """Convolution over images: x (n, c, h, w), W (o, c / groups, kh, kw); see `convolution_nd`.
+    """Convolution (cross-correlation, as networks use the word) over images.
+
+    Each output is the sum of products of a window of `x` with a filter, plus a bias.
+
+    Args:
+        x: Floating, (n, c, h, w).
+        W: Filters, (o, c / groups, kh, kw), of the dtype of `x`.
+        b: Biases, (o,), of the dtype of `x`, or None.
+        stride: Distance of neighbouring windows, for each axis or for both.
+        pad: Zeros around the input, likewise.
+        cover_all: Let the windows reach every element, padding the end further.
+        dilate: Distance of neighbouring elements of a window.
+        groups: Into how many independent parts input and output channels are divided.
+        **former: Arguments that no longer exist, refused with what to write instead.
+
+    Returns:
+        (n, o, h', w'), and the dtype of `x`. Each size becomes
+        floor((size + 2 pad - dilate (k - 1) - 1) / stride) + 1, rounded up with `cover_all`.
+
+    Raises:
+        InvalidType: Ranks, channels or dtypes do not fit, or windows are larger than the padded
+            input.
 
     >>> import core.functions as F, numpy as np
     >>> x = np.ones((1, 3, 8, 8), "f")
@@ -340,7 +381,27 @@ def convolution_3d(
     dilate: Sizes = 1,
     groups: int = 1,
 ) -> Variable:
-    """Convolution over volumes: x (n, c, d, h, w), W (o, c / groups, kd, kh, kw).
+    """Convolution (cross-correlation, as networks use the word) over volumes.
+
+    Each output is the sum of products of a window of `x` with a filter, plus a bias.
+
+    Args:
+        x: Floating, (n, c, d, h, w).
+        W: Filters, (o, c / groups, kd, kh, kw), of the dtype of `x`.
+        b: Biases, (o,), of the dtype of `x`, or None.
+        stride: Distance of neighbouring windows, for each axis or for all.
+        pad: Zeros around the input, likewise.
+        cover_all: Let the windows reach every element, padding the end further.
+        dilate: Distance of neighbouring elements of a window.
+        groups: Into how many independent parts input and output channels are divided.
+
+    Returns:
+        (n, o, d', h', w'), and the dtype of `x`. Each size becomes
+        floor((size + 2 pad - dilate (k - 1) - 1) / stride) + 1, rounded up with `cover_all`.
+
+    Raises:
+        InvalidType: Ranks, channels or dtypes do not fit, or windows are larger than the padded
+            input.
 
     >>> import core.functions as F, numpy as np
     >>> F.convolution_3d(np.ones((1, 1, 4, 4, 4), "f"), np.ones((2, 1, 2, 2, 2), "f")).shape

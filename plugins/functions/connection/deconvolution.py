@@ -77,7 +77,26 @@ def deconvolution_1d(
     dilate: Sizes = 1,
     groups: int = 1,
 ) -> Variable:
-    """Deconvolution along one axis: x (n, c, l), W (c, o / groups, k); see `deconvolution_nd`.
+    """Deconvolution over one spatial axis: each element spreads a filter over the output.
+
+    The gradient of `convolution_1d` with respect to its input, seen as a function of its own.
+
+    Args:
+        x: Floating, (n, c, l).
+        W: Filters, (c, o / groups, k), of the dtype of `x`.
+        b: Biases, (o,), of the dtype of `x`, or None.
+        stride: How far apart neighbouring elements spread their filters, in a tuple or alone.
+        pad: How much is cut off each end of the output.
+        outsize: Spatial sizes of the output, or None for the least; see `deconvolution_nd`.
+        dilate: Distance of neighbouring elements of a filter.
+        groups: Into how many independent parts input and output channels are divided.
+
+    Returns:
+        (n, o, l'), and the dtype of `x`; by default each size becomes
+        stride (size - 1) + dilate (k - 1) + 1 - 2 pad.
+
+    Raises:
+        InvalidType: Ranks, channels, dtypes or `outsize` do not fit.
 
     >>> import core.functions as F, numpy as np
     >>> F.deconvolution_1d(np.ones((1, 2, 4), "f"), np.ones((2, 3, 3), "f"), stride=2).shape
@@ -99,7 +118,27 @@ def deconvolution_2d(
     groups: int = 1,
     **former: Any,
 ) -> Variable:
-    """Deconvolution to images: x (n, c, h, w), W (c, o / groups, kh, kw); see `deconvolution_nd`.
+    """Deconvolution over images: each element spreads a filter over the output.
+
+    The gradient of `convolution_2d` with respect to its input, seen as a function of its own.
+
+    Args:
+        x: Floating, (n, c, h, w).
+        W: Filters, (c, o / groups, kh, kw), of the dtype of `x`.
+        b: Biases, (o,), of the dtype of `x`, or None.
+        stride: How far apart neighbouring elements spread their filters, for each axis or for both.
+        pad: How much is cut off each end of the output.
+        outsize: Spatial sizes of the output, or None for the least; see `deconvolution_nd`.
+        dilate: Distance of neighbouring elements of a filter.
+        groups: Into how many independent parts input and output channels are divided.
+        **former: Arguments that no longer exist, refused with what to write instead.
+
+    Returns:
+        (n, o, h', w'), and the dtype of `x`; by default each size becomes
+        stride (size - 1) + dilate (k - 1) + 1 - 2 pad.
+
+    Raises:
+        InvalidType: Ranks, channels, dtypes or `outsize` do not fit.
 
     >>> import core.functions as F, numpy as np
     >>> x, W = np.ones((1, 4, 4, 4), "f"), np.ones((4, 3, 3, 3), "f")
@@ -122,7 +161,26 @@ def deconvolution_3d(
     dilate: Sizes = 1,
     groups: int = 1,
 ) -> Variable:
-    """Deconvolution to volumes: x (n, c, d, h, w), W (c, o / groups, kd, kh, kw).
+    """Deconvolution over volumes: each element spreads a filter over the output.
+
+    The gradient of `convolution_3d` with respect to its input, seen as a function of its own.
+
+    Args:
+        x: Floating, (n, c, d, h, w).
+        W: Filters, (c, o / groups, kd, kh, kw), of the dtype of `x`.
+        b: Biases, (o,), of the dtype of `x`, or None.
+        stride: How far apart neighbouring elements spread their filters, for each axis or for all.
+        pad: How much is cut off each end of the output.
+        outsize: Spatial sizes of the output, or None for the least; see `deconvolution_nd`.
+        dilate: Distance of neighbouring elements of a filter.
+        groups: Into how many independent parts input and output channels are divided.
+
+    Returns:
+        (n, o, d', h', w'), and the dtype of `x`; by default each size becomes
+        stride (size - 1) + dilate (k - 1) + 1 - 2 pad.
+
+    Raises:
+        InvalidType: Ranks, channels, dtypes or `outsize` do not fit.
 
     >>> import core.functions as F, numpy as np
     >>> F.deconvolution_3d(np.ones((1, 1, 2, 2, 2), "f"), np.ones((1, 2, 2, 2, 2), "f")).shape

@@ -99,7 +99,19 @@ def precision(
 ) -> tuple[Variable, Variable]:
     """The share of right ones among the examples found of each class, and the support.
 
-    Arguments and results are those of `classification_summary`.
+    Without gradient.
+
+    Args:
+        y: Scores, (n, classes, ...), floating; or (n, classes, 1, ...) for `t` of fewer axes.
+        t: Right classes, (n, ...), integers.
+        label_num: How many classes to tell of; by default up to the greatest in `t`.
+        ignore_label: A class whose examples do not count.
+
+    Returns:
+        Two of (label_num,): of the dtype of `y`, and the number of examples of each class.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
 
     >>> import core.functions as F, numpy as np
     >>> F.precision(np.array([[2, 1], [2, 1], [1, 2]], "f"), np.array([0, 1, 1]))
@@ -114,7 +126,19 @@ def recall(
 ) -> tuple[Variable, Variable]:
     """The share of the examples of each class that are found, and the support.
 
-    Arguments and results are those of `classification_summary`.
+    Without gradient.
+
+    Args:
+        y: Scores, (n, classes, ...), floating; or (n, classes, 1, ...) for `t` of fewer axes.
+        t: Right classes, (n, ...), integers.
+        label_num: How many classes to tell of; by default up to the greatest in `t`.
+        ignore_label: A class whose examples do not count.
+
+    Returns:
+        Two of (label_num,): of the dtype of `y`, and the number of examples of each class.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
 
     >>> import core.functions as F, numpy as np
     >>> F.recall(np.array([[2, 1], [2, 1], [1, 2]], "f"), np.array([0, 1, 1]))
@@ -129,7 +153,19 @@ def f1_score(
 ) -> tuple[Variable, Variable]:
     """The harmonic mean of precision and recall of each class, and the support.
 
-    Arguments and results are those of `classification_summary`.
+    Without gradient.
+
+    Args:
+        y: Scores, (n, classes, ...), floating; or (n, classes, 1, ...) for `t` of fewer axes.
+        t: Right classes, (n, ...), integers.
+        label_num: How many classes to tell of; by default up to the greatest in `t`.
+        ignore_label: A class whose examples do not count.
+
+    Returns:
+        Two of (label_num,): of the dtype of `y`, and the number of examples of each class.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
 
     >>> import core.functions as F, numpy as np
     >>> F.f1_score(np.array([[2, 1], [2, 1], [1, 2], [1, 2]], "f"), np.array([0, 1, 1, 0]))

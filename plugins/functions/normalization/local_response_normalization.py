@@ -83,6 +83,9 @@ def local_response_normalization(
     Returns:
         The shape and dtype of `x`.
 
+    Raises:
+        InvalidType: `x` is not floating, or has no channels.
+
     Source: Krizhevsky, Sutskever and Hinton 2012, "ImageNet classification with deep convolutional
     neural networks", section 3.3.
 

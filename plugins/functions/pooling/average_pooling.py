@@ -121,7 +121,11 @@ def average_pooling_nd(
         **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
-        (n, c, e_1, ..., e_N), with e as in `convolution_nd`.
+        (n, c, e_1, ..., e_N), with e as in `convolution_nd`, and the dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating, or no window fits into it.
+        ValueError: Sizes make no windows, or `pad_value` is another.
 
     >>> import core.functions as F, numpy as np
     >>> F.average_pooling_nd(np.array([[[1, 3, 2, 0]]], "f"), 2)
@@ -143,7 +147,21 @@ def average_pooling_nd(
 def average_pooling_1d(
     x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
 ) -> Variable:
-    """Average pooling of x (n, c, l); see `average_pooling_nd`.
+    """The mean of each window over one spatial axis.
+
+    Args:
+        x: Floating, (n, c, l).
+        ksize: Size of the windows, in a tuple or alone.
+        stride: Distance of neighbouring windows; None takes `ksize`.
+        pad: How far the windows reach over the edges.
+        pad_value: 0 counts the padding as zeros, None leaves it out of the mean.
+
+    Returns:
+        (n, c, l') with sizes as in `convolution_1d`, and the dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
+        ValueError: Sizes make no windows.
 
     >>> import core.functions as F, numpy as np
     >>> F.average_pooling_1d(np.ones((1, 1, 4), "f"), 2)
@@ -156,7 +174,21 @@ def average_pooling_1d(
 def average_pooling_2d(
     x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, **former: Never
 ) -> Variable:
-    """Average pooling of images x (n, c, h, w), padding counted as zeros.
+    """The mean of each window over images.
+
+    Args:
+        x: Floating, (n, c, h, w).
+        ksize: Size of the windows, for each axis or for both.
+        stride: Distance of neighbouring windows; None takes `ksize`.
+        pad: How far the windows reach over the edges, where they see zeros.
+        **former: Arguments that no longer exist, refused with what to write instead.
+
+    Returns:
+        (n, c, h', w') with sizes as in `convolution_2d`, and the dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
+        ValueError: Sizes make no windows.
 
     >>> import core.functions as F, numpy as np
     >>> F.average_pooling_2d(np.ones((1, 1, 2, 2), "f"), 2)
@@ -171,7 +203,21 @@ def average_pooling_2d(
 def average_pooling_3d(
     x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
 ) -> Variable:
-    """Average pooling of volumes x (n, c, d, h, w); see `average_pooling_nd`.
+    """The mean of each window over volumes.
+
+    Args:
+        x: Floating, (n, c, d, h, w).
+        ksize: Size of the windows, for each axis or for all.
+        stride: Distance of neighbouring windows; None takes `ksize`.
+        pad: How far the windows reach over the edges.
+        pad_value: 0 counts the padding as zeros, None leaves it out of the mean.
+
+    Returns:
+        (n, c, d', h', w') with sizes as in `convolution_3d`, and the dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
+        ValueError: Sizes make no windows.
 
     >>> import core.functions as F, numpy as np
     >>> F.average_pooling_3d(np.ones((1, 1, 2, 2, 2), "f"), 2).shape

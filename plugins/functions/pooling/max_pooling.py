@@ -162,8 +162,12 @@ def max_pooling_nd(
         **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
-        (n, c, e_1, ..., e_N), with e as in `convolution_nd`. NaN in a window is its maximum. Of
-        equal elements the first one gets the gradient.
+        (n, c, e_1, ..., e_N), with e as in `convolution_nd`, and the dtype of `x`. NaN in a window
+        is its maximum. Of equal elements the first one gets the gradient.
+
+    Raises:
+        InvalidType: `x` is not floating, or no window fits into it.
+        ValueError: Sizes make no windows.
 
     >>> import core.functions as F, numpy as np
     >>> F.max_pooling_nd(np.array([[[1, 3, 2, 0]]], "f"), 2)
@@ -187,7 +191,23 @@ def max_pooling_1d(
     cover_all: bool = True,
     return_indices: bool = False,
 ) -> Any:
-    """Max pooling of x (n, c, l); see `max_pooling_nd`.
+    """The greatest element of each window over one spatial axis.
+
+    Args:
+        x: Floating, (n, c, l).
+        ksize: Size of the windows, in a tuple or alone.
+        stride: Distance of neighbouring windows; None takes `ksize`.
+        pad: How far the windows reach over the edges, where they see minus infinity.
+        cover_all: Let the windows reach every element.
+        return_indices: Also give, as an array of int32, the place of each maximum in its window.
+
+    Returns:
+        (n, c, l') with sizes as in `convolution_1d`, and the dtype of `x`.
+        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
+
+    Raises:
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
+        ValueError: Sizes make no windows.
 
     >>> import core.functions as F, numpy as np
     >>> F.max_pooling_1d(np.ones((1, 1, 5), "f"), 2).shape
@@ -206,7 +226,24 @@ def max_pooling_2d(
     return_indices: bool = False,
     **former: Never,
 ) -> Any:
-    """Max pooling of images x (n, c, h, w); see `max_pooling_nd`.
+    """The greatest element of each window over images.
+
+    Args:
+        x: Floating, (n, c, h, w).
+        ksize: Size of the windows, for each axis or for both.
+        stride: Distance of neighbouring windows; None takes `ksize`.
+        pad: How far the windows reach over the edges, where they see minus infinity.
+        cover_all: Let the windows reach every element.
+        return_indices: Also give, as an array of int32, the place of each maximum in its window.
+        **former: Arguments that no longer exist, refused with what to write instead.
+
+    Returns:
+        (n, c, h', w') with sizes as in `convolution_2d`, and the dtype of `x`.
+        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
+
+    Raises:
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
+        ValueError: Sizes make no windows.
 
     >>> import core.functions as F, numpy as np
     >>> F.max_pooling_2d(np.ones((1, 1, 5, 5), "f"), 2).shape
@@ -226,7 +263,23 @@ def max_pooling_3d(
     cover_all: bool = True,
     return_indices: bool = False,
 ) -> Any:
-    """Max pooling of volumes x (n, c, d, h, w); see `max_pooling_nd`.
+    """The greatest element of each window over volumes.
+
+    Args:
+        x: Floating, (n, c, d, h, w).
+        ksize: Size of the windows, for each axis or for all.
+        stride: Distance of neighbouring windows; None takes `ksize`.
+        pad: How far the windows reach over the edges, where they see minus infinity.
+        cover_all: Let the windows reach every element.
+        return_indices: Also give, as an array of int32, the place of each maximum in its window.
+
+    Returns:
+        (n, c, d', h', w') with sizes as in `convolution_3d`, and the dtype of `x`.
+        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
+
+    Raises:
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
+        ValueError: Sizes make no windows.
 
     >>> import core.functions as F, numpy as np
     >>> F.max_pooling_3d(np.ones((1, 1, 4, 4, 4), "f"), 2).shape

@@ -146,7 +146,24 @@ def unpooling_1d(
     outsize: Sizes | None = None,
     cover_all: bool = True,
 ) -> Variable:
-    """Unpooling of x (n, c, l); see `unpooling_nd`.
+    """Spread each element over one spatial axis over a window, the opposite of pooling.
+
+    Where windows overlap the elements are summed.
+
+    Args:
+        x: Floating, (n, c, l).
+        ksize: Size of the windows, in a tuple or alone.
+        stride: Distance of neighbouring windows; None takes `ksize`.
+        pad: How much is cut off each end of the output.
+        outsize: Spatial sizes of the output, or None; see `unpooling_nd`.
+        cover_all: Whether the pooling undone covers all elements, its last window reaching over the
+            end.
+
+    Returns:
+        (n, c, l'), with sizes as in `unpooling_nd`, and the dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating, has other axes, or does not fit `outsize`.
 
     >>> import core.functions as F, numpy as np
     >>> F.unpooling_1d(np.ones((1, 1, 3), "f"), 2, outsize=6).shape
@@ -164,7 +181,24 @@ def unpooling_2d(
     outsize: Sizes | None = None,
     cover_all: bool = True,
 ) -> Variable:
-    """Unpooling of images x (n, c, h, w); see `unpooling_nd`.
+    """Spread each element over images over a window, the opposite of pooling.
+
+    Where windows overlap the elements are summed.
+
+    Args:
+        x: Floating, (n, c, h, w).
+        ksize: Size of the windows, for each axis or for both.
+        stride: Distance of neighbouring windows; None takes `ksize`.
+        pad: How much is cut off each end of the output.
+        outsize: Spatial sizes of the output, or None; see `unpooling_nd`.
+        cover_all: Whether the pooling undone covers all elements, its last window reaching over the
+            end.
+
+    Returns:
+        (n, c, h', w'), with sizes as in `unpooling_nd`, and the dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating, has other axes, or does not fit `outsize`.
 
     >>> import core.functions as F, numpy as np
     >>> F.unpooling_2d(np.ones((1, 1, 3, 3), "f"), 2).shape
@@ -182,7 +216,24 @@ def unpooling_3d(
     outsize: Sizes | None = None,
     cover_all: bool = True,
 ) -> Variable:
-    """Unpooling of volumes x (n, c, d, h, w); see `unpooling_nd`.
+    """Spread each element over volumes over a window, the opposite of pooling.
+
+    Where windows overlap the elements are summed.
+
+    Args:
+        x: Floating, (n, c, d, h, w).
+        ksize: Size of the windows, for each axis or for all.
+        stride: Distance of neighbouring windows; None takes `ksize`.
+        pad: How much is cut off each end of the output.
+        outsize: Spatial sizes of the output, or None; see `unpooling_nd`.
+        cover_all: Whether the pooling undone covers all elements, its last window reaching over the
+            end.
+
+    Returns:
+        (n, c, d', h', w'), with sizes as in `unpooling_nd`, and the dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating, has other axes, or does not fit `outsize`.
 
     >>> import core.functions as F, numpy as np
     >>> F.unpooling_3d(np.ones((1, 1, 2, 2, 2), "f"), 2, cover_all=False).shape
