@@ -245,5 +245,9 @@ def open_archive(file: File) -> Iterator[Archive]:
         with open(file, "rb") as stream:
             yield Archive(stream, os.fspath(file))
         return
+    if not hasattr(file, "read"):
+        raise TypeError(
+            f"load_npz: expected a path, or a file open for reading bytes; got {file!r:.60}."
+        )
     seekable = file if hasattr(file, "seek") else BytesIO(file.read())
     yield Archive(seekable, str(getattr(file, "name", "the file")))

@@ -170,3 +170,9 @@ def test_files_that_are_open(path):
         loaded = Net(seed=2)
         load_npz(file, loaded)
         assert state(loaded) == state(Net(seed=1))
+
+
+@pytest.mark.parametrize("file", [None, 3])
+def test_what_is_no_file_is_refused(file):
+    with pytest.raises(TypeError, match="expected a path, or a file open for reading bytes"):
+        load_npz(file, Bag(a=1))

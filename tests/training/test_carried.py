@@ -299,6 +299,24 @@ def test_each_copy_of_a_parallel_updater(tmp_path):
     assert found == small.state(straight)
 
 
+def evaluated(out, steps):
+    trainer = build("LSTM", out, steps=steps)
+    model = trainer.updater.get_optimizer("main").target.copy()
+    rest = iterators.SerialIterator(words(), 4, repeat=False, shuffle=False)
+    trainer.extend(extensions.Evaluator(rest, model), trigger=(2, "iteration"))
+    trainer.run()
+    return trainer
+
+
+def test_an_evaluator_whose_model_is_never_reset(tmp_path):
+    straight = evaluated(tmp_path / "a", 8)
+    for steps in (3, 5, 8):
+        resumed = evaluated(tmp_path / "b", steps)
+    found = state(resumed)
+    assert "extensions/validation/carried:main/layer/h" in found
+    assert found == state(straight)
+
+
 def test_each_process_of_a_parallel_updater(tmp_path):
     straight = processes(tmp_path / "a", 6)
     straight.run()

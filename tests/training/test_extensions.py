@@ -299,6 +299,12 @@ def test_an_endless_evaluation_is_refused():
         extensions.Evaluator(batches(), small.Model())()
 
 
+def test_a_single_key_of_a_log_needs_no_list(tmp_path):
+    run(tmp_path, extensions.LogReport("main/loss"))
+    records = json.loads((tmp_path / "log").read_text())
+    assert all("main/loss" in record for record in records) and len(records) == 2
+
+
 # -- dump_graph -------------------------------------------------------------------------------
 
 

@@ -307,3 +307,8 @@ def test_a_number_that_follows_from_others_cannot_be_set():
 def test_schedules_that_make_no_sense(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_a_linear_shift_has_two_values_and_two_times():
+    with pytest.raises(ValueError, match=r"first and a last value.*\(1,\) and \(2, 3\)"):
+        extensions.LinearShift("lr", (1,), (2, 3))

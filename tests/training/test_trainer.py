@@ -219,6 +219,9 @@ def test_what_once_was_is_refused_with_its_cure(tmp_path):
         (lambda t: training.get_trigger("epoch"), r"\(5, 'epoch'\)"),
         (lambda t: training.make_extension(priorty=3), "priorty"),
         (lambda t: extensions.LogReport(file="x"), "file"),
+        (lambda t: extensions.snapshot_object(None, "x"), r"got None.*setup\(model\)"),
+        (lambda t: extensions.Evaluator([1, 2], None), "expected an iterator.*got list"),
+        (lambda t: extensions.observe_value("x", 3), "function of the trainer that gives 'x'"),
     ],
 )
 def test_what_is_no_extension_or_trigger_is_refused(tmp_path, call, message):

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import core
+from core.carrying import serialize_carried
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest, refuse_removed
 from core.reporter import DictSummary, Reporter, report, report_scope
+from core.serializer import AbstractSerializer
 from core.training import PRIORITY_WRITER, Extension
 from plugins.training.calling import call_with
 from plugins.training.extensions.terminal import Terminal
@@ -58,6 +60,12 @@ class Evaluator(Extension):
         refuse_removed("Evaluator", kwargs, {}, Evaluator)
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         self._targets = target if isinstance(target, dict) else {"main": target}
+        for name, each in self._iterators.items():
+            if not hasattr(each, "__next__"):
+                raise TypeError(
+                    f"Evaluator: expected an iterator, such as iterators.SerialIterator(dataset, "
+                    f"batch_size, repeat=False), for {name!r}; got {type(each).__name__}."
+                )
         self.converter = converter
         self.device = device
         self.eval_hook = eval_hook
@@ -78,6 +86,11 @@ class Evaluator(Extension):
     def get_all_targets(self) -> dict[str, Any]:
         """Name -> target."""
         return dict(self._targets)
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load what the targets carry from one evaluation to the next."""
+        for name, target in self._targets.items():
+            serialize_carried(target, serializer.optional("carried:" + name))
 
     def __call__(self, trainer: Any = None) -> dict[str, Any]:
         """Evaluate, report the means to the current reporter, and return them."""

@@ -29,6 +29,11 @@ class LinearShift(Shift):
         time_range: tuple[float, float],
         optimizer: Any = None,
     ) -> None:
+        if len(value_range) != 2 or len(time_range) != 2:
+            raise ValueError(
+                "LinearShift: expected a first and a last value, and the calls where they are "
+                f"reached; got {value_range} and {time_range}."
+            )
         super().__init__(attr, value_range[0], optimizer)
         if not time_range[0] <= time_range[1]:
             raise ValueError(

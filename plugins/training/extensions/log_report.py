@@ -64,7 +64,7 @@ class LogReport(Extension):
                 f"LogReport: expected format 'json' or 'jsonl', got {format!r}."
                 + nearest(str(format), _FORMATS)
             )
-        self._keys = None if keys is None else list(keys)
+        self._keys = [keys] if isinstance(keys, str) else None if keys is None else list(keys)
         self._trigger = get_trigger(trigger)
         self._postprocess = postprocess
         self._filename = filename

@@ -10,6 +10,11 @@ from core.training import PRIORITY_WRITER, make_extension
 
 def observe_value(observation_key: str, target_func: Callable[[Any], Any]) -> Any:
     """An extension that observes `target_func(trainer)` as `observation_key`, once an epoch."""
+    if not callable(target_func):
+        raise TypeError(
+            f"observe_value: expected a function of the trainer that gives {observation_key!r}, "
+            f"got {target_func!r:.60}."
+        )
 
     @make_extension(trigger=(1, "epoch"), priority=PRIORITY_WRITER, default_name="observe_value")
     def observe(trainer: Any) -> None:

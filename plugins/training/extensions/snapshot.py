@@ -97,6 +97,11 @@ def snapshot_object(
     refuse_removed(
         "snapshot_object", {k: v for k, v in kwargs.items() if k in _SINCE_V2}, _SINCE_V2
     )
+    if not hasattr(target, "serialize"):
+        raise TypeError(
+            "snapshot_object: expected something with a method serialize(serializer), such as a "
+            f"model, got {target!r:.60}. An optimizer has a target after setup(model)."
+        )
     made = snapshot(savefun, filename, target=target, **kwargs)
     made.default_name = "snapshot_object"
     return made
