@@ -112,7 +112,7 @@ class PowerConstant(Elementwise):
 
 
 class ConstantPower(Elementwise):
-    """c^x, whose derivative is c^x log(c)."""
+    """c^x, whose derivative is c^x log(c), taken as 0 for c = 0."""
 
     inline = True
     value: float
@@ -126,5 +126,5 @@ class ConstantPower(Elementwise):
 
 
 def _log(value: float) -> float:
-    """The logarithm, -inf of 0 and NaN of a negative number, as arrays have it."""
-    return log(value) if value > 0 else float("-inf" if value == 0 else "nan")
+    """The logarithm, NaN of a negative number, and 0 of 0, for its power is 0 all along."""
+    return log(value) if value > 0 else 0.0 if value == 0 else float("nan")

@@ -229,3 +229,12 @@ def test_means_of_half_precision_do_not_overflow():
     assert F.average(x).array == 100
     assert F.mean_squared_error(x, 0 * x).array == 1e4
     np.testing.assert_allclose(F.softmax(np.full((1, 4096), 9, "float16")).array, 1 / 4096)
+
+
+def test_powers_of_zero_do_not_change():
+    for base in (0.0, np.zeros(2)):
+        x = core.Variable(np.array([2.0, 0.5]))
+        y = base**x
+        F.sum(y).backward()
+        np.testing.assert_array_equal(y.array, [0, 0])
+        np.testing.assert_array_equal(x.grad, [0, 0])
