@@ -37,7 +37,8 @@ def check_optimizer(
     gradients are left alone; a kernel gives what the rule's own step gives; a run that is saved and
     loaded in its middle, deep-copied or pickled ends bit-identical; parameters that are frozen,
     unsized or without gradient stay as they are and keep no state; a gradient that does not fit
-    changes nothing anywhere. 16-bit parameters follow their float32 masters, which save exactly.
+    changes nothing anywhere; hyper-parameters act, on all parameters or on one; a loss scale is
+    divided out. 16-bit parameters follow their float32 masters, which save exactly.
 
     Args:
         make: Makes a fresh optimizer.
@@ -281,6 +282,47 @@ def all_or_nothing(trial: _Trial) -> None:
     raise AssertionError("a gradient of another shape than its parameter was accepted")
 
 
+def hyperparameters(trial: _Trial) -> None:
+    """One set on the optimizer acts on all parameters, one set on a rule on its own; some act."""
+    _, plain = trial.run(range(STEPS))
+    known = trial.make().hyperparam.get_dict()
+    numbers = {name: v for name, v in known.items() if isinstance(v, (bool, int, float))}
+    acting = 0
+    for name, value in numbers.items():
+        other = not value if isinstance(value, bool) else value / 2 or 0.01
+        whole, mixed = (_run_with(trial, name, other, one) for one in (False, True))
+        acting += any(
+            (mine != theirs).any() for mine, theirs in zip(host(whole), host(plain), strict=True)
+        )
+        for i, (mine, all_, old) in enumerate(zip(*map(host, (mixed, whole, plain)), strict=True)):
+            expected, what = (all_, "does not act") if i == 1 else (old, "acts on others")
+            np.testing.assert_array_equal(mine, expected, err_msg=f"{name} of one rule {what}")
+    if numbers and not acting:
+        raise AssertionError(f"no hyper-parameter changes a step; there are {', '.join(numbers)}")
+
+
+def _run_with(trial: _Trial, name: str, value: Any, one: bool) -> Link:
+    """A run with another value of a hyper-parameter, of the second parameter or of all."""
+    optimizer, model = trial.start()
+    owner: Any = list(model.params())[1].update_rule if one else optimizer
+    setattr(owner.hyperparam, name, value)
+    for step in range(STEPS):
+        trial.step(optimizer, model, step)
+    return model
+
+
+def loss_scale(trial: _Trial) -> None:
+    """A loss scale is divided out, exactly where it is a power of two."""
+    _, plain = trial.run(range(STEPS))
+    optimizer, model = trial.start()
+    optimizer.set_loss_scale(64.0)
+    for step in range(STEPS):
+        for param, g in zip(model.params(), trial.gradients(step), strict=True):
+            param.grad = trial.array(64.0 * g.astype(trial.dtype))
+        optimizer.update()
+    assert_identical(model, plain, "loss scale")
+
+
 def masters(trial: _Trial) -> None:
     """16-bit parameters follow float32 masters, through saving and loading as well."""
 
@@ -314,4 +356,6 @@ CHECKS: tuple[Callable[[_Trial], None], ...] = (
     resuming,
     left_alone,
     all_or_nothing,
+    hyperparameters,
+    loss_scale,
 )

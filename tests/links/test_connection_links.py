@@ -387,6 +387,8 @@ def test_a_parameter_alone():
     assert layer().array is X and isinstance(layer(), core.Parameter)
     F.sum(layer() ** 2).backward()
     np.testing.assert_allclose(layer.W.grad, 2 * X)
+    with pytest.raises(RemovedArgument, match="'volatile' no longer exists. .*no_backprop_mode"):
+        layer(volatile="off")
 
 
 EYE = np.eye(3)

@@ -50,6 +50,36 @@ def test_one_declaration_is_all():
     assert repr(optimizer) == "Lion(lr=0.2, beta1=0.9, beta2=0.5)"
 
 
+class DeafRule(LionRule):
+    """Takes its numbers from elsewhere."""
+
+    def step(self, xp, param, grad, m):
+        param -= 0.1 * xp.sign(0.9 * m + (1 - 0.9) * grad)
+        m *= 0.99
+        m += (1 - 0.99) * grad
+
+
+class HeedlessRule(LionRule):
+    """Asks the optimizer alone."""
+
+    def step(self, xp, param, grad, m):
+        shared = self.hyperparam.parent
+        param -= shared.lr * xp.sign(shared.beta1 * m + (1 - shared.beta1) * grad)
+        m *= shared.beta2
+        m += (1 - shared.beta2) * grad
+
+
+class UnscaledRule(LionRule):
+    """Forgets the loss scale, which shows where gradients are large."""
+
+    def begin(self, param, loss_scale=None):
+        return super().begin(param)
+
+    def step(self, xp, param, grad, m):
+        super().step(xp, param, grad, m)
+        param += xp.astype(xp.abs(grad) > 40, param.dtype)
+
+
 class RebindingRule(LionRule):
     def step(self, xp, param, grad, m):
         param = param - self.lr * xp.sign(self.beta1 * m + (1 - self.beta1) * grad)
@@ -127,6 +157,9 @@ class HalvingRule(LionRule):
         (ReplacingRule, "trajectory"),
         (CountingRule, "trajectory|left_alone"),
         (HalvingRule, "trajectory"),
+        (DeafRule, "hyperparameters"),
+        (HeedlessRule, "hyperparameters"),
+        (UnscaledRule, "loss_scale"),
     ],
 )
 def test_what_is_wrong_is_found_and_named(rule, found_by):

@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Link
 from core import Parameter as LearnedVariable
+from plugins.links import arguments
 
 
 class Parameter(Link):
@@ -29,6 +30,7 @@ class Parameter(Link):
         with self.init_scope():
             self.W = LearnedVariable(array)
 
-    def forward(self) -> LearnedVariable:
+    def forward(self, **former: Any) -> LearnedVariable:
         """The parameter."""
+        arguments.refuse("Parameter", former)
         return self.W
