@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from core.backend import BACKENDS
 from core.errors import DeclarationError, nearest
 
 Rule = Callable[..., Any]
@@ -38,6 +39,7 @@ class Declaration:
         self.outputs = outputs
         self.saved: tuple[str, ...] = tuple(getattr(cls, "saved", ()))
         self.fields = _fields(cls)
+        self.numbers = _numbers(cls)
         self.joint: Rule | None = getattr(cls, "gradient", None)
         self.rules = {n: r for n in self.names if (r := getattr(cls, f"gradient_{n}", None))}
         self._refuse_strays()
@@ -49,6 +51,14 @@ class Declaration:
             for name in self.saved
             if (method := getattr(cls, f"recompute_{name}", None))
         }
+
+    def assigned(self, node: str) -> list[str]:
+        """The lines that give a node its settings, NumPy's numbers as Python's."""
+        cured = "{0} if type({0}) in PLAIN else plain({0})"
+        return [
+            f"  {node}.{name} = {cured.format(name) if name in self.numbers else name}"
+            for name in self.fields
+        ]
 
     @property
     def differentiable(self) -> bool:
@@ -146,6 +156,28 @@ class Declaration:
 
 def _names(function: Callable[..., Any]) -> list[str]:
     return list(inspect.signature(function).parameters)
+
+
+PLAIN = frozenset([bool, float, int, str, tuple, type(None)])
+
+
+def plain(value: Any) -> Any:
+    """A NumPy scalar as a Python number, which never widens the arrays beside it.
+
+    >>> import numpy as np
+    >>> type(plain(np.float64(0.5)))
+    <class 'float'>
+    """
+    if getattr(value, "shape", None) == () and type(value) not in BACKENDS:
+        return value.item() if hasattr(value, "item") else value
+    return value
+
+
+def _numbers(cls: type) -> set[str]:
+    """The settings that are annotated as numbers, some of them only if given."""
+    kinds = [inspect.get_annotations(base).items() for base in _own_classes(cls)]
+    texts = {name: getattr(kind, "__name__", str(kind)) for each in kinds for name, kind in each}
+    return {name for name, text in texts.items() if "float" in text or "int" in text}
 
 
 def _fields(cls: type) -> dict[str, Any]:

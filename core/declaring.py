@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from core import dispatch
-from core.declaration import REQUIRED, Declaration
+from core.declaration import PLAIN, REQUIRED, Declaration, plain
 from core.inline import expression
 from core.specialize import specialize
 
@@ -73,9 +73,14 @@ def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
         f", {name}" if default is REQUIRED else f", {name}=default[{name!r}]"
         for name, default in fields.items()
     )
-    lines = [f"def __init__(self{arguments}):", *[f"  self.{n} = {n}" for n in fields]]
+    lines = [f"def __init__(self{arguments}):", *cls.declared.assigned("self")]
     lines += ["  self.prepare()"] if cls._prepares else ["  pass"]
-    scope: dict[str, Any] = {"__name__": cls.__module__, "default": fields}
+    scope: dict[str, Any] = {
+        "__name__": cls.__module__,
+        "default": fields,
+        "PLAIN": PLAIN,
+        "plain": plain,
+    }
     exec("\n".join(lines), scope)
     made: Callable[..., None] = scope["__init__"]
     made.__qualname__ = f"{cls.__qualname__}.__init__"

@@ -22,7 +22,7 @@ from typing import Any
 
 from core.backend import BACKENDS
 from core.configuration import current
-from core.declaration import REQUIRED, Declaration
+from core.declaration import PLAIN, REQUIRED, Declaration, plain
 from core.inline import expression
 from core.namespace import namespace
 from core.spec import spec_of
@@ -74,6 +74,8 @@ class _Writer:
             "spec_of": spec_of,
             "next_sequence": next_sequence,
             "default": declared.fields,
+            "PLAIN": PLAIN,
+            "plain": plain,
             "BACKENDS": BACKENDS,
             "NS": namespace,
             "constant": dispatch.as_constant,
@@ -93,7 +95,7 @@ class _Writer:
         )
         head = f"def call({self._each('x#')}{', ' + star + settings if settings else ''}):"
         lines = [head, "  f = new(cls)"]
-        lines += [f"  f.{name} = {name}" for name in self.declared.fields]
+        lines += self.declared.assigned("f")
         if self.cls._prepares:
             lines += ["  f.prepare()"]
         return self._compile("call", lines + self._body())

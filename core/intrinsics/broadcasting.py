@@ -16,7 +16,7 @@ def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
     """The axes that `axis` (a number, several, or None for all) names, counted from the front."""
     if axis is None:
         return tuple(range(ndim))
-    return tuple([a % ndim for a in ((axis,) if isinstance(axis, int) else axis)])
+    return tuple([a % ndim for a in ((axis,) if hasattr(axis, "__index__") else axis)])
 
 
 class BroadcastTo(FunctionNode):
@@ -95,7 +95,7 @@ def check_axes(axis: Axis, in_type: Any) -> None:
     """Refuse axes that an input of this type does not have, or has twice."""
     if axis is None:
         return
-    named = (axis,) if isinstance(axis, int) else axis
+    named = (axis,) if hasattr(axis, "__index__") else axis
     for a in named:
         if a >= 0:
             expect(a < in_type.ndim)

@@ -6,7 +6,7 @@ from typing import Any
 
 from core.backend import Backend
 from core.errors import OutOfRange
-from plugins.functions.refusal import require_integral
+from plugins.functions.refusal import refused
 
 
 def refuse_outside(
@@ -17,7 +17,8 @@ def refuse_outside(
     It costs one pass over the numbers; none on devices that run ahead of the host, where only debug
     mode looks. Without it, a negative number would count from the end.
     """
-    require_integral(where, **{name: numbers})
+    if backend.kind(numbers.dtype) not in "iu":
+        raise refused(where, f"{name}.dtype is integral", f"{numbers.dtype}")
     if backend.outside(numbers, size):
         host = backend.to_host(numbers)
         wrong = (host < 0) | (host >= size)

@@ -1,4 +1,4 @@
-"""The docstring of every public function says what it takes, gives and refuses, and shows a call."""
+"""The docstring of every public function says what it takes, gives and refuses, by example."""
 
 import inspect
 import re

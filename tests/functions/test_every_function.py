@@ -303,3 +303,25 @@ def test_what_is_not_a_number_stays_so(name):
 
 
 CHOOSING = {"accuracy", "argmax", "argmin", "binary_accuracy", "precision", "recall", "zoneout"}
+
+
+def as_scalars(part):
+    """Python's numbers as NumPy's, of which float64 would widen arrays of float32."""
+    if type(part) in (tuple, list):
+        return type(part)([as_scalars(p) for p in part])
+    return {int: np.int64, float: np.float64}.get(type(part), lambda same: same)(part)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_settings_may_be_numpy_scalars(name):
+    case = CASES[name]
+    settings = {key: as_scalars(value) for key, value in case.settings.items()}
+    other = Case(case.name, as_scalars(case.args), settings, case.call, case.config, case.number)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = [[*o, *gradients(o, x)] for o, x in (run(c, "float32") for c in (other, case))]
+    for actual, expected in zip(*found, strict=True):
+        assert (actual is None) == (expected is None)
+        if actual is not None:
+            assert actual.dtype == expected.dtype
+            np.testing.assert_allclose(actual.array, expected.array, rtol=1e-5, atol=1e-5)

@@ -170,7 +170,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Variable:
 
 def known_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:
     """Axes counted from the front; InvalidType for one that does not exist."""
-    axes = (axes,) if isinstance(axes, int) else tuple(axes)
+    axes = (axes,) if hasattr(axes, "__index__") else tuple(axes)
     for axis in axes:
         if not -ndim <= axis < ndim:
             error = InvalidType(f"{-ndim} <= axis < {ndim}", f"axis is {axis}")

@@ -20,7 +20,7 @@ def reduced_axes(axis: Any, ndim: int, channels: int = 1) -> Axis:
     """
     if axis is None:
         return (0, *range(1 + channels, ndim))
-    return tuple(sorted([a % ndim for a in ((axis,) if isinstance(axis, int) else axis)]))
+    return tuple(sorted([a % ndim for a in ((axis,) if hasattr(axis, "__index__") else axis)]))
 
 
 def expanded(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:

@@ -80,6 +80,6 @@ def layer_normalization(
     x, gamma = as_variable(x), as_variable(gamma)
     if axis is None:
         axis = range(max(x.ndim - gamma.ndim, 0), x.ndim)
-    axis = (axis,) if isinstance(axis, int) else axis
+    axis = (axis,) if hasattr(axis, "__index__") else axis
     axis = tuple(sorted([a + x.ndim if a < 0 else a for a in axis]))
     return LayerNormalization.call(x, gamma, beta, eps, axis)
