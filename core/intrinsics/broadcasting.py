@@ -16,7 +16,12 @@ def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
     """The axes that `axis` (a number, several, or None for all) names, counted from the front."""
     if axis is None:
         return tuple(range(ndim))
-    return tuple([a % ndim for a in ((axis,) if hasattr(axis, "__index__") else axis)])
+    return tuple([a % ndim for a in _several(axis)])
+
+
+def _several(axis: Any) -> tuple[int, ...]:
+    """One axis, which may be a NumPy integer, as a tuple; several as they are."""
+    return (axis,) if hasattr(axis, "__index__") else axis
 
 
 class BroadcastTo(FunctionNode):
@@ -95,8 +100,7 @@ def check_axes(axis: Axis, in_type: Any) -> None:
     """Refuse axes that an input of this type does not have, or has twice."""
     if axis is None:
         return
-    named = (axis,) if hasattr(axis, "__index__") else axis
-    for a in named:
+    for a in _several(axis):
         if a >= 0:
             expect(a < in_type.ndim)
         else:
