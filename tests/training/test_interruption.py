@@ -111,6 +111,52 @@ def test_a_process_saves_and_ends_with_the_usual_status(tmp_path, whole, number)
     assert small.state(resumed) == whole
 
 
+JOB = """
+import sys, time
+import parallel_parts as parts
+import small
+from core import iterators, optimizers, training
+from core.training import extensions
+
+def main(out, what):
+    writer = getattr(extensions.snapshot_writers, what, lambda: None)()
+    trainer = training.Trainer(
+        parts.multiprocess() if what == "processes" else small.updater(), (500, "epoch"), out
+    )
+    trainer.extend(extensions.snapshot(writer=writer), trigger=(3, "iteration"))
+    trainer.extend(
+        lambda trainer: (print(trainer.updater.iteration, flush=True), time.sleep(0.02)),
+        name="tell", trigger=lambda trainer: True,
+    )
+    trainer.run()
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+@pytest.mark.parametrize("what", ["processes", "ProcessWriter", "ProcessQueueWriter"])
+def test_a_signal_for_all_processes_of_a_job_saves_as_well(tmp_path, what):
+    script = tmp_path / "job.py"
+    script.write_text(JOB)
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(tmp_path / "out"), what],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": PATH},
+        start_new_session=True,
+    )
+    while process.stdout.readline() != "5\n":
+        pass
+    os.killpg(process.pid, signal.SIGTERM)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM, told
+    last = told.split()[-1].rstrip(".")
+    assert (tmp_path / "out" / f"snapshot_iter_{last}").exists()
+
+
 # -- within this process ----------------------------------------------------------------------
 
 

@@ -17,11 +17,11 @@ goes wrong in the background is raised by the next call, or by `finalize`, which
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import pickle
 import queue
-import signal
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -31,6 +31,7 @@ import numpy as np
 
 from plugins.serializers.atomic import replacing
 from plugins.serializers.npz import save_npz
+from plugins.training.helpers import leave_signals, signals_wait
 
 Save = Callable[..., Any]
 Entries = Mapping[str, Any]
@@ -310,17 +311,19 @@ class _InProcess:
             raise error
 
     def _start(self) -> None:
-        methods = multiprocessing.get_all_start_methods()
-        context: Any = multiprocessing.get_context(
-            "forkserver" if "forkserver" in methods else "spawn"  # fork copies locks held elsewhere
-        )
+        # A fork copies locks held elsewhere; a server of forks may end by a SIGTERM for all.
+        context: Any = multiprocessing.get_context("spawn")
         self._ours, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(self._savefun, theirs), daemon=True)
-        self._process.start()
+        process = context.Process(target=_serve, args=(self._savefun, theirs), daemon=True)
+        with signals_wait():
+            process.start()
         theirs.close()
+        self._process = process
+        atexit.register(self._ours.close)  # before multiprocessing waits for the process
 
     def finalize(self) -> None:
         if self._process is not None:
+            atexit.unregister(self._ours.close)
             self._ours.close()
             self._process.join()
             self._process = None
@@ -328,7 +331,7 @@ class _InProcess:
 
 def _serve(savefun: Save, requests: Any) -> None:
     """Write what is asked for until nobody can ask any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is meant for the training
+    leave_signals()
     while True:
         try:
             path, target, kwds = requests.recv()

@@ -14,18 +14,20 @@ from multiprocessing import connection
 from typing import Any
 
 from plugins.iterators.worker_pool import WorkerDied
+from plugins.training.helpers import signals_wait
 from plugins.training.updaters.replica import Replica, serve
 
 _GRACE = 2.0  # seconds that workers have to end by themselves
 
 
 def context() -> Any:
-    """How processes are started: never by fork, which copies locks that threads hold."""
+    """How processes are started: never by fork, which copies locks that threads hold.
+
+    Nor by a server of forks, unless the user says so: a SIGTERM for all processes of a job ends it,
+    and then its children, who ignore the signal and are still needed, count as dead.
+    """
     method = multiprocessing.get_start_method(allow_none=True)
-    if method in (None, "fork"):
-        known = multiprocessing.get_all_start_methods()
-        method = "forkserver" if "forkserver" in known else "spawn"
-    return multiprocessing.get_context(method)
+    return multiprocessing.get_context("spawn" if method in (None, "fork") else method)
 
 
 class Crew:
@@ -114,7 +116,8 @@ def _start(replica: Replica) -> tuple[Any, Any]:
         target=serve, args=(there, replica), name=f"replica {replica.number}"
     )
     try:
-        process.start()
+        with signals_wait():
+            process.start()
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise TypeError(
             "MultiprocessParallelUpdater: expected a model, an iterator and a converter that can "

@@ -33,7 +33,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
     loss that is a mean over its examples, an update is the one that StandardUpdater makes with the
     batches of all processes in one, up to rounding; hyper-parameters stay what they are.
 
-    The processes start at the first update, from afresh (forkserver, or spawn): a script needs
+    The processes start at the first update, from afresh (spawn): a script needs
     `if __name__ == "__main__":` around what it does, and model, iterators and converter must be
     picklable. A process that dies is an error within seconds. `finalize` ends them. Snapshots hold
     where each of them is: a resumed run ends with the same bits.

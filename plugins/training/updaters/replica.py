@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import pickle
-import signal
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -21,6 +20,7 @@ from core.serializer import AbstractSerializer
 from plugins.serializers.dictionary import DictionarySerializer
 from plugins.serializers.npz import NpzDeserializer, load_npz, save_npz
 from plugins.training.calling import call_with
+from plugins.training.helpers import leave_signals
 
 _ALIGNED = 64  # arrays begin at multiples of it, as allocators have it
 _SENT = ("dtype", "type_check", "debug", "use_cudnn", "use_cudnn_tensor_core",
@@ -196,8 +196,7 @@ def _share_cores(n_processes: int) -> None:
 
 def serve(pipe: Any, replica: Replica) -> None:
     """Do what the main process asks for, until it asks for nothing more or is no longer there."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # the main process decides when to stop
-        signal.signal(number, signal.SIG_IGN)
+    leave_signals()
     replica.prepare()
     with suppress(EOFError, ConnectionError):
         while (message := pipe.recv()) is not None:
