@@ -103,7 +103,7 @@ def test_fold_refuses_windows_of_another_image() -> None:
 
 @pytest.mark.parametrize("stride", [(1,), (1, 2, 3)])
 def test_sizes_for_other_ranks_are_refused(stride: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="expected 2 values"):
+    with pytest.raises(ValueError, match="expected 2 integers"):
         standard.windows(np, drawn(0, 1, 1, 5, 5), 3, stride, 0, 1, False, 0.0)
 
 
