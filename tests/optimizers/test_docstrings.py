@@ -21,7 +21,7 @@ PLAIN = ("NaN", "One", "TimerHook", "Zero")
 
 @pytest.mark.parametrize("one", CLASSES, ids=lambda one: one.__name__)
 def test_a_docstring_has_formula_arguments_source_and_example(one):
-    text = one.__doc__
+    text = inspect.getdoc(one)
     assert ">>>" in text
     if one.__name__ not in UNSOURCED:
         assert "Source" in text
@@ -30,4 +30,4 @@ def test_a_docstring_has_formula_arguments_source_and_example(one):
     assert ":math:" in text or ".. math::" in text
     if "Args: as for" not in " ".join(text.split()):
         for name in inspect.signature(one).parameters:
-            assert f"        {name}: " in text
+            assert f"\n    {name}: " in text
