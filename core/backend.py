@@ -11,7 +11,6 @@ turns up; a library that nobody has imported is never imported here.
 from __future__ import annotations
 
 import os
-import random as _python_random
 import sys
 import threading
 from collections.abc import Iterator
@@ -427,8 +426,10 @@ def random_state() -> dict[str, Any]:
     The stream of `core.seed`, the generators of the backends in use (NumPy's global one included)
     and Python's own.
     """
+    import random
+
     stream = random_streams.stream()
-    version, words, gauss = _python_random.getstate()
+    version, words, gauss = random.getstate()
     return {
         "stream": None if stream is None else stream.get_state(),
         "python": [version, list(words), gauss],
@@ -457,8 +458,10 @@ def set_random_state(state: dict[str, Any]) -> None:
 
 
 def _apply_random_state(state: dict[str, Any]) -> None:
+    import random
+
     version, words, gauss = state["python"]
-    _python_random.setstate((version, tuple(words), gauss))
+    random.setstate((version, tuple(words), gauss))
     for name, own in state["backends"].items():
         if name in names() and _reason(name) is None:
             get(name).random.set_state(own)

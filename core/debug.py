@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.backend import BACKENDS
@@ -15,8 +14,8 @@ from core.parameter import Parameter
 if TYPE_CHECKING:
     from core.function_node import FunctionNode
 
-_ROOT = Path(__file__).resolve().parents[1]
-_OURS = ("<", *(f"{_ROOT / room}{os.sep}" for room in ("core", "plugins", "backends")))
+_ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+_OURS = ("<", *(os.path.join(_ROOT, room, "") for room in ("core", "plugins", "backends")))
 
 links: ContextVar[tuple[Any, ...]] = ContextVar("core.debug.links", default=())
 """The links whose call is under way in this context, the outermost first."""

@@ -7,16 +7,19 @@ the intermediates that `compute` keeps (`saved`). A wrong name is refused here.
 
 from __future__ import annotations
 
-import dis
-import inspect
 from collections.abc import Callable
-from typing import Any
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any
 
+from core.arguments import arguments
 from core.backend import BACKENDS
 from core.errors import DeclarationError, nearest
 
+if TYPE_CHECKING:
+    import dis
+
 Rule = Callable[..., Any]
-REQUIRED: Any = inspect.Parameter.empty
+REQUIRED: Any = object()  # in the place of a default
 
 
 class Declaration:
@@ -30,10 +33,10 @@ class Declaration:
     def __init__(self, cls: Any, outputs: tuple[str, ...] = ()) -> None:
         self.cls = cls
         self.label = cls.__name__
-        parameters = list(inspect.signature(cls.compute).parameters.values())[2:]
+        parameters = arguments(cls.compute)[2:]
         self.names = tuple([p.name for p in parameters])
-        self.variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
-        self.optional = sum(p.default is not REQUIRED for p in parameters)
+        self.variadic = any([p.variadic for p in parameters])
+        self.optional = sum([p.optional for p in parameters])
         if self.variadic and len(parameters) != 1:
             raise DeclarationError(f"{self.label}.compute: expected only *{self.names[-1]}")
         self.outputs = outputs
@@ -77,7 +80,7 @@ class Declaration:
             _mentions(method, "backend")
             for base in _own_classes(self.cls)
             for method in base.__dict__.values()
-            if inspect.isfunction(method)
+            if isinstance(method, FunctionType)
         )
 
     def _refuse_strays(self) -> None:
@@ -155,7 +158,7 @@ class Declaration:
 
 
 def _names(function: Callable[..., Any]) -> list[str]:
-    return list(inspect.signature(function).parameters)
+    return [a.name for a in arguments(function)]
 
 
 PLAIN = frozenset([bool, float, int, str, tuple, type(None)])
@@ -175,7 +178,7 @@ def plain(value: Any) -> Any:
 
 def _numbers(cls: type) -> set[str]:
     """The settings that are annotated as numbers, some of them only if given."""
-    kinds = [inspect.get_annotations(base).items() for base in _own_classes(cls)]
+    kinds = [base.__annotations__.items() for base in _own_classes(cls)]
     texts = {name: getattr(kind, "__name__", str(kind)) for each in kinds for name, kind in each}
     return {name for name, text in texts.items() if "float" in text or "int" in text}
 
@@ -184,7 +187,7 @@ def _fields(cls: type) -> dict[str, Any]:
     """Annotated settings, the base classes' first, with their defaults."""
     fields: dict[str, Any] = {}
     for base in _own_classes(cls):
-        for name, kind in inspect.get_annotations(base).items():
+        for name, kind in base.__annotations__.items():
             if not str(kind).startswith(("ClassVar", "typing.ClassVar")):
                 fields[name] = getattr(cls, name, REQUIRED)
     return fields
@@ -198,13 +201,15 @@ def _own_classes(cls: type) -> list[type]:
 
 def _is_private_method(name: str, value: Any) -> bool:
     """Whether the author wrote it; what the engine gives classes is its own, or no file's."""
-    if not inspect.isfunction(value) or not name.startswith("_") or name.endswith("__"):
+    if not isinstance(value, FunctionType) or not name.startswith("_") or name.endswith("__"):
         return False
     return value.__module__ != "core.declaring" and value.__code__.co_filename[0] != "<"
 
 
 def _reads(function: Callable[..., Any], position: int) -> bool:
     """Whether the code of `function` loads its argument at `position`."""
+    import dis
+
     name = _names(function)[position]
     return any(
         step.opname.startswith("LOAD") and name in _loaded(step)
@@ -223,9 +228,11 @@ def _mentions(function: Callable[..., Any], attribute: str) -> bool:
 
 def _codes(function: Callable[..., Any]) -> list[Any]:
     """The code of a function and of those defined inside it."""
-    found, pending = [], [inspect.unwrap(function).__code__]
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    found, pending = [], [function.__code__]
     while pending:
         code = pending.pop()
         found.append(code)
-        pending += [const for const in code.co_consts if inspect.iscode(const)]
+        pending += [const for const in code.co_consts if isinstance(const, CodeType)]
     return found

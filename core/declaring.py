@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from core import dispatch
 from core.declaration import PLAIN, REQUIRED, Declaration, plain
-from core.inline import expression
 from core.specialize import specialize
 
 if TYPE_CHECKING:
@@ -89,6 +88,8 @@ def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
 
 def specialize_class(cls: type[FunctionNode]) -> None:
     """Write the call and gradients of a declared class, for each number of inputs it can have."""
+    from core.inline import expression  # not loaded before an operation is called
+
     declared = cls.declared
     texts = ["f", "xp", *declared.names]
     cls._inlined = cls.inline and expression(cls.compute, texts) is not None  # type: ignore[attr-defined]

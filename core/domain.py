@@ -8,8 +8,7 @@ library nor a test library.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from core.errors import DeclarationError, InvalidType, nearest
 from core.shapes import Shape, Signature, broadcast_shapes
@@ -63,8 +62,7 @@ class SpecLike(Protocol):
     def name(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Input:
+class Input(NamedTuple):
     """The values of one input: what `real`, `integers`, `boolean` and `anything` return."""
 
     what: str
@@ -126,8 +124,7 @@ def boolean() -> Input:
     return Input("boolean", "b")
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """A setting with these values; or those that `find(shapes)` returns for the drawn shapes."""
 
     options: tuple[Any, ...] = ()
@@ -149,8 +146,7 @@ def choice(*options: Any) -> Choice:
     return Choice(options)
 
 
-@dataclass(frozen=True, slots=True)
-class Axes:
+class Axes(NamedTuple):
     """A setting that names axes of an input."""
 
     of: str
@@ -181,8 +177,7 @@ def axes(
     return Axes(of, many, none, beyond, permutation)
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(NamedTuple):
     """A setting that is a number in a range."""
 
     lo: float
@@ -201,7 +196,6 @@ Setting = Choice | Axes | Number
 Dimension = tuple[int, int] | Callable[[dict[str, Any]], Any]
 
 
-@dataclass(frozen=True, slots=True, init=False)
 class Domain:
     """What an op takes: the shapes as a signature (see core.shapes), then its inputs by name.
 
@@ -218,16 +212,6 @@ class Domain:
     (n,k),(m,k)->(n,m); x: real in [-2, 2]; W: real in [-2, 2]
     """
 
-    signature: Signature
-    values: dict[str, Input]
-    settings: dict[str, Setting]
-    dims: dict[str, Dimension]
-    differ: str | None
-    empty: bool
-    valid: Callable[[dict[str, Any], dict[str, Any]], bool] | None
-    leave_out: dict[str, str]
-    note: str = field(default="")
-
     def __init__(
         self,
         signature: str,
@@ -243,15 +227,15 @@ class Domain:
         **inputs: Input,
     ) -> None:
         everywhere = tuple(kinks)
-        _set(self, "signature", Signature(signature))
-        _set(self, "values", {k: _with_kinks(k, v, everywhere) for k, v in inputs.items()})
-        _set(self, "settings", dict(settings or {}))
-        _set(self, "dims", dict(dims or {}))
-        _set(self, "differ", differ)
-        _set(self, "empty", empty)
-        _set(self, "valid", valid)
-        _set(self, "leave_out", dict(leave_out or {}))
-        _set(self, "note", note)
+        self.signature = Signature(signature)
+        self.values = {k: _with_kinks(k, v, everywhere) for k, v in inputs.items()}
+        self.settings = dict(settings or {})
+        self.dims = dict(dims or {})
+        self.differ = differ
+        self.empty = empty
+        self.valid = valid
+        self.leave_out = dict(leave_out or {})
+        self.note = note
         _check_declaration(self)
 
     @property
@@ -324,10 +308,6 @@ _KIND_NAMES = {
 }
 
 
-def _set(domain: Domain, name: str, value: object) -> None:
-    object.__setattr__(domain, name, value)
-
-
 def _with_kinks(name: str, value: Input, kinks: tuple[float | str, ...]) -> Input:
     if not isinstance(value, Input):
         raise DeclarationError(
@@ -335,7 +315,7 @@ def _with_kinks(name: str, value: Input, kinks: tuple[float | str, ...]) -> Inpu
             "Write real(lo, hi), numeric(lo, hi), integers(lo, hi), boolean() or anything()."
         )
     has_kinks = value.what in ("real", "number")
-    return replace(value, kinks=value.kinks + kinks) if has_kinks else value
+    return value._replace(kinks=value.kinks + kinks) if has_kinks else value
 
 
 def _names_for(names: Sequence[str], count: int, variadic: bool) -> list[str]:

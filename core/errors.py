@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 
 
@@ -122,6 +121,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("zzz", ["relu", "tanh"])
     ''
     """
+    import difflib
+
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f" Did you mean {close[0]!r}?" if close else ""
 

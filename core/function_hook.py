@@ -6,7 +6,6 @@ A hook given to `with` sees all functions that its thread calls in the block; on
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from core.configuration import current, install_hooks
@@ -106,6 +105,8 @@ def get_function_hooks() -> dict[str, FunctionHook]:
 def _refuse_slip(cls: type[FunctionHook], name: str) -> None:
     if any(hasattr(base, name) for base in cls.__bases__):
         return
+    import difflib
+
     near = difflib.get_close_matches(name, _CALLED, n=1, cutoff=_NEAR)
     if near:
         raise DeclarationError(

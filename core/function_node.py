@@ -9,7 +9,6 @@ node, and `apply` works on both.
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -447,6 +446,8 @@ class FunctionNode(GraphNode):
 
     def _remember_place(self) -> None:
         """In debug mode: where the call was made, and inside which link."""
+        import traceback
+
         from core.debug import link_path, users_stack
 
         self.stack = traceback.extract_stack()[:-2]

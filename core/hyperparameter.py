@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterable
 from numbers import Number
@@ -129,7 +128,7 @@ def take_declared(cls: type, known: Iterable[str] = ()) -> dict[str, Any]:
     A field declares one if it is annotated, has a value, no leading underscore and is no ClassVar;
     a plain value under a name `known` from a base class is a new default for it.
     """
-    annotations = inspect.get_annotations(cls)
+    annotations = cls.__annotations__
     found = {
         name: value
         for name, value in vars(cls).items()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from core import backend as backends
 from core.configuration import config
@@ -17,6 +16,9 @@ from core.serializer import Deserializer
 from core.update_hooks import Hook, HookTable
 from core.update_rule import UpdateRule
 from core.variable import Variable
+
+if TYPE_CHECKING:
+    import inspect
 
 __all__ = [
     "GradientMethod",
@@ -260,6 +262,8 @@ class GradientMethod(Optimizer):
             if not hasattr(cls, name):
                 setattr(cls, name, HyperparameterProxy(name))
         if "__init__" in vars(cls):
+            import inspect
+
             own = inspect.signature(cls.__init__)
             shown = own.replace(parameters=list(own.parameters.values())[1:])
         else:
@@ -405,6 +409,8 @@ class GradientMethod(Optimizer):
 
 def _signature(method: type[GradientMethod]) -> inspect.Signature:
     """Arguments of an optimizer: the hyper-parameters of its rule, with their defaults."""
+    import inspect
+
     declared = {} if method.rule is None else method.rule.hyperparameters
     names = declared if method.arguments is None else method.arguments
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD

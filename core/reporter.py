@@ -10,7 +10,6 @@ The trainer and the evaluator keep reporters of their own; without one, `report`
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -186,6 +185,8 @@ def saved_observation(observation: Mapping[str, Any]) -> str:
     >>> saved_observation({"loss": 0.5, "accuracy": (1, 32), "note": "text"})
     '{"loss": 0.5, "accuracy": [1.0, 32]}'
     """
+    import json
+
     return json.dumps({k: _plain(v) for k, v in observation.items() if _is_single(_first(v))})
 
 
@@ -195,6 +196,8 @@ def loaded_observation(text: str) -> dict[str, Any]:
     >>> loaded_observation('{"loss": 0.5, "accuracy": [1.0, 32]}')
     {'loss': 0.5, 'accuracy': (1.0, 32)}
     """
+    import json
+
     found = json.loads(text)
     return {key: tuple(v) if isinstance(v, list) else v for key, v in found.items()}
 
@@ -309,6 +312,8 @@ class DictSummary:
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load all summaries, as one entry: the names in a file depend on no state."""
+        import json
+
         text = serializer("summaries", json.dumps(self._collect(Summary.__getstate__)))
         self._summaries = {}
         for key, state in json.loads(text).items():

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from core.errors import DeclarationError, InvalidType
 
@@ -39,8 +39,7 @@ def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
     return tuple(result)
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """One input or output of a signature: the names (or sizes) of its dimensions."""
 
     dims: tuple[str | int, ...]

@@ -14,7 +14,6 @@ wants a gradient; `f` is the function node, `v` the result, `want` the bit mask 
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable
 from itertools import count
 from types import SimpleNamespace
@@ -23,7 +22,6 @@ from typing import Any
 from core.backend import BACKENDS
 from core.configuration import current
 from core.declaration import PLAIN, REQUIRED, Declaration, plain
-from core.inline import expression
 from core.namespace import namespace
 from core.spec import spec_of
 from core.variable import Variable, twin
@@ -48,6 +46,9 @@ def specialize(declared: Declaration, arity: int, dispatch: Any) -> SimpleNamesp
 
 class _Writer:
     def __init__(self, declared: Declaration, arity: int, dispatch: Any) -> None:
+        from core.inline import expression  # not loaded before an operation is called
+
+        self.expression = expression
         self.declared = declared
         self.cls: Any = declared.cls
         self.arity = arity
@@ -159,7 +160,7 @@ class _Writer:
         computed = f"compute(f, xp, {self._each('a#')})"
         if self.cls._inlined:
             arrays = [f"a{i}" for i in range(self.arity)]
-            inline = expression(self.cls.compute, ["f", "xp", *arrays])
+            inline = self.expression(self.cls.compute, ["f", "xp", *arrays])
             return f"{inline} if compute is None else {computed}"
         return computed
 
@@ -266,7 +267,7 @@ class _Writer:
         self.scope["rule"] = rule
         texts = ["f", self._xp, "g", *[self._value(kind, n) for n in self.declared.joint_uses]]
         lone = self.arity == 1 and not self.declared.variadic
-        inline = expression(rule, texts) if self.cls.inline and lone else None
+        inline = self.expression(rule, texts) if self.cls.inline and lone else None
         if inline:
             return [f"  gradients = ({inline},)"]
         lines = [f"  gradients = rule({', '.join(texts)})"]
@@ -295,7 +296,7 @@ class _Writer:
             return "None"
         self.scope[f"rule{i}"] = rule
         texts = ["f", self._xp, "g", *[self._value(kind, use) for use in self.declared.uses[name]]]
-        inline = expression(rule, texts) if self.cls.inline else None
+        inline = self.expression(rule, texts) if self.cls.inline else None
         return inline or f"rule{i}({', '.join(texts)})"
 
     def _arguments(self, kind: str, asked: tuple[str, ...]) -> str:
@@ -335,6 +336,8 @@ class _Writer:
         """The function that the text defines, under `name` unless it says `defined`."""
         text = "\n".join(lines) + "\n"
         where = f"<{name} of {self.cls.__qualname__} with {self.arity} inputs>"
+        import linecache
+
         linecache.cache[where] = (len(text), None, text.splitlines(True), where)
         scope = {"__name__": self.cls.__module__, **self.scope}
         exec(compile(text, where, "exec"), scope)

@@ -21,7 +21,6 @@ hooks and freezing follow. Rules written in the older way, which override `init_
 from __future__ import annotations
 
 import copy
-import inspect
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from core import backend as backends
@@ -67,8 +66,8 @@ class UpdateRule:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _take_state(cls)
-        for name in vars(cls):
-            if name in _RESERVED and name in inspect.get_annotations(cls):
+        for name in cls.__annotations__:
+            if name in _RESERVED and name in vars(cls):
                 raise DeclarationError(
                     f"{cls.__name__}: {name!r} is a part of every update rule and cannot be a "
                     "hyper-parameter. Take another name."
@@ -327,6 +326,8 @@ def _check_step(cls: type[UpdateRule]) -> None:
     """Refuse a step that does not take the declared state by name."""
     if cls.step is UpdateRule.step:
         return
+    import inspect
+
     takes = list(inspect.signature(cls.step).parameters.values())
     if any(one.kind is one.VAR_KEYWORD for one in takes):
         return

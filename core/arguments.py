@@ -1,0 +1,54 @@
+"""The arguments of a function, read from its code.
+
+Operations are declared while `import core` runs, and loading `inspect` would take a seventh of that
+time, so it is asked only about what is no plain function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NamedTuple
+
+_HAS_VARARGS, _HAS_VARKEYWORDS = 0x04, 0x08  # flags of a code object
+
+
+class Argument(NamedTuple):
+    """One argument: whether a call may leave it out, and whether it takes any number."""
+
+    name: str
+    optional: bool = False
+    variadic: bool = False
+
+
+def arguments(function: Callable[..., Any]) -> list[Argument]:
+    """The arguments of `function` in the order of its signature.
+
+    >>> [a.name for a in arguments(lambda x, y=0, *rest, axis=0: x)]
+    ['x', 'y', 'rest', 'axis']
+    >>> [a.name for a in arguments(lambda x, y=0, *rest, axis=0: x) if a.optional]
+    ['y', 'axis']
+    """
+    if type(function) is not FunctionType or function.__dict__:  # wrapped, or told a signature
+        return _inspected(function)
+    code = function.__code__
+    names, last = code.co_varnames, code.co_argcount
+    required = last - len(function.__defaults__ or ())
+    found = [Argument(name, optional=i >= required) for i, name in enumerate(names[:last])]
+    by_name = names[last : last + code.co_kwonlyargcount]
+    rest = iter(names[last + len(by_name) :])
+    if code.co_flags & _HAS_VARARGS:
+        found.append(Argument(next(rest), variadic=True))
+    found += [Argument(name, name in (function.__kwdefaults__ or ())) for name in by_name]
+    if code.co_flags & _HAS_VARKEYWORDS:
+        found.append(Argument(next(rest), variadic=True))
+    return found
+
+
+def _inspected(function: Callable[..., Any]) -> list[Argument]:
+    import inspect
+
+    return [
+        Argument(p.name, p.default is not p.empty, p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+        for p in inspect.signature(function).parameters.values()
+    ]
