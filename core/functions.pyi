@@ -73,6 +73,7 @@ from plugins.functions.array.get_item import GetItem as GetItem
 from plugins.functions.array.get_item import get_item as get_item
 from plugins.functions.array.im2col import Im2Col as Im2Col
 from plugins.functions.array.im2col import im2col as im2col
+from plugins.functions.array.one_hot import one_hot as one_hot
 from plugins.functions.array.pad import Pad as Pad
 from plugins.functions.array.pad import pad as pad
 from plugins.functions.array.pad_sequence import PadSequence as PadSequence

@@ -6,7 +6,7 @@ import pytest
 import core
 import core.functions as F
 from core import Variable
-from core.errors import InvalidType
+from core.errors import InvalidType, OutOfRange
 from core.gradient_check import check_backward
 
 X = np.arange(24, dtype="float64").reshape(2, 3, 4)
@@ -189,3 +189,26 @@ def test_casts_to_what_has_no_derivative_lead_nowhere(dtype):
     assert not F.cast(x, dtype).requires_grad
     (gradient,) = core.grad([F.sum(F.cast(F.cast(x, dtype), "float32") * x)], [x])
     np.testing.assert_array_equal(gradient.array, x.array.astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "int64", "uint64"])
+def test_one_hot_of_labels_of_any_integer_dtype(dtype):
+    labels = np.array([[200, 0], [7, 299 % 256]], dtype)
+    y = F.one_hot(labels, 300)
+    assert (y.shape, y.dtype, y.requires_grad) == ((2, 2, 300), core.config.dtype, False)
+    same(y, np.eye(300)[labels.astype(int)])
+    with core.using_config("dtype", "float64"):
+        assert F.one_hot(labels, 300, axis=1).dtype == "float64"
+        assert F.one_hot(labels, 300, dtype="int32").dtype == "int32"
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.5, "3", None])
+def test_one_hot_needs_a_number_of_classes(wrong):
+    with pytest.raises(ValueError, match="one_hot: expected num_classes to be a whole number"):
+        F.one_hot(np.array([0]), wrong)
+
+
+def test_one_hot_refuses_labels_that_are_no_class():
+    for label in (3, -1):
+        with pytest.raises(OutOfRange, match=rf"OneHot: expected x in \[0, 3\), got {label}"):
+            F.one_hot(np.array([0, label]), 3)

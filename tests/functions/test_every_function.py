@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from oracles.cases import Case, Leaf, _called, all_cases, draw, real
+from oracles.cases import Case, Leaf, _called, all_cases, draw, real, whole
 from oracles.differences import known
 from oracles.test_functions_against_chainer import RECORDS
 
@@ -20,6 +20,7 @@ OWN = (
     Case("arccosh", (real(2, 3, lo=1.5, hi=3.0),)),
     Case("arcsinh", (real(2, 3),)),
     Case("gelu", (real(2, 3),)),
+    Case("one_hot", (whole(2, 3), 4)),
     Case("rms_normalization", (real(2, 3), real(3))),
     Case("scaled_dot_product_attention", (real(2, 3, 4), real(2, 5, 4), real(2, 5, 4))),
     Case("silu", (real(2, 3),)),

@@ -149,6 +149,13 @@ def transpose_sequence(*xs, length=None):
     return tuple(np.stack([x[t] for x in xs if t < len(x)]) for t in range(longest))
 
 
+def one_hot(x, num_classes, axis, dtype):
+    axis %= x.ndim + 1
+    shape = (*x.shape[:axis], num_classes, *x.shape[axis:])
+    y = _filled(shape, lambda index: index[axis] == x[index[:axis] + index[axis + 1 :]])
+    return y.astype(dtype)
+
+
 def take_along_axis(x, indices, axis=-1):
     y = np.empty(indices.shape)
     for index in np.ndindex(*indices.shape):
@@ -167,6 +174,7 @@ REFERENCES = {
     "Flip": flip,
     "FlipLR": lambda x: flip(x, 1),
     "FlipUD": lambda x: flip(x, 0),
+    "OneHot": one_hot,
     "Pad": pad,
     "Permutate": permutate,
     "Rollaxis": rollaxis,

@@ -13,6 +13,7 @@ provides = {
     "flip": "Flip FlipLR FlipUD flip fliplr flipud",
     "get_item": "GetItem get_item",
     "im2col": "Im2Col im2col",
+    "one_hot": "one_hot",
     "pad": "Pad pad",
     "pad_sequence": "PadSequence pad_sequence",
     "permutate": "Permutate permutate",

@@ -1,0 +1,71 @@
+"""Labels as vectors of zeros with a one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, choice, config, integers
+from core.type_check import expect
+from plugins.functions.axes import is_whole
+from plugins.functions.labels import refuse_outside
+
+LABELS = "A label has an element for itself; give num_classes as the greatest label plus 1."
+
+
+class OneHot(FunctionNode):
+    """1 where the place along the axis that is added is x, 0 elsewhere."""
+
+    num_classes: int = 3
+    axis: int = -1
+    dtype: Any = "float32"
+    domain = Domain(
+        "(...)->(...b)",
+        x=integers(0, 3),
+        settings={
+            "num_classes": choice(3, 5),
+            "axis": choice(-1, 0),
+            "dtype": choice("float32", "int32"),
+        },
+        leave_out={"gradient": "integer-valued", "double_gradient": "integer-valued"},
+    )
+
+    def check_type_forward(self, in_types):
+        expect(self.axis <= in_types[0].ndim, -self.axis <= in_types[0].ndim + 1)
+
+    def compute(self, xp, x):
+        refuse_outside("OneHot", self.backend, "x", x, self.num_classes, LABELS)
+        classes = xp.arange(self.num_classes, dtype=xp.int64, device=x.device)
+        marks = xp.astype(x, xp.int64)[..., None] == classes
+        return xp.astype(xp.moveaxis(marks, -1, self.axis), self.backend.dtype(self.dtype))
+
+
+def one_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None) -> Variable:
+    """Labels as vectors: 1 at the place that the label names, 0 elsewhere; without gradient.
+
+    The number of classes has to be given, so that the shape does not depend on the labels that
+    happen to be in a batch, and no device is waited for.
+
+    Args:
+        x: Integers of any shape, each in [0, num_classes).
+        num_classes: Elements of each vector, at least 1.
+        axis: Where the result has the axis of the classes.
+        dtype: Of the result; None takes `core.config.dtype`.
+
+    Returns:
+        The shape of `x` with an axis of length num_classes added.
+
+    Raises:
+        InvalidType: `x` is not integral, or the result has no such axis.
+        OutOfRange: A label is no class; where devices run ahead, under `core.config.debug`.
+        ValueError: num_classes is no whole number from 1 on.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.one_hot(np.array([2, 0]), 3)
+    variable([[0., 0., 1.],
+              [1., 0., 0.]], dtype=float32)
+    """
+    if not is_whole(num_classes) or num_classes < 1:
+        raise ValueError(
+            f"one_hot: expected num_classes to be a whole number from 1 on, got {num_classes!r}."
+        )
+    return OneHot.call(x, num_classes, axis, config.dtype if dtype is None else dtype)
