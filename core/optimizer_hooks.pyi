@@ -10,6 +10,9 @@ from plugins.optimizers.hooks.gradient_noise import GradientNoise as GradientNoi
 from plugins.optimizers.hooks.gradient_noise import (
     exponential_decay_noise as exponential_decay_noise,
 )
+from plugins.optimizers.hooks.gradient_value_clipping import (
+    GradientValueClipping as GradientValueClipping,
+)
 from plugins.optimizers.hooks.lasso import Lasso as Lasso
 from plugins.optimizers.hooks.weight_decay import WeightDecay as WeightDecay
 

@@ -9,9 +9,12 @@ from plugins.optimizers.adam import AdamW as AdamW
 from plugins.optimizers.adam import AMSBound as AMSBound
 from plugins.optimizers.adam import AMSGrad as AMSGrad
 from plugins.optimizers.corrected_momentum_sgd import CorrectedMomentumSGD as CorrectedMomentumSGD
+from plugins.optimizers.lamb import LAMB as LAMB
+from plugins.optimizers.lion import Lion as Lion
 from plugins.optimizers.momentum_sgd import MomentumSGD as MomentumSGD
 from plugins.optimizers.msvag import MSVAG as MSVAG
 from plugins.optimizers.nesterov_ag import NesterovAG as NesterovAG
+from plugins.optimizers.radam import RAdam as RAdam
 from plugins.optimizers.rmsprop import RMSprop as RMSprop
 from plugins.optimizers.rmsprop_graves import RMSpropGraves as RMSpropGraves
 from plugins.optimizers.sgd import SGD as SGD

@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import core
 from core import optimizers
@@ -131,6 +133,45 @@ def msvag(theta, gradients, lr=0.1, beta=0.9, eta=1.0, decay=0.0):
         yield theta
 
 
+def radam(theta, gradients, alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-8, eta=1.0, decay=0.0):
+    m = v = 0.0
+    limit = 2 / (1 - beta2) - 1
+    for t, g in enumerate(gradients, 1):
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g * g
+        now = limit - 2 * t * beta2**t / (1 - beta2**t)
+        change = alpha * m / (1 - beta1**t)
+        if now > 5:
+            r = (now - 4) * (now - 2) * limit / (limit - 4) / (limit - 2) / now
+            change *= math.sqrt(r) * math.sqrt(1 - beta2**t) / (math.sqrt(v) + eps)
+        theta = theta - eta * (change + decay * theta)
+        yield theta
+
+
+def lion(theta, gradients, lr=1e-4, beta1=0.9, beta2=0.99, decay=0.0):
+    m = 0.0
+    for g in gradients:
+        theta = theta - lr * (math.copysign(1, beta1 * m + (1 - beta1) * g) + decay * theta)
+        m = beta2 * m + (1 - beta2) * g
+        yield theta
+
+
+def lamb(theta, gradients, alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-6, decay=0.0):
+    """The path of all elements of a parameter together."""
+    m = v = [0.0] * len(theta)
+    for t, grad in enumerate(gradients, 1):
+        m = [beta1 * a + (1 - beta1) * g for a, g in zip(m, grad, strict=True)]
+        v = [beta2 * a + (1 - beta2) * g * g for a, g in zip(v, grad, strict=True)]
+        u = [
+            a / (1 - beta1**t) / (math.sqrt(b / (1 - beta2**t)) + eps) + decay * x
+            for a, b, x in zip(m, v, theta, strict=True)
+        ]
+        size, length = math.hypot(*theta), math.hypot(*u)
+        ratio = size / length if size and length else 1.0
+        theta = [x - alpha * ratio * y for x, y in zip(theta, u, strict=True)]
+        yield theta
+
+
 def row(name, loop, renamed=(), **arguments):
     """An optimizer with arguments, and its loop with the same under the loop's names."""
     settings = {dict(renamed).get(key, key): value for key, value in arguments.items()}
@@ -167,6 +208,28 @@ OPTIMIZERS = {
         lr=0.3,
         beta=0.5,
         eta=0.5,
+        weight_decay_rate=0.1,
+    ),
+    "RAdam": row("RAdam", radam),
+    "RAdam(...)": row(
+        "RAdam",
+        radam,
+        [("weight_decay_rate", "decay")],
+        alpha=0.1,
+        beta1=0.5,
+        beta2=0.8,
+        eps=1e-3,
+        eta=0.5,
+        weight_decay_rate=0.1,
+    ),
+    "Lion": row("Lion", lion),
+    "Lion(...)": row(
+        "Lion",
+        lion,
+        [("weight_decay_rate", "decay")],
+        lr=0.1,
+        beta1=0.5,
+        beta2=0.8,
         weight_decay_rate=0.1,
     ),
     "SGD": (optimizers.SGD, {}, sgd, {}),
@@ -211,6 +274,33 @@ def test_optimizer(name):
     )
 
 
+@pytest.mark.parametrize("settings", [{}, {"alpha": 0.1, "weight_decay_rate": 0.1}])
+def test_lamb(settings):
+    check_optimizer(lambda: optimizers.LAMB(**settings))
+
+
+values = st.lists(st.floats(-2, 2), min_size=3, max_size=3)
+
+
+@pytest.mark.parametrize("place", ["numpy", "strict"])
+@given(start=values, gradients=st.lists(values, min_size=1, max_size=5), decay=st.floats(0, 0.5))
+@example(start=[0.0] * 3, gradients=[[1.0, 0.0, -1.0]], decay=0.1)
+@example(start=[1.0, -2.0, 0.0], gradients=[[0.0] * 3] * 2, decay=0.0)
+def test_lamb_steps_in_proportion_to_the_length_of_the_parameter(place, start, gradients, decay):
+    settings = {"alpha": 0.1, "beta1": 0.5, "beta2": 0.8, "eps": 1e-3}
+    optimizer = optimizers.LAMB(weight_decay_rate=decay, **settings)
+    found = stepped(optimizer, start, gradients, "float64", place)
+    *_, expected = lamb(start, gradients, decay=decay, **settings)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_lamb_takes_the_norms_of_16_bit_parameters_in_float32():
+    start = np.full(300, 30.0)  # whose squares add up to more than float16 holds
+    found = stepped(optimizers.LAMB(alpha=0.25, eps=1e-3), start, [np.ones(300)], "float16")
+    assert found.dtype == np.float16
+    np.testing.assert_allclose(found, 0.75 * start, rtol=1e-2)
+
+
 def parameter(values, dtype="float32"):
     model = core.Link()
     with model.init_scope():
@@ -218,14 +308,14 @@ def parameter(values, dtype="float32"):
     return model
 
 
-def stepped(optimizer, values, gradients, dtype="float32"):
+def stepped(optimizer, values, gradients, dtype="float32", place="numpy"):
     """The parameter after a step by each of the gradients."""
-    model = parameter(values, dtype)
+    model = parameter(values, dtype).to_device(place)
     optimizer.setup(model)
     for g in gradients:
-        model.x.grad = np.array(g, dtype)
+        model.x.grad = model.x.backend.asarray(np.array(g, dtype))
         optimizer.update()
-    return model.x.array
+    return core.backend.to_host(model.x.array)
 
 
 @pytest.mark.parametrize("name", core.registry.catalogue("optimizers").names())
@@ -237,7 +327,7 @@ def test_elements_without_a_gradient_stay_where_they_are(name):
     assert stepped(optimizer, [0.5, -1.0], zeros).tolist() == [0.5, -1.0]
 
 
-@pytest.mark.parametrize("name", ["AdaGrad", "Adam", "RMSprop", "SMORMS3"])
+@pytest.mark.parametrize("name", ["AdaGrad", "Adam", "RAdam", "RMSprop", "SMORMS3"])
 def test_an_eps_that_float16_cannot_hold_is_refused(name):
     optimizer = getattr(optimizers, name)()
     with pytest.raises(UpdateError, match=f"{name}: eps=.*use_fp32_update"):
@@ -276,6 +366,9 @@ def test_signatures():
         "RMSprop": "(lr=0.01, alpha=0.99, eps=1e-08, eps_inside_sqrt=False)",
         "RMSpropGraves": "(lr=0.0001, alpha=0.95, momentum=0.9, eps=0.0001)",
         "SMORMS3": "(lr=0.001, eps=1e-16)",
+        "RAdam": "(alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-08, eta=1.0, weight_decay_rate=0.0)",
+        "Lion": "(lr=0.0001, beta1=0.9, beta2=0.99, weight_decay_rate=0.0)",
+        "LAMB": "(alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-06, weight_decay_rate=0.0)",
         "MSVAG": "(lr=0.1, beta=0.9, eta=1.0, weight_decay_rate=0.0)",
     }.items():
         assert str(inspect.signature(getattr(optimizers, name))) == expected

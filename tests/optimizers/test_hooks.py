@@ -48,6 +48,8 @@ def test_hooks_of_single_parameters(level, place, values, rate, data):
     np.testing.assert_allclose(lasso, g + rate * np.sign(p))
     clipped = hooked(hooks.GradientHardClipping(-rate, 2 * rate), p, g, place, level)
     np.testing.assert_allclose(clipped, np.clip(g, -rate, 2 * rate))
+    clipped = hooked(hooks.GradientValueClipping(rate), p, g, place, level)
+    np.testing.assert_allclose(clipped, np.clip(g, -rate, rate))
     scaled = hooked(hooks.GradientLARS(0.1, rate), p, g, place, level)
     size, slope = np.sqrt((p * p).sum()), np.sqrt((g * g).sum())
     factor = size / (1e-9 + slope + rate * size) if size > 0.1 else 1.0
@@ -97,6 +99,8 @@ def test_noise(level, place):
 def test_hard_clipping_checks_its_bounds():
     with pytest.raises(ValueError, match="lower_bound <= upper_bound"):
         hooks.GradientHardClipping(1, -1)
+    with pytest.raises(ValueError, match="GradientValueClipping: expected a threshold of 0"):
+        hooks.GradientValueClipping(-1)
 
 
 def test_what_is_no_number_is_refused_by_name():

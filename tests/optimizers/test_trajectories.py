@@ -125,9 +125,9 @@ def test_what_is_saved_has_the_same_names(name):
 
 
 def test_every_optimizer_and_hook_is_recorded():
-    assert {c["optimizer"] for c in CHAINER.values()} == set(
+    assert {c["optimizer"] for c in CASES.values()} == set(
         core.registry.catalogue("optimizers").names()
     )
-    recorded = {hook[0] for case in CHAINER.values() for hook in case.get("hooks", [])}
+    recorded = {hook[0] for case in CASES.values() for hook in case.get("hooks", [])}
     named = {n for n in core.registry.catalogue("optimizer_hooks").names() if n[0].isupper()}
     assert recorded == named

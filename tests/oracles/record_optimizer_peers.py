@@ -53,6 +53,19 @@ TORCH = {
         {"lr": 0.1, "betas": (0.5, 0.8), "eps": TINY, "weight_decay": 0.2},
     ),
     "AdaGrad": ("AdaGrad", {"lr": 0.3, "eps": 1e-2}, "Adagrad", {"lr": 0.3, "eps": 1e-2}),
+    "RAdam": ("RAdam", MOMENTS, "RAdam", {"lr": 0.1, "betas": (0.5, 0.8), "eps": TINY}),
+    "RAdam, decay": (
+        "RAdam",
+        {**MOMENTS, "eps": 1e-2, "weight_decay_rate": 0.1 * 0.2},
+        "RAdam",
+        {
+            "lr": 0.1,
+            "betas": (0.5, 0.8),
+            "eps": 1e-2,
+            "weight_decay": 0.2,
+            "decoupled_weight_decay": True,
+        },
+    ),
     "AdaDelta": (
         "AdaDelta",
         {"rho": 0.5, "eps": 1e-2},
@@ -96,6 +109,33 @@ OPTAX = {
         {"lr": 0.1},
         [("clip", [0.4], {}), ("sgd", [0.1], {})],
         [["GradientHardClipping", [-0.4, 0.4], "optimizer"]],
+    ),
+    "clipping by one value": (
+        "SGD",
+        {"lr": 0.1},
+        [("clip", [0.4], {}), ("sgd", [0.1], {})],
+        [["GradientValueClipping", [0.4], "optimizer"]],
+    ),
+    "RAdam": ("RAdam", MOMENTS, [("radam", [0.1, 0.5, 0.8, TINY], {})]),
+    "Lion": (
+        "Lion",
+        {"lr": 0.1, "beta1": 0.5, "beta2": 0.8},
+        [("lion", [0.1, 0.5, 0.8], {"weight_decay": 0.0})],
+    ),
+    "Lion, decay": (
+        "Lion",
+        {"lr": 0.1, "weight_decay_rate": 0.2},
+        [("lion", [0.1, 0.9, 0.99], {"weight_decay": 0.2})],
+    ),
+    "LAMB": (
+        "LAMB",
+        {**MOMENTS, "eps": 1e-2},
+        [("lamb", [0.1, 0.5, 0.8, 1e-2], {"weight_decay": 0.0})],
+    ),
+    "LAMB, decay": (
+        "LAMB",
+        {"alpha": 0.1, "weight_decay_rate": 0.2},
+        [("lamb", [0.1, 0.9, 0.999, 1e-6], {"weight_decay": 0.2})],
     ),
     "weight decay": (
         "MomentumSGD",

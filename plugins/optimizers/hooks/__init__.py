@@ -5,6 +5,7 @@ provides = {
     "lasso": "Lasso",
     "gradient_clipping": "GradientClipping",
     "gradient_hard_clipping": "GradientHardClipping",
+    "gradient_value_clipping": "GradientValueClipping",
     "gradient_noise": "GradientNoise exponential_decay_noise",
     "gradient_lars": "GradientLARS",
 }

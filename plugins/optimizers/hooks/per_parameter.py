@@ -19,7 +19,7 @@ class PerParameter:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if not hasattr(cls, "name"):
+        if "name" not in vars(cls):
             cls.name = cls.__name__
 
     def __call__(self, rule: Any, param: Parameter) -> None:

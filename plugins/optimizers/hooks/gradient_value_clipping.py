@@ -1,0 +1,39 @@
+"""Gradient clipping element by element, by one number."""
+
+from __future__ import annotations
+
+from core.hyperparameter import as_number
+from plugins.optimizers.hooks.gradient_hard_clipping import GradientHardClipping
+
+
+class GradientValueClipping(GradientHardClipping):
+    r"""Limits every element of the gradient: :math:`g \leftarrow \min(\max(g, -c), c)`.
+
+    What PyTorch calls `clip_grad_value_`, and Keras `clipvalue`; `GradientHardClipping` takes two
+    bounds. It hooks an optimizer, for all parameters, or the update rule of one.
+
+    Args:
+        threshold: The largest absolute value c, 0 or more.
+
+    Source: Mikolov 2012 (thesis, Brno), as told by Goodfellow et al. 2016, "Deep Learning", section
+    10.11.1.
+
+    >>> import core, numpy as np
+    >>> model = core.Link()
+    >>> with model.init_scope():
+    ...     model.x = core.Parameter(np.zeros(2))
+    >>> optimizer = core.optimizers.SGD(lr=1.0).setup(model)
+    >>> optimizer.add_hook(core.optimizer_hooks.GradientValueClipping(1))
+    >>> model.x.grad = np.array([3.0, -0.5])
+    >>> optimizer.update()
+    >>> model.x.array
+    array([-1. ,  0.5])
+    """
+
+    def __init__(self, threshold: float) -> None:
+        self.threshold = as_number("GradientValueClipping", "threshold", threshold)
+        if threshold < 0:
+            raise ValueError(
+                f"GradientValueClipping: expected a threshold of 0 or more, got {threshold!r}."
+            )
+        super().__init__(-self.threshold, self.threshold)
