@@ -210,8 +210,12 @@ class Optimizer:
         if isinstance(serializer, Deserializer):
             self.t, self.epoch = int(self.t), int(self.epoch)
         for path, parameter in self._target().namedparams():
-            if parameter.update_rule is not None:
-                parameter.update_rule.serialize(serializer[path])
+            rule, part = parameter.update_rule, serializer[path]
+            if rule is None:
+                continue
+            rule.serialize(part)
+            if rule.state is not None and part.lacks("t"):
+                rule.t = self.t  # files of Chainer 3 have this one for all rules
 
 
 class GradientMethod(Optimizer):

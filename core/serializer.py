@@ -38,6 +38,14 @@ class AbstractSerializer(ABC):
     def __call__(self, key: str, value: Any) -> Any:
         """Save or load one value (an array, a number, a string or None), and return it."""
 
+    def optional_value(self, key: str, value: Any) -> Any:
+        """The same for a value that a file may lack: loading then returns `value`."""
+        return self(key, value)
+
+    def lacks(self, key: str) -> bool:
+        """Whether what is loaded has nothing under `key`, be it a value or a part."""
+        return False
+
 
 class Serializer(AbstractSerializer):
     """A serializer that saves."""

@@ -266,7 +266,7 @@ class UpdateRule:
 
     def serialize(self, serializer: Any) -> None:
         """Save or load `t`, every piece of state and the float32 master."""
-        self.t = serializer("t", self.t)
+        self.t = serializer.optional_value("t", self.t)
         known = self._loaded if self._state is None else self._state
         found = {name: serializer(name, known.get(name)) for name in self._state_names()}
         master = self._master

@@ -74,12 +74,19 @@ class EntriesDeserializer(Deserializer):
     def optional(self, key: str) -> Self:
         """The same for a part that the file may lack as a whole."""
         child = self[key]
-        child.strict = self.strict and not child.lacks("")
+        child.strict = self.strict and not self.lacks(key)
         return child
 
-    def lacks(self, part: str) -> bool:
-        """Whether there is no entry whose name begins with `part`."""
-        return not any(name.startswith(self.path + part) for name in self.entries)
+    def optional_value(self, key: str, value: Any) -> Any:
+        """The same as a call for a value that the file may lack."""
+        return self(key, value) if self.path + key.lstrip("/") in self.entries else value
+
+    def lacks(self, key: str) -> bool:
+        """Whether there is neither a value nor a part of this name."""
+        name = self.path + key.strip("/")
+        return name not in self.entries and not any(
+            other.startswith(name + "/") for other in self.entries
+        )
 
     def __call__(self, key: str, value: Any) -> Any:
         """The stored value of `key`: written into `value` if that is an array, else returned."""
@@ -172,6 +179,7 @@ class _Outline(Serializer):
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
         self.optional_parts: set[str] = set()
+        self.optional_values: set[str] = set()
         self.path = ""
 
     def __getitem__(self, key: str) -> _Outline:
@@ -184,12 +192,16 @@ class _Outline(Serializer):
         self.optional_parts.add(child.path)
         return child
 
+    def optional_value(self, key: str, value: Any) -> Any:
+        self.optional_values.add(self.path + key.lstrip("/"))
+        return self(key, value)
+
     def __call__(self, key: str, value: Any) -> Any:
         self.values[self.path + key.lstrip("/")] = value
         return value
 
     def asked_for(self, source: EntriesDeserializer) -> dict[str, Any]:
-        """The values, but for parts that `source` lacks and may lack; None for their others.
+        """The values, but for those that `source` lacks and may lack; None for parts it may lack.
 
         An optional part is what an object has at the moment, and so may have other shapes.
         """
@@ -199,6 +211,7 @@ class _Outline(Serializer):
             name: None if name.startswith(optional) else value
             for name, value in self.values.items()
             if not name.startswith(lacking)
+            and not (name in self.optional_values and source.lacks(name))
         }
 
 
@@ -274,7 +287,7 @@ def _warn_of_unused(who: str, source: EntriesDeserializer) -> None:
 
 
 def _warn_of_lacking(who: str, before: _Outline, source: EntriesDeserializer) -> None:
-    left = before.values.keys() - before.asked_for(source).keys()
+    left = before.values.keys() - before.asked_for(source).keys() - before.optional_values
     if left and source.strict:
         warnings.warn(
             f"{who}: the file has nothing of these, which stay as they are: "

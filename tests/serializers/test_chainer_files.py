@@ -16,6 +16,8 @@ from core.errors import CheckpointError
 from core.serializers import load_hdf5, load_npz
 
 FILES = Path(__file__).parents[1] / "data" / "chainer"
+VERSIONS = ("3.0.0", "3.2.0", "7.8.1")
+LATEST = FILES / VERSIONS[-1]
 LOAD = {"npz": load_npz, "h5": load_hdf5}
 
 
@@ -52,12 +54,12 @@ def of_unused(name):
     return "optimizer:main/unused" in name
 
 
-def check_end(made):
+def check_end(made, version):
     """Three more steps lead to where Chainer came."""
     while made.iteration < 6:
         made.update()
     ended = Net()
-    load_npz(FILES / "ended.npz", ended)
+    load_npz(FILES / version / "ended.npz", ended)
     here = dict(parts(made)[0].namedparams())
     for path, there in ended.namedparams():
         if there.is_initialized:
@@ -66,56 +68,59 @@ def check_end(made):
 
 
 @pytest.mark.parametrize("ending", LOAD)
-def test_a_model_and_its_optimizer_go_on(ending):
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_model_and_its_optimizer_go_on(version, ending):
     made = updater()
     model, optimizer = parts(made)
-    LOAD[ending](FILES / f"model.{ending}", model)
+    LOAD[ending](FILES / version / f"model.{ending}", model)
     # Of a parameter that was never updated Chainer saves no state: it is left as it is.
     with pytest.raises(CheckpointError, match="unused/W/m: missing from the file"):
-        LOAD[ending](FILES / f"optimizer.{ending}", optimizer)
-    LOAD[ending](FILES / f"optimizer.{ending}", optimizer, strict=False)
+        LOAD[ending](FILES / version / f"optimizer.{ending}", optimizer)
+    LOAD[ending](FILES / version / f"optimizer.{ending}", optimizer, strict=False)
     assert model.note == 7 and int(model.norm.N) == 0 and optimizer.t == 3
     made.iteration = 3
     iterator = made.get_iterator("main")
     while iterator.current_position < 24:
         iterator.next()
-    check_end(made)
+    check_end(made, version)
 
 
-def test_a_snapshot_goes_on_from_its_updater():
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_snapshot_goes_on_from_its_updater(version):
     made = updater()
-    load_npz(FILES / "snapshot.npz", made, path="updater/", ignore_names=of_unused)
+    load_npz(FILES / version / "snapshot.npz", made, path="updater/", ignore_names=of_unused)
     assert made.iteration == 3 and made.get_iterator("main").current_position == 24
-    check_end(made)
+    check_end(made, version)
 
 
-def test_a_whole_trainer_takes_what_a_snapshot_of_chainer_has(tmp_path):
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_whole_trainer_takes_what_a_snapshot_of_chainer_has(version, tmp_path):
     trainer = training.Trainer(updater(), (6, "iteration"), tmp_path)
     with pytest.warns(UserWarning, match="extensions/LogReport/_log"):
-        load_npz(FILES / "snapshot.npz", trainer, strict=False)
+        load_npz(FILES / version / "snapshot.npz", trainer, strict=False)
     assert trainer.updater.iteration == 3
     trainer.run()
-    check_end(trainer.updater)
+    check_end(trainer.updater, version)
 
 
 def test_stored_and_compressed_files_hold_the_same():
     models = [Net(), Net()]
-    load_npz(FILES / "model.npz", models[0])
-    load_npz(FILES / "stored.npz", models[1])
+    load_npz(LATEST / "model.npz", models[0])
+    load_npz(LATEST / "stored.npz", models[1])
     assert state(models[0]) == state(models[1])
-    load_hdf5(FILES / "model.h5", models[1])
+    load_hdf5(LATEST / "model.h5", models[1])
     assert state(models[0]) == state(models[1])
 
 
 def outcomes(path, ending, seeds):
     """What becomes of damaged files that have no digest: refused, 'same' or 'different' values."""
-    data = (FILES / f"model.{ending}").read_bytes()
+    data = (LATEST / f"model.{ending}").read_bytes()
     good = Net()
-    LOAD[ending](FILES / f"model.{ending}", good)
+    LOAD[ending](LATEST / f"model.{ending}", good)
     for seed in seeds:
         path.write_bytes(damaged(data, random.Random(seed)))
         model = Net()
-        LOAD[ending](FILES / f"model.{ending}", model)
+        LOAD[ending](LATEST / f"model.{ending}", model)
         try:
             LOAD[ending](path, model)
         except CheckpointError:

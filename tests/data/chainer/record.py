@@ -22,7 +22,7 @@ class Net(chainer.Chain):
             self.unused = L.Linear(None, 2)
         self.add_persistent("note", 7)
 
-    def forward(self, x, t):
+    def __call__(self, x, t):
         loss = F.softmax_cross_entropy(self.l2(F.tanh(self.norm(self.l1(x)))), t)
         chainer.report({"loss": loss}, self)
         return loss
@@ -37,11 +37,12 @@ def examples():
 def main(folder):
     np.random.seed(0)
     net = Net()
-    optimizer = chainer.optimizers.Adam(alpha=0.02).setup(net)
+    optimizer = chainer.optimizers.Adam(alpha=0.02)
+    optimizer.setup(net)
     x, t = examples()
     data = chainer.datasets.TupleDataset(x, t)
     iterator = chainer.iterators.SerialIterator(data, 8, shuffle=False)
-    updater = training.updaters.StandardUpdater(iterator, optimizer)
+    updater = training.StandardUpdater(iterator, optimizer)
     trainer = training.Trainer(updater, (6, "iteration"), tempfile.mkdtemp())
     trainer.extend(extensions.LogReport(trigger=(2, "iteration")))
 
