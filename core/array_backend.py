@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -11,46 +11,11 @@ from typing import Any, TypeAlias
 from core import standard
 from core.device import Device, default_device
 from core.errors import BackendError, nearest
+from core.kernel_table import Kernel, KernelTable, on_kernels_changed
 from core.random_streams import Random
 
 Array: TypeAlias = Any
-Kernel: TypeAlias = Callable[..., Any]
 Sizes: TypeAlias = int | Sequence[int]
-
-on_kernels_changed: list[Callable[[Backend], None]] = []
-"""Called with the backend whenever one of its kernel tables changes: the engine drops its plans."""
-
-
-class KernelTable(MutableMapping[str, Kernel]):
-    """Faster implementations by op name; every change is told to `on_kernels_changed`."""
-
-    def __init__(self, backend: Backend, kernels: dict[str, Kernel]) -> None:
-        self._backend = backend
-        self._kernels = dict(kernels)
-
-    def __getitem__(self, name: str) -> Kernel:
-        return self._kernels[name]
-
-    def __setitem__(self, name: str, kernel: Kernel) -> None:
-        self._kernels[name] = kernel
-        self._tell()
-
-    def __delitem__(self, name: str) -> None:
-        del self._kernels[name]
-        self._tell()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._kernels)
-
-    def __len__(self) -> int:
-        return len(self._kernels)
-
-    def __repr__(self) -> str:
-        return f"KernelTable({self._backend.name!r}, {sorted(self._kernels)})"
-
-    def _tell(self) -> None:
-        for listener in on_kernels_changed:
-            listener(self._backend)
 
 
 class Backend(ABC):
@@ -94,17 +59,17 @@ class Backend(ABC):
 
     @cached_property
     def kernels(self) -> KernelTable:
-        """Op name -> `kernel(f, xp, *inputs)`, which may return NotImplemented."""
+        """Class of an op -> `kernel(f, xp, *inputs)`, which may return NotImplemented."""
         return KernelTable(self, self._registered("compute"))
 
     @cached_property
     def gradient_kernels(self) -> KernelTable:
-        """Op name -> `kernel(f, g, want)` giving a tuple, one gradient or None per input."""
+        """Class of an op -> `kernel(f, g, want)`, a tuple of one gradient or None per input."""
         return KernelTable(self, self._registered("gradient"))
 
     @cached_property
     def update_kernels(self) -> KernelTable:
-        """Update rule name -> a faster step of an optimizer."""
+        """Class of an update rule -> a faster step of it."""
         return KernelTable(self, self._registered("update"))
 
     def _registered(self, kind: str) -> dict[str, Kernel]:

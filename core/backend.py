@@ -18,9 +18,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from core import random_streams
-from core.array_backend import Array, Backend, Kernel, KernelTable, on_kernels_changed
+from core.array_backend import Array, Backend
 from core.device import Device, default_device, share_default
 from core.errors import BackendError, BackendUnavailable, CheckpointError, CoreError, nearest
+from core.kernel_table import Kernel, KernelTable, on_kernels_changed
 from core.mixed import Mixed16
 from core.random_streams import HostRandom, Random, seed
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
 
 from core import backend as backends
-from core.array_backend import on_kernels_changed
 from core.backend import BACKENDS, Backend
 from core.configuration import current
 from core.errors import BackendError, GraphError, InvalidType
+from core.kernel_table import on_kernels_changed
 from core.namespace import namespace
 from core.shapes import broadcast_shapes
 from core.spec import Spec, intern, spec_of
@@ -134,8 +134,8 @@ def _lead(specs: list[Spec]) -> Spec:
 
 def _with_kernel(cls: type[FunctionNode], backend: Backend) -> Compute:
     compute: Compute = cls.compute  # type: ignore[attr-defined]
-    kernel = backend.kernels.get(cls.__name__)
-    gradient = backend.gradient_kernels.get(cls.__name__)
+    kernel = backend.kernels.get(cls)
+    gradient = backend.gradient_kernels.get(cls)
     if gradient is not None and backend.array_type not in cls._gradient_kernels:
         cls._gradient_kernels[backend.array_type] = gradient
         cls.specialize()

@@ -52,6 +52,7 @@ class FunctionNode(GraphNode):
     saved: ClassVar[tuple[str, ...]] = ()
     wide: ClassVar[bool] = False  # compute 16-bit floats in float32
     inline: ClassVar[bool] = False  # copy one-line bodies into the calls; see core.inline
+    kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
     declared: Any = None
     call: Any  # declared: call(*inputs, **settings) -> a Variable, or a tuple for several outputs
 

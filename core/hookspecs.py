@@ -113,14 +113,18 @@ def register_backends() -> Provided:
 
 @hookspec
 def register_kernels(backend: str) -> Mapping[str, Provided]:
-    """Return faster implementations for the backend named `backend`, by section and operation.
+    """Return faster implementations for the backend named `backend`, by section and class.
 
-    Sections are 'compute' (`kernel(op, xp, *inputs)`) and 'gradient' (`kernel(op, g, want)`), by
-    the name of the operation's class, and 'update' (`kernel(rule, xp, param, grad, **state)`), by
-    the name of the optimizer: `{'compute': {'ReLU': kernel}}`. A kernel may return
-    `NotImplemented`, and must give what the formula it replaces gives. Kernels for an operation or
-    a backend of one's own distribution are used at once; those for somebody else's operation on
-    somebody else's backend wait for `core.plugins.prefer('kernels', 'ReLU', 'your-distribution')`.
+    Sections are 'compute' (`kernel(op, xp, *inputs)`), 'gradient' (`kernel(op, g, want)`) and
+    'update' (`kernel(rule, xp, param, grad, **state)`). Whose a kernel is, is said by the class of
+    the operation or update rule itself, or by 'package.module:Class', which imports nothing:
+    `{'compute': {'plugrad_mish.mish:Mish': kernel}}`. A subclass has none of it, since its formula
+    may be another, unless its body says `kernels_of = Mish`.
+
+    A kernel may return `NotImplemented`, and must give what the formula it replaces gives. Kernels
+    for a class in one's own package or for one's own backend are used at once; those for somebody
+    else's class on somebody else's backend wait for
+    `core.plugins.prefer('kernels', 'Mish', 'your-distribution')`, with the class's own name.
     """
     return {}
 

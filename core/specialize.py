@@ -335,7 +335,9 @@ class _Writer:
     def _compile(self, name: str, lines: list[str], defined: str = "") -> Callable[..., Any]:
         """The function that the text defines, under `name` unless it says `defined`."""
         text = "\n".join(lines) + "\n"
-        where = f"<{name} of {self.cls.__qualname__} with {self.arity} inputs>"
+        where = (
+            f"<{name} of {self.cls.__module__}.{self.cls.__qualname__} with {self.arity} inputs>"
+        )
         import linecache
 
         linecache.cache[where] = (len(text), None, text.splitlines(True), where)

@@ -31,7 +31,7 @@ from core.serializer import Deserializer
 from core.update_hooks import Hook, HookTable
 from core.variable import is_array
 
-_RESERVED = ("enabled", "hyperparam", "state", "step", "t", "update")
+_RESERVED = ("enabled", "hyperparam", "kernels_of", "state", "step", "t", "update")
 _SIXTEEN_BIT = ("float16", "bfloat16")
 
 
@@ -59,6 +59,7 @@ class UpdateRule:
     """
 
     hyperparameters: ClassVar[dict[str, Any]] = {}
+    kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
     _fills: ClassVar[dict[str, float]] = {}
     if TYPE_CHECKING:
         state: Any  # in a class body the names of what is kept; on an instance name -> array
@@ -138,7 +139,7 @@ class UpdateRule:
 
     def _run_step(self, param: Parameter) -> None:
         backend, array, grad, state = param.backend, param.array, param.grad, self.state or {}
-        kernel = backend.update_kernels.get(type(self).__name__.removesuffix("Rule"))
+        kernel = backend.update_kernels.get(type(self))
         done = NotImplemented
         if kernel is not None:
             done = kernel(self, backend.xp, array, grad, **state)

@@ -2,7 +2,8 @@
 
 A kernel may be faster but never different; yet its last bits may differ, and installing a package
 must not change anybody's numbers. So a third party's kernel is used unasked only where nobody else
-is concerned: for its own backend or its own operation.
+is concerned: for its own backend or its own operation. An operation or update rule is its author's,
+known by the package that its module stands in.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from core.errors import NameConflict, PluginError
+from core.kernel_table import kernel_key
 from core.registry.choice import conflict
 from core.registry.index import Snapshot
+from core.registry.lazy import is_target
 from core.registry.loader import checked
 from core.registry.records import Claim, Plugin, brief
 from core.registry.wording import warn
@@ -22,19 +25,19 @@ Tables = dict[str, dict[str, Callable[..., Any]]]
 
 
 def merge(snapshot: Snapshot, backend: str) -> Tables:
-    """Section -> operation -> kernel, for one backend."""
+    """Section -> key of a class, see `kernel_key` -> kernel, for one backend."""
     claimed: dict[str, dict[str, list[Claim]]] = {section: {} for section in SECTIONS}
     for plugin in snapshot.plugins:
         for section, claims in _given(plugin, backend, snapshot.decided.strict).items():
-            for name, claim in claims.items():
-                claimed[section].setdefault(name, []).append(claim)
+            for key, claim in claims.items():
+                claimed[section].setdefault(key, []).append(claim)
     return {
         section: {
-            name: kernel
-            for name, claims in by_name.items()
-            if (kernel := _one(name, claims, snapshot, backend)) is not None
+            key: kernel
+            for key, claims in by_class.items()
+            if (kernel := _one(key, claims, snapshot, backend)) is not None
         }
-        for section, by_name in claimed.items()
+        for section, by_class in claimed.items()
     }
 
 
@@ -65,22 +68,30 @@ def _sections(given: Any) -> Mapping[str, Any]:
 
 
 def _resolved(plugin: Plugin, table: Any) -> dict[str, Claim]:
-    claims = {
-        name: Claim("kernels", name, value, plugin)
-        for name, value in checked("register_kernels", table).items()
-    }
+    if not isinstance(table, Mapping):
+        raise PluginError(
+            f"register_kernels() gives {type(table).__name__} for a section; expected a mapping of "
+            "classes to kernels or 'package.module:attribute' strings."
+        )
+    claims = {}
+    for whose, value in table.items():
+        key = kernel_key(whose)
+        if value is None or (isinstance(value, str) and not is_target(value)):
+            raise PluginError(f"register_kernels() gives {value!r} for {key!r}; expected a kernel.")
+        claims[key] = Claim("kernels", key, value, plugin)
     for claim in claims.values():
         claim.resolve()  # now, since a table of kernels is no place for surprises
     return claims
 
 
-def _one(name: str, claims: list[Claim], snapshot: Snapshot, backend: str) -> Any:
+def _one(key: str, claims: list[Claim], snapshot: Snapshot, backend: str) -> Any:
+    name = key.rpartition(":")[2].rpartition(".")[2]  # what a preference calls the class
     preferred = snapshot.decided.preferred("kernels", name)
     wanted = [claim for claim in claims if preferred and claim.plugin.key == preferred[0]]
     allowed = wanted or [
         claim
         for claim in claims
-        if claim.plugin.bundled or _owns(claim.plugin, name, snapshot, backend)
+        if claim.plugin.bundled or _owns(claim.plugin, key, snapshot, backend)
     ]
     bundled = [claim for claim in allowed if claim.plugin.bundled]
     if len(allowed) > 1 and not wanted and not bundled:
@@ -94,20 +105,11 @@ def _one(name: str, claims: list[Claim], snapshot: Snapshot, backend: str) -> An
     return chosen[0].resolve() if chosen else None
 
 
-def _owns(plugin: Plugin, operation: str, snapshot: Snapshot, backend: str) -> bool:
+def _owns(plugin: Plugin, key: str, snapshot: Snapshot, backend: str) -> bool:
     owners = {claim.plugin.key for claim in snapshot.claims["backends"].get(backend, [])}
-    if owners == {plugin.key}:
-        return True
-    ours = {
-        claim.plugin.key
-        for kind in ("functions", "optimizers")
-        for name, claims in snapshot.claims[kind].items()
-        if _plain(name) == _plain(operation)
-        for claim in claims
-    }
-    return ours == {plugin.key}
+    authors = {other.key for other in snapshot.plugins if _package(other.value) == _package(key)}
+    return {plugin.key} in (owners, authors)
 
 
-def _plain(name: str) -> str:
-    # The function leaky_relu and its operation LeakyReLU are one thing.
-    return name.replace("_", "").lower()
+def _package(target: str) -> str:
+    return target.partition(":")[0].partition(".")[0]

@@ -189,16 +189,18 @@ def _compare(trial: _Trial, paths: list[list[Any]]) -> None:
 def kernels(trial: _Trial) -> None:
     """A kernel of the backend gives what the rule's own step gives."""
     optimizer, by_kernel = trial.run(range(STEPS))
-    name = type(optimizer.create_update_rule()).__name__.removesuffix("Rule")
-    kernel = trial.backend.update_kernels.pop(name, None)
+    rule = type(optimizer.create_update_rule())
+    kernel = trial.backend.update_kernels.pop(rule, None)
     if kernel is None:
         return
     try:
         _, by_step = trial.run(range(STEPS))
     finally:
-        trial.backend.update_kernels[name] = kernel
+        trial.backend.update_kernels[rule] = kernel
     for mine, theirs in zip(host(by_kernel), host(by_step), strict=True):
-        assert_near(mine, theirs, tolerance("elementwise", trial.dtype), f"kernel {name}")
+        assert_near(
+            mine, theirs, tolerance("elementwise", trial.dtype), f"the kernel of {rule.__name__}"
+        )
 
 
 def resuming(trial: _Trial) -> None:

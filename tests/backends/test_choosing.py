@@ -342,10 +342,10 @@ def test_changes_of_kernels_are_told(special: Backend) -> None:
     try:
         for table in (special.kernels, special.gradient_kernels, special.update_kernels):
             assert dict(table) == {}
-            table["Op"] = len
-            assert (list(table), len(table), table["Op"]) == (["Op"], 1, len)
-            assert repr(table) == "KernelTable('special', ['Op'])"
-            del table["Op"]
+            table["pack.age:Op"] = len
+            assert (list(table), len(table), table["pack.age:Op"]) == (["pack.age:Op"], 1, len)
+            assert repr(table) == "KernelTable('special', ['pack.age:Op'])"
+            del table["pack.age:Op"]
     finally:
         backends.on_kernels_changed.remove(told.append)
     assert told == [special] * 6

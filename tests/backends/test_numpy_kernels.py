@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import wraps
 from importlib import import_module
 from typing import Any
 
@@ -15,6 +16,8 @@ import core
 import core.functions as F
 from backends.numpy_backend.kernels import COMPUTE, GRADIENT, select
 from core.backend import KernelTable
+from core.errors import PluginError
+from core.registry.lazy import resolve
 
 NUMPY = core.backend.get("numpy")
 SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 1e-40]
@@ -166,3 +169,70 @@ def test_only_many_floats_alike_are_worth_it(monkeypatch: pytest.MonkeyPatch) ->
         (many.astype(np.longdouble),),
     ]:
         assert not select.worthwhile(*others)
+
+
+SETTINGS = {
+    "Clip": {"x_min": -1.0, "x_max": 1.0},
+    "ClippedReLU": {"z": 1.0},
+    "LeakyReLU": {"slope": 0.3},
+    "CReLU": {"axis": 1},
+    "MaxPooling2D": {"ksize": 2},
+    "MaxPoolingND": {"ksize": 2},
+    "MaxPoolingGradient": {
+        "ksize": 2,
+        "stride": 2,
+        "indexes": np.zeros((1, 1, 48, 48), "i"),
+        "size": (96, 96),
+    },
+}
+
+
+def tripled(method: Any) -> Any:
+    """The same rule, with the same arguments by name, giving three times as much."""
+
+    @wraps(method)
+    def changed(*args: Any) -> Any:
+        found = method(*args)
+        return tuple(3 * g for g in found) if isinstance(found, tuple) else 3 * found
+
+    return changed
+
+
+def ran_op(op: Any) -> list[Any]:
+    """Outputs and gradients for inputs that are large enough for any kernel."""
+    inputs = [
+        core.Variable(np.random.RandomState(i).uniform(-3, 3, (1, 1, 48, 48)).astype("f"))
+        for i, _ in enumerate(op.declared.names)
+    ]
+    (y,) = op(**SETTINGS.get(op.__name__, {})).apply(inputs)
+    y.grad = np.ones_like(y.array)
+    y.backward()
+    return [y.array, *(x.grad for x in inputs)]
+
+
+@pytest.mark.parametrize("key", sorted(COMPUTE | GRADIENT))
+@pytest.mark.parametrize("said", [{"__module__": "stranger"}, {"__qualname__": "Derived"}, {}])
+def test_another_s_formula_is_not_replaced(key: str, said: dict[str, Any]) -> None:
+    """Kernels are of our classes: a namesake elsewhere or a subclass computes what it says."""
+    ours = resolve(key)
+    rules = [name for name in dir(ours) if name == "compute" or name.startswith("gradient")]
+    body = {name: tripled(getattr(ours, name)) for name in rules}
+    theirs = type(ours.__name__, (ours,), {"__module__": __name__, **body, **said})
+    for found, expected in zip(ran_op(theirs), ran_op(ours), strict=True):
+        np.testing.assert_allclose(found, 3 * expected, rtol=1e-6)
+
+
+def test_a_subclass_that_computes_the_same_says_so() -> None:
+    from plugins.functions.activation.relu import ReLU
+
+    class Renamed(ReLU):
+        kernels_of = ReLU
+
+    class Derived(Renamed):
+        pass
+
+    expected = NUMPY.gradient_kernels[ReLU]
+    assert NUMPY.gradient_kernels[Renamed] is expected
+    assert Derived not in NUMPY.gradient_kernels  # what a base says is not said of it
+    with pytest.raises(PluginError, match="expected a class or 'package.module:Class'"):
+        NUMPY.kernels["ReLU"] = expected

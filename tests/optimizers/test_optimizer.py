@@ -531,9 +531,9 @@ def test_dynamic_loss_scaling_skips_steps_that_overflow():
 # -- kernels ----------------------------------------------------------------------------------
 
 
-def test_a_backend_may_offer_a_kernel_by_the_rules_name():
+def test_a_backend_may_offer_a_kernel_for_a_rule():
     home = core.backend.get("numpy")
-    assert "Growing" not in home.update_kernels
+    assert Growing not in home.update_kernels
     calls = []
 
     def kernel(rule, xp, param, grad, seen):
@@ -543,7 +543,7 @@ def test_a_backend_may_offer_a_kernel_by_the_rules_name():
         param += 100
         return None
 
-    home.update_kernels["Growing"] = kernel
+    home.update_kernels[Growing] = kernel
     try:
         for rate, expected in ((2.0, 3.0), (3.0, 101.0)):
             model = with_gradients(model_of([1.0]), [1.0])
@@ -551,5 +551,5 @@ def test_a_backend_may_offer_a_kernel_by_the_rules_name():
             model.p0.update()
             assert model.p0.array.tolist() == [expected]
     finally:
-        del home.update_kernels["Growing"]
+        del home.update_kernels[Growing]
     assert calls == [2.0, 3.0]

@@ -223,16 +223,16 @@ def test_an_op_that_fails_without_elements():
 def test_a_kernel_that_differs(monkeypatch):
     numpy = core.backend.get("numpy")
     check_op(Cube, cube, ["numpy"], checks=["kernels"])
-    monkeypatch.setitem(numpy.kernels, "Cube", lambda f, xp, x: x * x * x * 1.001)
+    monkeypatch.setitem(numpy.kernels, Cube, lambda f, xp, x: x * x * x * 1.001)
     text, check, _ = failure(Cube, checks=["kernels"])
     assert "with the kernel" in text
-    monkeypatch.setitem(numpy.kernels, "Cube", lambda f, xp, x: NotImplemented)
+    monkeypatch.setitem(numpy.kernels, Cube, lambda f, xp, x: NotImplemented)
     check_op(Cube, cube, ["numpy"])
 
 
 def test_a_backend_that_differs(monkeypatch):
     strict = core.backend.get("strict")
-    monkeypatch.setitem(strict.kernels, "Cube", lambda f, xp, x: x * x * x * 1.001)
+    monkeypatch.setitem(strict.kernels, Cube, lambda f, xp, x: x * x * x * 1.001)
     assert "against NumPy" in failure(Cube, backends=["strict"], checks=["backends"])[0]
 
 

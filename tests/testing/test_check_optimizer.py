@@ -183,11 +183,11 @@ def test_a_kernel_that_differs_is_found():
     def kernel(rule, xp, param, grad, m):
         rule.step(xp, param, -grad, m)
 
-    home.update_kernels["Lion"] = kernel
+    home.update_kernels[LionRule] = kernel
     try:
         with pytest.raises(AssertionError):
             check(LionRule)
-        with pytest.raises(AssertionError, match="kernel Lion"):
+        with pytest.raises(AssertionError, match="the kernel of LionRule"):
             check_optimizer(method(LionRule), None, ["numpy"])
     finally:
-        del home.update_kernels["Lion"]
+        del home.update_kernels[LionRule]

@@ -5,35 +5,39 @@ sigmoid and tanh with reused temporaries gain a fifth, convolutions by one large
 the formula's product per image.
 """
 
+_FUNCTIONS = "plugins.functions"
+_ACTIVATION = "backends.numpy_backend.kernels.activation"
+_POOLING = "backends.numpy_backend.kernels.pooling"
+
 COMPUTE = {
-    "LeakyReLU": "backends.numpy_backend.kernels.activation:leaky_relu",
-    "MaxPooling2D": "backends.numpy_backend.kernels.pooling:max_pooling",
-    "MaxPoolingND": "backends.numpy_backend.kernels.pooling:max_pooling",
-    "MaxPoolingGradient": "backends.numpy_backend.kernels.pooling:max_pooling_gradient",
+    f"{_FUNCTIONS}.activation.leaky_relu:LeakyReLU": f"{_ACTIVATION}:leaky_relu",
+    f"{_FUNCTIONS}.pooling.max_pooling:MaxPooling2D": f"{_POOLING}:max_pooling",
+    f"{_FUNCTIONS}.pooling.max_pooling:MaxPoolingND": f"{_POOLING}:max_pooling",
+    f"{_FUNCTIONS}.pooling.max_pooling:MaxPoolingGradient": f"{_POOLING}:max_pooling_gradient",
 }
 GRADIENT = {
-    "ReLU": "backends.numpy_backend.kernels.activation:relu_gradient",
-    "LeakyReLU": "backends.numpy_backend.kernels.activation:leaky_relu_gradient",
-    "CReLU": "backends.numpy_backend.kernels.activation:crelu_gradient",
-    "Clip": "backends.numpy_backend.kernels.activation:clip_gradient",
-    "ClippedReLU": "backends.numpy_backend.kernels.activation:clipped_relu_gradient",
-    "HardSigmoid": "backends.numpy_backend.kernels.activation:hard_sigmoid_gradient",
-    "Maximum": "backends.numpy_backend.kernels.activation:maximum_gradient",
-    "Minimum": "backends.numpy_backend.kernels.activation:minimum_gradient",
+    f"{_FUNCTIONS}.activation.relu:ReLU": f"{_ACTIVATION}:relu_gradient",
+    f"{_FUNCTIONS}.activation.leaky_relu:LeakyReLU": f"{_ACTIVATION}:leaky_relu_gradient",
+    f"{_FUNCTIONS}.activation.crelu:CReLU": f"{_ACTIVATION}:crelu_gradient",
+    f"{_FUNCTIONS}.math.clip:Clip": f"{_ACTIVATION}:clip_gradient",
+    f"{_FUNCTIONS}.activation.clipped_relu:ClippedReLU": f"{_ACTIVATION}:clipped_relu_gradient",
+    f"{_FUNCTIONS}.activation.hard_sigmoid:HardSigmoid": f"{_ACTIVATION}:hard_sigmoid_gradient",
+    f"{_FUNCTIONS}.math.maximum:Maximum": f"{_ACTIVATION}:maximum_gradient",
+    f"{_FUNCTIONS}.math.maximum:Minimum": f"{_ACTIVATION}:minimum_gradient",
 }
 UPDATE = dict.fromkeys(
     [
-        "AdaDelta",
-        "AdaGrad",
-        "Adam",
-        "CorrectedMomentumSGD",
-        "MSVAG",
-        "MomentumSGD",
-        "NesterovAG",
-        "RMSprop",
-        "RMSpropGraves",
-        "SGD",
-        "SMORMS3",
+        "plugins.optimizers.adadelta:AdaDeltaRule",
+        "plugins.optimizers.adagrad:AdaGradRule",
+        "plugins.optimizers.adam:AdamRule",
+        "plugins.optimizers.corrected_momentum_sgd:CorrectedMomentumSGDRule",
+        "plugins.optimizers.msvag:MSVAGRule",
+        "plugins.optimizers.momentum_sgd:MomentumSGDRule",
+        "plugins.optimizers.nesterov_ag:NesterovAGRule",
+        "plugins.optimizers.rmsprop:RMSpropRule",
+        "plugins.optimizers.rmsprop_graves:RMSpropGravesRule",
+        "plugins.optimizers.sgd:SGDRule",
+        "plugins.optimizers.smorms3:SMORMS3Rule",
     ],
     "backends.numpy_backend.kernels.update:blockwise",
 )

@@ -1,0 +1,79 @@
+"""Whose a kernel is: tables of faster implementations, by the class that they stand in for.
+
+A class is known by its module and qualified name, `'package.module:Class'`, so that a table need
+not import it. Another class of the same name, and a subclass, whose formula may be another, have
+nothing of it; a subclass that computes the same says so, by `kernels_of = Base`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from core.errors import PluginError
+
+if TYPE_CHECKING:
+    from core.array_backend import Backend
+
+Kernel: TypeAlias = Callable[..., Any]
+
+on_kernels_changed: list[Callable[[Backend], None]] = []
+"""Called with the backend whenever one of its kernel tables changes: the engine drops its plans."""
+
+
+def kernel_key(whose: Any) -> str:
+    """What the kernels of a class go by; a key is given back.
+
+    >>> from collections import OrderedDict
+    >>> kernel_key(OrderedDict)
+    'collections:OrderedDict'
+    >>> class Ordered(OrderedDict):
+    ...     kernels_of = OrderedDict
+    >>> kernel_key(Ordered)
+    'collections:OrderedDict'
+    """
+    if isinstance(whose, type):
+        cls = whose.__dict__.get("kernels_of") or whose
+        return f"{cls.__module__}:{cls.__qualname__}"
+    if not isinstance(whose, str) or ":" not in whose:
+        raise PluginError(
+            f"A kernel is given for {whose!r}; expected a class or 'package.module:Class', for "
+            "other classes may have the same name."
+        )
+    return whose
+
+
+class KernelTable(MutableMapping[Any, Kernel]):
+    """Faster implementations by class, or by its key; changes are told to `on_kernels_changed`."""
+
+    def __init__(self, backend: Backend, kernels: dict[str, Kernel]) -> None:
+        self._backend = backend
+        self._kernels = dict(kernels)
+
+    def __getitem__(self, whose: Any) -> Kernel:
+        return self._kernels[kernel_key(whose)]
+
+    def __setitem__(self, whose: Any, kernel: Kernel) -> None:
+        self._kernels[kernel_key(whose)] = kernel
+        self._tell()
+
+    def __delitem__(self, whose: Any) -> None:
+        del self._kernels[kernel_key(whose)]
+        self._tell()
+
+    def get(self, whose: Any, default: Any = None) -> Any:
+        """The kernel of a class, without the price of an exception where it has none."""
+        return self._kernels.get(kernel_key(whose), default)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def __repr__(self) -> str:
+        return f"KernelTable({self._backend.name!r}, {sorted(self._kernels)})"
+
+    def _tell(self) -> None:
+        for listener in on_kernels_changed:
+            listener(self._backend)
