@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Rule = Callable[..., Any]
 REQUIRED: Any = object()  # in the place of a default
+_PARTS = ("self", "backend", "compute", "gradient", "prepare", "operand", "with_scalar")
 
 
 class Declaration:
@@ -55,13 +56,34 @@ class Declaration:
             if (method := getattr(cls, f"recompute_{name}", None))
         }
 
+    def parameters(self, star: str = "") -> str:
+        """The settings as parameters in the text of a function; see `named`."""
+        parts = [
+            f"{name}_" if default is REQUIRED else f"{name}_=default[{name!r}]"
+            for name, default in self.fields.items()
+        ]
+        return f", /, {star}{', '.join(parts)}" if parts else ""
+
     def assigned(self, node: str) -> list[str]:
         """The lines that give a node its settings, NumPy's numbers as Python's."""
-        cured = "{0} if type({0}) in PLAIN else plain({0})"
+        cured = "{0}_ if type({0}_) in PLAIN else plain({0}_)"
         return [
-            f"  {node}.{name} = {cured.format(name) if name in self.numbers else name}"
+            f"  {node}.{name} = {cured.format(name) if name in self.numbers else name + '_'}"
             for name in self.fields
         ]
+
+    def named(self, function: Any) -> Any:
+        """`function`, whose text has `parameters`, taking the settings by their own names.
+
+        The text calls the setting `f` or `type` by `f_` and `type_`, for it has names of its own.
+        """
+        own = {f"{name}_": name for name in self.fields}
+        code = function.__code__
+        names = tuple([own.get(name, name) for name in code.co_varnames])
+        function.__code__ = code.replace(co_varnames=names)
+        if function.__kwdefaults__:
+            function.__kwdefaults__ = {own[k]: v for k, v in function.__kwdefaults__.items()}
+        return function
 
     @property
     def differentiable(self) -> bool:
@@ -100,9 +122,9 @@ class Declaration:
         """A setting or saved intermediate would hide what every function node has."""
         engine = next(b for b in self.cls.__mro__ if b.__module__ == "core.function_node")
         for name in (*self.fields, *self.saved):
-            if hasattr(engine, name):
+            if hasattr(engine, name) or name in _PARTS:
                 raise DeclarationError(
-                    f"{self.label}: {name!r} is what every function node has; call the setting or "
+                    f"{self.label}: {name!r} is a part of every function node; call the setting or "
                     "saved intermediate something else"
                 )
         for base in _own_classes(self.cls):

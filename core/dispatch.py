@@ -108,8 +108,9 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
         compute = _widened(compute, backend)
     if cls._elementwise:
         compute = _with_shapes(compute, specs)
-    if result is not None and result.kind in "biu" and "value" in cls.declared.fields:
-        compute = _whole(compute, result)
+    operand = cls.operand if cls._elementwise else None  # type: ignore[attr-defined]
+    if result is not None and result.kind in "biu" and operand is not None:
+        compute = _whole(compute, operand, result)
     if result is not None and not result.shape:
         compute = _settled(compute, result)
     if cls._inlined and compute is cls.compute:  # type: ignore[attr-defined]
@@ -284,12 +285,13 @@ def _settled(compute: Compute, result: Spec) -> Compute:
     return settled
 
 
-def _whole(compute: Compute, result: Spec) -> Compute:
-    """Arithmetic of integers with a number, which must be whole as well."""
+def _whole(compute: Compute, operand: str, result: Spec) -> Compute:
+    """Arithmetic of integers with a number, the setting `operand`, which must be whole as well."""
 
     def whole(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
-        if isinstance(f.value, float):  # type: ignore[attr-defined]
-            raise _unlike(f, [f.value], result.name)  # type: ignore[attr-defined]
+        number = getattr(f, operand)
+        if isinstance(number, float):
+            raise _unlike(f, [number], result.name)
         return compute(f, xp, *arrays)
 
     return whole
@@ -389,7 +391,7 @@ def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
         )
     if float in map(type, numbers) and BACKENDS[type(lead)].kind(lead.dtype) in "biu":
         raise _unlike(f, numbers, BACKENDS[type(lead)].dtype_name(lead.dtype))
-    scalar = getattr(f, "with_scalar", None)
+    scalar = f.with_scalar  # type: ignore[attr-defined]
     if scalar is not None and is_number(inputs[1]):
         return scalar.call(inputs[0], plain(inputs[1]))  # type: ignore[no-any-return]
     return f._run(*[as_operand(x, lead) if is_number(x) else x for x in inputs])  # type: ignore[no-any-return]

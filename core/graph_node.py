@@ -53,7 +53,7 @@ class GraphNode:
 
     __array_ufunc__ = None
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls, /, *args: Any, **kwargs: Any) -> Any:
         """A node outside any graph; subclasses need not call `__init__` of this class."""
         f = _new(cls)
         f._edges = f.data = f.spec = None

@@ -21,7 +21,7 @@ from typing import Any
 
 from core.backend import BACKENDS
 from core.configuration import current
-from core.declaration import PLAIN, REQUIRED, Declaration, plain
+from core.declaration import PLAIN, Declaration, plain
 from core.namespace import namespace
 from core.spec import spec_of
 from core.variable import Variable, twin
@@ -90,16 +90,12 @@ class _Writer:
 
     def call(self) -> Callable[..., Any]:
         star = "*, " if self.declared.variadic or self.declared.optional else ""
-        settings = ", ".join(
-            name if default is REQUIRED else f"{name}=default[{name!r}]"
-            for name, default in self.declared.fields.items()
-        )
-        head = f"def call({self._each('x#')}{', ' + star + settings if settings else ''}):"
+        head = f"def call({self._each('x#')}{self.declared.parameters(star)}):"
         lines = [head, "  f = new(cls)"]
         lines += self.declared.assigned("f")
         if self.cls._prepares:
             lines += ["  f.prepare()"]
-        return self._compile("call", lines + self._body())
+        return self.declared.named(self._compile("call", lines + self._body()))  # type: ignore[no-any-return]
 
     def run(self) -> Callable[..., Any]:
         return self._compile("run", [f"def run(f, {self._each('x#')}):", *self._body()])
@@ -109,7 +105,7 @@ class _Writer:
 
     def _read(self) -> list[str]:
         lines = ["  state = current()"]
-        scalar = getattr(self.cls, "with_scalar", None)
+        scalar = self.cls.with_scalar if self.cls._elementwise else None
         if scalar is not None:
             self.scope["with_scalar"] = scalar.ready_call()
             lines += [

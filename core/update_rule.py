@@ -31,7 +31,7 @@ from core.serializer import Deserializer
 from core.update_hooks import Hook, HookTable
 from core.variable import is_array
 
-_RESERVED = ("enabled", "hyperparam", "kernels_of", "state", "step", "t", "update")
+_PARTS = ("enabled", "hyperparam", "parent", "t")
 _SIXTEEN_BIT = ("float16", "bfloat16")
 
 
@@ -67,8 +67,9 @@ class UpdateRule:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _take_state(cls)
-        for name in cls.__annotations__:
-            if name in _RESERVED and name in vars(cls):
+        for name, kind in cls.__annotations__.items():
+            declares = name in vars(cls) and "ClassVar" not in str(kind)
+            if declares and (name in _PARTS or hasattr(UpdateRule, name)):
                 raise DeclarationError(
                     f"{cls.__name__}: {name!r} is a part of every update rule and cannot be a "
                     "hyper-parameter. Take another name."

@@ -8,11 +8,17 @@ from core.domain import Domain, anything, choice, number, numeric, real
 from core.function_node import Elementwise
 
 
-class AddConstant(Elementwise):
-    """x + c."""
+class WithNumber(Elementwise):
+    """Base of the operations here."""
 
     inline = True
+    operand = "value"
     value: float
+
+
+class AddConstant(WithNumber):
+    """x + c."""
+
     domain = Domain("()->()", x=anything(), settings={"value": number(-3, 3)})
 
     def compute(self, xp, x):
@@ -22,11 +28,9 @@ class AddConstant(Elementwise):
         return g
 
 
-class SubtractConstant(Elementwise):
+class SubtractConstant(WithNumber):
     """x - c."""
 
-    inline = True
-    value: float
     domain = Domain("()->()", x=anything(0, 3), settings={"value": number(-3, 0)})
 
     def compute(self, xp, x):
@@ -36,11 +40,9 @@ class SubtractConstant(Elementwise):
         return g
 
 
-class SubtractFromConstant(Elementwise):
+class SubtractFromConstant(WithNumber):
     """c - x."""
 
-    inline = True
-    value: float
     domain = Domain("()->()", x=anything(0, 2), settings={"value": number(2, 5)})
 
     def compute(self, xp, x):
@@ -50,11 +52,9 @@ class SubtractFromConstant(Elementwise):
         return -g
 
 
-class MultiplyConstant(Elementwise):
+class MultiplyConstant(WithNumber):
     """c x."""
 
-    inline = True
-    value: float
     domain = Domain("()->()", x=anything(), settings={"value": number(-3, 3)})
 
     def compute(self, xp, x):
@@ -64,11 +64,9 @@ class MultiplyConstant(Elementwise):
         return g * self.value
 
 
-class DivideConstant(Elementwise):
+class DivideConstant(WithNumber):
     """x / c."""
 
-    inline = True
-    value: float
     domain = Domain("()->()", x=real(-3, 3), settings={"value": number(0.5, 3)})
 
     def compute(self, xp, x):
@@ -78,11 +76,9 @@ class DivideConstant(Elementwise):
         return g / self.value
 
 
-class DivideFromConstant(Elementwise):
+class DivideFromConstant(WithNumber):
     """c / x, whose derivative is -c / x^2."""
 
-    inline = True
-    value: float
     domain = Domain("()->()", x=real(0.5, 3), settings={"value": number(-3, 3)})
 
     def compute(self, xp, x):
@@ -92,11 +88,9 @@ class DivideFromConstant(Elementwise):
         return -(g * self.value) / (x * x)
 
 
-class PowerConstant(Elementwise):
+class PowerConstant(WithNumber):
     """x^c, whose derivative is c x^(c-1)."""
 
-    inline = True
-    value: float
     domain = Domain(
         "()->()", x=numeric(0.3, 3), settings={"value": choice(0, 1, 2, 3, 0.5, -1, -1.5)}
     )
@@ -111,11 +105,9 @@ class PowerConstant(Elementwise):
         return g * 0.0 if c == 0 else g * (x ** (c - 1) * float(c))
 
 
-class ConstantPower(Elementwise):
+class ConstantPower(WithNumber):
     """c^x, whose derivative is c^x log(c), taken as 0 for c = 0."""
 
-    inline = True
-    value: float
     domain = Domain("()->()", x=numeric(-2, 2), settings={"value": number(0.5, 3)})
 
     def compute(self, xp, x):

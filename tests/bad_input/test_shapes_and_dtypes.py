@@ -24,6 +24,16 @@ REFUSED = {
         "x.shape and y.shape broadcast",
         r"\(3,\) and \(4,\)",
     ),
+    "Broadcast": (
+        lambda: F.broadcast(a(3), a(4)),
+        "shapes that broadcast",
+        r"\(3,\) and \(4,\)",
+    ),
+    "conj": (
+        lambda: core.Variable(a(3)).__array_namespace__().conj(a(3, dtype="complex64")),
+        "x.dtype is real-valued",
+        r"complex64 .*use the .array",
+    ),
     "Multiply": (
         lambda: core.Variable(a(2)) * core.Variable(a(2, dtype="d")),
         "dtype",
@@ -91,6 +101,7 @@ def test_operation_expected_and_actual(name):
         *str(caught.value).strip().split("\n")[-2:],
     )
     assert first.startswith("Invalid operation is performed in: ") and name in first
+    assert str(caught.value).count("(Forward)") == 1
     assert second.startswith("Expect: ") and expected in second
     assert third.startswith("Actual: ") and re.search(actual, third)
 

@@ -1,10 +1,15 @@
 """A declared class that contradicts itself is refused while it is being made."""
 
+import keyword
+import linecache
+import re
+
 import numpy as np
 import pytest
 
 import core
-from core.errors import DeclarationError
+from core import Elementwise, FunctionNode, Variable
+from core.errors import DeclarationError, InvalidType
 
 
 def test_a_rule_that_asks_for_an_unknown_name():
@@ -45,7 +50,7 @@ def test_both_kinds_of_rules():
 
 @pytest.mark.parametrize("name", ["data", "inputs", "spec", "label"])
 def test_a_setting_that_hides_what_nodes_have(name):
-    with pytest.raises(DeclarationError, match=f"'{name}' is what every function node has"):
+    with pytest.raises(DeclarationError, match=f"'{name}' is a part of every function node"):
         type(
             "Wrong",
             (core.Elementwise,),
@@ -102,3 +107,76 @@ def test_a_saved_scalar_of_a_library_is_an_array_to_rules_on_variables():
     (gx,) = core.grad([Masked.call(x)], [x], enable_double_backprop=True)
     (ggx,) = core.grad([gx], [x])
     assert (float(gx), float(ggx)) == (6, 2)
+
+
+def _texts_own_names():
+    """Every name in the generated text of calls and constructors, and what it could have called."""
+    Scaled.ready_call()
+    texts = ["".join(lines) for _, _, lines, name in linecache.cache.values() if name[0] == "<"]
+    found = {name for text in texts for name in re.findall(r"[^\W\d]\w*", text)}
+    return sorted(name for name in found if not keyword.iskeyword(name) and name != "slope")
+
+
+class Scaled(Elementwise):
+    slope: float = 1.0
+
+    def compute(self, xp, x):
+        return x * self.slope
+
+    def gradient(self, xp, g):
+        return g * self.slope
+
+
+@pytest.mark.parametrize("base", [Elementwise, FunctionNode])
+def test_settings_may_be_called_as_the_generated_text_calls_things(base):
+    """Each name either works, by name and by its default, or is refused when the class is made."""
+    refused = []
+    for name in [
+        *_texts_own_names(),
+        "value",
+        "with_scalar",
+        "self",
+        "backend",
+        "operand",
+        "slope",
+    ]:
+        scope = {}
+        exec(
+            f"def compute(self, xp, x): return x * self.{name}\n"
+            f"def gradient(self, xp, g): return g * self.{name}\n",
+            scope,
+        )
+        body = {"__annotations__": {name: "float"}, name: 0.5, "__module__": __name__}
+        body |= {method: scope[method] for method in ("compute", "gradient")}
+        try:
+            op = type("Op", (base,), body)
+        except DeclarationError as error:
+            assert "is a part of every function node" in str(error)
+            refused.append(name)
+            continue
+        calls = {
+            3.0: lambda x, op=op, name=name: op.call(x, **{name: 3.0}),
+            0.5: lambda x, op=op: op.call(x),
+            2.0: lambda x, op=op, name=name: op(**{name: 2.0}).apply((x,))[0],
+            4.0: lambda x, op=op: op(4.0).apply((x,))[0],
+        }
+        for expected, call in calls.items():
+            x = Variable(np.ones(2, "f"))
+            y = call(x)
+            y.grad = np.ones(2, "f")
+            y.backward()
+            assert y.array.tolist() == x.grad.tolist() == [expected] * 2, name
+    assert {"self", "with_scalar", "backend"} <= set(refused) and len(refused) < 20
+    assert not {"f", "cls", "new", "type", "x0", "value", "slope"} & set(refused)
+
+
+def test_a_setting_called_value_takes_integers_as_it_will():
+    class Halved(Elementwise):
+        value: float = 0.5
+
+        def compute(self, xp, x):
+            return xp.astype(x * self.value, x.dtype)
+
+    assert Halved.call(Variable(np.array([4, 5]))).array.tolist() == [2, 2]
+    with pytest.raises(InvalidType, match="whole numbers beside int64"):
+        Variable(np.array([4, 5])) * 0.5

@@ -35,7 +35,7 @@ def _common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
         return broadcast_shapes(shapes)
     except ValueError:
         error = InvalidType("shapes that broadcast", " and ".join(map(str, shapes)))
-        error.operation = "Broadcast (Forward)"
+        error.operation = "Broadcast"
         raise error from None
 
 

@@ -46,7 +46,9 @@ def conj(x: Any, /) -> Variable:
 def _of_real_numbers(name: str, x: Any) -> Variable:
     x = as_variable(x)
     if x.backend.kind(x.dtype) == "c":
-        error = InvalidType("x.dtype is real-valued", x.backend.dtype_name(x.dtype))
-        error.operation = f"{name} (complex arrays have no derivatives here: use the .array)"
+        dtype = x.backend.dtype_name(x.dtype)
+        cure = "complex arrays have no derivatives here: use the .array"
+        error = InvalidType("x.dtype is real-valued", f"{dtype} ({cure})")
+        error.operation = name
         raise error
     return x
