@@ -1,6 +1,7 @@
 """What `core.training.extensions` offers; written by `plugrad stubs`, not by hand."""
 
 from core.registry import Offer
+from plugins.training.extensions.cosine_shift import CosineShift as CosineShift
 from plugins.training.extensions.dump_graph import DumpGraph as DumpGraph
 from plugins.training.extensions.dump_graph import dump_graph as dump_graph
 from plugins.training.extensions.evaluator import Evaluator as Evaluator

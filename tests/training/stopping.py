@@ -170,6 +170,7 @@ def draw(trainer):
 
 
 EXTENSIONS = {
+    "CosineShift": of_optimizer(lambda name, x: extensions.CosineShift(name, 5, restart=2)),
     "ExponentialShift": of_optimizer(lambda name, x: extensions.ExponentialShift(name, 0.9)),
     "InverseShift": of_optimizer(lambda name, x: extensions.InverseShift(name, 0.1, 0.5)),
     "LinearShift": of_optimizer(lambda name, x: extensions.LinearShift(name, (x, x / 4), (2, 11))),

@@ -1,7 +1,11 @@
 """Schedules of hyper-parameters: against scalar loops, and resumed at every step."""
 
+import cmath
+import json
 import math
+from pathlib import Path
 
+import numpy as np
 import pytest
 import small
 from hypothesis import example, given
@@ -13,6 +17,8 @@ from core.serializers import DictionarySerializer, load_npz
 from core.training import extensions
 
 STEPS = 8
+FILE = Path(__file__).parents[1] / "data/oracle/schedules.json"
+RECORDED = json.loads(FILE.read_text())
 starts = st.floats(1e-3, 1e3) | st.floats(-1e3, -1e-3)
 
 
@@ -154,6 +160,86 @@ def test_warmup(start, init, length):
     assert length > STEPS or found[-1] == init
 
 
+@given(starts, starts, st.integers(1, 5), st.none() | st.integers(1, 3))
+def test_cosine(init, target, period, restart):
+    """Against half a turn of a pointer, whose steps become smaller with each restart."""
+    holder, expected, length, pointer = Holder(), [], period, 1 + 0j
+    for _ in range(2 * STEPS + 1):
+        expected.append(target + (init - target) * (1 + pointer.real) / 2)
+        pointer *= cmath.exp(1j * math.pi / length)
+        if abs(pointer + 1) < 1e-9:  # half a turn
+            if restart is None:
+                length = math.inf
+            else:
+                pointer, length = 1 + 0j, length * restart
+    shift = extensions.CosineShift("lr", period, init, target, restart, holder)
+    found = walked(shift, holder, 2 * STEPS)
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9 * (abs(init) + abs(target)))
+    assert found[0] == pytest.approx(init)
+    assert extensions.CosineShift("lr", period, init, target).value_at(10**9) == target
+
+
+@pytest.mark.parametrize("name", RECORDED["torch"])
+def test_cosines_are_those_of_pytorch(name):
+    case = RECORDED["torch"][name]
+    shift = extensions.CosineShift("lr", **case["arguments"])
+    found = [shift.value_at(t) for t in range(len(case["values"]))]
+    assert found == pytest.approx(case["values"], rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", RECORDED["optax"])
+def test_warm_ups_before_a_cosine_are_those_of_optax(name):
+    case = RECORDED["optax"][name]
+    cosine = extensions.CosineShift("lr", **case["cosine"])
+    shift = extensions.WarmupShift("lr", **case["warmup"], then=cosine)
+    found = [shift.value_at(t) for t in range(len(case["values"]))]
+    assert found == pytest.approx(case["values"], rel=1e-6, abs=1e-9)  # Optax counts in float32
+
+
+@given(starts, starts, st.integers(0, 6), st.floats(0, 2), st.sampled_from(["both", "one", "none"]))
+def test_any_schedule_follows_a_warm_up(start, init, length, rate, told):
+    holder, alone = Holder(init), Holder(init)
+    then = extensions.ExponentialShift("lr", rate, init if told == "both" else None)
+    first = None if told == "none" else init
+    shift = extensions.WarmupShift("lr", start, length, first, holder, then=then)
+    warm = walked(extensions.WarmupShift("lr", start, length, init, alone), alone, length)
+    alone.lr = init
+    rest = walked(extensions.ExponentialShift("lr", rate, optimizer=alone), alone)
+    agree(walked(shift, holder, length + STEPS), [*warm[:-1], *rest])
+
+
+def test_a_warm_up_ends_where_what_follows_begins():
+    then = extensions.MultistepShift("lr", 0.5, [2], 0.8)
+    shift = extensions.WarmupShift("lr", 0.0, 2, then=then)
+    assert [shift.value_at(t) for t in range(5)] == [0.0, 0.4, 0.8, 0.8, 0.4]
+    with pytest.raises(ValueError, match=r"at init=0.5; got one that begins at 0.8. Leave one"):
+        extensions.WarmupShift("lr", 0.0, 2, 0.5, then=then)
+    with pytest.raises(ValueError, match="a schedule of 'alpha' as `then`, got one of 'lr'"):
+        extensions.WarmupShift("alpha", 0.0, 2, then=then)
+    with pytest.raises(ValueError, match="a schedule of 'lr' as `then`, got 0.1"):
+        extensions.WarmupShift("lr", 0.0, 2, then=0.1)
+
+
+def test_adamw_follows_its_schedule_in_a_loop_of_ones_own():
+    """By `eta`, rate and decay go together: what is left of a weight is known in closed form."""
+    model = core.Link()
+    with model.init_scope():
+        model.x = core.Parameter(np.ones(2))
+    optimizer = optimizers.AdamW(weight_decay_rate=0.1).setup(model)
+    cosine = extensions.CosineShift("eta", 5)
+    shift = extensions.WarmupShift("eta", 0.0, 3, optimizer=optimizer, then=cosine)
+    shift.initialize(None)
+    left, values = 1.0, [0, 1 / 3, 2 / 3, *[(1 + math.cos(math.pi * i / 5)) / 2 for i in range(5)]]
+    for eta in values:
+        assert optimizer.eta == pytest.approx(eta)
+        model.x.grad = np.zeros(2)
+        optimizer.update()
+        left *= 1 - 0.1 * eta
+        shift(None)
+    np.testing.assert_allclose(model.x.array, left)
+    assert optimizer.eta == 0
+
+
 def test_growth_beyond_all_floats_stops_at_the_target():
     grown = extensions.ExponentialShift("lr", 10.0, init=1.0, target=5.0)
     assert grown.value_at(10**6) == 5.0
@@ -181,6 +267,12 @@ SCHEDULES = {
         "alpha", 1.5, 12, target=0.002, optimizer=optimizer
     ),
     "StepShift": lambda optimizer=None: extensions.StepShift("alpha", 0.5, 3, optimizer=optimizer),
+    "CosineShift": lambda optimizer=None: extensions.CosineShift(
+        "alpha", 3, target=0.002, restart=1.5, optimizer=optimizer
+    ),
+    "WarmupShift, then CosineShift": lambda optimizer=None: extensions.WarmupShift(
+        "alpha", 0.001, 3, optimizer=optimizer, then=extensions.CosineShift("alpha", 4)
+    ),
     "WarmupShift": lambda optimizer=None: extensions.WarmupShift(
         "alpha", 0.001, 5, 0.03, optimizer=optimizer
     ),
@@ -294,6 +386,8 @@ def test_a_number_that_follows_from_others_cannot_be_set():
     [
         (lambda: extensions.ExponentialShift("lr", -0.1), "rate of 0 or more"),
         (lambda: extensions.ExponentialShift("lr", math.nan), "rate of 0 or more"),
+        (lambda: extensions.CosineShift("lr", 0), "positive max_count"),
+        (lambda: extensions.CosineShift("lr", 5, restart=0.5), "restart of 1 or more"),
         (lambda: extensions.LinearShift("lr", (0, 1), (3, 2)), "ends after it begins"),
         (lambda: extensions.InverseShift("lr", -1, 1), "gamma of 0 or more"),
         (lambda: extensions.MultistepShift("lr", -1, [1], 1), "gamma of 0 or more"),

@@ -1,6 +1,7 @@
 """Extensions: what happens beside the updates while a trainer runs."""
 
 provides = {
+    "cosine_shift": "CosineShift",
     "dump_graph": "DumpGraph dump_graph",
     "evaluator": "Evaluator",
     "exponential_shift": "ExponentialShift",

@@ -48,6 +48,22 @@ class Shift(Extension, ABC):
             )
         return self._init
 
+    @property
+    def attr(self) -> str:
+        """The name of the number."""
+        return self._attr
+
+    @property
+    def given_init(self) -> float | None:
+        """Where the schedule starts, if it was told so when it was made."""
+        return self._init if self._init_is_given else None
+
+    def begin_at(self, init: float) -> Shift:
+        """Start from `init`, unless told where to start before; gives itself."""
+        if not self._init_is_given:
+            self._init = init
+        return self
+
     def initialize(self, trainer: Any) -> None:
         """Set the number to where the schedule begins, or to what it was in the snapshot."""
         if self._optimizer is None:
