@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -10,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 from core.backend import BACKENDS
 from core.errors import GraphError
 from core.parameter import Parameter
+from core.place import path_of
 
 if TYPE_CHECKING:
     from core.function_node import FunctionNode
-
-_ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-_OURS = ("<", *(os.path.join(_ROOT, room, "") for room in ("core", "plugins", "backends")))
 
 links: ContextVar[tuple[Any, ...]] = ContextVar("core.debug.links", default=())
 """The links whose call is under way in this context, the outermost first."""
@@ -25,31 +22,6 @@ def link_path() -> str:
     """The path of the innermost link that is being called, as `/encoder/l1`."""
     called = links.get()
     return path_of(called) if called else ""
-
-
-def path_of(called: tuple[Any, ...]) -> str:
-    """The path of the last of links that are called inside one another.
-
-    It is looked up in the outermost one: links in between, as a ChainList whose children are called
-    one by one, need not be called themselves.
-    """
-    found = paths_in(called[0]).get(id(called[-1]))
-    return found or "/" + "/".join(link.name for link in called if link.name)
-
-
-def paths_in(root: Any) -> dict[int, str]:
-    """The paths of `root`, which a parent may have named, and of all links below, by their ids."""
-    start = f"/{root.name}" if root.name else ""
-    below = {id(link): start + path for path, link in root.namedlinks(skipself=True)}
-    return {**below, id(root): start or "/"}
-
-
-def users_stack(stack: Any) -> str:
-    """The innermost line of a recorded stack that is neither the framework's nor a plugin's."""
-    for frame in reversed(stack):
-        if not frame.filename.startswith(_OURS):
-            return f"{frame.filename}:{frame.lineno}: {frame.line}"
-    return f"{stack[-1].filename}:{stack[-1].lineno}: {stack[-1].line}" if stack else ""
 
 
 def describe(f: FunctionNode) -> str:

@@ -9,18 +9,19 @@ none of them. A plan found is a check passed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
 
 from core import backend as backends
 from core.backend import BACKENDS, Backend
 from core.configuration import current
-from core.errors import BackendError, GraphError, InvalidType
+from core.errors import BackendError, CoreError, GraphError, InvalidType
 from core.kernel_table import on_kernels_changed
 from core.namespace import namespace
 from core.shapes import broadcast_shapes
 from core.spec import Spec, intern, spec_of
-from core.variable import Variable, as_array, is_array, twin, wrap
+from core.variable import Variable, as_array, is_array, no_array, twin, wrap
 from core.variable_node import NOBODY, VariableNode
 
 if TYPE_CHECKING:
@@ -83,6 +84,16 @@ def _refuse_mixing(f: FunctionNode, specs: list[Spec]) -> None:
 
 def check_types(f: FunctionNode, specs: list[Spec]) -> None:
     """The complete type check: the domain, then the class's own `check_type_forward`."""
+    try:
+        _check_types(f, specs)
+    except InvalidType as error:
+        names = _named(f, len(specs))
+        error.inputs = dict(zip(names, specs, strict=True))
+        error.accepts = partial(_accepts, f, names)
+        raise
+
+
+def _check_types(f: FunctionNode, specs: list[Spec]) -> None:
     from core import type_check
 
     if f.declared is not None:
@@ -90,8 +101,23 @@ def check_types(f: FunctionNode, specs: list[Spec]) -> None:
         if domain is not None:
             domain.check(f.label, f.declared.names, specs)
     if f._checks_types:
-        names = () if f.declared is None else f.declared.inputs_of(len(specs))
-        type_check.check(f, specs, f.label, names)
+        type_check.check(f, specs, f.label, _named(f, len(specs)))
+
+
+def _named(f: FunctionNode, count: int) -> Sequence[str]:
+    if f.declared is None:
+        return [f"in_types[{i}]" for i in range(count)]
+    names: Sequence[str] = f.declared.names
+    return [f"{names[0]}[{i}]" for i in range(count)] if f.declared.variadic else names[:count]
+
+
+def _accepts(f: FunctionNode, names: Sequence[str], inputs: dict[str, Any]) -> bool:
+    """Whether the operation would take inputs of these specs."""
+    try:
+        _check_types(f, [inputs[name] for name in names])
+    except (CoreError, ValueError, TypeError, IndexError):
+        return False
+    return True
 
 
 def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
@@ -346,10 +372,7 @@ def foreign(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | None:
     if is_number(x):
         return None
     if not is_array(x):
-        raise TypeError(
-            f"{f.label}: expected a Variable or an array of a backend "
-            f"({', '.join(backends.names())}), got {type(x).__name__}"
-        ) from None
+        raise no_array(f"{f.label}: expected a Variable or", x) from None
     return x, spec_of(x), None
 
 
@@ -399,9 +422,8 @@ def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
 
 def _unlike(f: FunctionNode, numbers: list[Any], dtype: str) -> InvalidType:
     """The refusal of real numbers beside integers, which as integers would be others."""
-    error = InvalidType(f"whole numbers beside {dtype}", ", ".join(map(repr, numbers)))
-    error.operation = f.label
-    return error
+    came = ", ".join(map(repr, numbers))
+    return InvalidType(f"whole numbers beside {dtype}", came, operation=f.label)
 
 
 def unscalar(x: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 
 class CoreError(Exception):
@@ -10,7 +11,15 @@ class CoreError(Exception):
 
 
 class BackendError(CoreError, TypeError):
-    """An array that no backend knows, or arrays of several backends or devices in one operation."""
+    """An array that no backend knows, or arrays of several backends or devices in one operation.
+
+    One that was raised inside a link says in which, and at which line of the user's.
+    """
+
+    def __str__(self) -> str:
+        from core.place import sentence
+
+        return "\n".join(filter(None, [super().__str__(), sentence(self)]))
 
 
 class BackendUnavailable(CoreError, RuntimeError):
@@ -74,10 +83,13 @@ class InvalidType(CoreError, TypeError, ValueError):
     """Inputs whose shapes or dtypes an operation does not take.
 
     `expect` and `actual` are the two halves of the failed condition. `operation` names the
-    operation; whoever knows it sets it, and the text grows its first part. `msg` replaces it all.
+    operation; whoever knows it sets it, and the text grows its first part. `inputs` are the specs
+    of all inputs by name, else the arguments of the function that raised; `accepts` tells whether
+    the operation would take such specs, so that a cure can be found. `msg` replaces it all.
 
-    >>> error = InvalidType("x.ndim == 2", "1 != 2")
-    >>> error.operation = "Linear"
+    Once raised inside an operation it also tells the link and the line of the user's program.
+
+    >>> error = InvalidType("x.ndim == 2", "1 != 2", operation="Linear")
     >>> print(error)
     <BLANKLINE>
     Invalid operation is performed in: Linear (Forward)
@@ -86,12 +98,23 @@ class InvalidType(CoreError, TypeError, ValueError):
     Actual: 1 != 2
     """
 
-    def __init__(self, expect: str, actual: str, msg: str | None = None) -> None:
+    def __init__(
+        self,
+        expect: str,
+        actual: str,
+        msg: str | None = None,
+        *,
+        operation: str = "",
+        inputs: Mapping[str, Any] | None = None,
+        accepts: Callable[[dict[str, Any]], bool] | None = None,
+    ) -> None:
         super().__init__(expect, actual, msg)
         self.expect = expect
         self.actual = actual
         self.msg = msg
-        self.operation = ""
+        self.operation = operation
+        self.inputs = inputs
+        self.accepts = accepts
 
     def __str__(self) -> str:
         if self.msg is not None:
@@ -99,7 +122,25 @@ class InvalidType(CoreError, TypeError, ValueError):
         text = f"Expect: {self.expect}\nActual: {self.actual}"
         if not self.operation:
             return text
-        return f"\nInvalid operation is performed in: {self.operation} (Forward)\n\n{text}"
+        head = f"\nInvalid operation is performed in: {self.operation} (Forward)\n\n"
+        return head + text + self._circumstances()
+
+    def _circumstances(self) -> str:
+        from core import place
+        from core.cures import cure
+
+        inputs = self.inputs or place.arguments(self, self.operation)
+        shown = ", ".join(f"{name} {spec.shape} {spec.name}" for name, spec in inputs.items())
+        link, line = place.of(self)
+        advice = cure(inputs, self.accepts) if self.accepts and inputs else ""
+        told = {"Inputs": shown, "Link": link, "Line": line, "Cure": advice}
+        lines = [f"{what}: {text}" for what, text in told.items() if text]
+        return "\n\n" + "\n".join(lines) if lines else ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Frames and specs stay in their process; the text that they gave goes along.
+        told = {"expect": self.expect, "actual": self.actual, "operation": self.operation}
+        return type(self), (self.expect, self.actual, str(self)), told
 
 
 class OutOfRange(CoreError, IndexError, ValueError):

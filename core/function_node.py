@@ -449,10 +449,12 @@ class FunctionNode(GraphNode):
         """In debug mode: where the call was made, and inside which link."""
         import traceback
 
-        from core.debug import link_path, users_stack
+        from core.debug import link_path
+        from core.place import users_line
 
         self.stack = traceback.extract_stack()[:-2]
-        self._place = (link_path(), users_stack(self.stack))
+        places = [(frame.filename, frame.lineno or 0) for frame in self.stack]
+        self._place = (link_path(), users_line(places))
 
     def _refuse_nan(self, arrays: Iterable[Any], when: str, inputs: Any = ()) -> None:
         from core.debug import refuse_nan

@@ -15,6 +15,7 @@ from core.errors import HookError, RegistrationError, nearest
 from core.link_hook import LinkHook, call_observed, hooks_in_force
 from core.link_tree import tree
 from core.parameter import Parameter
+from core.place import note
 from core.registering import Registering
 from core.serializer import Deserializer
 from core.variable import is_array
@@ -70,9 +71,13 @@ class Link(Carrying, Registering):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply the link: `forward`, with the hooks in force around it."""
-        if self._hooks is None and hooks_in_force() is None and not current().debug:
-            return self.forward(*args, **kwargs)
-        return call_observed(self, args, kwargs)
+        try:
+            if self._hooks is None and hooks_in_force() is None and not current().debug:
+                return self.forward(*args, **kwargs)
+            return call_observed(self, args, kwargs)
+        except Exception as error:
+            note(error)
+            raise
 
     @property
     def local_link_hooks(self) -> dict[str, LinkHook]:

@@ -219,12 +219,8 @@ def check(
     >>> try:
     ...     check(Matrix(), [spec], "Matrix", ["x"])
     ... except InvalidType as error:
-    ...     print(error)
-    <BLANKLINE>
-    Invalid operation is performed in: Matrix (Forward)
-    <BLANKLINE>
-    Expect: x.ndim == 2
-    Actual: 1 != 2
+    ...     print(error.operation, error.expect, error.actual, sep=", ")
+    Matrix, x.ndim == 2, 1 != 2
     """
     types = [_of_spec(spec) for spec in in_specs]
     try:

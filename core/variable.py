@@ -113,10 +113,7 @@ class Variable(Copies, Protocols):
         if former:
             _refuse(former)
         if data is not None and not is_array(data):
-            raise TypeError(
-                f"Variable: expected an array of a backend ({', '.join(backends.names())}), "
-                f"got {type(data).__name__}. Make an array of it first, as with numpy.asarray."
-            )
+            raise no_array("Variable: expected", data)
         self._array = data
         self._spec = spec_of(data)
         self._edge = VariableNode(self) if requires_grad else None
@@ -545,6 +542,16 @@ def is_array(value: object) -> bool:
     except backends.BackendError:
         return False
     return True
+
+
+def no_array(who: str, value: object) -> TypeError:
+    """The refusal of a value that no backend knows; `who` is the beginning of the sentence."""
+    batch = isinstance(value, (list, tuple)) and len(value) > 0 and is_array(as_array(value[0]))
+    make = "numpy.stack makes a batch of them" if batch else "numpy.asarray makes one"
+    return TypeError(
+        f"{who} an array of a backend ({', '.join(backends.names())}), "
+        f"got {type(value).__name__}. Make an array of it first: {make}."
+    )
 
 
 def as_variable(obj: Any) -> Variable:

@@ -50,12 +50,11 @@ class CooMatrix:
                 f"CooMatrix: expected order to be 'C', 'F', 'other' or None: {order!r}"
             )
         if len(data.shape) not in (1, 2) or not data.shape == row.shape == col.shape:
-            error = InvalidType(
+            raise InvalidType(
                 "data.shape == row.shape == col.shape, of one or two axes",
                 f"{data.shape}, {row.shape} and {col.shape}",
+                operation="CooMatrix",
             )
-            error.operation = "CooMatrix"
-            raise error
         if not isinstance(data, Variable):
             data = Variable(data, requires_grad=requires_grad)
         self.data: Variable = data

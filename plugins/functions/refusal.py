@@ -17,9 +17,7 @@ def refused(name: str, expect: str, actual: str) -> InvalidType:
     Expect: t.ndim == 1
     Actual: 2 != 1
     """
-    error = InvalidType(expect, actual)
-    error.operation = name
-    return error
+    return InvalidType(expect, actual, operation=name)
 
 
 def require(name: str, *conditions: tuple[str, Any, Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import core
 from core.errors import InvalidType, refuse_removed
 from core.initializer import as_initializer
+from core.spec import spec_of
 from plugins.initializers.normal import LeCunNormal
 
 REMOVED = {
@@ -33,9 +34,13 @@ def check_rank(link: Any, x: Any, ndim: int, *, more: bool = False) -> None:
     if given == ndim or (more and given > ndim):
         return
     signs = (">=", "<") if more else ("==", "!=")
-    error = InvalidType(f"x.ndim {signs[0]} {ndim}", f"{given} {signs[1]} {ndim}")
-    error.operation = type(link).__name__
-    raise error
+    raise InvalidType(
+        f"x.ndim {signs[0]} {ndim}",
+        f"{given} {signs[1]} {ndim}",
+        operation=type(link).__name__,
+        inputs={"x": spec_of(core.as_array(x))},
+        accepts=lambda specs: len(specs["x"].shape) == ndim,
+    )
 
 
 def statistics_dtype(dtype: Any = None) -> Any:

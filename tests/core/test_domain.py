@@ -30,8 +30,9 @@ def spec(*shape, dtype="float32"):
 def refusal(domain, *specs, names=NAMES):
     with pytest.raises(InvalidType) as caught:
         domain.check("Linear", names, specs)
-    head, expect, actual = str(caught.value).rsplit("\n", 2)
-    assert head == "\nInvalid operation is performed in: Linear (Forward)\n"
+    head, condition = str(caught.value).split("\n\n")[:2]
+    assert head == "\nInvalid operation is performed in: Linear (Forward)"
+    expect, actual = condition.split("\n")
     return expect.removeprefix("Expect: "), actual.removeprefix("Actual: ")
 
 

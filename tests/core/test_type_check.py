@@ -43,10 +43,10 @@ def failure(rules, *specs, names=()):
 
 def test_the_three_parts_of_the_message():
     error = failure(lambda t: expect(t[0].shape[1] == t[1].shape[1]), spec((2, 3)), spec((5, 4)))
-    assert str(error) == (
+    assert str(error).startswith(
         "\nInvalid operation is performed in: Rules (Forward)\n\n"
         "Expect: in_types[0].shape[1] == in_types[1].shape[1]\n"
-        "Actual: 3 != 4"
+        "Actual: 3 != 4\n\n"
     )
 
 
@@ -384,10 +384,11 @@ def test_functions_are_checked_when_applied():
     Pair().apply((x, x))
     with pytest.raises(InvalidType) as caught:
         Pair().apply((x, x[:1]))
-    assert str(caught.value) == (
+    assert str(caught.value).startswith(
         "\nInvalid operation is performed in: Pair (Forward)\n\n"
         "Expect: in_types[0].shape == in_types[1].shape\n"
-        "Actual: (2, 3) != (1, 3)"
+        "Actual: (2, 3) != (1, 3)\n\n"
+        "Inputs: in_types[0] (2, 3) float32, in_types[1] (1, 3) float32\nLine: "
     )
 
 

@@ -43,10 +43,10 @@ def as_strided(x: Any, shape: Any, strides: Any, storage_offset: int | None = No
     steps = [[s * i for i in range(n)] for n, s in zip(shape, strides, strict=True)]
     places = [offset + sum(step) for step in product(*steps)]
     if places and not 0 <= min(places) <= max(places) < x.size:
-        error = InvalidType(
-            f"elements among 0 to {x.size - 1}", f"elements {min(places)} to {max(places)}"
+        raise InvalidType(
+            f"elements among 0 to {x.size - 1}",
+            f"elements {min(places)} to {max(places)}",
+            operation="as_strided",
         )
-        error.operation = "as_strided"
-        raise error
     indices = x.backend.asarray(places, "int64", x.device)
     return take(x.reshape((x.size,)), indices, axis=0).reshape(shape)

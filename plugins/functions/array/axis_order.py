@@ -173,7 +173,5 @@ def known_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:
     axes = (axes,) if hasattr(axes, "__index__") else tuple(axes)
     for axis in axes:
         if not -ndim <= axis < ndim:
-            error = InvalidType(f"{-ndim} <= axis < {ndim}", f"axis is {axis}")
-            error.operation = where
-            raise error
+            raise InvalidType(f"{-ndim} <= axis < {ndim}", f"axis is {axis}", operation=where)
     return axes_of(axes, ndim)

@@ -34,9 +34,9 @@ def _common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     try:
         return broadcast_shapes(shapes)
     except ValueError:
-        error = InvalidType("shapes that broadcast", " and ".join(map(str, shapes)))
-        error.operation = "Broadcast"
-        raise error from None
+        raise InvalidType(
+            "shapes that broadcast", " and ".join(map(str, shapes)), operation="Broadcast"
+        ) from None
 
 
 def broadcast_to(x: Any, shape: Any) -> Variable:

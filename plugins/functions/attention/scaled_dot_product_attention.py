@@ -102,6 +102,4 @@ def _weights(products: Variable, allowed: Any) -> Variable:
 
 
 def _refused(expect: str, actual: str) -> InvalidType:
-    error = InvalidType(expect, actual)
-    error.operation = "scaled_dot_product_attention"
-    return error
+    return InvalidType(expect, actual, operation="scaled_dot_product_attention")

@@ -272,7 +272,8 @@ def convolution_nd(
     """
     if former:
         refuse(convolution_nd, former)
-    ndim = as_variable(x).ndim - 2
+    ndim = as_variable(W).ndim - 2
+    x = of_rank("convolution_nd", ndim, x)
     return Convolution.call(
         x,
         W,

@@ -54,7 +54,8 @@ def deconvolution_nd(
     """
     if former:
         refuse(deconvolution_nd, former)
-    ndim = as_variable(x).ndim - 2
+    ndim = as_variable(W).ndim - 2
+    x = of_rank("deconvolution_nd", ndim, x)
     return Deconvolution.call(
         x,
         W,

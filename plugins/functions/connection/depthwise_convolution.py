@@ -40,8 +40,10 @@ def depthwise_convolution_2d(
     """
     x, W = (of_rank("depthwise_convolution_2d", 2, v, name) for v, name in ((x, "x"), (W, "W")))
     if x.shape[1] != W.shape[1]:
-        error = InvalidType("x.shape[1] == W.shape[1]", f"{x.shape[1]} != {W.shape[1]}")
-        error.operation = "depthwise_convolution_2d"
-        raise error
+        raise InvalidType(
+            "x.shape[1] == W.shape[1]",
+            f"{x.shape[1]} != {W.shape[1]}",
+            operation="depthwise_convolution_2d",
+        )
     filters = reshape(transpose(W, (1, 0, 2, 3)), (-1, 1, *W.shape[2:]))
     return convolution_nd(x, filters, b, stride, pad, groups=x.shape[1])

@@ -43,13 +43,13 @@ def local_convolution_2d(x: Any, W: Any, b: Any = None, stride: Sizes = 1) -> Va
     places = [window_count(*each, 0) for each in zip(x.shape[2:], ksize, stride, strict=True)]
     actual, expected = (x.shape[1], *places), (channels, *out)
     if actual != expected:
-        error = InvalidType("channels and places of x and W that fit", f"{actual} != {expected}")
-        error.operation = name
-        raise error
+        raise InvalidType(
+            "channels and places of x and W that fit", f"{actual} != {expected}", operation=name
+        )
     if b is not None and as_variable(b).shape != W.shape[:3]:
-        error = InvalidType("b.shape == W.shape[:3]", f"{as_variable(b).shape} != {W.shape[:3]}")
-        error.operation = name
-        raise error
+        raise InvalidType(
+            "b.shape == W.shape[:3]", f"{as_variable(b).shape} != {W.shape[:3]}", operation=name
+        )
     rows, count = channels * prod(ksize), prod(out)
     seen = reshape(Windows.call(x, ksize, stride), (x.shape[0], rows, count))
     filters = reshape(W, (units, count, rows))

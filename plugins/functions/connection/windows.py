@@ -28,10 +28,19 @@ def of_rank(operation: str, ndim: int, x: Any, name: str = "x") -> Any:
     """`x` as a Variable, refused unless it has that many spatial axes."""
     x = as_variable(x)
     if x.ndim != ndim + 2:
-        error = InvalidType(f"{name}.ndim == {ndim + 2}", f"{x.ndim} != {ndim + 2}")
-        error.operation = operation
-        raise error
+        raise InvalidType(
+            f"{name}.ndim == {ndim + 2}",
+            f"{x.ndim} != {ndim + 2}",
+            operation=operation,
+            accepts=lambda specs: name in specs and _is_image(ndim, specs[name], specs.get("W")),
+        )
     return x
+
+
+def _is_image(ndim: int, x: Any, W: Any) -> bool:
+    """Whether x has the axes of images, and channels and a dtype that W has as well."""
+    fits = W is None or x is W or (x.shape[1:2] and x.shape[1] in W.shape[:2] and x.name == W.name)
+    return len(x.shape) == ndim + 2 and bool(fits)
 
 
 def expect_windows(f: Any, x: Any, ksize: Sizes) -> None:

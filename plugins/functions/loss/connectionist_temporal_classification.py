@@ -275,6 +275,4 @@ def _all(t: Variable, count: int) -> Any:
 
 
 def _refused(expect: str, actual: str) -> InvalidType:
-    error = InvalidType(expect, actual)
-    error.operation = "connectionist_temporal_classification"
-    return error
+    return InvalidType(expect, actual, operation="connectionist_temporal_classification")

@@ -153,6 +153,4 @@ def _checked(name: str, cost: Any, xs: Any) -> tuple[Variable, list[Variable]]:
 
 def _expect(name: str, what: str, actual: Any, expected: Any) -> None:
     if actual != expected:
-        error = InvalidType(what, f"{actual} != {expected}")
-        error.operation = name
-        raise error
+        raise InvalidType(what, f"{actual} != {expected}", operation=name)

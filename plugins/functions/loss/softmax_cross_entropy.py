@@ -159,7 +159,8 @@ def softmax_cross_entropy(
     if former:
         refuse(softmax_cross_entropy, former)
     check_reduce("softmax_cross_entropy", reduce)
-    if as_variable(t).backend.kind(t.dtype) == "f":
+    floating = as_variable(t).backend.kind(t.dtype) == "f"
+    if floating and t.ndim == as_variable(x).ndim:
         return _of_probabilities(x, t, class_weight, reduce, soft_target_loss)
     return SoftmaxCrossEntropy.call(
         x, t, normalize, cache_score, class_weight, ignore_label, reduce

@@ -30,6 +30,4 @@ def alongside(where: str, x: Any, y: Any, axis: int, name: str = "y") -> Variabl
 
 
 def _refused(where: str, expect: str, actual: str) -> InvalidType:
-    error = InvalidType(expect, actual)
-    error.operation = where
-    return error
+    return InvalidType(expect, actual, operation=where)

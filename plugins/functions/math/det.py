@@ -54,9 +54,7 @@ def det(a: Any) -> Variable:
     """
     a = as_variable(a)
     if a.ndim != 2:
-        error = InvalidType("a.ndim == 2", f"{a.ndim} != 2")
-        error.operation = "det"
-        raise error
+        raise InvalidType("a.ndim == 2", f"{a.ndim} != 2", operation="det")
     return BatchDet.call(a.reshape((1, *a.shape))).reshape(())
 
 

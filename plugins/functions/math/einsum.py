@@ -178,6 +178,4 @@ def _plain(labels: str, x: Variable) -> tuple[str, Variable]:
 
 
 def _refused(expect: str, actual: str) -> InvalidType:
-    error = InvalidType(expect, actual)
-    error.operation = "einsum"
-    return error
+    return InvalidType(expect, actual, operation="einsum")

@@ -76,6 +76,4 @@ def _matrices(x: Any, name: str) -> Variable:
 
 
 def _refused(expect: str, actual: str) -> InvalidType:
-    error = InvalidType(expect, actual)
-    error.operation = "batch_matmul"
-    return error
+    return InvalidType(expect, actual, operation="batch_matmul")

@@ -95,6 +95,4 @@ def _product(a: CooMatrix, turned: bool, b: Variable) -> Variable:
 
 
 def _refused(expect: str, actual: str) -> InvalidType:
-    error = InvalidType(expect, actual)
-    error.operation = "sparse_matmul"
-    return error
+    return InvalidType(expect, actual, operation="sparse_matmul")

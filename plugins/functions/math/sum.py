@@ -57,7 +57,5 @@ def sum_to(x: Any, shape: tuple[int, ...]) -> Variable:
     if len(shape) > x.ndim or any(
         [n not in (1, m) for n, m in zip(shape[::-1], x.shape[::-1], strict=False)]
     ):
-        error = InvalidType(f"a shape that broadcasts to {x.shape}", f"{shape}")
-        error.operation = "sum_to"
-        raise error
+        raise InvalidType(f"a shape that broadcasts to {x.shape}", f"{shape}", operation="sum_to")
     return SumTo.call(x, shape)

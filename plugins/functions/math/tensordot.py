@@ -62,6 +62,4 @@ def _check(axes: tuple[int, ...], x: Variable, name: str) -> None:
 
 
 def _refused(expect: str, actual: str) -> InvalidType:
-    error = InvalidType(expect, actual)
-    error.operation = "tensordot"
-    return error
+    return InvalidType(expect, actual, operation="tensordot")

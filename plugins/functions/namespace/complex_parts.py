@@ -48,7 +48,5 @@ def _of_real_numbers(name: str, x: Any) -> Variable:
     if x.backend.kind(x.dtype) == "c":
         dtype = x.backend.dtype_name(x.dtype)
         cure = "complex arrays have no derivatives here: use the .array"
-        error = InvalidType("x.dtype is real-valued", f"{dtype} ({cure})")
-        error.operation = name
-        raise error
+        raise InvalidType("x.dtype is real-valued", f"{dtype} ({cure})", operation=name)
     return x

@@ -107,9 +107,9 @@ def _by_group(name: str, x: Variable, groups: int) -> Variable:
     if groups < 1:
         raise ValueError(f"{name}: expected groups of at least 1, got {groups}")
     if x.ndim < 2 or x.shape[1] % groups or 0 in x.shape:
-        error = InvalidType("x.shape == (n, groups * k, ...), not empty", f"{x.shape}")
-        error.operation = name
-        raise error
+        raise InvalidType(
+            "x.shape == (n, groups * k, ...), not empty", f"{x.shape}", operation=name
+        )
     n, c, *places = x.shape
     axes = (1, 0, *range(2, x.ndim))
     return reshape(transpose(x, axes), (groups, c // groups, n * prod(places)))

@@ -123,11 +123,11 @@ class MultiHeadAttention(Chain):
         wide = (1,) * (4 - len(mask.shape)) + tuple(mask.shape)
         fits = len(wide) == 4 and all(a in (1, b) for a, b in zip(wide, scores, strict=True))
         if len(shape) < 2 or not fits:
-            error = InvalidType(
-                f"mask.shape is (l, m), (n, l, m) or (n, h, l, m) of {scores}", str(shape)
+            raise InvalidType(
+                f"mask.shape is (l, m), (n, l, m) or (n, h, l, m) of {scores}",
+                str(shape),
+                operation="MultiHeadAttention",
             )
-            error.operation = "MultiHeadAttention"
-            raise error
         return mask
 
     @property

@@ -1,0 +1,212 @@
+"""What an error inside a model says beyond its operation: link, line, inputs, and what to write."""
+
+import pickle
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import core
+import core.functions as F
+import core.links as L
+from core.backend import BackendError
+from core.errors import InvalidType
+
+
+class Block(core.Chain):
+    def __init__(self, link):
+        super().__init__()
+        with self.init_scope():
+            self.l1 = link
+
+    def forward(self, x):
+        return self.l1(x)  # the line in the block
+
+
+class Model(core.Chain):
+    def __init__(self, link):
+        super().__init__()
+        with self.init_scope():
+            self.encoder = core.Sequential(F.identity, Block(link))
+
+    def forward(self, x):
+        return self.encoder(x)
+
+
+def refused(call, *arguments):
+    with pytest.raises(InvalidType) as caught:
+        call(*arguments)
+    return str(caught.value)
+
+
+def part(text, name):
+    found = re.search(f"^{name}: (.*)$", text, re.MULTILINE)
+    return found.group(1) if found else None
+
+
+def ones(*shape, dtype="f"):
+    return np.ones(shape, dtype)
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_refusal_tells_link_line_and_inputs(debug):
+    with core.using_config("debug", debug):
+        text = refused(Model(L.Linear(3, 2)), ones(4, 3, dtype="d"))
+    head, condition, place = text.strip().split("\n\n")
+    assert head == "Invalid operation is performed in: LinearFunction (Forward)"
+    assert condition == "Expect: x.dtype == W.dtype\nActual: float64 != float32"
+    assert part(place, "Link") == "/encoder/0/l1 (Linear)"
+    assert part(place, "Line").endswith("return self.l1(x)  # the line in the block")
+    assert part(place, "Line").startswith(__file__)
+    assert part(place, "Inputs") == "x (4, 3) float64, W (2, 3) float32, b (2,) float32"
+
+
+def test_a_function_of_several_operations_tells_its_arguments():
+    text = refused(lambda: F.bilinear(ones(2, 2), ones(3, 3), ones(2, 3, 4)))
+    assert part(text, "Inputs") == "e1 (2, 2) float32, e2 (3, 3) float32, W (2, 3, 4) float32"
+    assert part(text, "Link") is None
+    assert "F.bilinear" in part(text, "Line")
+
+
+def test_inputs_that_are_several_arrays_are_told_one_by_one():
+    text = refused(lambda: F.concat([ones(2, 3), ones(2, 3, dtype="d")]))
+    assert part(text, "Inputs") == "xs[0] (2, 3) float32, xs[1] (2, 3) float64"
+
+
+def test_the_line_is_that_of_the_program_also_where_all_links_are_bundled(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import numpy as np, core, core.links as L\n"
+        "model = L.Classifier(core.Sequential(L.Linear(3, 2)))\n"
+        "optimizer = core.optimizers.SGD().setup(model)\n"
+        "optimizer.update(model, np.ones((4, 3)), np.zeros(4, 'i'))  # here\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert part(done.stderr, "Line").startswith(f"{script}:4: optimizer.update(model")
+    assert part(done.stderr, "Link") == "/predictor/0 (Linear)"
+
+
+def test_the_path_of_a_link_in_a_method_of_another_name():
+    class Encoder(Block):
+        def encode(self, x):
+            return self.l1.forward(x)
+
+    text = refused(Encoder(L.Linear(3, 2)).encode, ones(4, 5))
+    assert part(text, "Link") == "/l1 (Linear)"
+
+
+def test_the_text_outlives_its_process():
+    try:
+        Model(L.Linear(3, 2))(ones(4, 3, dtype="d"))
+    except InvalidType as error:
+        sent = pickle.loads(pickle.dumps(error))
+        assert str(sent) == str(error)
+        assert sent.expect == error.expect and sent.operation == error.operation
+
+
+def test_arrays_of_two_backends():
+    there = core.backend.get("strict").asarray(ones(4, 3))
+    with pytest.raises(BackendError) as caught:
+        Model(L.Linear(3, 2))(there)
+    assert "In link /encoder/0/l1 (Linear), at " in str(caught.value)
+    assert str(caught.value).endswith("return self.l1(x)  # the line in the block")
+    assert "In link" not in str(pytest.raises(BackendError, F.linear, there, ones(2, 3)).value)
+
+
+class Fails(core.Link):
+    def forward(self, x):
+        raise OSError("no such device")
+
+
+@pytest.mark.parametrize(
+    ("link", "x", "what"),
+    [
+        (Fails(), ones(1), OSError),
+        (L.EmbedID(3, 2), np.array([7]), IndexError),
+    ],
+)
+def test_other_errors_carry_a_note(link, x, what):
+    with pytest.raises(what) as caught:
+        Model(link)(x)
+    notes = caught.value.__notes__
+    assert len(notes) == 1
+    assert notes[0].startswith(f"In link /encoder/0/l1 ({type(link).__name__}), at {__file__}:")
+
+
+# ------------------------------------------------------------------ cures
+
+CLASSES = np.zeros(4, "i")
+ONE_HOT = np.eye(3, dtype="i")[CLASSES]
+CURES = {
+    "float64 data": (L.Linear(3, 2), ones(4, 3, dtype="d")),
+    "integers": (L.Linear(3, 2), ones(4, 3, dtype="i")),
+    "pixels": (L.Convolution2D(1, 2, 3), ones(4, 1, 8, 8, dtype="u1")),
+    "float64 images": (L.Convolution2D(3, 2, 3), ones(4, 3, 8, 8, dtype="d")),
+    "no channel axis": (L.Convolution2D(1, 2, 3), ones(4, 8, 8)),
+    "no channel axis, size open": (L.Convolution2D(None, 2, 3), ones(4, 8, 8)),
+    "no axes of batch and channel": (L.Convolution2D(1, 2, 3), ones(8, 8)),
+    "no batch axis": (L.Convolution2D(3, 2, 3), ones(3, 8, 8)),
+    "no batch axis of vectors": (L.Linear(3, 2), ones(3)),
+    "channels last": (L.Convolution2D(3, 2, 3), ones(4, 8, 8, 3)),
+    "one with channels last": (L.Convolution2D(3, 2, 3), ones(8, 8, 3)),
+    "pooling without channel axis": (lambda x: F.max_pooling_2d(x, 2), ones(4, 8, 8)),
+    "deconvolution without batch axis": (L.Deconvolution2D(3, 2, 3), ones(3, 8, 8)),
+    "labels as a column": (lambda t: F.softmax_cross_entropy(ones(4, 3), t), CLASSES[:, None]),
+    "labels one-hot": (lambda t: F.softmax_cross_entropy(ones(4, 3), t), ONE_HOT),
+    "labels of real numbers": (lambda t: F.softmax_cross_entropy(ones(4, 3), t), ones(4)),
+    "a column to accuracy": (lambda t: F.accuracy(ones(4, 3), t), CLASSES[:, None]),
+    "one-hot to accuracy": (lambda t: F.accuracy(ones(4, 3), t), ones(4, 3)),
+    "a column beside a row": (lambda x0: F.mean_squared_error(x0, ones(4)), ones(4, 1)),
+    "float64 targets": (lambda x1: F.mean_squared_error(ones(4), x1), ones(4, dtype="d")),
+    "rows of real numbers": (L.EmbedID(5, 2), ones(4)),
+    "both habits": (L.Linear(3, 2), ones(3, dtype="d")),
+    "swapped axes": (lambda b: F.matmul(ones(2, 3), b), ones(2, 3)),
+    "one example of float64": (L.Convolution2D(3, 2, 3), ones(3, 8, 8, dtype="d")),
+    "recurrent": (L.LSTM(3, 2), ones(4, 3, dtype="d")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CURES)
+def test_what_a_cure_says_to_write_works(name):
+    call, value = CURES[name]
+    advice = part(refused(call, value), "Cure")
+    expression = re.match("write (.+?): [a-z]", advice).group(1)
+    written = re.match("[a-z0-9]+", expression).group()
+    assert call(eval(expression, {written: value})).array is not None
+
+
+def test_parameters_of_another_size():
+    text = refused(L.Linear(3, 2), ones(4, 5))
+    assert "the link was made for 3 along axis 1 of x, which has 5" in part(text, "Cure")
+    text = refused(L.BatchNormalization(3), ones(4, 5))
+    assert "made for 3 along axis 1 of x, which has 5" in part(text, "Cure")
+
+
+def test_no_cure_where_nothing_helps():
+    assert part(refused(lambda: F.reshape(ones(2, 3), (4, 2))), "Cure") is None
+    assert part(refused(lambda: F.concat([ones(2, 3), ones(3, 3)])), "Cure") is None
+
+
+@given(
+    shape=st.lists(st.integers(1, 4), max_size=5),
+    dtype=st.sampled_from(["f4", "f8", "i4", "u1", "?"]),
+    link=st.sampled_from([L.Linear(3, 2), L.Convolution2D(3, 2, 1), L.BatchNormalization(3)]),
+)
+def test_every_refusal_can_be_told(shape, dtype, link):
+    try:
+        link(np.ones(shape, dtype))
+    except InvalidType as error:
+        text = str(error)
+        assert part(text, "Link") == f"/ ({type(link).__name__})"
+        assert f"{tuple(shape)} {np.dtype(dtype).name}" in part(text, "Inputs")
+
+
+def test_lists_of_arrays():
+    with pytest.raises(TypeError, match=r"got list.*numpy.stack"):
+        L.Linear(3, 2)([ones(3), ones(3)])
+    with pytest.raises(TypeError, match=r"got list.*numpy.asarray"):
+        F.relu([1.0, 2.0])
