@@ -22,12 +22,18 @@ def refuse_loop(parent: Link, child: Any) -> None:
         )
 
 
+def _stands_in(value: Any) -> bool:
+    """Whether it is what may take the place of a child without being a link."""
+    return value is None or (callable(value) and not isinstance(value, Link | type))
+
+
 class Chain(Link):
     """A link whose children have names.
 
     Links and parameters set as attributes inside `with self.init_scope():` are registered; links
     can also be given as keywords. A link set outside is just an attribute, except in the place of a
-    registered child, which it then replaces (as when a trained network gets a new last layer).
+    registered child, which it then replaces (as when a trained network gets a new last layer). A
+    function or None may take the place of a child too, and has no parameters.
 
     Args:
         links: Name -> child.
@@ -60,20 +66,21 @@ class Chain(Link):
         for name, link in links.items():
             self.add_link(name, link)
 
-    def __getitem__(self, name: str) -> Link:
-        """The child called `name`."""
-        if name not in self._children:
+    def __getitem__(self, name: str) -> Any:
+        """The child called `name`, or another attribute that the chain itself has."""
+        if name not in self.__dict__:
             raise RegistrationError(
                 f"{type(self).__name__}[{name!r}]: no child has this name; there are "
                 f"{', '.join(self._children) or 'none'}.{nearest(str(name), self._children)}"
             )
-        return self.__dict__[name]  # type: ignore[no-any-return]
+        return self.__dict__[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dict__.get("_children", ()) and not self._within_init_scope:
+        is_child = name in self.__dict__.get("_children", ()) and not self.within_init_scope
+        if is_child and not _stands_in(value):
             refuse_loop(self, value)
         super().__setattr__(name, value)
-        if name in self.__dict__.get("_children", ()):
+        if isinstance(value, Link) and name in self.__dict__.get("_children", ()):
             value.name = name
 
     def __delattr__(self, name: str) -> None:
@@ -106,13 +113,14 @@ class Chain(Link):
 
     def _named_children(self) -> Iterator[tuple[str, Link]]:
         for name in self._children:
-            yield name, self.__dict__[name]
+            if isinstance(child := self.__dict__[name], Link):
+                yield name, child
 
     def _share_children(self) -> None:
         self._children = dict(self._children)
-        for name in self._children:
-            child = self.__dict__[name] = self.__dict__[name].copy("share")
-            child.name = name
+        for name, child in self._named_children():
+            twin = self.__dict__[name] = child.copy("share")
+            twin.name = name
 
 
 class ChainList(Link, MutableSequence[Any]):

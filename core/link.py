@@ -30,13 +30,16 @@ class Link(Carrying, Registering):
     """A building block with parameters, which a subclass applies in `forward`.
 
     Parameters are registered by setting them as attributes inside `with self.init_scope():`; an
-    attribute set outside is just an attribute. They can also be given by shape, as keywords.
+    attribute set outside is just an attribute. They can also be given by shape, as keywords. In the
+    place of a parameter another may be set at any time, an array (which becomes its values), or
+    None, without which the link then does.
 
     A link that keeps Variables from call to call names their attributes in `carried`, a tuple that
     the class has: they move with the link, and snapshots of a training hold them.
 
     Args:
-        params: Name -> shape, or name -> (shape, dtype), of parameters to register unfilled (NaN).
+        params: Name -> shape, or name -> (shape, dtype), of parameters to register unfilled (NaN);
+            a shape of None is left open.
 
     >>> import core
     >>> class Scale(core.Link):
@@ -160,8 +163,7 @@ class Link(Carrying, Registering):
         """All parameters with paths as `/encoder/l1/W`; one that is shared comes at its first."""
         seen = set()
         for path, link in self.namedlinks():
-            for name in link._params:
-                parameter = link.__dict__[name]
+            for name, parameter in link._own_params():
                 if id(parameter) in seen or not (include_uninit or parameter.is_initialized):
                     continue
                 seen.add(id(parameter))
@@ -245,8 +247,8 @@ class Link(Carrying, Registering):
         twin.__dict__.update(self.__dict__)
         twin._params, twin._persistent = dict(self._params), dict(self._persistent)
         twin.name = None
-        for name in self._params:
-            parameter = twin.__dict__[name] = copy.copy(self.__dict__[name])
+        for name, mine in self._own_params():
+            parameter = twin.__dict__[name] = copy.copy(mine)
             parameter.grad = None
         twin._share_children()
         return twin
@@ -340,8 +342,8 @@ class Link(Carrying, Registering):
         """Move what this link itself owns."""
         self._device = device
         self._move_carried(device)
-        for name in self._params:
-            self.__dict__[name].to_device(device)
+        for _, parameter in self._own_params():
+            parameter.to_device(device)
         for name in self._persistent:
             value = self.__dict__[name]
             if is_array(value):
@@ -351,8 +353,8 @@ class Link(Carrying, Registering):
 
     def serialize(self, serializer: Any) -> None:
         """Save or load all parameters and persistent values under their names."""
-        for name in self._params:
-            _serialize_parameter(serializer, name, self.__dict__[name])
+        for name, parameter in self._own_params():
+            _serialize_parameter(serializer, name, parameter)
         for name in self._persistent:
             value = serializer(name, self.__dict__[name])
             # What is loaded in place of None comes as a host array.
@@ -382,8 +384,8 @@ class Link(Carrying, Registering):
 
 
 def _shape_and_dtype(value: Any) -> tuple[Any, Any]:
-    """A shape, or a pair of a shape and a dtype."""
-    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], tuple):
+    """A shape, or a pair of a shape (a tuple or None) and a dtype."""
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], tuple | None):
         return value
     return value, None
 
@@ -400,6 +402,7 @@ def _copy_parameter(mine: Parameter, other: Parameter) -> None:
         return
     if other.is_initialized:
         mine.initialize(other.shape)
+    other.initialize(mine.shape)
     mine.copydata(other)
     mine.version += 1
 

@@ -140,7 +140,7 @@ def _rows(link: Link, outputs: dict[str, list[Any]], depth: int | None) -> Itera
         if depth is not None and level > depth:
             continue
         inner = each.links() if level == depth else [each]
-        own = [part.__dict__[name] for part in inner for name in part._params]
+        own = [param for part in inner for _, param in part._own_params()]
         new = {id(param): param for param in own if id(param) not in seen}
         seen |= new.keys()
         sized = [param for param in new.values() if param.is_initialized]

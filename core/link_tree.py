@@ -70,7 +70,7 @@ def _own(link: Link) -> list[Row]:
 
 def cells(link: Link) -> list[tuple[str, str, str, str]]:
     """Name, shape, dtype with remarks, and count of what the link itself owns."""
-    own = [(name, *_parameter(link.__dict__[name])) for name in link._params]
+    own = [(name, *_parameter(parameter)) for name, parameter in link._own_params()]
     return own + [(name, *_persistent(link.__dict__[name])) for name in link._persistent]
 
 

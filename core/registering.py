@@ -9,16 +9,18 @@ from typing import Any
 from core.errors import RegistrationError, nearest
 from core.initializer import as_initializer
 from core.parameter import Parameter
+from core.variable import is_array
 
 
 class Registering:
     """An object that keeps account of those of its attributes that are parameters or persistent.
 
     Parameters are registered by being set inside `with self.init_scope():`. What else a subclass
-    registers there it notes in `_register`, and tells in `_registered`.
+    registers there it notes in `_register`, and tells in `_registered`. A name stays registered
+    while None is in the place of its parameter, which then is left out of everything.
     """
 
-    _within_init_scope: bool = False
+    _set_in_scope: set[str] | None = None  # the names that the present block has registered
     _params: dict[str, None]
     _persistent: dict[str, None]
 
@@ -29,7 +31,7 @@ class Registering:
     @property
     def within_init_scope(self) -> bool:
         """Whether attributes that are set now are registered."""
-        return self._within_init_scope
+        return self._set_in_scope is not None
 
     @contextmanager
     def init_scope(self) -> Iterator[None]:
@@ -38,24 +40,43 @@ class Registering:
             raise RegistrationError(
                 f"{type(self).__name__}: call super().__init__() before init_scope()."
             )
-        before = self._within_init_scope
-        self._within_init_scope = True
+        before = self._set_in_scope
+        self._set_in_scope = set()
         try:
             yield
         finally:
-            self._within_init_scope = before
+            self._set_in_scope = before
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self._within_init_scope:
+        """Set an attribute; that of a parameter takes a parameter, its new values, or None."""
+        if self._set_in_scope is not None:
             self._register(name, value)
-        elif name in self.__dict__.get("_params", ()) and not isinstance(value, Parameter):
+        is_parameter = isinstance(value, Parameter)
+        if name in self.__dict__.get("_params", ()) and not is_parameter and value is not None:
+            self._fill(name, value)
+            return
+        super().__setattr__(name, value)
+        if is_parameter and name in self._params:
+            value.name = name
+
+    def _fill(self, name: str, value: Any) -> None:
+        """Give the parameter `name` an array."""
+        parameter = self.__dict__[name]
+        if parameter is None or not is_array(value):
             raise RegistrationError(
                 f"{type(self).__name__}.{name} is a parameter, which {type(value).__name__} cannot "
-                f"replace. Set {name}.array to change its values, or `del` the attribute first."
+                "replace: expected a Parameter, an array of its values, or None to go without. "
+                "`del` the attribute first to use it for something else."
             )
-        super().__setattr__(name, value)
-        if isinstance(value, Parameter) and name in self._params:
-            value.name = name
+        parameter.array = value
+        parameter.version += 1
+
+    def _own_params(self) -> Iterator[tuple[str, Parameter]]:
+        """Names and parameters of the link itself."""
+        for name in self._params:
+            parameter = self.__dict__[name]
+            if parameter is not None:
+                yield name, parameter
 
     def __delattr__(self, name: str) -> None:
         self._params.pop(name, None)
@@ -65,8 +86,11 @@ class Registering:
     def _register(self, name: str, value: Any) -> None:
         """Note that the attribute which is being set in an init scope belongs to the link."""
         if isinstance(value, Parameter):
-            self._refuse_taken(name)
+            in_scope = set() if self._set_in_scope is None else self._set_in_scope
+            if name in in_scope or name not in self._params:  # a later block may set another
+                self._refuse_taken(name)
             self._params[name] = None
+            in_scope.add(name)
 
     def _refuse_taken(self, name: str) -> None:
         """Raise where something is registered under `name`, or the class needs it for itself."""
@@ -76,7 +100,8 @@ class Registering:
                 f"{type(self).__name__}.{name}: a {kind} is registered under this name already. "
                 f"Take another name, or `del` the attribute first."
             )
-        if getattr(type(self), name, None) is not None:
+        hidden = getattr(type(self), name, None)
+        if hidden is not None and not isinstance(hidden, (int, float, str)):
             raise RegistrationError(
                 f"{type(self).__name__}.{name} is an attribute of the class itself, which a "
                 "registered one would hide. Take another name."

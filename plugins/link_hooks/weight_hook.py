@@ -38,8 +38,8 @@ class WeightHook(LinkHook):
     def added(self, link: Link | None) -> None:
         """Check that the link has the weight."""
         name = self.weight_name
-        if link is None or name not in link._params:
-            known = [] if link is None else list(link._params)
+        known = [] if link is None else [known for known, _ in link._own_params()]
+        if name not in known:
             raise HookError(
                 f"{type(self).__name__}: expected a link with a parameter {name!r}, got a "
                 f"{type(link).__name__} with {', '.join(known) or 'none'}.{nearest(name, known)}"

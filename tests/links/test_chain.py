@@ -58,6 +58,20 @@ def test_children_set_outside_the_scope_stay_outside_or_replace():
         net.l1 = 3
 
 
+@pytest.mark.parametrize("stand_in", [abs, lambda x: x, None])
+def test_what_is_no_link_may_stand_in_for_a_child(stand_in):
+    net, without = Net(), [path for path in PATHS if not path.startswith("/l1/")]
+    net.l1 = stand_in
+    for chain in (net, net.copy()):
+        assert chain.l1 is stand_in and chain["l1"] is stand_in
+        assert [path for path, _ in chain.namedparams()] == without
+    net.l1 = L.Linear(1, 1)
+    assert net.l1.name == "l1"
+    assert sorted(path for path, _ in net.namedparams()) == sorted(PATHS)
+    with pytest.raises(TypeError, match="expected a link as its child, got type"):
+        net.l1 = L.Linear
+
+
 def test_registering_twice_is_refused():
     net = Net()
     with pytest.raises(RegistrationError, match=r"Net\.l1: a link is registered under this name"):

@@ -61,14 +61,16 @@ def test_the_scope_closes_on_an_exception():
 
 
 def test_classic_registration():
-    link = core.Link(W=(3, 2), b=((2,), "float64"), late=None)
+    link = core.Link(W=(3, 2), b=((2,), "float64"), late=None, wide=(None, "d"))
     assert link.W.shape == (3, 2) and np.isnan(host(link.W.array)).all()
     assert link.b.dtype == "float64"
-    assert not link.late.is_initialized
+    assert not link.late.is_initialized and not link.wide.is_initialized
+    link.wide.initialize((2,))
+    assert link.wide.dtype == "float64"
     link.add_param("c", (2,), initializer=3)
     link.add_param("d", 4, np.float64, core.initializers.One())
     assert link.c.array.tolist() == [3, 3] and link.d.dtype == "float64"
-    assert [p.name for p in link.params()] == ["W", "b", "late", "c", "d"]
+    assert [p.name for p in link.params()] == ["W", "b", "late", "wide", "c", "d"]
 
 
 def test_registering_a_name_twice_is_refused():
@@ -79,20 +81,64 @@ def test_registering_a_name_twice_is_refused():
         link.add_persistent("count", 0)
     with pytest.raises(RegistrationError, match="exists already as an unregistered attribute"):
         link.add_param("note", (1,))
-    with link.init_scope(), pytest.raises(AttributeError, match="a parameter is registered"):
-        link.x = core.Parameter(0, (1,))
+    with link.init_scope():
+        link.z = core.Parameter(0, (1,))
+        with pytest.raises(AttributeError, match="a parameter is registered"):
+            link.z = core.Parameter(0, (1,))
     with link.init_scope(), pytest.raises(RegistrationError, match="attribute of the class"):
         link.copy = core.Parameter(0, (1,))
     assert link.x.shape == (2, 3)
 
 
-def test_a_parameter_is_replaced_by_parameters_alone():
+def test_a_parameter_is_replaced_by_another():
     link = Pair()
     new = link.x = core.Parameter(0, (4,))
     assert next(link.params()) is new and new.name == "x"
-    with pytest.raises(RegistrationError, match=r"Set x\.array to change its values"):
-        link.x = np.zeros(4)
-    assert link.x is new
+    with link.init_scope():  # as in a subclass, after the __init__ of its base
+        newer = link.x = core.Parameter(1, (4,))
+    assert next(link.params()) is newer and len(list(link.params())) == 2
+    for wrong in (3, core.Variable(np.zeros(4, "f")), Pair()):
+        with pytest.raises(RegistrationError, match=r"Pair\.x is a parameter, which .* `del` the"):
+            link.x = wrong
+    assert link.x is newer
+
+
+def test_a_parameter_takes_an_array_as_its_values():
+    layer = L.Linear(None, 2)
+    parameter, values = layer.W, np.ones((2, 3), "f")
+    core.optimizers.SGD(1).setup(layer)
+    layer.W = values
+    assert layer.W is parameter and parameter.array is values and parameter.version == 1
+    layer.cleargrads()
+    core.functions.sum(layer(np.ones((1, 3), "f"))).backward()
+    layer.W.update()
+    assert layer.W.array.tolist() == [[0, 0, 0]] * 2
+
+
+def test_a_link_does_without_a_parameter_in_whose_place_is_none():
+    layer = L.Linear(2, 3, initialW=1)
+    saved_with = saved(layer)
+    layer.b = None
+    x = np.ones((1, 2), "f")
+    for twin in (layer, layer.copy(), layer.copy("copy"), pickle.loads(pickle.dumps(layer))):
+        assert twin.b is None and twin(x).array.tolist() == [[2, 2, 2]]
+        assert [path for path, _ in twin.namedparams()] == ["/W"] == ["/" + k for k in saved(twin)]
+        assert "b" not in repr(twin).splitlines()[-1] and twin.to_cpu() is twin
+        core.optimizers.SGD(0).setup(twin).update(lambda twin=twin: core.functions.sum(twin(x)))
+    with pytest.raises(RegistrationError, match="which ndarray cannot replace"):
+        layer.b = np.zeros(3, "f")
+    layer.b = core.Parameter(0, (3,))
+    assert [path for path, _ in layer.namedparams()] == ["/W", "/b"]
+    assert saved(layer).keys() == saved_with.keys()
+
+
+def test_a_constant_of_the_class_gives_way_to_a_parameter():
+    class Scaled(core.Link):
+        factor = 1.0
+
+    link = Scaled()
+    link.add_param("factor", (2,))
+    assert [name for name, _ in link.namedparams()] == ["/factor"]
 
 
 def test_attributes_can_be_deleted():
