@@ -1,12 +1,26 @@
 """What `core.links` offers; written by `plugrad stubs`, not by hand."""
 
 from core.registry import Offer
+from plugins.links.activation.functions import ELU as ELU
+from plugins.links.activation.functions import GELU as GELU
+from plugins.links.activation.functions import SELU as SELU
+from plugins.links.activation.functions import ClippedReLU as ClippedReLU
+from plugins.links.activation.functions import HardSigmoid as HardSigmoid
+from plugins.links.activation.functions import LeakyReLU as LeakyReLU
+from plugins.links.activation.functions import LogSoftmax as LogSoftmax
+from plugins.links.activation.functions import ReLU as ReLU
+from plugins.links.activation.functions import Sigmoid as Sigmoid
+from plugins.links.activation.functions import SiLU as SiLU
+from plugins.links.activation.functions import Softmax as Softmax
+from plugins.links.activation.functions import Softplus as Softplus
+from plugins.links.activation.functions import Tanh as Tanh
 from plugins.links.activation.maxout import Maxout as Maxout
 from plugins.links.activation.prelu import PReLU as PReLU
 from plugins.links.activation.simplified_dropconnect import (
     SimplifiedDropconnect as SimplifiedDropconnect,
 )
 from plugins.links.activation.swish import Swish as Swish
+from plugins.links.array.flatten import Flatten as Flatten
 from plugins.links.attention.multi_head_attention import MultiHeadAttention as MultiHeadAttention
 from plugins.links.attention.transformer_block import TransformerBlock as TransformerBlock
 from plugins.links.connection.bias import Bias as Bias
@@ -55,6 +69,7 @@ from plugins.links.model.vision.resnet import ResNetLayers as ResNetLayers
 from plugins.links.model.vision.vgg import VGG16Layers as VGG16Layers
 from plugins.links.model.vision.vgg import VGG19Layers as VGG19Layers
 from plugins.links.model.vision.vgg import VGGLayers as VGGLayers
+from plugins.links.noise.dropout import Dropout as Dropout
 from plugins.links.normalization.batch_normalization import BatchNormalization as BatchNormalization
 from plugins.links.normalization.batch_renormalization import (
     BatchRenormalization as BatchRenormalization,
@@ -65,6 +80,8 @@ from plugins.links.normalization.decorrelated_batch_normalization import (
 from plugins.links.normalization.group_normalization import GroupNormalization as GroupNormalization
 from plugins.links.normalization.layer_normalization import LayerNormalization as LayerNormalization
 from plugins.links.normalization.rms_normalization import RMSNormalization as RMSNormalization
+from plugins.links.pooling.pooling_2d import AveragePooling2D as AveragePooling2D
+from plugins.links.pooling.pooling_2d import MaxPooling2D as MaxPooling2D
 from plugins.links.rnn.gru import GRU as GRU
 from plugins.links.rnn.gru import StatefulGRU as StatefulGRU
 from plugins.links.rnn.gru import StatelessGRU as StatelessGRU

@@ -5,7 +5,18 @@ from importlib import import_module
 from core import hookimpl
 from core.registry import lazily
 
-families = ("activation", "attention", "connection", "loss", "model", "normalization", "rnn")
+families = (
+    "activation",
+    "array",
+    "attention",
+    "connection",
+    "loss",
+    "model",
+    "noise",
+    "normalization",
+    "pooling",
+    "rnn",
+)
 
 
 @hookimpl

@@ -13,6 +13,7 @@ NETWORKS = re.compile(r"VGG|GoogLeNet|ResNet|Bottleneck|BuildingBlock")
 
 # Older than any paper that one would name.
 NO_SOURCE = {"Bias", "Classifier", "Linear", "Parameter", "Scale"}
+NO_SOURCE |= {"Flatten", "LogSoftmax", "Sigmoid", "Softmax", "Tanh"}
 
 NAMES = [name for name in registry.catalogue("links").names() if not NETWORKS.search(name)]
 

@@ -19,6 +19,7 @@ TABLES = {
     "test_attention_links": ["LINKS"],
     "test_bundled_links": ["LINKS"],
     "test_connection_links": ["LINKS"],
+    "test_function_links": ["LINKS"],
     "test_loss_links": ["LINKS"],
     "test_normalization_links": ["LINKS"],
     "test_recurrent_links": ["LINKS", "LAYERS"],

@@ -1,6 +1,10 @@
-"""Activations that learn."""
+"""Activations: those that learn, and functions as links."""
 
 provides = {
+    "functions": (
+        "ClippedReLU ELU GELU HardSigmoid LeakyReLU LogSoftmax ReLU SELU Sigmoid SiLU Softmax "
+        "Softplus Tanh"
+    ),
     "maxout": "Maxout",
     "prelu": "PReLU",
     "simplified_dropconnect": "SimplifiedDropconnect",

@@ -1,0 +1,3 @@
+"""Shapes of arrays, as links."""
+
+provides = {"flatten": "Flatten"}

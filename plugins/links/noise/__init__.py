@@ -1,0 +1,3 @@
+"""Noise in training, as links."""
+
+provides = {"dropout": "Dropout"}
