@@ -12,14 +12,14 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from core.arguments import arguments
-from core.backend import BACKENDS
 from core.errors import DeclarationError, nearest
+from core.kinds import MISSING, Kind, kind_of, taking
 
 if TYPE_CHECKING:
     import dis
 
 Rule = Callable[..., Any]
-REQUIRED: Any = object()  # in the place of a default
+REQUIRED = MISSING  # in the place of a default
 _PARTS = ("self", "backend", "compute", "gradient", "prepare", "operand", "with_scalar")
 
 
@@ -27,8 +27,9 @@ class Declaration:
     """What a class with a `compute` declares.
 
     `names` are the inputs, of which the last `optional` may be missing; with `variadic` there is
-    any number of inputs, all under one name. `fields` maps settings to defaults. `joint` is the
-    rule for all inputs together, `rules` maps an input's name to the rule for it alone.
+    any number of inputs, all under one name. `fields` maps settings to defaults, `kinds` to what
+    they may be. `joint` is the rule for all inputs together, `rules` maps an input's name to the
+    rule for it alone.
     """
 
     def __init__(self, cls: Any, outputs: tuple[str, ...] = ()) -> None:
@@ -43,7 +44,7 @@ class Declaration:
         self.outputs = outputs
         self.saved: tuple[str, ...] = tuple(getattr(cls, "saved", ()))
         self.fields = _fields(cls)
-        self.numbers = _numbers(cls)
+        self.kinds = _kinds(cls, self.fields)
         self.joint: Rule | None = getattr(cls, "gradient", None)
         self.rules = {n: r for n in self.names if (r := getattr(cls, f"gradient_{n}", None))}
         self._refuse_strays()
@@ -64,13 +65,15 @@ class Declaration:
         ]
         return f", /, {star}{', '.join(parts)}" if parts else ""
 
-    def assigned(self, node: str) -> list[str]:
-        """The lines that give a node its settings, NumPy's numbers as Python's."""
-        cured = "{0}_ if type({0}_) in PLAIN else plain({0}_)"
-        return [
-            f"  {node}.{name} = {cured.format(name) if name in self.numbers else name + '_'}"
-            for name in self.fields
-        ]
+    def assigned(self, node: str, scope: dict[str, Any]) -> list[str]:
+        """The lines that give a node its settings, each of its kind; `scope` grows with them."""
+        lines = []
+        for name in self.fields:
+            kind = self.kinds[name]
+            test = kind.test(f"{name}_", scope)
+            scope[f"take_{name}"] = taking(kind, self.label, name)
+            lines += [f"  {node}.{name} = {name}_ if {test} else take_{name}({name}_)"]
+        return lines
 
     def named(self, function: Any) -> Any:
         """`function`, whose text has `parameters`, taking the settings by their own names.
@@ -183,26 +186,14 @@ def _names(function: Callable[..., Any]) -> list[str]:
     return [a.name for a in arguments(function)]
 
 
-PLAIN = frozenset([bool, float, int, str, tuple, type(None)])
-
-
-def plain(value: Any) -> Any:
-    """A NumPy scalar as a Python number, which never widens the arrays beside it.
-
-    >>> import numpy as np
-    >>> type(plain(np.float64(0.5)))
-    <class 'float'>
-    """
-    if getattr(value, "shape", None) == () and type(value) not in BACKENDS:
-        return value.item() if hasattr(value, "item") else value
-    return value
-
-
-def _numbers(cls: type) -> set[str]:
-    """The settings that are annotated as numbers, some of them only if given."""
-    kinds = [base.__annotations__.items() for base in _own_classes(cls)]
-    texts = {name: getattr(kind, "__name__", str(kind)) for each in kinds for name, kind in each}
-    return {name for name, text in texts.items() if "float" in text or "int" in text}
+def _kinds(cls: type, fields: dict[str, Any]) -> dict[str, Kind]:
+    """What each setting may be, by its annotation."""
+    return {
+        name: kind_of(annotation, base.__module__, fields[name])
+        for base in _own_classes(cls)
+        for name, annotation in base.__annotations__.items()
+        if name in fields
+    }
 
 
 def _fields(cls: type) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from core import dispatch
-from core.declaration import PLAIN, Declaration, plain
+from core.declaration import Declaration
 from core.specialize import specialize
 
 if TYPE_CHECKING:
@@ -68,14 +68,9 @@ def _first_run(f: FunctionNode, *inputs: Any) -> Any:
 def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
     """`__init__` that takes the settings, in order or by name."""
     declared = cls.declared
-    lines = [f"def __init__(self{declared.parameters()}):", *declared.assigned("self")]
+    scope: dict[str, Any] = {"__name__": cls.__module__, "default": declared.fields}
+    lines = [f"def __init__(self{declared.parameters()}):", *declared.assigned("self", scope)]
     lines += ["  self.prepare()"] if cls._prepares else ["  pass"]
-    scope: dict[str, Any] = {
-        "__name__": cls.__module__,
-        "default": declared.fields,
-        "PLAIN": PLAIN,
-        "plain": plain,
-    }
     exec("\n".join(lines), scope)
     made: Callable[..., None] = declared.named(scope["__init__"])
     made.__qualname__ = f"{cls.__qualname__}.__init__"

@@ -143,6 +143,10 @@ class InvalidType(CoreError, TypeError, ValueError):
         return type(self), (self.expect, self.actual, str(self)), told
 
 
+class InvalidSetting(CoreError, TypeError, ValueError):
+    """A setting of an operation, function or link that is of another kind than it declares."""
+
+
 class OutOfRange(CoreError, IndexError, ValueError):
     """A number that should name a class, a row or an item, and names none."""
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from core.backend import BACKENDS
 from core.configuration import current
-from core.declaration import PLAIN, Declaration, plain
+from core.declaration import Declaration
 from core.namespace import namespace
 from core.spec import spec_of
 from core.variable import Variable, twin
@@ -75,8 +75,6 @@ class _Writer:
             "spec_of": spec_of,
             "next_sequence": next_sequence,
             "default": declared.fields,
-            "PLAIN": PLAIN,
-            "plain": plain,
             "BACKENDS": BACKENDS,
             "NS": namespace,
             "constant": dispatch.as_constant,
@@ -92,7 +90,7 @@ class _Writer:
         star = "*, " if self.declared.variadic or self.declared.optional else ""
         head = f"def call({self._each('x#')}{self.declared.parameters(star)}):"
         lines = [head, "  f = new(cls)"]
-        lines += self.declared.assigned("f")
+        lines += self.declared.assigned("f", self.scope)
         if self.cls._prepares:
             lines += ["  f.prepare()"]
         return self.declared.named(self._compile("call", lines + self._body()))  # type: ignore[no-any-return]

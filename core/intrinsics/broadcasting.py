@@ -97,10 +97,13 @@ class Sum(FunctionNode):
 
 
 def check_axes(axis: Axis, in_type: Any) -> None:
-    """Refuse axes that an input of this type does not have, or has twice."""
+    """Refuse axes that an input of this type does not have, or that come twice."""
     if axis is None:
         return
-    for a in _several(axis):
+    axes = _several(axis)
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"expected axes that differ, got {axes}")
+    for a in axes:
         if a >= 0:
             expect(a < in_type.ndim)
         else:

@@ -13,7 +13,7 @@ class WithNumber(Elementwise):
 
     inline = True
     operand = "value"
-    value: float
+    value: complex
 
 
 class AddConstant(WithNumber):
@@ -91,6 +91,7 @@ class DivideFromConstant(WithNumber):
 class PowerConstant(WithNumber):
     """x^c, whose derivative is c x^(c-1)."""
 
+    value: float | bool
     domain = Domain(
         "()->()", x=numeric(0.3, 3), settings={"value": choice(0, 1, 2, 3, 0.5, -1, -1.5)}
     )
@@ -108,6 +109,7 @@ class PowerConstant(WithNumber):
 class ConstantPower(WithNumber):
     """c^x, whose derivative is c^x log(c), taken as 0 for c = 0."""
 
+    value: float | bool
     domain = Domain("()->()", x=numeric(-2, 2), settings={"value": number(0.5, 3)})
 
     def compute(self, xp, x):

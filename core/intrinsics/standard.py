@@ -85,13 +85,11 @@ def matmul(a: Any, b: Any) -> Variable:
 
 def reshape(x: Any, shape: Any, *, copy: bool | None = None) -> Variable:
     """X in another shape; one entry may be -1."""
-    shape = (int(shape),) if is_index(shape) else tuple([int(n) for n in shape])
-    return Reshape.call(x, shape)
+    return Reshape.call(x, (shape,) if is_index(shape) else shape)
 
 
 def transpose(x: Any, axes: tuple[int, ...] | None = None) -> Variable:
     """X with permuted axes; None reverses them."""
-    axes = None if axes is None else tuple([int(a) for a in axes])
     return Transpose.call(x, axes)
 
 
@@ -105,9 +103,8 @@ def matrix_transpose(x: Any) -> Variable:
 
 def broadcast_to(x: Any, shape: Any) -> Variable:
     """X repeated up to a shape."""
-    shape = tuple([int(n) for n in shape])
     x = as_variable(x)
-    return x if x.shape == shape else BroadcastTo.call(x, shape)
+    return x if type(shape) is tuple and x.shape == shape else BroadcastTo.call(x, shape)
 
 
 def sum(x: Any, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Variable:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core.intrinsics import axes_of, check_axes
 from core.type_check import eval, expect
 
 Axis = int | tuple[int, ...] | None
+Axes = int | Sequence[int] | None
+"""What functions take for axes; ops are given it as an `Axis`."""
 
 
 def is_whole(value: Any) -> bool:

@@ -62,7 +62,7 @@ def test_class_weights(reduce, normalize):
 
 
 def test_class_weights_that_do_not_fit():
-    with pytest.raises(TypeError, match="class_weight to be an array, got a Variable"):
+    with pytest.raises(TypeError, match="class_weight to be a constant, got a Variable"):
         F.softmax_cross_entropy(X, T, class_weight=Variable(np.ones(3)))
     with pytest.raises(InvalidType, match=r"class_weight.ndim == 1"):
         F.softmax_cross_entropy(X, T, class_weight=np.ones((3, 1)))

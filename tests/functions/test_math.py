@@ -182,7 +182,7 @@ def test_ill_fitting_input_is_refused_in_three_parts(call, message):
 def test_axes_that_are_none():
     with pytest.raises(ValueError, match="axes that differ"):
         F.sum(X, (0, 0))
-    with pytest.raises(TypeError, match="axis to be None, an int or a tuple of ints, got 1.5"):
+    with pytest.raises(TypeError, match="axis to be a whole number.* or None, got float 1.5"):
         F.sum(X, 1.5)
     with pytest.raises(ValueError, match="x_min <= x_max"):
         F.clip(X, 1, 0)

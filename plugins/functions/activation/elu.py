@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, Elementwise, Variable, number, real
+from core.kinds import checked
 
 
 class ELU(Elementwise):
@@ -44,6 +45,7 @@ def elu(x: Any, alpha: float = 1.0) -> Variable:
     return ELU.call(x, alpha)
 
 
+@checked
 def selu(x: Any, alpha: float = 1.6732632423543772, scale: float = 1.0507009873554805) -> Variable:
     """The scaled exponential linear unit: scale * elu(x, alpha).
 

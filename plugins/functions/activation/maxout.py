@@ -6,9 +6,11 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors import InvalidType
+from core.kinds import checked
 from plugins.functions.math.extrema import Max
 
 
+@checked
 def maxout(x: Any, pool_size: int, axis: int = 1) -> Variable:
     """The greatest of each `pool_size` elements that follow one another along an axis.
 

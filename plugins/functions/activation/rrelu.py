@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, Elementwise, as_array, as_variable, backend, choice, config, real
+from core.kinds import checked
 from core.type_check import expect
 from plugins.functions.former import refuse
 
@@ -40,6 +41,7 @@ class RReLU(Elementwise):
         return xp.where(x >= 0, g, g * r)
 
 
+@checked
 def rrelu(
     x: Any,
     l: float = 1.0 / 8,  # noqa: E741

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
 from core import Variable, as_variable
 from core.errors import InvalidType
+from core.kinds import checked
 from plugins.functions.array.take import take
 
 
-def as_strided(x: Any, shape: Any, strides: Any, storage_offset: int | None = None) -> Variable:
+@checked
+def as_strided(
+    x: Any, shape: Sequence[int], strides: Sequence[int], storage_offset: int | None = None
+) -> Variable:
     """The elements at regular steps through an array, each as often as a step meets it.
 
     The element at (i, j, ...) of the result is number storage_offset + i s_0 + j s_1 + ... of `x`,
@@ -36,10 +41,9 @@ def as_strided(x: Any, shape: Any, strides: Any, storage_offset: int | None = No
               [2., 3.]], dtype=float32)
     """
     x = as_variable(x)
-    shape, strides = tuple(map(int, shape)), tuple(map(int, strides))
     if len(shape) != len(strides):
         raise ValueError(f"as_strided: expected {len(shape)} strides, one an axis; got {strides}")
-    offset = int(storage_offset or 0)
+    offset = storage_offset or 0
     steps = [[s * i for i in range(n)] for n, s in zip(shape, strides, strict=True)]
     places = [offset + sum(step) for step in product(*steps)]
     if places and not 0 <= min(places) <= max(places) < x.size:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, choice, intrinsics
 from core.errors import InvalidType
 from core.intrinsics import Transpose as Transpose
 from core.intrinsics import axes_of, check_axes
+from core.kinds import checked
 from core.type_check import eval
 
 
@@ -32,7 +34,8 @@ class Swapaxes(_Reordered):
     )
 
     def check_type_forward(self, in_types):
-        check_axes((self.axis1, self.axis2), in_types[0])
+        for axis in (self.axis1, self.axis2):
+            check_axes(axis, in_types[0])
 
     def order(self, ndim: int) -> tuple[int, ...]:
         """The permutation, counted from the front."""
@@ -70,7 +73,7 @@ class Rollaxis(_Reordered):
         return tuple(order)
 
 
-def transpose(x: Any, axes: Any = None) -> Variable:
+def transpose(x: Any, axes: Sequence[int] | None = None) -> Variable:
     """Permute the axes: axis i of the result is axis `axes[i]` of `x`.
 
     Args:
@@ -110,7 +113,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     >>> F.swapaxes(np.zeros((2, 3, 4), "f"), 0, -1).shape
     (4, 3, 2)
     """
-    return Swapaxes.call(x, int(axis1), int(axis2))
+    return Swapaxes.call(x, axis1, axis2)
 
 
 def rollaxis(x: Any, axis: int, start: int = 0) -> Variable:
@@ -131,10 +134,11 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> Variable:
     >>> F.rollaxis(np.zeros((2, 3, 4), "f"), 2).shape
     (4, 2, 3)
     """
-    return Rollaxis.call(x, int(axis), int(start))
+    return Rollaxis.call(x, axis, start)
 
 
-def moveaxis(x: Any, source: Any, destination: Any) -> Variable:
+@checked
+def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
     """Move axes to other places; the rest keep their order.
 
     Args:

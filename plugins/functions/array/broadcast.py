@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, backend, intrinsics
@@ -39,7 +40,7 @@ def _common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
         ) from None
 
 
-def broadcast_to(x: Any, shape: Any) -> Variable:
+def broadcast_to(x: Any, shape: Sequence[int]) -> Variable:
     """Repeat along new axes and along those of length 1, up to a shape.
 
     Args:

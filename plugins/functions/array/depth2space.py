@@ -79,7 +79,7 @@ def depth2space(X: Any, r: int) -> Variable:
     variable([[[[0., 1.],
                 [2., 3.]]]], dtype=float32)
     """
-    return Depth2Space.call(X, int(r))
+    return Depth2Space.call(X, r)
 
 
 def space2depth(X: Any, r: int) -> Variable:
@@ -101,4 +101,4 @@ def space2depth(X: Any, r: int) -> Variable:
     >>> F.space2depth(np.arange(4, dtype="f").reshape(1, 1, 2, 2), 2).array.ravel()
     array([0., 1., 2., 3.], dtype=float32)
     """
-    return Space2Depth.call(X, int(r))
+    return Space2Depth.call(X, r)

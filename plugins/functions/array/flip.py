@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, axes
 from core.intrinsics import check_axes
+from core.kinds import checked
 from plugins.functions.axes import Axis
 
 
@@ -41,6 +42,7 @@ class FlipUD(Flip):
     domain = Domain("(n,...)->(n,...)", x=anything())
 
 
+@checked
 def flip(x: Any, axis: int) -> Variable:
     """Reverse the order along an axis.
 

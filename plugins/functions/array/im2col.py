@@ -83,7 +83,12 @@ class Col2Im(_Columns):
 
 
 def im2col(
-    x: Any, ksize: Any, stride: Any = 1, pad: Any = 0, cover_all: bool = False, dilate: Any = 1
+    x: Any,
+    ksize: Sizes,
+    stride: Sizes = 1,
+    pad: Sizes = 0,
+    cover_all: bool = False,
+    dilate: Sizes = 1,
 ) -> Variable:
     """Lay out the windows of images as columns, as a convolution sees them.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, config, integers
+from core.kinds import checked
 from core.type_check import expect
-from plugins.functions.axes import is_whole
 from plugins.functions.labels import refuse_outside
 
 LABELS = "A label has an element for itself; give num_classes as the greatest label plus 1."
@@ -39,6 +39,7 @@ class OneHot(FunctionNode):
         return xp.astype(xp.moveaxis(marks, -1, self.axis), self.backend.dtype(self.dtype))
 
 
+@checked
 def one_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None) -> Variable:
     """Labels as vectors: 1 at the place that the label names, 0 elsewhere; without gradient.
 
@@ -57,15 +58,13 @@ def one_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None) -> Vari
     Raises:
         InvalidType: `x` is not integral, or the result has no such axis.
         OutOfRange: A label is no class; where devices run ahead, under `core.config.debug`.
-        ValueError: num_classes is no whole number from 1 on.
+        ValueError: num_classes is below 1.
 
     >>> import core.functions as F, numpy as np
     >>> F.one_hot(np.array([2, 0]), 3)
     variable([[0., 0., 1.],
               [1., 0., 0.]], dtype=float32)
     """
-    if not is_whole(num_classes) or num_classes < 1:
-        raise ValueError(
-            f"one_hot: expected num_classes to be a whole number from 1 on, got {num_classes!r}."
-        )
+    if num_classes < 1:
+        raise ValueError(f"one_hot: expected num_classes of at least 1, got {num_classes}")
     return OneHot.call(x, num_classes, axis, config.dtype if dtype is None else dtype)

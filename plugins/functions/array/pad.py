@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import nearest
 from core.intrinsics import broadcast_to
+from core.kinds import checked
 from core.type_check import expect
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.take import take
@@ -14,6 +16,7 @@ from plugins.functions.math import extrema
 from plugins.functions.math.average import mean
 
 Pairs = tuple[tuple[float, float], ...]
+Widths = int | Sequence[int | Sequence[int]]
 
 
 class Pad(FunctionNode):
@@ -57,7 +60,8 @@ def _for_each(shape: tuple[int, ...], *pairs: tuple[int, int]) -> list[Pairs]:
     return [tuple([turn[i % len(turn)] for i in range(len(shape))]) for turn in turns]
 
 
-def pad(x: Any, pad_width: Any, mode: str, **keywords: Any) -> Variable:
+@checked
+def pad(x: Any, pad_width: Widths, mode: str, **keywords: Any) -> Variable:
     """Put a border around an array.
 
     Args:

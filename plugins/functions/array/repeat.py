@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core import Variable, as_variable
 from core.intrinsics import broadcast_to
+from core.kinds import checked
 from plugins.functions.array.axis_order import known_axes
 from plugins.functions.array.take import take
-from plugins.functions.axes import is_whole
 
 
-def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
+@checked
+def repeat(x: Any, repeats: int | Sequence[int], axis: int | None = None) -> Variable:
     """Repeat each element along an axis.
 
     Args:
@@ -34,7 +36,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
     if axis is None:
         x, axis = x.reshape((x.size,)), 0
     (axis,) = known_axes("repeat", axis, x.ndim)
-    counts = [int(repeats)] if is_whole(repeats) else [int(n) for n in repeats]
+    counts = [repeats] if isinstance(repeats, int) else repeats
     if len(counts) not in (1, x.shape[axis]) or min(counts, default=0) < 0:
         raise ValueError(
             f"repeat: expected a number of at least 0, or {x.shape[axis]} of them, got {repeats}"

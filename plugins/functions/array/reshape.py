@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core import Variable, as_variable, intrinsics
 from core.intrinsics import Reshape as Reshape
 
 
-def reshape(x: Any, shape: Any) -> Variable:
+def reshape(x: Any, shape: int | Sequence[int]) -> Variable:
     """The same elements in another shape, read in row-major order.
 
     Args:

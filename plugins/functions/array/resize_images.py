@@ -69,7 +69,7 @@ PLACES = {"bilinear": _between, "nearest": _on_pixels}
 
 
 def resize_images(
-    x: Any, output_shape: Any, *, mode: str = "bilinear", align_corners: bool = True
+    x: Any, output_shape: tuple[int, int], *, mode: str = "bilinear", align_corners: bool = True
 ) -> Variable:
     """Resize images, by bilinear interpolation or by repeating and leaving out pixels.
 
@@ -94,5 +94,4 @@ def resize_images(
     >>> F.resize_images(x, (1, 4), align_corners=False)
     variable([[[[0. , 0.5, 1.5, 2. ]]]], dtype=float32)
     """
-    rows, columns = output_shape
-    return ResizeImages.call(x, (int(rows), int(columns)), mode, align_corners)
+    return ResizeImages.call(x, output_shape, mode, align_corners)

@@ -144,7 +144,9 @@ def _off_pixels(xp: Any, values: Any) -> Any:
     return xp.floor(scaled) + 0.05 + 0.9 * (scaled - xp.floor(scaled)) - 2.0
 
 
-def spatial_transformer_grid(theta: Any, output_shape: Any, **former: Never) -> Variable:
+def spatial_transformer_grid(
+    theta: Any, output_shape: tuple[int, int], **former: Never
+) -> Variable:
     """The places that an affine map gives to each pixel of the result (Jaderberg et al. 2015).
 
     Args:
@@ -167,8 +169,7 @@ def spatial_transformer_grid(theta: Any, output_shape: Any, **former: Never) -> 
     """
     if former:
         refuse(spatial_transformer_grid, former)
-    h, w = output_shape
-    return SpatialTransformerGrid.call(theta, (int(h), int(w)))
+    return SpatialTransformerGrid.call(theta, output_shape)
 
 
 def spatial_transformer_sampler(x: Any, grid: Any, **former: Never) -> Variable:

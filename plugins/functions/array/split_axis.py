@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.errors import InvalidType
 from core.intrinsics import axes_of, check_axes
+from core.kinds import checked
 from core.type_check import argname, expect
 from plugins.functions.array.concat import Concat
-from plugins.functions.axes import is_whole
 
 
 def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
@@ -33,11 +34,9 @@ class SplitAxis(FunctionNode):
         valid=_fits,
     )
 
-    def __init__(self, indices_or_sections: Any, axis: int) -> None:
-        cuts = indices_or_sections
-        self.indices_or_sections = (
-            int(cuts) if is_whole(cuts) else tuple([int(i) for i in _host(cuts)])
-        )
+    @checked
+    def __init__(self, indices_or_sections: int | Sequence[int], axis: int) -> None:
+        self.indices_or_sections = indices_or_sections
         self.axis = axis
 
     def check_type_forward(self, in_types):
@@ -87,16 +86,10 @@ def zeros_beside(like: Variable, shape: tuple[int, ...]) -> Variable:
     return as_variable(like.xp.zeros(shape, dtype=array.dtype, device=array.device))
 
 
-def _host(indices: Any) -> Any:
-    """The indices as a sequence, from whatever backend their array may be."""
-    if isinstance(indices, (list, tuple, range)):
-        return indices
-    from core.backend import to_host
-
-    return to_host(indices).tolist()
-
-
-def split_axis(x: Any, indices_or_sections: Any, axis: int, force_tuple: bool = True) -> Any:
+@checked
+def split_axis(
+    x: Any, indices_or_sections: int | Sequence[int], axis: int, force_tuple: bool = True
+) -> Any:
     """Cut an array along an axis.
 
     Args:
@@ -120,6 +113,7 @@ def split_axis(x: Any, indices_or_sections: Any, axis: int, force_tuple: bool = 
     return parts if force_tuple or len(parts) > 1 else parts[0]
 
 
+@checked
 def separate(x: Any, axis: int = 0) -> tuple[Variable, ...]:
     """All the parts of an array along an axis, each without that axis.
 

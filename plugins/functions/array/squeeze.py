@@ -7,7 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, anything, choice
 from core.intrinsics import axes_of, check_axes
 from core.type_check import expect
-from plugins.functions.axes import Axis, as_axes
+from plugins.functions.axes import Axes, Axis
 
 
 class Squeeze(FunctionNode):
@@ -39,7 +39,7 @@ def _options(shape: tuple[int, ...]) -> list[Axis]:
     return [None, ones, *ones]
 
 
-def squeeze(x: Any, axis: Any = None) -> Variable:
+def squeeze(x: Any, axis: Axes = None) -> Variable:
     """Take axes of length 1 out.
 
     Args:
@@ -56,4 +56,4 @@ def squeeze(x: Any, axis: Any = None) -> Variable:
     >>> F.squeeze(np.zeros((1, 2, 1), "f"), axis=0).shape
     (2, 1)
     """
-    return Squeeze.call(x, as_axes(axis, "squeeze"))
+    return Squeeze.call(x, axis)

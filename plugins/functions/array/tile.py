@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, choice
-from plugins.functions.axes import is_whole
+from core.kinds import checked
 
 
 class Tile(FunctionNode):
@@ -31,7 +32,8 @@ class Tile(FunctionNode):
         return xp.reshape(xp.sum(xp.reshape(g, pairs), axis=tuple(range(0, 2 * ndim, 2))), shape)
 
 
-def tile(x: Any, reps: Any) -> Variable:
+@checked
+def tile(x: Any, reps: int | Sequence[int]) -> Variable:
     """Repeat a whole array along its axes.
 
     Args:
@@ -51,7 +53,7 @@ def tile(x: Any, reps: Any) -> Variable:
     variable([[1., 2.],
               [1., 2.]], dtype=float32)
     """
-    reps = (int(reps),) if is_whole(reps) else tuple([int(n) for n in reps])
+    reps = (reps,) if isinstance(reps, int) else reps
     if any([n < 0 for n in reps]):
         raise ValueError(f"tile: expected reps of at least 0, got {reps}")
     return Tile.call(x, reps)

@@ -8,10 +8,12 @@ from typing import Any
 from core import Variable, as_array, as_variable, backend
 from core.errors import InvalidType
 from core.intrinsics import matmul, matrix_transpose, where
+from core.kinds import checked
 from plugins.functions.activation.softmax import softmax
 from plugins.functions.noise.dropout import dropout
 
 
+@checked
 def scaled_dot_product_attention(
     query: Any,
     key: Any,

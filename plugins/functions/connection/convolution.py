@@ -12,6 +12,7 @@ from typing import Any, Never
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import InvalidType
+from core.kinds import checked
 from core.standard import Geometry, per_axis, window_count
 from core.type_check import eval, expect
 from core.type_check import prod as size_of
@@ -233,6 +234,7 @@ class ConvolutionFilterGradient(_Windowed):
         return Convolution(*self.settings).evaluate(x, g)
 
 
+@checked
 def convolution_nd(
     x: Any,
     W: Any,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, Never
 
 from core import Variable, as_variable
+from core.kinds import checked
 from core.standard import per_axis
 from plugins.functions.connection.convolution import Deconvolution, Sizes
 from plugins.functions.connection.windows import of_rank
 from plugins.functions.former import refuse
 
 
+@checked
 def deconvolution_nd(
     x: Any,
     W: Any,

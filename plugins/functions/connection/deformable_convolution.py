@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Variable
 from core.intrinsics import matmul, reshape, transpose
+from core.kinds import checked
 from core.standard import per_axis, window_count
 from plugins.functions.array.take import Take
 from plugins.functions.connection.convolution import Sizes
@@ -14,6 +15,7 @@ from plugins.functions.connection.windows import of_rank
 from plugins.functions.refusal import require
 
 
+@checked
 def deformable_convolution_2d_sampler(
     x: Any, offset: Any, W: Any, b: Any = None, stride: Sizes = 1, pad: Sizes = 0
 ) -> Variable:

@@ -7,10 +7,12 @@ from typing import Any
 from core import Variable
 from core.errors import InvalidType
 from core.intrinsics import reshape, transpose
+from core.kinds import checked
 from plugins.functions.connection.convolution import Sizes, convolution_nd
 from plugins.functions.connection.windows import of_rank
 
 
+@checked
 def depthwise_convolution_2d(
     x: Any, W: Any, b: Any = None, stride: Sizes = 1, pad: Sizes = 0
 ) -> Variable:

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, real
 from core.intrinsics import reshape
+from core.kinds import checked
 
 
 class LinearFunction(FunctionNode):
@@ -51,11 +52,18 @@ def linear(x: Any, W: Any, b: Any = None, n_batch_axes: int = 1) -> Variable:
     >>> F.linear(np.ones((1, 2), "f"), np.array([[1, 2], [3, 4]], "f"))
     variable([[3., 7.]], dtype=float32)
     """
+    x = as_variable(x)
+    if x.ndim <= 2 and type(n_batch_axes) is int and n_batch_axes == 1:
+        return LinearFunction.call(x, W, b)
+    return _linear(x, W, b, n_batch_axes)
+
+
+@checked
+def _linear(x: Variable, W: Any, b: Any, n_batch_axes: int) -> Variable:
+    """For more axes than two, flattened; one example without its axis is refused elsewhere."""
     if n_batch_axes < 1:
         raise ValueError(f"linear: expected n_batch_axes of at least 1, got {n_batch_axes}")
-    x = as_variable(x)
     batch = x.shape[:n_batch_axes]
-    if x.ndim > 2 or n_batch_axes > 1:  # one example without its axis is refused below
-        x = reshape(x, (prod(batch), prod(x.shape[n_batch_axes:])))
+    x = reshape(x, (prod(batch), prod(x.shape[n_batch_axes:])))
     y = LinearFunction.call(x, W, b)
     return y if n_batch_axes == 1 else reshape(y, (*batch, y.shape[-1]))

@@ -22,6 +22,7 @@ from core import (
 )
 from core.errors import InvalidType
 from core.intrinsics import astype
+from core.kinds import checked
 from plugins.functions.array.stack import Stack
 from plugins.functions.labels import refuse_outside
 from plugins.functions.loss.reduction import check_reduce
@@ -175,6 +176,7 @@ class ConnectionistTemporalClassification(FunctionNode):
         return self._alphas(xp, x, self._path(xp, x, t, input_length, label_length))
 
 
+@checked
 def connectionist_temporal_classification(
     x: Any,
     t: Any,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, integers, number, real
+from core.kinds import checked
 from plugins.functions.loss.reduction import check_reduce
 
 
@@ -55,6 +56,7 @@ class Contrastive(FunctionNode):
         return xp.expand_dims(g * xp.where(y == 1, 1.0, push), axis=1) * difference
 
 
+@checked
 def contrastive(x0: Any, x1: Any, y: Any, margin: float = 1, reduce: str = "mean") -> Variable:
     """The contrastive loss of pairs: half of d² where y is 1, of max(margin - d, 0)² where it is 0.
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors import InvalidType
+from core.kinds import checked
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.expand_dims import ExpandDims
 from plugins.functions.array.select_item import SelectItem
@@ -22,6 +23,7 @@ from plugins.functions.math.logsumexp import LogSumExp
 Join = Callable[[Variable], Variable]
 
 
+@checked
 def crf1d(cost: Any, xs: Any, ys: Any, reduce: str = "mean") -> Variable:
     """The negative log-likelihood of labels under a linear-chain conditional random field.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.intrinsics import matmul, where
+from core.kinds import checked
 from plugins.functions.activation.relu import relu
 from plugins.functions.array.take import Take
 from plugins.functions.loss.reduction import reduced
@@ -18,6 +19,7 @@ from plugins.functions.refusal import require
 NAME = "discriminative_margin_based_clustering_loss"
 
 
+@checked
 def discriminative_margin_based_clustering_loss(
     embeddings: Any,
     labels: Any,

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Variable, as_array, as_variable
 from core.intrinsics import astype, matmul
+from core.kinds import checked
 from plugins.functions.activation.softplus import softplus
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.expand_dims import ExpandDims
@@ -16,6 +17,7 @@ from plugins.functions.math.sum import sum
 from plugins.functions.refusal import require, require_integral
 
 
+@checked
 def negative_sampling(
     x: Any,
     t: Any,

@@ -16,6 +16,7 @@ from core import (
 )
 from core.errors import InvalidType
 from core.intrinsics import astype, broadcast_to
+from core.kinds import checked
 from plugins.functions.activation.log_softmax import log_softmax
 from plugins.functions.former import refuse
 from plugins.functions.labels import refuse_outside
@@ -102,15 +103,11 @@ class SoftmaxCrossEntropy(FunctionNode):
 
 
 def _checked_weight(weight: Any) -> Any:
-    if isinstance(weight, Variable):
-        raise TypeError(
-            "softmax_cross_entropy: expected class_weight to be an array, got a Variable. "
-            "Weights are constants; pass its .array."
-        )
     require("softmax_cross_entropy", ("class_weight.ndim == 1", as_variable(weight).ndim, 1))
     return weight
 
 
+@checked
 def softmax_cross_entropy(
     x: Any,
     t: Any,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, number, real
+from core.kinds import checked
 from plugins.functions.loss.reduction import check_reduce
 
 
@@ -43,6 +44,7 @@ class Triplet(FunctionNode):
         return g * (near - far), -g * near, g * far
 
 
+@checked
 def triplet(
     anchor: Any, positive: Any, negative: Any, margin: float = 0.2, reduce: str = "mean"
 ) -> Variable:

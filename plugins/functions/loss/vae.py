@@ -6,6 +6,7 @@ from math import log, pi
 from typing import Any
 
 from core import Domain, Elementwise, Variable, real
+from core.kinds import checked
 from plugins.functions.loss.reduction import check_reduce, reduced
 
 HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
@@ -69,6 +70,7 @@ class BernoulliNLL(Elementwise):
         return g * (0.5 * xp.tanh(0.5 * y) + 0.5 - x)
 
 
+@checked
 def gaussian_nll(x: Any, mean: Any, ln_var: Any, reduce: str = "sum") -> Variable:
     """The negative log-likelihood of `x` under normal distributions, element by element.
 
@@ -96,6 +98,7 @@ def gaussian_nll(x: Any, mean: Any, ln_var: Any, reduce: str = "sum") -> Variabl
     return reduced(GaussianNLL.call(x, mean, ln_var), reduce)
 
 
+@checked
 def gaussian_kl_divergence(mean: Any, ln_var: Any, reduce: str = "sum") -> Variable:
     """The Kullback-Leibler divergence of normal distributions from the standard one.
 
@@ -123,6 +126,7 @@ def gaussian_kl_divergence(mean: Any, ln_var: Any, reduce: str = "sum") -> Varia
     return reduced(GaussianKLDivergence.call(mean, ln_var), reduce)
 
 
+@checked
 def bernoulli_nll(x: Any, y: Any, reduce: str = "sum") -> Variable:
     """The negative log-likelihood of `x` under Bernoulli distributions of logits `y`.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, real
-from plugins.functions.axes import as_axes, check_nonempty
+from plugins.functions.axes import check_nonempty
 
 
 class _Place(FunctionNode):
@@ -55,7 +55,7 @@ def argmax(x: Any, axis: int | None = None) -> Variable:
     >>> F.argmax(np.array([[1, 2], [4, 3]], "f"), axis=1)
     variable([1, 0], dtype=int32)
     """
-    return ArgMax.call(x, as_axes(axis, "argmax"))
+    return ArgMax.call(x, axis)
 
 
 def argmin(x: Any, axis: int | None = None) -> Variable:
@@ -75,4 +75,4 @@ def argmin(x: Any, axis: int | None = None) -> Variable:
     >>> F.argmin(np.array([[1, 2], [4, 3]], "f"), axis=1)
     variable([0, 1], dtype=int32)
     """
-    return ArgMin.call(x, as_axes(axis, "argmin"))
+    return ArgMin.call(x, axis)

@@ -6,7 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.intrinsics import broadcast_to
-from plugins.functions.axes import Axis, as_axes, check_nonempty, count_along, kept_shape
+from plugins.functions.axes import Axes, Axis, check_nonempty, count_along, kept_shape
 from plugins.functions.math.alongside import alongside
 from plugins.functions.math.sum import sum
 
@@ -36,7 +36,7 @@ class Mean(FunctionNode):
         return xp.broadcast_to(g, shape)
 
 
-def mean(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Variable:
+def mean(x: Any, axis: Axes = None, weights: Any = None, keepdims: bool = False) -> Variable:
     """The mean over axes, weighted if weights are given: sum(w * x) / sum(w).
 
     Args:
@@ -60,7 +60,6 @@ def mean(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) 
     >>> F.mean(x, axis=1, weights=np.array([3, 1], "f"))
     variable([1.25, 3.25], dtype=float32)
     """
-    axis = as_axes(axis, "mean")
     if weights is None:
         return Mean.call(x, axis, keepdims)
     x, weights = as_variable(x), as_variable(weights)
@@ -70,7 +69,7 @@ def mean(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) 
     return sum(x * weights, axis, keepdims) / sum(weights, axis, keepdims)
 
 
-def average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = False) -> Variable:
+def average(x: Any, axis: Axes = None, weights: Any = None, keepdims: bool = False) -> Variable:
     """The mean over axes, weighted if weights are given; another name of `mean`.
 
     Args:

@@ -6,9 +6,11 @@ from typing import Any
 
 from core import Variable
 from core.intrinsics import Add
+from core.kinds import checked
 from plugins.functions.math.alongside import alongside
 
 
+@checked
 def bias(x: Any, y: Any, axis: int = 1) -> Variable:
     """Add `y` to `x` along some of its axes.
 

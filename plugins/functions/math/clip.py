@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, Elementwise, Variable, choice, number, real
+from core.kinds import checked
 
 
 class Clip(Elementwise):
@@ -27,6 +28,7 @@ class Clip(Elementwise):
         return g if self.x_max is None else xp.where(x <= self.x_max, g, 0.0)
 
 
+@checked
 def clip(x: Any, x_min: float | None, x_max: float | None) -> Variable:
     """Cut elements off below `x_min` and above `x_max`.
 

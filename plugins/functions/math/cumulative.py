@@ -6,7 +6,6 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, numeric
 from core.intrinsics import check_axes
-from plugins.functions.axes import as_axes
 
 
 def _running(xp: Any, standard: str, older: str) -> Any:
@@ -112,7 +111,7 @@ def cumsum(x: Any, axis: int | None = None) -> Variable:
     variable([[1., 2.],
               [4., 6.]], dtype=float32)
     """
-    return Cumsum.call(x, _one_axis(axis, "cumsum"))
+    return Cumsum.call(x, axis)
 
 
 def cumprod(x: Any, axis: int | None = None) -> Variable:
@@ -133,11 +132,4 @@ def cumprod(x: Any, axis: int | None = None) -> Variable:
     >>> F.cumprod(np.array([[1, 2], [3, 4]], "f"))
     variable([ 1.,  2.,  6., 24.], dtype=float32)
     """
-    return Cumprod.call(x, _one_axis(axis, "cumprod"))
-
-
-def _one_axis(axis: Any, where: str) -> Any:
-    axis = as_axes(axis, where)
-    if isinstance(axis, tuple):
-        raise TypeError(f"{where}: expected axis to be None or an int, got {axis!r}")
-    return axis
+    return Cumprod.call(x, axis)

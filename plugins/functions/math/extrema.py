@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, choice, real
-from plugins.functions.axes import Axis, as_axes, check_nonempty, kept_shape
+from plugins.functions.axes import Axes, Axis, check_nonempty, kept_shape
 
 
 class _Extremum(FunctionNode):
@@ -43,7 +43,7 @@ class Min(_Extremum):
         return xp.min(x, axis=self.axis, keepdims=self.keepdims)
 
 
-def max(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+def max(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The greatest element over axes; NaN where there is one.
 
     Each of several equal maxima gets the whole gradient.
@@ -64,10 +64,10 @@ def max(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
     >>> F.max(np.array([[1, 2], [4, 3]], "f"), axis=1)
     variable([2., 4.], dtype=float32)
     """
-    return Max.call(x, as_axes(axis, "max"), keepdims)
+    return Max.call(x, axis, keepdims)
 
 
-def min(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+def min(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The least element over axes; NaN where there is one.
 
     Each of several equal minima gets the whole gradient.
@@ -88,4 +88,4 @@ def min(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
     >>> F.min(np.array([[1, 2], [4, 3]], "f"), axis=1)
     variable([1., 3.], dtype=float32)
     """
-    return Min.call(x, as_axes(axis, "min"), keepdims)
+    return Min.call(x, axis, keepdims)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, real
-from plugins.functions.axes import Axis, as_axes, check_nonempty, kept_shape
+from plugins.functions.axes import Axes, Axis, check_nonempty, kept_shape
 
 
 class LogSumExp(FunctionNode):
@@ -33,7 +33,7 @@ class LogSumExp(FunctionNode):
         return xp.reshape(g, kept) * xp.exp(x - xp.reshape(out, kept))
 
 
-def logsumexp(x: Any, axis: Any = None) -> Variable:
+def logsumexp(x: Any, axis: Axes = None) -> Variable:
     """The logarithm of the sum of exponentials over axes, without overflow.
 
     Args:
@@ -51,4 +51,4 @@ def logsumexp(x: Any, axis: Any = None) -> Variable:
     >>> F.logsumexp(np.array([[1000, -1000], [0, 0]], "f"), axis=1)
     variable([1.000000e+03, 6.931472e-01], dtype=float32)
     """
-    return LogSumExp.call(x, as_axes(axis, "logsumexp"))
+    return LogSumExp.call(x, axis)

@@ -7,6 +7,7 @@ from typing import Any
 from core import Variable, as_variable, intrinsics
 from core.errors import InvalidType
 from core.intrinsics import MatMul as MatMul
+from core.kinds import checked
 
 
 def matmul(a: Any, b: Any, transa: bool = False, transb: bool = False) -> Variable:
@@ -32,6 +33,13 @@ def matmul(a: Any, b: Any, transa: bool = False, transb: bool = False) -> Variab
     >>> F.matmul(a, np.array([1, 1], "f"), transa=True)
     variable([4., 6.], dtype=float32)
     """
+    if transa is False and transb is False:
+        return intrinsics.matmul(a, b)
+    return _matmul(a, b, transa, transb)
+
+
+@checked
+def _matmul(a: Any, b: Any, transa: bool, transb: bool) -> Variable:
     return intrinsics.matmul(_turned(a, transa), _turned(b, transb))
 
 
@@ -40,6 +48,7 @@ def _turned(x: Any, transposes: bool) -> Any:
     return intrinsics.matrix_transpose(x) if transposes and x.ndim > 1 else x
 
 
+@checked
 def batch_matmul(a: Any, b: Any, transa: bool = False, transb: bool = False) -> Variable:
     """The products of two batches of matrices, one by one.
 

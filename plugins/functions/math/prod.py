@@ -6,7 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, choice, real
 from core.intrinsics import axes_of, check_axes
-from plugins.functions.axes import Axis, as_axes, count_along, kept_shape
+from plugins.functions.axes import Axes, Axis, count_along, kept_shape
 
 
 class Prod(FunctionNode):
@@ -54,7 +54,7 @@ def _others(xp: Any, x: Any) -> Any:
     return xp.concat([pairs * right, pairs * left, outside[..., half:]], axis=-1)
 
 
-def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+def prod(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The product over axes; its gradient is right where elements are 0, too.
 
     Args:
@@ -73,4 +73,4 @@ def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
     >>> F.prod(np.array([[1, 2], [3, 4]], "f"), axis=1)
     variable([ 2., 12.], dtype=float32)
     """
-    return Prod.call(x, as_axes(axis, "prod"), keepdims)
+    return Prod.call(x, axis, keepdims)

@@ -6,9 +6,11 @@ from typing import Any
 
 from core import Variable
 from core.intrinsics import Multiply
+from core.kinds import checked
 from plugins.functions.math.alongside import alongside
 
 
+@checked
 def scale(x: Any, y: Any, axis: int = 1) -> Variable:
     """Multiply `x` by `y` along some of its axes.
 

@@ -8,10 +8,11 @@ from core import Variable, as_variable
 from core.errors import InvalidType
 from core.intrinsics import Sum as Sum
 from core.intrinsics import SumTo as SumTo
-from plugins.functions.axes import as_axes
+from core.kinds import checked
+from plugins.functions.axes import Axes
 
 
-def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+def sum(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The sum over axes.
 
     Args:
@@ -30,9 +31,10 @@ def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
     >>> F.sum(np.array([[1, 2], [3, 4]], "f"), axis=0)
     variable([4., 6.], dtype=float32)
     """
-    return Sum.call(x, as_axes(axis, "sum"), keepdims)
+    return Sum.call(x, axis, keepdims)
 
 
+@checked
 def sum_to(x: Any, shape: tuple[int, ...]) -> Variable:
     """Sum down to a shape that broadcasts to that of `x`: the adjoint of `broadcast_to`.
 
@@ -51,7 +53,7 @@ def sum_to(x: Any, shape: tuple[int, ...]) -> Variable:
     variable([[3.],
               [3.]], dtype=float32)
     """
-    x, shape = as_variable(x), tuple([int(n) for n in shape])
+    x = as_variable(x)
     if x.shape == shape:
         return x
     if len(shape) > x.ndim or any(

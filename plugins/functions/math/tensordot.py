@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core import Variable, as_variable
 from core.errors import InvalidType
-from plugins.functions.axes import is_whole
+from core.kinds import checked
 from plugins.functions.namespace import products
 
 
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Variable:
+@checked
+def tensordot(a: Any, b: Any, axes: int | Sequence[int | Sequence[int]] = 2) -> Variable:
     """The products of two arrays, summed over axes of both.
 
     Args:
@@ -47,9 +49,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Variable:
 
 
 def _pair(axes: Any, ndim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    if is_whole(axes):
-        return tuple(range(ndim - int(axes), ndim)), tuple(range(int(axes)))
-    first, second = ((int(one),) if is_whole(one) else tuple(map(int, one)) for one in axes)
+    if isinstance(axes, int):
+        return tuple(range(ndim - axes, ndim)), tuple(range(axes))
+    first, second = ((one,) if isinstance(one, int) else one for one in axes)
     return first, second
 
 

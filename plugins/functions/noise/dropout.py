@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Domain, Elementwise, as_variable, backend, choice, config, real
 from core.errors import InvalidType
+from core.kinds import checked
 from core.type_check import eval
 from plugins.functions.former import refuse
 
@@ -47,6 +48,7 @@ class Dropout(Elementwise):
         return g * mask
 
 
+@checked
 def dropout(
     x: Any, ratio: float = 0.5, *, mask: Any = None, return_mask: bool = False, **former: Any
 ) -> Any:

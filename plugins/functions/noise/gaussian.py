@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, as_array, backend, real
+from core.kinds import checked
 from core.type_check import expect
 
 
@@ -43,6 +44,7 @@ class Gaussian(FunctionNode):
         return g * xp.exp(ln_var / 2) * eps / 2
 
 
+@checked
 def gaussian(mean: Any, ln_var: Any, *, eps: Any = None, return_eps: bool = False) -> Any:
     """Draw from normal distributions so that gradients reach their means and variances.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable, as_variable
+from core.kinds import checked
 from plugins.functions.activation.softmax import Softmax
 
 
+@checked
 def gumbel_softmax(log_pi: Any, tau: float = 0.1, axis: int = 1) -> Variable:
     """Draw nearly one-hot vectors from categorical distributions.
 

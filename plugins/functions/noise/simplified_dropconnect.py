@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_array, as_variable, backend, choice, real
+from core.kinds import checked
 from core.type_check import expect
 
 
@@ -66,6 +67,7 @@ def _product(xp: Any, x: Any, W: Any) -> Any:
     return xp.matmul(x[:, None, :], W)[:, 0, :]
 
 
+@checked
 def simplified_dropconnect(
     x: Any,
     W: Any,

@@ -15,6 +15,7 @@ from core import (
     config,
     real,
 )
+from core.kinds import checked
 from core.type_check import expect
 from plugins.functions.former import refuse
 
@@ -53,6 +54,7 @@ class Zoneout(FunctionNode):
         return xp.where(mask, xp.zeros_like(g), g)
 
 
+@checked
 def zoneout(h: Any, x: Any, ratio: float = 0.5, *, mask: Any = None, **former: Any) -> Variable:
     """Let a random part of a state stay as it was, while training.
 

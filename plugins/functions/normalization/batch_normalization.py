@@ -8,6 +8,8 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
 from core.backend import of
+from core.kinds import checked
+from plugins.functions.axes import Axes
 from plugins.functions.former import refuse
 
 Axis = tuple[int, ...]
@@ -105,6 +107,7 @@ def _plus(a, b):
     return b if a is None else a + b
 
 
+@checked
 def batch_normalization(
     x: Any,
     gamma: Any,
@@ -114,7 +117,7 @@ def batch_normalization(
     running_mean: Any = None,
     running_var: Any = None,
     decay: float = 0.9,
-    axis: Any = None,
+    axis: Axes = None,
     **former: Any,
 ) -> Variable:
     """Normalize by the mean and variance of the batch, then scale and shift.

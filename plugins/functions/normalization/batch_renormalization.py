@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Variable, as_array, as_variable
 from core.intrinsics import reshape
+from core.kinds import checked
 from plugins.functions.normalization.batch_normalization import (
     BatchNormalization,
     expanded,
@@ -16,6 +17,7 @@ from plugins.functions.normalization.batch_normalization import (
 from plugins.functions.normalization.fixed_batch_normalization import fixed_batch_normalization
 
 
+@checked
 def batch_renormalization(
     x: Any,
     gamma: Any,

@@ -9,12 +9,14 @@ from core import Variable, as_array, as_variable
 from core.backend import of
 from core.errors import InvalidType
 from core.intrinsics import matmul, matrix_transpose, reshape, transpose
+from core.kinds import checked
 from plugins.functions.math.average import Mean
 from plugins.functions.normalization.batch_normalization import move
 from plugins.functions.normalization.inverse_square_root import InverseSquareRoot
 from plugins.functions.refusal import require
 
 
+@checked
 def decorrelated_batch_normalization(
     x: Any,
     *,
@@ -72,6 +74,7 @@ def decorrelated_batch_normalization(
     return _by_channel(matmul(projection, centred), x.shape)
 
 
+@checked
 def fixed_decorrelated_batch_normalization(
     x: Any, mean: Any, projection: Any, groups: int = 16
 ) -> Variable:

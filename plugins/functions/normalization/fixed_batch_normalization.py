@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, Never
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
+from core.kinds import checked
+from plugins.functions.axes import Axes
 from plugins.functions.former import refuse
 from plugins.functions.normalization.batch_normalization import (
     Axis,
@@ -56,6 +58,7 @@ class FixedBatchNormalization(FunctionNode):
         return gx, ggamma, gbeta, -(gbeta * scale), ggamma * gamma / (var + self.eps) * -0.5
 
 
+@checked
 def fixed_batch_normalization(
     x: Any,
     gamma: Any,
@@ -63,7 +66,7 @@ def fixed_batch_normalization(
     mean: Any,
     var: Any,
     eps: float = 2e-5,
-    axis: Any = None,
+    axis: Axes = None,
     **former: Never,
 ) -> Variable:
     """Normalize by a given mean and variance, then scale and shift.

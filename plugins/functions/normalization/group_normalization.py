@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from core import Domain, Variable, choice, number, real
+from core.kinds import checked
 from core.type_check import expect
 from core.type_check import prod as size_of
 from plugins.functions.normalization.own_statistics import _OwnStatistics
@@ -44,6 +45,7 @@ class GroupNormalization(_OwnStatistics):
         return (1, shape[1], *(1,) * (len(shape) - 2))
 
 
+@checked
 def group_normalization(x: Any, groups: int, gamma: Any, beta: Any, eps: float = 1e-5) -> Variable:
     """Normalize each example by the mean and variance of groups of its channels.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, number, real
 from core.intrinsics import check_axes
-from plugins.functions.axes import Axis, as_axes
+from plugins.functions.axes import Axes, Axis
 
 
 class NormalizeL2(FunctionNode):
@@ -49,7 +49,7 @@ class NormalizeL2(FunctionNode):
         return g / length - x * (along / divisor)
 
 
-def normalize(x: Any, eps: float = 1e-5, axis: Any = 1) -> Variable:
+def normalize(x: Any, eps: float = 1e-5, axis: Axes = 1) -> Variable:
     """Divide by the Euclidean norm: y = x / (‖x‖ + ε), the norm taken over `axis`.
 
     Args:
@@ -67,4 +67,4 @@ def normalize(x: Any, eps: float = 1e-5, axis: Any = 1) -> Variable:
     >>> F.normalize(np.array([[3, 4]], "f"), eps=1e-8)
     variable([[0.6, 0.8]], dtype=float32)
     """
-    return NormalizeL2.call(x, eps, as_axes(axis, "normalize"))
+    return NormalizeL2.call(x, eps, axis)

@@ -6,7 +6,9 @@ from itertools import combinations
 from typing import Any
 
 from core import Domain, Variable, as_variable, choice, number, real
+from core.kinds import checked
 from core.type_check import expect
+from plugins.functions.axes import Axes
 from plugins.functions.normalization.own_statistics import _OwnStatistics
 
 Axis = tuple[int, ...]
@@ -48,8 +50,9 @@ class LayerNormalization(_OwnStatistics):
         return tuple([n if i in self.axis else 1 for i, n in enumerate(shape)])
 
 
+@checked
 def layer_normalization(
-    x: Any, gamma: Any, beta: Any, eps: float = 1e-5, *, axis: Any = None
+    x: Any, gamma: Any, beta: Any, eps: float = 1e-5, *, axis: Axes = None
 ) -> Variable:
     """Normalize each example by the mean and variance of its own features.
 

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any, Never
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core.kinds import checked
 from core.standard import per_axis
 from plugins.functions.connection.windows import expect_windows, of_rank
 from plugins.functions.former import refuse
@@ -102,6 +103,7 @@ class AveragePoolingGradient(_AveragePooling):
         return pooling(*self.settings).evaluate(g)
 
 
+@checked
 def average_pooling_nd(
     x: Any,
     ksize: Sizes,
@@ -144,6 +146,7 @@ def average_pooling_nd(
     return y
 
 
+@checked
 def average_pooling_1d(
     x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
 ) -> Variable:
@@ -171,6 +174,7 @@ def average_pooling_1d(
     return average_pooling_nd(x, ksize, stride, pad, pad_value)
 
 
+@checked
 def average_pooling_2d(
     x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, **former: Never
 ) -> Variable:
@@ -200,6 +204,7 @@ def average_pooling_2d(
     return average_pooling_nd(x, ksize, stride, pad)
 
 
+@checked
 def average_pooling_3d(
     x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
 ) -> Variable:

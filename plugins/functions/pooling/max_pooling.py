@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any, Never
 
 from core import Domain, FunctionNode, as_variable, choice, real
+from core.kinds import checked
 from core.standard import per_axis, window_count
 from plugins.functions.connection.windows import expect_windows, of_rank
 from plugins.functions.former import refuse
@@ -110,11 +111,11 @@ class MaxPoolingGradient(_MaxPooling):
     size: tuple[int, ...] = ()
 
     def compute(self, xp, g):
-        indexes = getattr(self.indexes, "array", self.indexes)
         ksize = per_axis(self.ksize, g.ndim - 2, "ksize")
         nothing = xp.zeros_like(g)
         spread = [
-            xp.where(indexes == i, g, nothing) for i, _ in enumerate(product(*map(range, ksize)))
+            xp.where(self.indexes == i, g, nothing)
+            for i, _ in enumerate(product(*map(range, ksize)))
         ]
         cols = xp.reshape(xp.stack(spread, axis=2), (*g.shape[:2], *ksize, *g.shape[2:]))
         return self.backend.fold(cols, self.size, self.stride, self.pad)
@@ -129,11 +130,10 @@ class MaxPoolingPick(_MaxPooling):
     indexes: Any = None
 
     def compute(self, xp, x):
-        indexes = getattr(self.indexes, "array", self.indexes)
         windows = self.windows(x, 0.0)
         picked = windows[0][1] + 0
         for i, element in windows[1:]:
-            picked = xp.where(indexes == i, element, picked)
+            picked = xp.where(self.indexes == i, element, picked)
         return picked
 
     def gradient(self, xp, g):
@@ -141,6 +141,7 @@ class MaxPoolingPick(_MaxPooling):
         return MaxPoolingGradient(*self.settings, indexes=self.indexes, size=size).evaluate(g)
 
 
+@checked
 def max_pooling_nd(
     x: Any,
     ksize: Sizes,
@@ -183,6 +184,7 @@ def max_pooling_nd(
     return (y, node.indexes) if return_indices else y
 
 
+@checked
 def max_pooling_1d(
     x: Any,
     ksize: Sizes,
@@ -217,6 +219,7 @@ def max_pooling_1d(
     return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
 
 
+@checked
 def max_pooling_2d(
     x: Any,
     ksize: Sizes,
@@ -255,6 +258,7 @@ def max_pooling_2d(
     return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
 
 
+@checked
 def max_pooling_3d(
     x: Any,
     ksize: Sizes,

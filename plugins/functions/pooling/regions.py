@@ -38,7 +38,7 @@ def members(xp: Any, edges: tuple[Any, Any], length: int) -> Any:
     return (place >= start[..., None]) & (place < stop[..., None])
 
 
-def checked(name: str, x: Any, rois: Any, roi_indices: Any, outsize: Any) -> tuple[Any, ...]:
+def prepared(name: str, x: Any, rois: Any, roi_indices: Any, outsize: Any) -> tuple[Any, ...]:
     """`x` as a Variable, regions and indices as arrays, and the two output sizes."""
     x, rois, roi_indices = as_variable(x), as_variable(rois), as_variable(roi_indices)
     require(

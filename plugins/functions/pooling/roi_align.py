@@ -6,21 +6,23 @@ from typing import Any
 
 from core import Variable
 from core.intrinsics import matmul, reshape, transpose, where
+from core.kinds import checked
 from plugins.functions.array.take import Take
 from plugins.functions.namespace.selection import TakeAlongAxis
-from plugins.functions.pooling.regions import checked
+from plugins.functions.pooling.regions import prepared
 from plugins.functions.pooling.roi_average_pooling import weighed
 
 Pair = int | tuple[int, int]
 
 
+@checked
 def roi_average_align_2d(
     x: Any,
     rois: Any,
     roi_indices: Any,
     outsize: Pair,
     spatial_scale: float,
-    sampling_ratio: Any = None,
+    sampling_ratio: Pair | None = None,
 ) -> Variable:
     """The means of regions of images, each divided into a grid of bins and sampled evenly.
 
@@ -52,7 +54,7 @@ def roi_average_align_2d(
     variable([[[[5.]]]], dtype=float32)
     """
     name = "roi_average_align_2d"
-    x, rois, roi_indices, outsize = checked(name, x, rois, roi_indices, outsize)
+    x, rois, roi_indices, outsize = prepared(name, x, rois, roi_indices, outsize)
     sides = []
     for points, inside, count in _points(name, x, rois, outsize, spatial_scale, sampling_ratio):
         counted = points * x.xp.astype(inside, x.dtype)[..., None]
@@ -60,13 +62,14 @@ def roi_average_align_2d(
     return weighed(x, roi_indices, *sides)
 
 
+@checked
 def roi_max_align_2d(
     x: Any,
     rois: Any,
     roi_indices: Any,
     outsize: Pair,
     spatial_scale: float,
-    sampling_ratio: Any = None,
+    sampling_ratio: Pair | None = None,
 ) -> Variable:
     """The maxima of regions of images, each divided into a grid of bins and sampled evenly.
 
@@ -95,7 +98,7 @@ def roi_max_align_2d(
     variable([[[[7.5]]]], dtype=float32)
     """
     name = "roi_max_align_2d"
-    x, rois, roi_indices, outsize = checked(name, x, rois, roi_indices, outsize)
+    x, rois, roi_indices, outsize = prepared(name, x, rois, roi_indices, outsize)
     rows, columns = _points(name, x, rois, outsize, spatial_scale, sampling_ratio)
     sampled = _sampled(x, roi_indices, rows[0], columns[0])
     known = rows[1][:, None, :, :, None, None] & columns[1][:, None, None, None, :, :]
@@ -127,7 +130,7 @@ def _sampled(x: Variable, roi_indices: Any, rows: Any, columns: Any) -> Variable
 
 
 def _points(
-    name: str, x: Variable, rois: Any, outsize: Any, scale: float, sampling_ratio: Any
+    name: str, x: Variable, rois: Any, outsize: Any, scale: float, sampling_ratio: Pair | None
 ) -> list[tuple[Any, Any, Any]]:
     """For rows and for columns: what each element weighs at each point, and which points count."""
     one = not isinstance(sampling_ratio, (tuple, list))

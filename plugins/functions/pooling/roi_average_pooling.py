@@ -6,12 +6,14 @@ from typing import Any
 
 from core import Variable
 from core.intrinsics import matmul
+from core.kinds import checked
 from plugins.functions.array.take import Take
-from plugins.functions.pooling.regions import bins, checked, members, whole
+from plugins.functions.pooling.regions import bins, members, prepared, whole
 
 Pair = int | tuple[int, int]
 
 
+@checked
 def roi_average_pooling_2d(
     x: Any, rois: Any, roi_indices: Any, outsize: Pair, spatial_scale: float
 ) -> Variable:
@@ -39,7 +41,9 @@ def roi_average_pooling_2d(
     variable([[[[ 3.5],
                 [11.5]]]], dtype=float32)
     """
-    x, rois, roi_indices, outsize = checked("roi_average_pooling_2d", x, rois, roi_indices, outsize)
+    x, rois, roi_indices, outsize = prepared(
+        "roi_average_pooling_2d", x, rois, roi_indices, outsize
+    )
     sides = []
     for axis in range(2):
         low, high = [whole(x.xp, rois[:, axis + i], spatial_scale) for i in (0, 2)]

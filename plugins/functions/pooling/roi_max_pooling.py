@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, integers, real
+from core.kinds import checked
 from plugins.functions.array.take import AddTaken
 from plugins.functions.labels import refuse_outside
 from plugins.functions.pooling.regions import IMAGES, bins, members, positive, whole
@@ -121,6 +122,7 @@ class ROIMaxPooling2D(_RegionMax):
         return self.maxima(xp, x, roi_indices, rows, columns)
 
 
+@checked
 def roi_pooling_2d(x: Any, rois: Any, outh: int, outw: int, spatial_scale: float) -> Variable:
     """The maxima of regions of images, each divided into a grid of bins.
 
@@ -154,6 +156,7 @@ def roi_pooling_2d(x: Any, rois: Any, outh: int, outw: int, spatial_scale: float
     return ROIPooling2D.call(x, rois, outh, outw, spatial_scale)
 
 
+@checked
 def roi_max_pooling_2d(
     x: Any, rois: Any, roi_indices: Any, outsize: Pair, spatial_scale: float
 ) -> Variable:

@@ -7,12 +7,14 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors import refuse_removed
+from core.kinds import checked
 from plugins.functions.array.concat import Concat
 from plugins.functions.connection.windows import of_rank
 from plugins.functions.former import CURES
 from plugins.functions.pooling.max_pooling import max_pooling_2d
 
 
+@checked
 def spatial_pyramid_pooling_2d(
     x: Any, pyramid_height: int, pooling: str | None = None, **former: Any
 ) -> Variable:

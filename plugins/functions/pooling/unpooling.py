@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core.kinds import checked
 from core.standard import Geometry, per_axis
 from core.type_check import eval, expect
 from core.utils.conv import get_deconv_outsize
@@ -138,6 +139,7 @@ def unpooling_nd(
     return op.call(x, ksize, stride, pad, outsize, cover_all)
 
 
+@checked
 def unpooling_1d(
     x: Any,
     ksize: Sizes,
@@ -173,6 +175,7 @@ def unpooling_1d(
     return unpooling_nd(x, ksize, stride, pad, outsize, cover_all)
 
 
+@checked
 def unpooling_2d(
     x: Any,
     ksize: Sizes,
@@ -208,6 +211,7 @@ def unpooling_2d(
     return unpooling_nd(x, ksize, stride, pad, outsize, cover_all)
 
 
+@checked
 def unpooling_3d(
     x: Any,
     ksize: Sizes,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.kinds import checked
 from plugins.functions.rnn.n_step import GRU_CELL, run
 
 
+@checked
 def n_step_gru(
     n_layers: int, dropout_ratio: float, hx: Any, ws: Any, bs: Any, xs: Any, **former: Any
 ) -> Any:
@@ -47,6 +49,7 @@ def n_step_gru(
     return run("n_step_gru", GRU_CELL, 1, n_layers, dropout_ratio, (hx,), ws, bs, xs, former)
 
 
+@checked
 def n_step_bigru(
     n_layers: int, dropout_ratio: float, hx: Any, ws: Any, bs: Any, xs: Any, **former: Any
 ) -> Any:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.kinds import checked
 from plugins.functions.rnn.n_step import LSTM_CELL, run
 
 
+@checked
 def n_step_lstm(
     n_layers: int,
     dropout_ratio: float,
@@ -59,6 +61,7 @@ def n_step_lstm(
     return run("n_step_lstm", LSTM_CELL, 1, n_layers, dropout_ratio, states, ws, bs, xs, former)
 
 
+@checked
 def n_step_bilstm(
     n_layers: int,
     dropout_ratio: float,

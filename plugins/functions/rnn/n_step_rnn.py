@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.kinds import checked
 from plugins.functions.rnn.n_step import SIMPLE_CELLS, Cell, run
 
 
@@ -13,6 +14,7 @@ def _cell(name: str, activation: str) -> Cell:
     return SIMPLE_CELLS[activation]
 
 
+@checked
 def n_step_rnn(
     n_layers: int,
     dropout_ratio: float,
@@ -58,6 +60,7 @@ def n_step_rnn(
     return run("n_step_rnn", cell, 1, n_layers, dropout_ratio, (hx,), ws, bs, xs, former)
 
 
+@checked
 def n_step_birnn(
     n_layers: int,
     dropout_ratio: float,

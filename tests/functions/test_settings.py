@@ -1,0 +1,108 @@
+"""Settings of a wrong kind: every function says which one, what it expected and what came."""
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+from all_ops import OPS
+from functions.test_every_function import FIRST, filled
+from oracles.cases import draw
+
+import core
+import core.functions as F
+from core.errors import InvalidSetting
+from core.kinds import kind_of
+
+WRONG = {
+    "a string": "nonsense",
+    "a float": 1.5,
+    "an int": 7,
+    "a truth value": True,
+    "None": None,
+    "a list of strings": ["a"],
+    "a pair of floats": (0.5, 1.5),
+    "an object": object(),
+    "an array": np.ones((2, 2)),
+    "bytes": b"1",
+    "a complex number": 1j,
+    "a Variable": core.Variable(np.ones((), "f")),
+    "a Variable of integers": core.Variable(np.ones((), "i"), requires_grad=False),
+}
+
+RIGHT = (1, "a", (1, 1), ((1, 1), (1, 1)), True)
+
+INPUTS = re.findall(
+    r"\w+",
+    """
+    V1 V2 W X a anchor args attn_mask b beta bs c_prev c_prev1 c_prev2 class_weight condition cost
+    cx divisor dst e1 e2 embeddings eps gamma grid h hx indexes indices input_length inputs key
+    label_length labels ln_var log_pi mask mean n negative offset operands p positive pred
+    projection q query r roi_indices rois running_mean running_projection running_var sample_weight
+    samples self t theta true value var weights ws x x0 x1 x2 xs y ys z
+    dtype keywords slices typ
+    """,
+)
+"""Parameters that are arrays or Variables, and the last four, which have rules of their own."""
+
+
+def parameters(function):
+    """Each parameter with its kind; those left out that former versions had."""
+    found = inspect.signature(function).parameters.values()
+    for p in found:
+        if p.name not in ("former", "use_cudnn"):
+            module = inspect.unwrap(function).__module__
+            yield p, kind_of(p.annotation, module, p.default)
+
+
+def settings():
+    for name, case in FIRST.items():
+        if case.call is None:
+            function = getattr(F, case.name)
+            for p, kind in parameters(function):
+                if not kind.anything:
+                    yield pytest.param(name, p.name, kind, id=f"{case.name}-{p.name}")
+
+
+def call(case, **changes):
+    args, settings, leaves, _, _ = draw(case, "float32")
+    variables = [core.Variable(leaf) for leaf in leaves]
+    function = getattr(F, case.name)
+    bound = inspect.signature(function).bind(
+        *filled(args, variables), **filled(settings, variables)
+    )
+    bound.arguments.update(changes)
+    return function(*bound.args, **bound.kwargs)
+
+
+@pytest.mark.parametrize(("case", "setting", "kind"), [*settings()])
+def test_a_wrong_kind_is_refused_by_name(case, setting, kind):
+    for what, value in WRONG.items():
+        if kind.takes(value):
+            continue
+        with pytest.raises(InvalidSetting) as caught:
+            call(FIRST[case], **{setting: value})
+        who, expected = re.match(r"(\w+): expected (.+), got ", str(caught.value)).groups()
+        assert hasattr(F, who) and expected.startswith(f"{setting} to be "), (what, caught.value)
+
+
+@pytest.mark.parametrize("op", [op for op in OPS.values() if op.declared and op.declared.fields])
+def test_ops_refuse_wrong_kinds_as_well(op):
+    kinds = op.declared.kinds
+    right = {n: next(filter(kinds[n].takes, RIGHT)) for n in op.declared.fields}
+    for name, kind in kinds.items():
+        for value in WRONG.values():
+            if not kind.takes(value):
+                message = rf"^{op.__name__}: expected {name} to be .+, got "
+                with pytest.raises(InvalidSetting, match=message):
+                    op(**right | {name: value})
+
+
+def test_settings_are_declared():
+    """What says nothing of its kind is an input."""
+    for name in core.registry.catalogue("functions").names():
+        function = getattr(F, name)
+        if not inspect.isclass(function):
+            for p, kind in parameters(function):
+                known = "Callable" in str(p.annotation) or p.annotation == "Func"
+                assert not kind.anything or p.name in INPUTS or known, (name, p)
