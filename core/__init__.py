@@ -51,6 +51,7 @@ from core.function_node import Elementwise as Elementwise
 from core.function_node import FunctionNode as FunctionNode
 from core.initializer import Initializer as Initializer
 from core.link import Chain as Chain
+from core.link import ChainDict as ChainDict
 from core.link import ChainList as ChainList
 from core.link import Link as Link
 from core.link_hook import LinkHook as LinkHook

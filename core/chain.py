@@ -7,6 +7,7 @@ from typing import Any
 
 from core.errors import RegistrationError, nearest
 from core.link import Link
+from core.set_by_init import set_by_init
 
 
 def refuse_loop(parent: Link, child: Any) -> None:
@@ -58,7 +59,7 @@ class Chain(Link):
        └─ b  (10,)     float32                  10
     """
 
-    _children: dict[str, None]
+    _children: dict[str, None] = set_by_init()
 
     def __init__(self, **links: Link) -> None:
         super().__init__()
@@ -136,7 +137,7 @@ class ChainList(Link, MutableSequence[Any]):
     (2, (2, 5))
     """
 
-    _children: list[Link]
+    _children: list[Link] = set_by_init()
 
     def __init__(self, *links: Link) -> None:
         super().__init__()

@@ -201,5 +201,9 @@ class RegistrationError(CoreError, AttributeError):
     """A parameter or link that cannot be registered under the name given."""
 
 
+class MissingInit(CoreError, RuntimeError):
+    """An object used although the `__init__` of its base class was not called."""
+
+
 class UpdateError(CoreError, RuntimeError, ValueError):
     """An optimizer that cannot make its step; no parameter has been changed."""

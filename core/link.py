@@ -419,3 +419,4 @@ def _serialize_parameter(serializer: Any, name: str, parameter: Parameter) -> No
 
 from core.chain import Chain as Chain  # noqa: E402
 from core.chain import ChainList as ChainList  # noqa: E402
+from core.chain_dict import ChainDict as ChainDict  # noqa: E402

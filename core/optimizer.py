@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -13,6 +14,7 @@ from core.hyperparameter import Hyperparameter, HyperparameterProxy, as_number
 from core.link import Link
 from core.parameter import Parameter
 from core.serializer import Deserializer
+from core.set_by_init import set_by_init
 from core.update_hooks import Hook, HookTable
 from core.update_rule import UpdateRule
 from core.variable import Variable
@@ -64,15 +66,28 @@ class Optimizer:
     _hooks: HookTable
 
     def setup(self, link: Link) -> Self:
-        """Take `link` as what to train, from step 0 and without hooks; gives itself."""
+        """Take `link` as what to train, from step 0 and without hooks; gives itself.
+
+        Warns of a link without parameters, and of links and parameters that are held by attributes
+        (in lists, tuples and dicts too) without being registered. Those that are frozen by
+        `disable_update()`, or that another optimizer trains already, it passes over.
+        """
         if not isinstance(link, Link):
             raise TypeError(
                 f"{type(self).__name__}.setup: expected a link, got {type(link).__name__}."
             )
+        self._warn_of_unregistered(link)
         self.target = link
         self.t = self.epoch = 0
         self._hooks = HookTable(type(self).__name__)
         return self
+
+    def _warn_of_unregistered(self, link: Link) -> None:
+        from core.unregistered import warning_of
+
+        text = warning_of(f"{type(self).__name__}.setup", link)
+        if text:
+            warnings.warn(text, stacklevel=4 if isinstance(self, GradientMethod) else 3)
 
     def update(self, lossfun: Callable[..., Any] | None = None, *args: Any, **kwds: Any) -> None:
         """Change the parameters of the target once."""
@@ -247,7 +262,7 @@ class GradientMethod(Optimizer):
     rule: ClassVar[type[UpdateRule] | None] = None
     arguments: ClassVar[tuple[str, ...] | None] = None
     settings: ClassVar[dict[str, Any]] = {}
-    hyperparam: Hyperparameter
+    hyperparam: Hyperparameter = set_by_init()
     _use_cleargrads: bool = True
     _use_fp32_update: bool = False
 

@@ -9,6 +9,7 @@ from typing import Any
 from core.errors import RegistrationError, nearest
 from core.initializer import as_initializer
 from core.parameter import Parameter
+from core.set_by_init import set_by_init
 from core.variable import is_array
 
 
@@ -21,8 +22,8 @@ class Registering:
     """
 
     _set_in_scope: set[str] | None = None  # the names that the present block has registered
-    _params: dict[str, None]
-    _persistent: dict[str, None]
+    _params: dict[str, None] = set_by_init()
+    _persistent: dict[str, None] = set_by_init()
 
     def __init__(self) -> None:
         self._params = {}
@@ -36,10 +37,7 @@ class Registering:
     @contextmanager
     def init_scope(self) -> Iterator[None]:
         """A block in which parameters (in a Chain links too) that are set are registered."""
-        if "_params" not in self.__dict__:
-            raise RegistrationError(
-                f"{type(self).__name__}: call super().__init__() before init_scope()."
-            )
+        self._params  # noqa: B018 - says so where super().__init__() was forgotten
         before = self._set_in_scope
         self._set_in_scope = set()
         try:

@@ -9,6 +9,7 @@ from typing import Any
 from core.chain import ChainList
 from core.errors import nearest
 from core.link import Link
+from core.set_by_init import set_by_init
 
 Layer = Callable[..., Any]
 
@@ -30,7 +31,7 @@ class Sequential(ChainList):
     (3, 2)
     """
 
-    _layers: list[Layer]
+    _layers: list[Layer] = set_by_init()
 
     def __init__(self, *layers: Layer) -> None:
         super().__init__()

@@ -28,6 +28,7 @@ from core.errors import DeclarationError, UpdateError, nearest
 from core.hyperparameter import Hyperparameter, take_declared
 from core.parameter import Parameter
 from core.serializer import Deserializer
+from core.set_by_init import set_by_init
 from core.update_hooks import Hook, HookTable
 from core.variable import is_array
 
@@ -61,6 +62,10 @@ class UpdateRule:
     hyperparameters: ClassVar[dict[str, Any]] = {}
     kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
     _fills: ClassVar[dict[str, float]] = {}
+    hyperparam: Hyperparameter = set_by_init()
+    t: int = set_by_init()
+    _use_fp32_update: bool = set_by_init()
+    _work: Parameter | None = set_by_init()
     if TYPE_CHECKING:
         state: Any  # in a class body the names of what is kept; on an instance name -> array
 
@@ -93,7 +98,7 @@ class UpdateRule:
         self._use_fp32_update = False
         self._master: Parameter | None = None
         self._master_version: int | None = None
-        self._work: Parameter | None = None
+        self._work = None
 
     @classmethod
     def default_hyperparam(cls) -> Hyperparameter | None:

@@ -16,6 +16,7 @@ from core import backend
 from core.errors import RemovedArgument, nearest, refuse_removed
 from core.reporter import Reporter, loaded_observation, saved_observation
 from core.serializer import AbstractSerializer, Deserializer
+from core.set_by_init import set_by_init
 from core.training import summary
 from core.training.extension import INVOKE_BEFORE_TRAINING, Extension
 from core.training.interruption import Interruption
@@ -40,6 +41,9 @@ class Entry:
 class Loop:
     """Base of `Trainer` and `Run`: everything but the steps themselves."""
 
+    _entries: dict[str, Entry] = set_by_init()
+    _started_at: float | None = set_by_init()
+
     def __init__(
         self,
         updater: Updater,
@@ -61,8 +65,8 @@ class Loop:
         for name, optimizer in updater.get_all_optimizers().items():
             self.reporter.add_observer(name, optimizer.target)
             self.reporter.add_observers(name, optimizer.target.namedlinks(skipself=True))
-        self._entries: dict[str, Entry] = {}
-        self._started_at: float | None = None
+        self._entries = {}
+        self._started_at = None
         self._elapsed_before = 0.0
         self._elapsed_in_all: float | None = None
         self._random_state: dict[str, Any] | None = None

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.dataset import DatasetMixin
+from core.set_by_init import set_by_init
 
 
 class TransformDataset(DatasetMixin):
@@ -14,6 +15,8 @@ class TransformDataset(DatasetMixin):
     >>> TransformDataset([1, 2, 3], lambda x: x * 10)[1]
     20
     """
+
+    _dataset: Any = set_by_init()
 
     def __init__(self, dataset: Any, transform: Callable[[Any], Any]) -> None:
         self._dataset = dataset

@@ -8,6 +8,7 @@ import numpy as np
 
 from core.dataset import Iterator
 from core.serializer import AbstractSerializer
+from core.set_by_init import set_by_init
 from plugins.iterators.order_samplers import ShuffleOrderSampler
 from plugins.iterators.position import Position, Sampler, advance, checked, serialize
 
@@ -18,6 +19,9 @@ class PositionedIterator(Iterator):
     Raises ValueError for an empty dataset, a batch size below 1, `shuffle` with an `order_sampler`,
     TypeError for a dataset without a length and a batch size that is no whole number.
     """
+
+    dataset: Any = set_by_init()
+    _position: Position = set_by_init()
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.serializer import AbstractSerializer
+from core.set_by_init import set_by_init
 from plugins.iterators.position import Position, Sampler, foreseen
 from plugins.iterators.positioned import PositionedIterator
 
@@ -30,6 +31,8 @@ class PrefetchIterator(PositionedIterator):
     calls of the sampler, are those of SerialIterator. A batch that could not be loaded has not been
     handed out; the next call tries it again.
     """
+
+    _source: Any = set_by_init()
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ import core
 import core.functions as F
 import core.links as L
 from core import backend
-from core.errors import HookError, RegistrationError
+from core.errors import HookError, MissingInit, RegistrationError
 from core.testing.memory import load, saved
 
 
@@ -157,7 +157,7 @@ def test_misuse_is_named():
             with self.init_scope():
                 pass
 
-    with pytest.raises(RegistrationError, match=r"call super\(\).__init__\(\) before"):
+    with pytest.raises(MissingInit, match=r"Early: super\(\).__init__\(\) has not been called"):
         Early()
     link = core.Link()
     with link.init_scope(), pytest.raises(RegistrationError, match="Derive Link from core.Chain"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.dataset.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
+from core.set_by_init import set_by_init
 
 
 class DelegateDataset(TabularDataset):
@@ -16,6 +17,8 @@ class DelegateDataset(TabularDataset):
     >>> Named(from_data(("x", [1, 2])))[1]
     2
     """
+
+    dataset: TabularDataset = set_by_init()
 
     def __init__(self, dataset: TabularDataset) -> None:
         self.dataset = dataset

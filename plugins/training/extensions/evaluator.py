@@ -12,6 +12,7 @@ from core.dataset import Iterator, concat_examples
 from core.errors import nearest, refuse_removed
 from core.reporter import DictSummary, Reporter, report, report_scope
 from core.serializer import AbstractSerializer
+from core.set_by_init import set_by_init
 from core.training import PRIORITY_WRITER, Extension
 from plugins.training.calling import call_with
 from plugins.training.extensions.terminal import Terminal
@@ -44,6 +45,9 @@ class Evaluator(Extension):
     trigger = (1, "epoch")
     priority = PRIORITY_WRITER
     default_name = "validation"
+
+    _iterators: dict[str, Any] = set_by_init()
+    _targets: dict[str, Any] = set_by_init()
 
     def __init__(
         self,

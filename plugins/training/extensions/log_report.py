@@ -12,6 +12,7 @@ from typing import Any
 from core.errors import nearest, refuse_removed
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
+from core.set_by_init import set_by_init
 from core.training import Extension, get_trigger
 from plugins.training.extensions.report_file import ReportFile
 from plugins.training.extensions.slips import warn_of_slips
@@ -47,6 +48,10 @@ class LogReport(Extension):
     [(1, 3.0), (2, 3.0)]
     """
 
+    _trigger: Any = set_by_init()
+    _summary: DictSummary = set_by_init()
+    _log: list[dict[str, Any]] = set_by_init()
+
     def __init__(
         self,
         keys: Iterable[str] | None = None,
@@ -73,7 +78,7 @@ class LogReport(Extension):
         )
         self._file = ReportFile("LogReport")
         self._summary = DictSummary()
-        self._log: list[dict[str, Any]] = []
+        self._log = []
         self._diverged = False
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 
 from core.errors import nearest
 from core.serializer import AbstractSerializer, Deserializer
+from core.set_by_init import set_by_init
 from core.training import Extension
 
 
@@ -24,6 +25,10 @@ class Shift(Extension, ABC):
     default the trainer's 'main'; with one given there need be no trainer: call the extension with
     None.
     """
+
+    _attr: str = set_by_init()
+    _begun: bool = set_by_init()
+    _init: float | None = set_by_init()
 
     def __init__(self, attr: str, init: float | None = None, optimizer: Any = None) -> None:
         self._attr = attr

@@ -10,6 +10,7 @@ from core.dataset import Iterator, concat_examples
 from core.errors import nearest, refuse_removed
 from core.optimizer import Optimizer
 from core.serializer import AbstractSerializer
+from core.set_by_init import set_by_init
 from core.training import Updater
 from plugins.training.calling import call_with
 
@@ -38,6 +39,9 @@ class StandardUpdater(Updater):
     (1, 1, True)
     """
 
+    _iterators: dict[str, Iterator] = set_by_init()
+    _optimizers: dict[str, Any] = set_by_init()
+
     def __init__(
         self,
         iterator: Iterator | dict[str, Iterator],
@@ -52,9 +56,7 @@ class StandardUpdater(Updater):
         input_device = kwargs.pop("input_device", device)
         refuse_removed("StandardUpdater", kwargs, {}, StandardUpdater)
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
-        self._optimizers: dict[str, Any] = (
-            optimizer if isinstance(optimizer, dict) else {"main": optimizer}
-        )
+        self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
         self.converter = converter
         self.loss_func = loss_func
         self.loss_scale = loss_scale
