@@ -230,7 +230,9 @@ class Link(Carrying, Registering):
 
         Args:
             mode: `'share'` shares the arrays of parameters, each copy having gradients of its own;
-                `'copy'` copies them; `'init'` fills them anew with their initializers.
+                `'copy'` copies them; `'init'` fills them anew with their initializers. Of
+                parameters without an array yet, shared copies will all have the one that the first
+                of them gets, others an array of their own.
         """
         self._check_mode("copy", mode)
         if mode == "share":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from core import backend as backends
@@ -216,7 +217,18 @@ class Optimizer:
     # ------------------------------------------------------------------ saving
 
     def serialize(self, serializer: Any) -> None:
-        """Save or load the counts, a dynamic loss scale, and the state of every update rule."""
+        """Save or load the counts, a dynamic loss scale, and the state of every update rule.
+
+        Files say which rules the state is of, under `update_rules`: state of others is refused.
+        """
+        from core.update_record import misfit, record
+
+        rules = {
+            path: parameter.update_rule
+            for path, parameter in self._target().namedparams()
+            if parameter.update_rule is not None
+        }
+        serializer.statement("update_rules", record(rules), partial(misfit, rules))
         self.t = serializer("t", self.t)
         self.epoch = serializer("epoch", self.epoch)
         if self._scale_interval is not None:
@@ -224,10 +236,8 @@ class Optimizer:
             self._clean_steps = int(serializer("clean_steps", self._clean_steps))
         if isinstance(serializer, Deserializer):
             self.t, self.epoch = int(self.t), int(self.epoch)
-        for path, parameter in self._target().namedparams():
-            rule, part = parameter.update_rule, serializer[path]
-            if rule is None:
-                continue
+        for path, rule in rules.items():
+            part = serializer[path]
             rule.serialize(part)
             if rule.state is not None and part.lacks("t"):
                 rule.t = self.t  # files of Chainer 3 have this one for all rules

@@ -37,6 +37,7 @@ class Parameter(Variable):
     _home: Device | None = None
     _dtype_to_be: Any = None  # that in force when it was created, where the initializer says none
     _wants_grad_array: bool = False
+    _sharers: list[Parameter] | None = None  # while without an array: who will have the same one
 
     def __init__(
         self,
@@ -101,9 +102,27 @@ class Parameter(Variable):
             return
         device = self._home or backends.current_device()
         dtype = None if getattr(self.initializer, "dtype", None) else self._dtype_to_be
-        self.array = _make(self.initializer, _as_shape(shape), device, dtype)
+        self._receive(_make(self.initializer, _as_shape(shape), device, dtype))
+        sharers, self._sharers = self._sharers, None
+        for each in sharers or ():
+            each._sharers = None
+            if each._array is None:
+                each._receive(backends.to_backend(self.array, each._home or device))
+
+    def _receive(self, array: Any) -> None:
+        """Take the array that was waited for."""
+        self.array = array
         if self._wants_grad_array:
             self.zerograd()
+
+    def __copy__(self) -> Variable:
+        """Another parameter with the same array; without one, both will share the one they get."""
+        twin = super().__copy__()
+        if self._array is None and isinstance(twin, Parameter):
+            if self._sharers is None:
+                self._sharers = twin._sharers = [self]
+            self._sharers.append(twin)
+        return twin
 
     def cleargrad(self) -> None:
         """Set the gradient to None."""

@@ -13,6 +13,7 @@ Saving returns the value as it is; loading returns the stored one, and writes ar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Protocol
 
 
@@ -33,6 +34,14 @@ class AbstractSerializer(ABC):
     def optional(self, key: str) -> AbstractSerializer:
         """The same for a part that a file may lack as a whole: loading then leaves it as it is."""
         return self[key]
+
+    def statement(self, key: str, text: str, misfit: Callable[[str], str]) -> None:  # noqa: B027
+        """Save a text that says what the state belongs to; loading refuses what does not fit.
+
+        `misfit(stored)` tells what keeps a state with the text `stored` from being loaded, and ''
+        where nothing does. State of which a file states nothing is taken as it is; a serializer
+        that does not know statements does nothing here.
+        """
 
     @abstractmethod
     def __call__(self, key: str, value: Any) -> Any:

@@ -290,8 +290,10 @@ class UpdateRule:
             self._master_version = None
 
     def _state_names(self) -> list[str]:
-        if self._state is not None:
-            return list(self._state)
+        return self._initial_names() if self._state is None else list(self._state)
+
+    def _initial_names(self) -> list[str]:
+        """The names of what `init_state` makes."""
         twin = copy.copy(self)
         twin._state = {}
         stand_in = Parameter(0.0, (1,))

@@ -35,13 +35,17 @@ class Copies:
         from core.variable import as_array
 
         self._refuse_graph("copy.deepcopy")
-        twin = memo[id(self)] = self.__copy__()
+        twin = memo[id(self)] = self._copy_to(object.__new__(type(self)))
         twin.__dict__.update(
             {key: copy.deepcopy(value, memo) for key, value in twin.__dict__.items()}
         )
         for name in ("_array", "_grad"):
             value = as_array(getattr(self, name))
-            setattr(twin, name, None if value is None else BACKENDS[type(value)].copy(value))
+            if (
+                value is not None and id(value) not in memo
+            ):  # variables that share an array still do
+                memo[id(value)] = BACKENDS[type(value)].copy(value)
+            setattr(twin, name, memo.get(id(value)))
         return twin  # type: ignore[no-any-return]
 
     def __getstate__(self: Any) -> dict[str, Any]:

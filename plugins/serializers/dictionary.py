@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,10 @@ class DictionarySerializer(Serializer):
         self.target[self.path + key.lstrip("/")] = host_array(value)
         return value
 
+    def statement(self, key: str, text: str, misfit: Callable[[str], str]) -> None:
+        """Store the text as its bytes, which every kind of file holds."""
+        self(key, as_bytes(text))
+
 
 def entries_of(who: str, obj: Serializable | Mapping[str, Any]) -> dict[str, Any]:
     """All that `obj` saves, by name; a mapping is taken for what an object has saved already."""
@@ -48,6 +52,11 @@ def entries_of(who: str, obj: Serializable | Mapping[str, Any]) -> dict[str, Any
     saved = DictionarySerializer()
     saved.save(obj)
     return saved.target
+
+
+def as_bytes(text: str) -> Any:
+    """A statement as files hold it: an array of the bytes of its UTF-8."""
+    return np.frombuffer(text.encode(), np.uint8)
 
 
 def check_serializable(who: str, obj: Any) -> None:

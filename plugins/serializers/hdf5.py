@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from core.serializer import Serializable, Serializer
-from plugins.serializers.dictionary import entries_of, host_array
+from plugins.serializers.dictionary import as_bytes, entries_of, host_array
 from plugins.serializers.hdf5_file import GroupEntries, open_hdf5, write_dataset, write_hdf5
 from plugins.serializers.loading import EntriesDeserializer, Ignored, load_entries
 
@@ -84,6 +84,10 @@ class HDF5Serializer(Serializer):
         """Store `value` under `key`, and return it."""
         write_dataset(self.group, key.lstrip("/"), host_array(value), self.compression)
         return value
+
+    def statement(self, key: str, text: str, misfit: Callable[[str], str]) -> None:
+        """Store the text as its bytes."""
+        self(key, as_bytes(text))
 
 
 class HDF5Deserializer(EntriesDeserializer):

@@ -107,6 +107,27 @@ class EntriesDeserializer(Deserializer):
         stored = restored(np.asarray(self.entries[name]))
         return None if is_none(stored) else _fill(name, value, stored)
 
+    def statement(self, key: str, text: str, misfit: Callable[[str], str]) -> None:
+        """Refuse a state that belongs to something else; raises CheckpointError."""
+        name = self.path + key.lstrip("/")
+        self.asked.add(name)
+        problem = self.contradiction(name, misfit)
+        if problem:
+            raise CheckpointError(f"load: {name!r}: {problem}")
+
+    def contradiction(self, name: str, misfit: Callable[[str], str]) -> str:
+        """What the statement under `name` says against loading; '' where it or all is well."""
+        if name not in self.entries or self.ignores(name):
+            return ""
+        problem = self.misfit(None, name)
+        if not problem:
+            stored = np.asarray(self.entries[name])
+            try:
+                problem = misfit(stored.astype(np.uint8, casting="safe").tobytes().decode())
+            except (TypeError, ValueError) as error:
+                problem = f"it cannot be read ({error})"
+        return problem and f"{problem}. With ignore_names={name!r} it is loaded all the same."
+
     def misfit(self, value: Any, name: str) -> str:
         """What keeps an entry from being loaded into `value`, as far as is known unread."""
         specs = getattr(self.entries, "specs", None)
@@ -180,6 +201,7 @@ class _Outline(Serializer):
         self.values: dict[str, Any] = {}
         self.optional_parts: set[str] = set()
         self.optional_values: set[str] = set()
+        self.statements: dict[str, Callable[[str], str]] = {}
         self.path = ""
 
     def __getitem__(self, key: str) -> _Outline:
@@ -199,6 +221,9 @@ class _Outline(Serializer):
     def __call__(self, key: str, value: Any) -> Any:
         self.values[self.path + key.lstrip("/")] = value
         return value
+
+    def statement(self, key: str, text: str, misfit: Callable[[str], str]) -> None:
+        self.statements[self.path + key.lstrip("/")] = misfit
 
     def asked_for(self, source: EntriesDeserializer) -> dict[str, Any]:
         """The values, but for those that `source` lacks and may lack; None for parts it may lack.
@@ -248,12 +273,14 @@ def _check_fit(who: str, before: _Outline, source: EntriesDeserializer, obj: Any
         for name, stored in names.items()
         if stored in archive
     }
+    stated = {source.path + name: misfit for name, misfit in before.statements.items()}
+    misfits |= {name: source.contradiction(name, misfit) for name, misfit in stated.items()}
     lines = [f"  {stored}: {problem}" for stored, problem in misfits.items() if problem]
     if source.strict:
         lines += [f"  {stored}: missing from the file" for stored in missing]
     if not lines:
         return
-    known = set(names.values())
+    known = {*names.values(), *stated}
     lines += [
         f"  {stored}: in the file, but nothing asks for it"
         for stored in archive

@@ -1,0 +1,58 @@
+"""What a file of an optimizer's state says of the rules that the state belongs to.
+
+It is JSON: a list of groups, each with the class of its rules, the names of what they keep, their
+hyper-parameters, and the paths of their parameters. State is taken for a rule of the same class
+name that keeps the same. Hyper-parameters are there to be read: a script may change them from run
+to run. What they change in the state (as `amsgrad` does) shows in its names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core.update_rule import UpdateRule
+
+
+def record(rules: Mapping[str, UpdateRule]) -> str:
+    """The text for rules by the paths of their parameters.
+
+    >>> from core import optimizers
+    >>> print(record({"/W": optimizers.SGD(0.5).create_update_rule()}))
+    [{"rule": "SGDRule", "state": [], "hyperparameters": {"lr": 0.5}, "parameters": ["/W"]}]
+    """
+    groups: dict[str, dict[str, Any]] = {}
+    for path, rule in rules.items():
+        group = {
+            "rule": type(rule).__name__,
+            "state": rule._initial_names(),
+            "hyperparameters": rule.hyperparam.get_dict(),
+        }
+        groups.setdefault(json.dumps(group, default=repr), {**group, "parameters": []})[
+            "parameters"
+        ].append(path)
+    return json.dumps(list(groups.values()), default=repr)
+
+
+def misfit(rules: Mapping[str, UpdateRule], text: str) -> str:
+    """What keeps state with the record `text` from being that of `rules`; '' if nothing does."""
+    stored = {path: group for group in json.loads(text) for path in group["parameters"]}
+    for path, rule in rules.items():
+        names = rule._initial_names()
+        if path not in stored:
+            continue
+        group = stored[path]
+        if group["rule"] != type(rule).__name__ or set(group["state"]) != set(names):
+            values = ", ".join(f"{k}={v!r}" for k, v in group["hyperparameters"].items())
+            return (
+                f"{rule!r}, which keeps {_listed(names)}, expected as what updates {path}; the "
+                f"state in the file is that of {group['rule']}({values}), "
+                f"{_listed(group['state'])}"
+            )
+    return ""
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names) or "nothing"
