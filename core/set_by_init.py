@@ -22,10 +22,11 @@ class SetByInit:
     ...         pass
     >>> Base().size
     3
-    >>> Forgetful().size
-    Traceback (most recent call last):
-    ...
-    core.errors.MissingInit: Forgetful: super().__init__() has not been called. ...
+    >>> try:
+    ...     Forgetful().size
+    ... except RuntimeError as error:
+    ...     print(str(error).partition(". ")[0])
+    Forgetful: super().__init__() has not been called
     """
 
     def __get__(self, instance: Any, cls: type) -> SetByInit:

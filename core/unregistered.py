@@ -36,9 +36,9 @@ def warning_of(who: str, target: Link) -> str:
     ...     def __init__(self):
     ...         super().__init__()
     ...         self.floors = [L.Linear(2, 2), L.Linear(2, 2)]
-    >>> print(warning_of("SGD.setup", Tower()))
-    SGD.setup: the Tower has no parameters, so that nothing will be trained. Not registered, ...
-      /floors[0] (Linear), /floors[1] (Linear): make it core.ChainList(*self.floors), or ...
+    >>> print(warning_of("SGD.setup", Tower()).splitlines()[1])
+      /floors[0] (Linear), /floors[1] (Linear): make it core.ChainList(*self.floors), or a
+      core.Sequential; set that inside `with self.init_scope():`
     """
     found = list(unregistered(target))
     text = ""
