@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Parameter
 from core.optimizer import GradientMethod, UpdateRule
-from plugins.optimizers.half import refuse_lost_eps
+from plugins.optimizers.half import divisor
 
 
 class AdaDeltaRule(UpdateRule):
@@ -16,14 +15,10 @@ class AdaDeltaRule(UpdateRule):
     eps: float = 1e-6
     state = ("msg", "msdx")
 
-    def check(self, param: Parameter) -> None:
-        """Refuse an `eps` that is 0 in the parameter's dtype."""
-        refuse_lost_eps("AdaDelta", self.eps, param)
-
     def step(self, xp: Any, param: Any, grad: Any, msg: Any, msdx: Any) -> None:
         """One step, in place."""
         msg += (1 - self.rho) * (grad * grad - msg)
-        change = xp.sqrt((msdx + self.eps) / (msg + self.eps)) * grad
+        change = xp.sqrt((msdx + self.eps) / divisor(self, xp, msg + self.eps)) * grad
         msdx += (1 - self.rho) * (change * change - msdx)
         param -= change
 

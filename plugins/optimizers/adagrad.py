@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Parameter
 from core.optimizer import GradientMethod, UpdateRule
-from plugins.optimizers.half import refuse_lost_eps
+from plugins.optimizers.half import divisor
 
 
 class AdaGradRule(UpdateRule):
@@ -16,14 +15,10 @@ class AdaGradRule(UpdateRule):
     eps: float = 1e-8
     state = ("h",)
 
-    def check(self, param: Parameter) -> None:
-        """Refuse an `eps` that is 0 in the parameter's dtype."""
-        refuse_lost_eps("AdaGrad", self.eps, param)
-
     def step(self, xp: Any, param: Any, grad: Any, h: Any) -> None:
         """One step, in place."""
         h += grad * grad
-        param -= self.lr * grad / (xp.sqrt(h) + self.eps)
+        param -= self.lr * grad / divisor(self, xp, xp.sqrt(h) + self.eps)
 
 
 class AdaGrad(GradientMethod):

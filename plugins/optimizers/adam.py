@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Parameter
 from core.optimizer import GradientMethod, UpdateRule
-from plugins.optimizers.half import refuse_lost_eps
+from plugins.optimizers.half import divisor
 
 
 def corrected_rate(hyperparam: Any, t: int) -> float:
@@ -36,10 +36,6 @@ class AdamRule(UpdateRule):
     def __init__(self, *args: Any, **hyperparameters: Any) -> None:
         super().__init__(*args, **hyperparameters)
         self._alpha_at_setup = float(self.alpha)  # what AdaBound measures later rates by
-
-    def check(self, param: Parameter) -> None:
-        """Refuse an `eps` that is 0 in the parameter's dtype, since 0 / 0 would follow."""
-        refuse_lost_eps("Adam", self.eps, param)
 
     def init_state(self, param: Parameter) -> None:
         """Zeros for each moment; what the options need beside."""
@@ -77,7 +73,7 @@ class AdamRule(UpdateRule):
         if vhat is not None:
             vhat[...] = xp.maximum(vhat, v)
             v = vhat
-        rate = self.alpha_t / (xp.sqrt(v) + self.eps)
+        rate = self.alpha_t / divisor(self, xp, xp.sqrt(v) + self.eps)
         if self.adabound:
             lower, upper = self.bounds
             rate = xp.clip(rate, lower, upper)

@@ -1,17 +1,27 @@
-"""What 16-bit parameters ask of the small numbers in a rule."""
+"""What float16 parameters ask of the small numbers in a rule."""
 
 from __future__ import annotations
 
-from core import Parameter
-from core.errors import UpdateError
+import warnings
+from typing import Any
 
-_LEAST_HALF = 2.0**-25  # what rounds to 0 in float16
+from core.optimizer import UpdateRule
+
+_LEAST = 2.0**-25  # what rounds to 0 in float16
 
 
-def refuse_lost_eps(optimizer: str, eps: float, param: Parameter) -> None:
-    """Refuse an `eps` that is 0 in the parameter's dtype, since 0 / 0 would follow."""
-    if eps <= _LEAST_HALF and param.backend.dtype_name(param.dtype) == "float16":
-        raise UpdateError(
-            f"{optimizer}: eps={eps} is 0 in float16, the dtype of the parameter "
-            f"{param.name}. Call optimizer.use_fp32_update(), or give an eps of 1e-4 or more."
-        )
+def divisor(rule: UpdateRule, xp: Any, size: Any) -> Any:
+    """What a step divides by: `size`, or infinity where it is 0, so that nothing moves there.
+
+    It is 0 in float16 alone, which knows no `eps` of 1e-8 and loses the squares of small gradients.
+    """
+    eps = rule.hyperparam.eps
+    if eps > _LEAST or size.dtype != getattr(xp, "float16", None):
+        return size
+    warnings.warn(
+        f"{type(rule).__name__.removesuffix('Rule')}: eps={eps} is 0 in float16, and so are the "
+        "squares of small gradients, whose elements stand still. Call optimizer.use_fp32_update(), "
+        "or give an eps of 1e-4 or more.",
+        stacklevel=2,
+    )
+    return xp.where(size == 0, xp.full_like(size, xp.inf), size)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Parameter
 from core.optimizer import GradientMethod, UpdateRule
-from plugins.optimizers.half import refuse_lost_eps
+from plugins.optimizers.half import divisor
 from plugins.optimizers.hooks.norms import squared_norm
 
 
@@ -20,16 +19,13 @@ class LAMBRule(UpdateRule):
     weight_decay_rate: float = 0.0
     state = ("m", "v")
 
-    def check(self, param: Parameter) -> None:
-        """Refuse an `eps` that is 0 in the parameter's dtype, since 0 / 0 would follow."""
-        refuse_lost_eps("LAMB", self.eps, param)
-
     def step(self, xp: Any, param: Any, grad: Any, m: Any, v: Any) -> None:
         """One step, in place."""
         m += (1 - self.beta1) * (grad - m)
         v += (1 - self.beta2) * (grad * grad - v)
         mean, square = m / (1 - self.beta1**self.t), v / (1 - self.beta2**self.t)
-        change = mean / (xp.sqrt(square) + self.eps) + self.weight_decay_rate * param
+        direction = mean / divisor(self, xp, xp.sqrt(square) + self.eps)
+        change = direction + self.weight_decay_rate * param
         change = xp.asarray(change)  # NumPy makes scalars where there are no axes
         param -= self.alpha * _trust(xp, param, change) * change
 

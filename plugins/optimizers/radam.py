@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from core import Parameter
 from core.optimizer import GradientMethod, UpdateRule
-from plugins.optimizers.half import refuse_lost_eps
+from plugins.optimizers.half import divisor
 
 _CERTAIN = 5  # observations of the second moment, from which on it is divided by
 
@@ -22,10 +21,6 @@ class RAdamRule(UpdateRule):
     eta: float = 1.0
     weight_decay_rate: float = 0.0
     state = ("m", "v")
-
-    def check(self, param: Parameter) -> None:
-        """Refuse an `eps` that is 0 in the parameter's dtype, since 0 / 0 would follow."""
-        refuse_lost_eps("RAdam", self.eps, param)
 
     @property
     def observations(self) -> tuple[float, float]:
@@ -43,7 +38,7 @@ class RAdamRule(UpdateRule):
         if now > _CERTAIN:
             certain = (now - 4) * (now - 2) * limit / ((limit - 4) * (limit - 2) * now)
             rate *= math.sqrt(certain * (1 - self.beta2**self.t))
-            change = rate * m / (xp.sqrt(v) + self.eps)
+            change = rate * m / divisor(self, xp, xp.sqrt(v) + self.eps)
         else:
             change = rate * m
         if self.weight_decay_rate:

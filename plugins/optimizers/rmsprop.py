@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Parameter
 from core.optimizer import GradientMethod, UpdateRule
-from plugins.optimizers.half import refuse_lost_eps
+from plugins.optimizers.half import divisor
 
 
 class RMSpropRule(UpdateRule):
@@ -18,15 +17,11 @@ class RMSpropRule(UpdateRule):
     eps_inside_sqrt: bool = False
     state = ("ms",)
 
-    def check(self, param: Parameter) -> None:
-        """Refuse an `eps` that is 0 in the parameter's dtype."""
-        refuse_lost_eps("RMSprop", self.eps, param)
-
     def step(self, xp: Any, param: Any, grad: Any, ms: Any) -> None:
         """One step, in place."""
         ms += (1 - self.alpha) * (grad * grad - ms)
         size = xp.sqrt(ms + self.eps) if self.eps_inside_sqrt else xp.sqrt(ms) + self.eps
-        param -= self.lr * grad / size
+        param -= self.lr * grad / divisor(self, xp, size)
 
 
 class RMSprop(GradientMethod):

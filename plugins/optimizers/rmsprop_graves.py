@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Parameter
 from core.optimizer import GradientMethod, UpdateRule
-from plugins.optimizers.half import refuse_lost_eps
+from plugins.optimizers.half import divisor
 
 
 class RMSpropGravesRule(UpdateRule):
@@ -18,17 +17,13 @@ class RMSpropGravesRule(UpdateRule):
     eps: float = 1e-4
     state = ("n", "g", "delta")
 
-    def check(self, param: Parameter) -> None:
-        """Refuse an `eps` that is 0 in the parameter's dtype."""
-        refuse_lost_eps("RMSpropGraves", self.eps, param)
-
     def step(self, xp: Any, param: Any, grad: Any, n: Any, g: Any, delta: Any) -> None:
         """One step, in place."""
         n += (1 - self.alpha) * (grad * grad - n)
         g += (1 - self.alpha) * (grad - g)
         variance = xp.maximum(n - g * g, xp.zeros_like(n))  # rounding may make it negative
         delta *= self.momentum
-        delta -= self.lr * grad / xp.sqrt(variance + self.eps)
+        delta -= self.lr * grad / divisor(self, xp, xp.sqrt(variance + self.eps))
         param += delta
 
 

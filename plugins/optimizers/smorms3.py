@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Parameter
 from core.optimizer import GradientMethod, UpdateRule
-from plugins.optimizers.half import refuse_lost_eps
+from plugins.optimizers.half import divisor
 
 
 class SMORMS3Rule(UpdateRule):
@@ -16,17 +15,14 @@ class SMORMS3Rule(UpdateRule):
     eps: float = 1e-16
     state = {"mem": 1.0, "g": 0.0, "g2": 0.0}
 
-    def check(self, param: Parameter) -> None:
-        """Refuse an `eps` that is 0 in the parameter's dtype."""
-        refuse_lost_eps("SMORMS3", self.eps, param)
-
     def step(self, xp: Any, param: Any, grad: Any, mem: Any, g: Any, g2: Any) -> None:
         """One step, in place."""
         share = 1 / (mem + 1)
         g += share * (grad - g)
         g2 += share * (grad * grad - g2)
-        certainty = g * g / (g2 + self.eps)
-        param -= xp.clip(certainty, None, self.lr) * grad / (xp.sqrt(g2) + self.eps)
+        certainty = g * g / divisor(self, xp, g2 + self.eps)
+        size = divisor(self, xp, xp.sqrt(g2) + self.eps)
+        param -= xp.clip(certainty, None, self.lr) * grad / size
         mem *= 1 - certainty
         mem += 1
 
