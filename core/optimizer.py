@@ -23,6 +23,8 @@ from core.variable import Variable
 if TYPE_CHECKING:
     import inspect
 
+    from core.parameter_group import ParameterGroup
+
 __all__ = [
     "GradientMethod",
     "Hyperparameter",
@@ -275,6 +277,7 @@ class GradientMethod(Optimizer):
     hyperparam: Hyperparameter = set_by_init()
     _use_cleargrads: bool = True
     _use_fp32_update: bool = False
+    _groups: tuple[ParameterGroup, ...] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -332,6 +335,7 @@ class GradientMethod(Optimizer):
     def setup(self, link: Link) -> Self:
         """Take `link` as what to train, and give each of its parameters an update rule."""
         super().setup(link)
+        self._groups = ()
         for parameter in link.params():
             parameter.update_rule = self.create_update_rule()
             parameter.update_rule.enabled = not parameter.frozen
@@ -347,6 +351,36 @@ class GradientMethod(Optimizer):
                 "override create_update_rule()."
             )
         return self.rule(self.hyperparam)
+
+    def group(self, *patterns: str, **hyperparameters: Any) -> ParameterGroup:
+        """Give the parameters whose paths match a pattern hyper-parameters of their own.
+
+        Patterns are those of file names, where `*` stands for anything, slashes included: `"*/b"`
+        are all biases, `"/encoder/*"` is a whole child. Call it after `setup`, in each run, a
+        resumed one included. A change of the optimizer's hyper-parameter then passes these by; of
+        several groups of a parameter the later counts. The result can be changed, scheduled and
+        hooked by itself.
+
+        Raises:
+            ValueError: A pattern matches no path.
+            UnknownName: The rule has no such hyper-parameter.
+
+        >>> import core, core.links as L
+        >>> optimizer = core.optimizers.AdamW(weight_decay_rate=1e-4).setup(L.Linear(3, 2))
+        >>> optimizer.group("*/b", weight_decay_rate=0)
+        ParameterGroup('*/b', weight_decay_rate=0)
+        """
+        from core.parameter_group import ParameterGroup
+
+        group = ParameterGroup(self, patterns)
+        group.set(**hyperparameters)
+        self._groups = (*self._groups, group)
+        return group
+
+    @property
+    def groups(self) -> tuple[ParameterGroup, ...]:
+        """The groups of parameters that have been made since setup."""
+        return self._groups
 
     def use_cleargrads(self, use: bool = True) -> None:
         """Clear gradients to None before backward (the default), or fill them with zeros."""
