@@ -154,7 +154,9 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
         from core.errors import nearest
 
         known = [*_rooms, *_elsewhere, *(n for n in globals() if not n.startswith("_"))]
-        raise AttributeError(f"module 'core' has no attribute {name!r}.{nearest(name, known)}")
+        raise AttributeError(
+            f"module 'core' has no attribute {name!r}.{nearest(name, known, 'core')}"
+        )
 
 
 def __dir__() -> list[str]:

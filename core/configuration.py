@@ -87,7 +87,7 @@ def install_hooks(hooks: Mapping[str, FunctionHook]) -> None:
 def _accept(name: str, value: Any) -> None:
     """Refuse a name that is a slip of a known one, and a value outside a closed choice."""
     if name not in _shared:
-        hint = nearest(name, _shared)
+        hint = nearest(name, _shared, "config")
         if hint:
             raise UnknownName(f"config has no entry {name!r}.{hint}")
     if name in _TERNARY and value not in ("always", "auto", "never"):
@@ -95,7 +95,7 @@ def _accept(name: str, value: Any) -> None:
 
 
 def _unknown(name: str, known: Mapping[str, Any]) -> UnknownName:
-    return UnknownName(f"config has no entry {name!r}.{nearest(name, known)}")
+    return UnknownName(f"config has no entry {name!r}.{nearest(name, known, 'config')}")
 
 
 class GlobalConfig:

@@ -158,18 +158,35 @@ class HookError(CoreError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(
+    name: str, known: Iterable[str], kind: str = "", elsewhere: Mapping[str, str] | None = None
+) -> str:
     """End of a sentence that offers the nearest of `known`, or nothing where none is near.
 
-    >>> nearest("rleu", ["relu", "tanh"])
-    " Did you mean 'relu'?"
+    Case does not count. With a `kind` of `core.foreign.TABLE` the names of other libraries are
+    known too. `elsewhere` maps names of other places, folded, to what is written there.
+
+    >>> nearest("rleu", ["relu", "tanh"]), nearest("ReLU", ["relu", "tanh"])
+    (" Did you mean 'relu'?", " Did you mean 'relu'?")
+    >>> nearest("mse_loss", ["mean_squared_error"], "functions")
+    " Did you mean 'mean_squared_error'?"
     >>> nearest("zzz", ["relu", "tanh"])
     ''
     """
     import difflib
 
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    from core.foreign import folded, ours, quoted
+
+    capital = name[:1].isupper() and kind != "functions"  # there a function is meant, not its class
+    alike = sorted(known, key=lambda each: (each[:1].isupper() == capital, each))
+    spelt = {folded(each): each for each in alike}
+    word = folded(name)
+    if word not in spelt:
+        other = ours(name, kind, spelt) or (elsewhere or {}).get(word)
+        if other:
+            return f" Did you mean {quoted(other)}?"
+        word = next(iter(difflib.get_close_matches(word, list(spelt), n=1, cutoff=0.6)), "")
+    return f" Did you mean {spelt[word]!r}?" if word in spelt else ""
 
 
 def refuse_removed(
@@ -186,7 +203,7 @@ def refuse_removed(
     for key in given:
         if key in cures:
             raise RemovedArgument(f"{where}: the argument {key!r} no longer exists. {cures[key]}")
-        hint = "" if taker is None else nearest(key, _arguments(taker))
+        hint = "" if taker is None else nearest(key, _arguments(taker), "arguments")
         raise TypeError(f"{where}: unexpected keyword argument {key!r}.{hint}")
 
 

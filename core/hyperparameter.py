@@ -52,7 +52,7 @@ class Hyperparameter:
             known = self.get_dict()
             raise UnknownName(
                 f"there is no hyper-parameter {name!r}; there are {', '.join(known)}."
-                f"{nearest(name, known)}"
+                f"{nearest(name, known, 'hyperparameters')}"
             ) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -61,7 +61,7 @@ class Hyperparameter:
             known = self.get_dict()
             raise UnknownName(
                 f"cannot set the hyper-parameter {name!r}; there are {', '.join(known) or 'none'}."
-                f"{nearest(name, known)}"
+                f"{nearest(name, known, 'hyperparameters')}"
             )
         number = as_number(type(self).__name__, name, value, getattr(self, name, None))
         object.__setattr__(self, name, number)

@@ -12,6 +12,7 @@ from core.backend import Device
 from core.carrying import Carrying
 from core.configuration import current
 from core.errors import HookError, RegistrationError, nearest
+from core.foreign import real_names, refuse_foreign
 from core.link_hook import LinkHook, call_observed, hooks_in_force
 from core.link_tree import tree
 from core.parameter import Parameter
@@ -115,6 +116,9 @@ class Link(Carrying, Registering):
         self._hooks = {key: value for key, value in self.local_link_hooks.items() if key != name}
         self._hooks = self._hooks or None
         hook.deleted(self)
+
+    def __dir__(self) -> list[str]:
+        return real_names(self)
 
     def _register(self, name: str, value: Any) -> None:
         if isinstance(value, Link):
@@ -383,6 +387,9 @@ class Link(Carrying, Registering):
     def from_params(cls, *args: Any, **kwargs: Any) -> Self:
         """A link with given arrays as its parameters, for the links that offer it."""
         raise NotImplementedError(f"{cls.__name__} cannot be made from parameters.")
+
+
+refuse_foreign(Link)
 
 
 def _shape_and_dtype(value: Any) -> tuple[Any, Any]:

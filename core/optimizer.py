@@ -109,7 +109,8 @@ class Optimizer:
         if name in _REMOVED:
             raise AttributeError(f"{type(self).__name__}.{name} no longer exists. {_REMOVED[name]}")
         raise AttributeError(
-            f"{type(self).__name__} has no attribute {name!r}.{nearest(name, dir(self))}"
+            f"{type(self).__name__} has no attribute {name!r}."
+            + nearest(name, dir(self), "Optimizer")
         )
 
     def new_epoch(self, auto: bool = False) -> None:
@@ -310,7 +311,7 @@ class GradientMethod(Optimizer):
             given = _signature(type(self)).bind(*args, **kwargs)
         except TypeError as error:
             known = list(_signature(type(self)).parameters)
-            hints = (nearest(name, known) for name in kwargs if name not in known)
+            hints = (nearest(n, known, "hyperparameters") for n in kwargs if n not in known)
             raise TypeError(
                 f"{type(self).__name__}: {error}.{next(hints, '')} It takes "
                 f"{', '.join(known) or 'no arguments'}."
@@ -324,7 +325,7 @@ class GradientMethod(Optimizer):
         if not name.startswith("_") and not hasattr(type(self), name):
             own = self.__dict__
             known = own["hyperparam"].get_dict() if "hyperparam" in own else {}
-            hint = nearest(name, known)
+            hint = nearest(name, known, "hyperparameters")
             if hint and name not in own:
                 raise AttributeError(
                     f"{type(self).__name__} has no hyper-parameter {name!r}; there are "

@@ -13,6 +13,7 @@ from weakref import ref
 from core import backend as backends
 from core.backend import BACKENDS, Backend, Device
 from core.errors import UnknownName
+from core.foreign import real_names, refuse_foreign
 from core.spec import Spec, spec_of
 from core.variable_copies import Copies
 from core.variable_node import NOBODY, VariableNode
@@ -121,6 +122,9 @@ class Variable(Copies, Protocols):
             self.name = name
         if grad is not None:
             self.grad = grad
+
+    def __dir__(self) -> list[str]:
+        return real_names(self)
 
     # ------------------------------------------------------------------ the array
 
@@ -542,6 +546,9 @@ def is_array(value: object) -> bool:
     except backends.BackendError:
         return False
     return True
+
+
+refuse_foreign(Variable)
 
 
 def no_array(who: str, value: object) -> TypeError:

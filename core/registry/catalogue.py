@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.errors import NameConflict, UnknownName, nearest
+from core.foreign import TABLE, folded, ours
 from core.registry.index import Registry
 from core.registry.records import FACES, Claim, canonical, distributions
 from core.registry.wording import recall
@@ -82,7 +83,19 @@ class Catalogue:
         where = FACES.get(self.kind) or f"The catalogue of {self.kind}"
         known = self._claimed()
         notes, cause = self._recall()
-        return f"{where} has no {name!r}.{nearest(name, known)}{notes}", cause
+        hint = nearest(name, known, self.kind, self._elsewhere())
+        return f"{where} has no {name!r}.{hint}{notes}", cause
+
+    def _elsewhere(self) -> dict[str, str]:
+        """What is written for names of the other faces, ours and those of other libraries."""
+        found: dict[str, str] = {}
+        for kind in [kind for kind in FACES if kind != self.kind]:
+            known = {folded(n): n for n in sorted(self._registry.snapshot().claims[kind])}
+            foreign = {folded(n): ours(n, kind, known) for n in TABLE.get(kind, ())}
+            for word, target in (foreign | known).items():
+                if target:
+                    found.setdefault(word, target if "." in target else f"{FACES[kind]}.{target}")
+        return found
 
     def _recall(self) -> tuple[str, BaseException | None]:
         snapshot = self._registry.snapshot()

@@ -52,4 +52,5 @@ def __getattr__(name: str) -> Any:
     from core.errors import nearest
 
     known = [*_FACES, *_FROM, *(n for n in globals() if not n.startswith("_"))]
-    raise AttributeError(f"module 'core.training' has no attribute {name!r}.{nearest(name, known)}")
+    hint = nearest(name, known, "training")
+    raise AttributeError(f"module 'core.training' has no attribute {name!r}.{hint}")

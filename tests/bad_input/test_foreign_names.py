@@ -1,0 +1,145 @@
+"""Names of other libraries are answered with ours, from one table whose every answer holds."""
+
+import copy
+import importlib
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import core
+import core.functions as F
+import core.links as L
+from core import optimizers, registry
+from core.errors import UnknownName, nearest
+from core.foreign import TABLE, folded
+from core.registry.records import FACES
+
+OF_OBJECTS = {
+    "Variable": core.Variable(np.ones((2, 3), "f")),
+    "Link": core.Chain(l1=L.Linear(3, 2)),
+    "Optimizer": optimizers.Adam().setup(L.Linear(3, 2)),
+    "config": core.config,
+}
+PLACES = {
+    **{kind: importlib.import_module(face) for kind, face in FACES.items()},
+    "core": core,
+    "training": core.training,
+    **OF_OBJECTS,
+}
+ENTRIES = [(kind, name) for kind, names in TABLE.items() for name in names]
+
+
+def arguments_of(kind):
+    makers = vars(registry)["catalogue"]
+    found = [makers(k).get(n) for k in kind for n in makers(k).names()]
+    return {name for each in found if callable(each) for name in _names(each)}
+
+
+def _names(taker):
+    import inspect
+
+    try:
+        return inspect.signature(taker).parameters
+    except ValueError:
+        return ()
+
+
+@pytest.fixture(scope="module")
+def takes():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return {
+            "arguments": arguments_of(["functions", "links"]),
+            "hyperparameters": arguments_of(["optimizers"]),
+        }
+
+
+@pytest.mark.parametrize(("kind", "name"), ENTRIES)
+def test_every_answer_holds(kind, name, takes, tmp_path, monkeypatch):
+    answer = TABLE[kind][name]
+    for target in (answer,) if isinstance(answer, str) else answer:
+        if kind in takes:
+            assert target in takes[kind]
+        elif target.isidentifier():
+            assert hasattr(PLACES[kind], target)
+        else:
+            monkeypatch.chdir(tmp_path)
+            model, optimizer = copy.deepcopy(OF_OBJECTS["Link"]), OF_OBJECTS["Optimizer"]
+            core.serializers.save_npz("model.npz", model)
+            core.serializers.save_npz("optimizer.npz", optimizer)
+            names = {"core": core, "x": OF_OBJECTS["Variable"], "model": model}
+            room = vars(core.training) if kind == "training" else {}
+            eval(target, {**room, **names, "optimizer": optimizer})
+
+
+@pytest.mark.parametrize(("kind", "name"), [e for e in ENTRIES if e[0] in PLACES])
+def test_what_is_answered_is_no_name_of_ours(kind, name):
+    with pytest.raises(AttributeError, match="Did you mean") as caught:
+        getattr(PLACES[kind], name)
+    answer = TABLE[kind][name]
+    assert any(
+        target in str(caught.value) for target in ([answer] if isinstance(answer, str) else answer)
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        (lambda: F.RELU, "'relu'"),
+        (lambda: F.LogSoftMax, "'LogSoftmax'|'log_softmax'"),
+        (lambda: L.linear, "'Linear'"),
+        (lambda: optimizers.ADAM, "'Adam'"),
+        (lambda: L.relu, "core.functions.relu"),
+        (lambda: F.Dense, "core.links.Linear"),
+        (lambda: F.dataloader, "core.iterators.SerialIterator"),
+        (lambda: L.Conv2D, "'Convolution2D'"),
+        (lambda: core.training.extensions.sgd, "core.optimizers.SGD"),
+        (lambda: optimizers.Adam(lr=0.1), "'alpha'"),
+        (lambda: optimizers.SGD(learning_rate=0.1), "'lr'"),
+        (lambda: F.convolution_2d(0, 0, padding=1), "'pad'"),
+        (lambda: L.Convolution2D(3, 4, kernel_size=3), "'ksize'"),
+        (lambda: core.using_config("Train", False).__enter__(), "'train'"),
+    ],
+)
+def test_other_spellings_and_other_places(call, answer):
+    with pytest.raises((AttributeError, TypeError), match=f"Did you mean ({answer})"):
+        call()
+
+
+@given(st.sampled_from(registry.catalogue("functions").names()), st.randoms())
+def test_case_does_not_count(name, random):
+    typed = "".join(random.choice([c.upper(), c.lower()]) for c in name)
+    answer = nearest(typed, registry.catalogue("functions").names()).split("'")[1]
+    assert folded(answer) == folded(name)
+
+
+class Fitting:
+    def fit(self):
+        return "fitted"
+
+    def train(self):
+        return "trained"
+
+
+def test_foreign_methods_stand_in_nobodys_way():
+    class Own(core.Link):
+        def eval(self):
+            return "own"
+
+    class Beside(core.Chain, Fitting):
+        pass
+
+    link = Own()
+    assert link.eval() == "own" and Beside().train() == "trained" and Beside().fit() == "fitted"
+    link.state_dict = 3
+    assert link.state_dict == 3
+    with link.init_scope():
+        link.to = core.Parameter(1, (2,))
+    assert dict(link.namedparams()) == {"/to": link.to}
+    assert "eval" in dir(link) and "train" not in dir(link) and "forward" in dir(link)
+    assert not hasattr(core.Variable(), "numpy") and "numpy" not in dir(core.Variable())
+    with pytest.raises(UnknownName, match="Own has no 'train'"):
+        link.train()
