@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Number
 from typing import Any
 
 from core.errors import UnknownName, nearest
+from core.interval import Interval
 
 
 class Hyperparameter:
@@ -31,9 +32,14 @@ class Hyperparameter:
     """
 
     _parent: Hyperparameter | None
+    _ranges: Mapping[str, Interval] = {}
 
-    def __init__(self, parent: Hyperparameter | None = None) -> None:
+    def __init__(
+        self, parent: Hyperparameter | None = None, ranges: Mapping[str, Interval] | None = None
+    ) -> None:
         object.__setattr__(self, "_parent", parent)
+        if ranges:
+            object.__setattr__(self, "_ranges", ranges)
 
     @property
     def parent(self) -> Hyperparameter | None:
@@ -57,14 +63,29 @@ class Hyperparameter:
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set it here. Below a parent a name that nobody has is taken for a slip."""
+        self.assign(type(self).__name__, name, value)
+
+    def assign(self, owner: str, name: str, value: Any) -> None:
+        """Set it here, as an attribute of `owner`, for messages.
+
+        Raises:
+            UnknownName: Nobody above has this name.
+            TypeError: The value is no number, where a number stood.
+            ValueError: The number is outside of what the name means.
+        """
         if self._parent is not None and name not in self.get_dict():
             known = self.get_dict()
             raise UnknownName(
                 f"cannot set the hyper-parameter {name!r}; there are {', '.join(known) or 'none'}."
                 f"{nearest(name, known, 'hyperparameters')}"
             )
-        number = as_number(type(self).__name__, name, value, getattr(self, name, None))
+        within = self._range_of(name)
+        number = as_number(owner, name, value, getattr(self, name, None), within)
         object.__setattr__(self, name, number)
+
+    def _range_of(self, name: str) -> Interval | None:
+        above = None if self._parent is None else self._parent._range_of(name)
+        return self._ranges.get(name, above)
 
     def define(self, **values: Any) -> Hyperparameter:
         """Set values under names that may be new; gives itself."""
@@ -74,17 +95,20 @@ class Hyperparameter:
     def get_dict(self) -> dict[str, Any]:
         """Every name in force with its value."""
         known = {} if self._parent is None else self._parent.get_dict()
-        return {**known, **{k: v for k, v in self.__dict__.items() if k != "_parent"}}
+        return {**known, **{k: v for k, v in self.__dict__.items() if not k.startswith("_")}}
 
     def __repr__(self) -> str:
         return f"Hyperparameter({', '.join(f'{k}={v!r}' for k, v in self.get_dict().items())})"
 
 
-def as_number(owner: str, name: str, value: Any, default: Any = 0.0) -> Any:
+def as_number(
+    owner: str, name: str, value: Any, default: Any = 0.0, within: Interval | None = None
+) -> Any:
     """The value, which has to be a number, and not NaN, where `default` is one.
 
-    A scalar of NumPy becomes Python's, since it would widen the arrays that it meets. `owner` is
-    for the message.
+    It has to be `within` the interval, if there is one; where the default is a truth value, it has
+    to be one, or 0 or 1. A scalar of NumPy becomes Python's, since it would widen the arrays that
+    it meets. `owner` is for the message.
 
     >>> from core.hyperparameter import as_number
     >>> as_number("SGD", "lr", "0.1")
@@ -97,8 +121,14 @@ def as_number(owner: str, name: str, value: Any, default: Any = 0.0) -> Any:
         raise TypeError(
             f"{owner}: expected a number for {name}, got {value!r} ({type(value).__name__})."
         )
-    if getattr(value, "shape", ()) == () and math.isnan(float(value)):
-        raise ValueError(f"{owner}: expected a number for {name}, got {value!r}.")
+    if getattr(value, "shape", ()) == ():
+        number = float(value)
+        if math.isnan(number):
+            raise ValueError(f"{owner}: expected a number for {name}, got {value!r}.")
+        if isinstance(default, bool) and number not in (0, 1):
+            raise ValueError(f"{owner}: expected True or False for {name}, got {value!r}.")
+        if within is not None and number not in within:
+            raise ValueError(f"{owner}: expected {name} in {within}, got {value!r}.")
     return value.item() if isinstance(value, Number) and hasattr(value, "item") else value
 
 
@@ -117,9 +147,37 @@ class HyperparameterProxy:
         return self if obj is None else getattr(obj.hyperparam, self._name)
 
     def __set__(self, obj: Any, value: Any) -> None:
-        known = getattr(obj.hyperparam, self._name, None)
-        number = as_number(type(obj).__name__, self._name, value, known)
-        setattr(obj.hyperparam, self._name, number)
+        obj.hyperparam.assign(type(obj).__name__, self._name, value)
+
+
+class Quantity:
+    """An attribute that is a number within an interval, whenever and by whom it is set.
+
+    >>> from core.hyperparameter import Quantity
+    >>> class Decay:
+    ...     rate = Quantity("[0, inf)")
+    >>> Decay().rate = -1
+    Traceback (most recent call last):
+    ValueError: Decay: expected rate in [0, inf), got -1.
+    """
+
+    def __init__(self, within: str) -> None:
+        self._within = Interval(within)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+        self.__doc__ = f"A number in {self._within}."
+
+    def __get__(self, obj: Any, type: Any = None) -> Any:
+        if obj is None:
+            return self
+        if self._name not in obj.__dict__:
+            raise AttributeError(f"{type.__name__}.{self._name} has not been set.")
+        return obj.__dict__[self._name]
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        number = as_number(type(obj).__name__, self._name, value, within=self._within)
+        obj.__dict__[self._name] = number
 
 
 def take_declared(cls: type, known: Iterable[str] = ()) -> dict[str, Any]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from core import backend as backends
 from core.configuration import config
-from core.errors import DeclarationError, UpdateError, nearest
+from core.errors import DeclarationError, UnknownName, UpdateError, nearest
 from core.hyperparameter import Hyperparameter, HyperparameterProxy, as_number
+from core.known_attributes import names_attribute
 from core.link import Link
 from core.parameter import Parameter
 from core.serializer import Deserializer
@@ -112,6 +113,19 @@ class Optimizer:
             f"{type(self).__name__} has no attribute {name!r}."
             + nearest(name, dir(self), "Optimizer")
         )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute that the class has, declares, or names in its methods."""
+        known = name.startswith("_") or name in self.__dict__ or hasattr(type(self), name)
+        if not known and not names_attribute(type(self), name, Optimizer):
+            own = self.__dict__.get("hyperparam")
+            settable = own.get_dict() if own is not None else vars(self)
+            hint = nearest(name, settable, "hyperparameters") or nearest(name, dir(self))
+            raise UnknownName(
+                f"{type(self).__name__} has no attribute {name!r} to be set; its numbers are "
+                f"{', '.join(settable) or 'none'}.{hint}"
+            )
+        super().__setattr__(name, value)
 
     def new_epoch(self, auto: bool = False) -> None:
         """Count an epoch; `auto` says that an updater does it, which then is to be the only one."""
@@ -318,20 +332,7 @@ class GradientMethod(Optimizer):
             ) from None
         defaults = {} if rule is None else rule.hyperparameters | self.settings
         for name, value in (defaults | given.arguments).items():
-            number = as_number(type(self).__name__, name, value, defaults[name])
-            self.hyperparam.define(**{name: number})
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not name.startswith("_") and not hasattr(type(self), name):
-            own = self.__dict__
-            known = own["hyperparam"].get_dict() if "hyperparam" in own else {}
-            hint = nearest(name, known, "hyperparameters")
-            if hint and name not in own:
-                raise AttributeError(
-                    f"{type(self).__name__} has no hyper-parameter {name!r}; there are "
-                    f"{', '.join(known)}.{hint}"
-                )
-        super().__setattr__(name, value)
+            self.hyperparam.assign(type(self).__name__, name, value)
 
     def setup(self, link: Link) -> Self:
         """Take `link` as what to train, and give each of its parameters an update rule."""

@@ -53,7 +53,7 @@ class ParameterGroup:
         trial = Hyperparameter(self._owner.hyperparam)
         for name, value in hyperparameters.items():
             try:
-                setattr(trial, name, value)
+                trial.assign(self._named(), name, value)
             except UnknownName as error:
                 raise UnknownName(f"{self._named()}: {error}") from None
         for name in hyperparameters:

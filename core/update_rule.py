@@ -6,6 +6,7 @@ parameter, and writes `step`:
     class MomentumSGDRule(UpdateRule):
         lr: float = 0.01
         momentum: float = 0.9
+        ranges = {"lr": "[0, inf)", "momentum": "(-1, 1]"}
         state = ("v",)
 
         def step(self, xp, param, grad, v):
@@ -13,7 +14,8 @@ parameter, and writes `step`:
             v -= self.lr * grad
             param += v
 
-Sharing of hyper-parameters, saving and moving of the state, float32 masters of 16-bit parameters,
+A number out of its range is refused, whoever sets it; one without a range may be any. Sharing of
+hyper-parameters, saving and moving of the state, float32 masters of 16-bit parameters,
 hooks and freezing follow. Rules written in the older way, which override `init_state` and
 `update_core` or `update_core_cpu` and `update_core_gpu`, work as well.
 """
@@ -26,6 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from core import backend as backends
 from core.errors import DeclarationError, UpdateError, nearest
 from core.hyperparameter import Hyperparameter, take_declared
+from core.interval import Interval
 from core.parameter import Parameter
 from core.serializer import Deserializer
 from core.set_by_init import set_by_init
@@ -60,6 +63,7 @@ class UpdateRule:
     """
 
     hyperparameters: ClassVar[dict[str, Any]] = {}
+    ranges: ClassVar[dict[str, Any]] = {}
     kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
     _fills: ClassVar[dict[str, float]] = {}
     hyperparam: Hyperparameter = set_by_init()
@@ -81,6 +85,7 @@ class UpdateRule:
                 )
         own = take_declared(cls, cls.hyperparameters)
         cls.hyperparameters = {**cls.hyperparameters, **own}
+        _take_ranges(cls)
         _check_step(cls)
 
     def __init__(
@@ -103,7 +108,9 @@ class UpdateRule:
     @classmethod
     def default_hyperparam(cls) -> Hyperparameter | None:
         """The declared values, as the parent of all others; None where nothing is declared."""
-        return Hyperparameter().define(**cls.hyperparameters) if cls.hyperparameters else None
+        if not cls.hyperparameters:
+            return None
+        return Hyperparameter(ranges=cls.ranges).define(**cls.hyperparameters)
 
     # ------------------------------------------------------------------ what an author writes
 
@@ -329,6 +336,26 @@ def _take_state(cls: type[UpdateRule]) -> None:
         )
     cls._fills = dict(names) if isinstance(names, dict) else dict.fromkeys(names, 0.0)
     delattr(cls, "state")
+
+
+def _take_ranges(cls: type[UpdateRule]) -> None:
+    """Turn the texts in a class body's `ranges` into intervals, beside those of its bases."""
+    known = cls.hyperparameters
+    own = {name: Interval(text) for name, text in vars(cls).get("ranges", {}).items()}
+    cls.ranges = {}
+    for base in reversed(cls.__mro__[1:]):
+        cls.ranges |= getattr(base, "ranges", {})
+    cls.ranges |= own
+    for name, within in cls.ranges.items():
+        if name not in known:
+            raise DeclarationError(
+                f"{cls.__name__}.ranges: there is no hyper-parameter {name!r}; there are "
+                f"{', '.join(known) or 'none'}.{nearest(name, known)}"
+            )
+        if known[name] not in within:
+            raise DeclarationError(
+                f"{cls.__name__}.{name}: the default {known[name]!r} is not in {within}."
+            )
 
 
 def _check_step(cls: type[UpdateRule]) -> None:

@@ -31,6 +31,16 @@ class AdamRule(UpdateRule):
     adabound: bool = False
     final_lr: float = 0.1
     gamma: float = 0.001
+    ranges = {
+        "alpha": "[0, inf)",
+        "beta1": "[0, 1)",
+        "beta2": "[0, 1)",
+        "eps": "[0, inf)",
+        "eta": "[0, inf)",
+        "weight_decay_rate": "[0, inf)",
+        "final_lr": "[0, inf)",
+        "gamma": "(0, inf)",
+    }
     state: Any = ("m", "v")
 
     def __init__(self, *args: Any, **hyperparameters: Any) -> None:

@@ -17,6 +17,13 @@ class LAMBRule(UpdateRule):
     beta2: float = 0.999
     eps: float = 1e-6
     weight_decay_rate: float = 0.0
+    ranges = {
+        "alpha": "[0, inf)",
+        "beta1": "[0, 1)",
+        "beta2": "[0, 1)",
+        "eps": "[0, inf)",
+        "weight_decay_rate": "[0, inf)",
+    }
     state = ("m", "v")
 
     def step(self, xp: Any, param: Any, grad: Any, m: Any, v: Any) -> None:

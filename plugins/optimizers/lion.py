@@ -14,6 +14,12 @@ class LionRule(UpdateRule):
     beta1: float = 0.9
     beta2: float = 0.99
     weight_decay_rate: float = 0.0
+    ranges = {
+        "lr": "[0, inf)",
+        "beta1": "[0, 1]",
+        "beta2": "[0, 1]",
+        "weight_decay_rate": "[0, inf)",
+    }
     state = ("m",)
 
     def step(self, xp: Any, param: Any, grad: Any, m: Any) -> None:

@@ -14,6 +14,12 @@ class MSVAGRule(UpdateRule):
     beta: float = 0.9
     eta: float = 1.0
     weight_decay_rate: float = 0.0
+    ranges = {
+        "lr": "[0, inf)",
+        "beta": "[0, 1)",
+        "eta": "[0, inf)",
+        "weight_decay_rate": "[0, inf)",
+    }
     state = ("m", "v")
 
     def step(self, xp: Any, param: Any, grad: Any, m: Any, v: Any) -> None:

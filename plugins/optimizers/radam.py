@@ -20,6 +20,14 @@ class RAdamRule(UpdateRule):
     eps: float = 1e-8
     eta: float = 1.0
     weight_decay_rate: float = 0.0
+    ranges = {
+        "alpha": "[0, inf)",
+        "beta1": "[0, 1)",
+        "beta2": "[0, 1)",
+        "eps": "[0, inf)",
+        "eta": "[0, inf)",
+        "weight_decay_rate": "[0, inf)",
+    }
     state = ("m", "v")
 
     @property

@@ -15,6 +15,7 @@ class RMSpropRule(UpdateRule):
     alpha: float = 0.99
     eps: float = 1e-8
     eps_inside_sqrt: bool = False
+    ranges = {"lr": "[0, inf)", "alpha": "[0, 1]", "eps": "[0, inf)"}
     state = ("ms",)
 
     def step(self, xp: Any, param: Any, grad: Any, ms: Any) -> None:

@@ -15,6 +15,7 @@ class RMSpropGravesRule(UpdateRule):
     alpha: float = 0.95
     momentum: float = 0.9
     eps: float = 1e-4
+    ranges = {"lr": "[0, inf)", "alpha": "[0, 1]", "momentum": "(-1, 1]", "eps": "[0, inf)"}
     state = ("n", "g", "delta")
 
     def step(self, xp: Any, param: Any, grad: Any, n: Any, g: Any, delta: Any) -> None:

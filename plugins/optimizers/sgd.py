@@ -11,6 +11,7 @@ class SGDRule(UpdateRule):
     """The rule of `SGD`."""
 
     lr: float = 0.01
+    ranges = {"lr": "[0, inf)"}
 
     def step(self, xp: Any, param: Any, grad: Any) -> None:
         """One step, in place."""

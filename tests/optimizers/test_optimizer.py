@@ -180,8 +180,6 @@ def test_misspelt_hyperparameters_get_the_nearest():
         optimizer.hyperparam.btea1  # noqa: B018
     with pytest.raises(UnknownName):
         optimizer.hyperparam.btea1 = 1
-    optimizer.something_of_mine = 3
-    assert optimizer.something_of_mine == 3
 
 
 @pytest.mark.parametrize("name", core.registry.catalogue("optimizers").names())
@@ -198,7 +196,8 @@ def test_what_is_no_number_is_refused_by_name(name, wrong):
             setattr(optimizer, argument, wrong)
         with pytest.raises(TypeError, match=f"expected a number for {argument}"):
             setattr(optimizer.create_update_rule().hyperparam, argument, wrong)
-        for number in (0, -1.0, np.float32(0.5), np.array(0.5)):  # schedules may give any
+        flag = isinstance(getattr(optimizer, argument), bool)
+        for number in (True, 1) if flag else (np.float32(0.5), np.array(0.5)):
             setattr(optimizer, argument, number)
 
 

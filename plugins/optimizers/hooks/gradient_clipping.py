@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from core import Optimizer
-from core.hyperparameter import as_number
+from core.hyperparameter import Quantity
 from plugins.optimizers.hooks.norms import squared_norm
 
 
@@ -38,8 +38,10 @@ class GradientClipping:
     call_for_each_param = False
     timing = "pre"
 
+    threshold = Quantity("(0, inf]")
+
     def __init__(self, threshold: float) -> None:
-        self.threshold = as_number("GradientClipping", "threshold", threshold)
+        self.threshold = threshold
 
     def __call__(self, opt: Optimizer) -> None:
         """Scale the gradients of the step in place."""

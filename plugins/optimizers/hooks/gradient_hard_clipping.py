@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Parameter
-from core.hyperparameter import as_number
+from core.hyperparameter import Quantity
 from plugins.optimizers.hooks.per_parameter import PerParameter
 
 
@@ -30,14 +30,17 @@ class GradientHardClipping(PerParameter):
     array([-1. ,  0.5])
     """
 
+    lower_bound = Quantity("[-inf, inf]")
+    upper_bound = Quantity("[-inf, inf]")
+
     def __init__(self, lower_bound: float, upper_bound: float) -> None:
-        if lower_bound > upper_bound:
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
+        if self.lower_bound > self.upper_bound:
             raise ValueError(
                 "GradientHardClipping: expected lower_bound <= upper_bound, "
                 f"got {lower_bound} and {upper_bound}."
             )
-        self.lower_bound = as_number("GradientHardClipping", "lower_bound", lower_bound)
-        self.upper_bound = as_number("GradientHardClipping", "upper_bound", upper_bound)
 
     def change(self, rule: Any, param: Parameter, grad: Any) -> None:
         """Change the gradient of one parameter in place."""

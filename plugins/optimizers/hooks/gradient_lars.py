@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from core import Parameter
-from core.hyperparameter import as_number
+from core.hyperparameter import Quantity
 from plugins.optimizers.hooks.norms import squared_norm
 from plugins.optimizers.hooks.per_parameter import PerParameter
 
@@ -40,12 +40,16 @@ class GradientLARS(PerParameter):
     array([3. , 1.5])
     """
 
+    threshold = Quantity("[0, inf)")
+    weight_decay = Quantity("[0, inf)")
+    eps = Quantity("[0, inf)")
+
     def __init__(
         self, threshold: float = 0.01, weight_decay: float = 0.0, eps: float = 1e-9
     ) -> None:
-        self.threshold = as_number("GradientLARS", "threshold", threshold)
-        self.weight_decay = as_number("GradientLARS", "weight_decay", weight_decay)
-        self.eps = as_number("GradientLARS", "eps", eps)
+        self.threshold = threshold
+        self.weight_decay = weight_decay
+        self.eps = eps
 
     def change(self, rule: Any, param: Parameter, grad: Any) -> None:
         """Change the gradient of one parameter in place."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core import Parameter
-from core.hyperparameter import as_number
+from core.hyperparameter import Quantity
 from core.initializer import generate_array
 from plugins.initializers.normal import Normal
 from plugins.optimizers.hooks.per_parameter import PerParameter
@@ -61,10 +61,12 @@ class GradientNoise(PerParameter):
     array([-0.5, -0.5])
     """
 
+    eta = Quantity("[0, inf)")
+
     def __init__(
         self, eta: float, noise_func: Callable[..., Any] = exponential_decay_noise
     ) -> None:
-        self.eta = as_number("GradientNoise", "eta", eta)
+        self.eta = eta
         self.noise_func = noise_func
 
     def change(self, rule: Any, param: Parameter, grad: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.hyperparameter import as_number
+from core.hyperparameter import Quantity
 from plugins.optimizers.hooks.gradient_hard_clipping import GradientHardClipping
 
 
@@ -30,10 +30,8 @@ class GradientValueClipping(GradientHardClipping):
     array([-1. ,  0.5])
     """
 
+    threshold = Quantity("[0, inf]")
+
     def __init__(self, threshold: float) -> None:
-        self.threshold = as_number("GradientValueClipping", "threshold", threshold)
-        if threshold < 0:
-            raise ValueError(
-                f"GradientValueClipping: expected a threshold of 0 or more, got {threshold!r}."
-            )
+        self.threshold = threshold
         super().__init__(-self.threshold, self.threshold)

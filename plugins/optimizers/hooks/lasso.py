@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Parameter
-from core.hyperparameter import as_number
+from core.hyperparameter import Quantity
 from plugins.optimizers.hooks.per_parameter import PerParameter
 
 
@@ -31,8 +31,10 @@ class Lasso(PerParameter):
     array([ 1.5, -1.5])
     """
 
+    rate = Quantity("[0, inf)")
+
     def __init__(self, rate: float) -> None:
-        self.rate = as_number("Lasso", "rate", rate)
+        self.rate = rate
 
     def change(self, rule: Any, param: Parameter, grad: Any) -> None:
         """Change the gradient of one parameter in place."""
