@@ -159,7 +159,7 @@ class ComputationalGraph:
         >>> print(graph.dump("mermaid").split("classDef")[0].rstrip())
         flowchart TB
           n0(["(3), float32"]):::result
-          n1["Multiply"]:::function
+          n1["_ * _"]:::function
           n2(["x: (3), float32"]):::leaf
           n1 --> n0
           n2 --> n1
@@ -280,7 +280,7 @@ def build_computational_graph(
     >>> graph = build_computational_graph(-x, remove_variable=True)
     >>> print(*graph.dump("mermaid").splitlines()[:2], sep="\n")
     flowchart TB
-      n0["Negative"]:::function
+      n0["__neg__"]:::function
     """
     if not remove_split:
         raise ValueError(

@@ -39,7 +39,7 @@ class FunctionHook:
     >>> x = core.Variable(np.ones(2, "f"))
     >>> with Labels():
     ...     y = x * x
-    Multiply
+    _ * _
     """
 
     name: ClassVar[str] = "FunctionHook"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from core import declaring, dispatch
 from core.backend import BACKENDS
@@ -113,41 +113,49 @@ class FunctionNode(GraphNode):
         self._raw = self._plain_raw = variant.raw_broadcast
         self._var = self._plain_var = variant.var_broadcast
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Refuse: nodes are applied, not called."""
-        raise TypeError(
-            f"{self.label} is a FunctionNode, which is not called. Write "
-            f"{self.label}(settings).apply((x, ...)), which gives a tuple of Variables."
-        )
-
     def __repr__(self) -> str:
+        name = type(self).__name__
         if self.declared is None:
-            return f"<{self.label}>"
-        settings = [f"{name}={getattr(self, name)!r}" for name in self.declared.fields]
-        return f"{self.label}({', '.join(settings)})"
+            return f"<{name}>"
+        settings = [f"{field}={getattr(self, field)!r}" for field in self.declared.fields]
+        return f"{name}({', '.join(settings)})"
 
     # ------------------------------------------------------------------ applying
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Apply to Variables or arrays: a Variable, or a tuple of them for several outputs."""
+        outputs = self.apply(inputs)
+        return outputs[0] if len(outputs) == 1 else outputs
 
     def apply(self, inputs: Iterable[Any]) -> tuple[Variable, ...]:
         """Compute the outputs and, where some input wants a gradient, record this node.
 
+        A node that is part of a graph already stays as it is: another of the same settings is
+        applied in its place.
+
         Args:
-            inputs: Variables or arrays; an instance serves once.
+            inputs: Variables or arrays.
 
         Raises:
             InvalidType: The inputs do not fit.
             BackendError: They live on several backends or devices.
-            GraphError: This instance is part of a graph already.
         """
         inputs = tuple(inputs)
         if self._edges is not None:
-            raise GraphError(
-                f"{self.label}.apply: this node is part of a graph already. Make another instance."
-            )
+            return self.again().apply(inputs)
         if self._run is not None and self._local_hooks is None and len(inputs):
             made = self._run(*inputs)
             return (made,) if self._single else made
         return self._apply(inputs)
+
+    def again(self) -> Self:
+        """A node of the same settings and hooks that is in no graph."""
+        made: Self = GraphNode.__new__(type(self))
+        own = {name: kept for name, kept in vars(self).items() if not hasattr(FunctionNode, name)}
+        vars(made).update(own)
+        if self._local_hooks:
+            made._local_hooks, made._plain_raw, made._plain_var = self._local_hooks, None, None
+        return made
 
     def evaluate(self, *args: Any) -> Any:
         """Compute at the speed at hand: arrays to arrays, Variables to recorded Variables.

@@ -64,7 +64,7 @@ class GraphNode:
 
     @property
     def label(self) -> str:
-        """What graphs and messages call the operation."""
+        """What graphs and messages call it: its class, unless that has a `label` of its own."""
         return type(self).__name__
 
     @property

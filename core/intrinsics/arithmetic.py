@@ -16,6 +16,7 @@ from core.intrinsics.constants import (
 class Add(Elementwise):
     """x + y."""
 
+    label = "_ + _"
     inline = True
     with_scalar = AddConstant
     domain = Domain("(),()->()", x=anything(), y=anything())
@@ -33,6 +34,7 @@ class Add(Elementwise):
 class Subtract(Elementwise):
     """x - y."""
 
+    label = "_ - _"
     inline = True
     with_scalar = SubtractConstant
     domain = Domain("(),()->()", x=anything(2, 4), y=anything(0, 2))
@@ -50,6 +52,7 @@ class Subtract(Elementwise):
 class Multiply(Elementwise):
     """x y."""
 
+    label = "_ * _"
     inline = True
     with_scalar = MultiplyConstant
     domain = Domain("(),()->()", x=anything(), y=anything())
@@ -67,6 +70,7 @@ class Multiply(Elementwise):
 class Divide(Elementwise):
     """x / y, whose derivatives are 1 / y and -x / y^2."""
 
+    label = "_ / _"
     inline = True
     with_scalar = DivideConstant
     domain = Domain("(),()->()", x=real(-3, 3), y=real(0.5, 3))
@@ -84,6 +88,7 @@ class Divide(Elementwise):
 class FloorDivide(Elementwise):
     """The greatest whole number not above x / y; it has no derivative worth the name."""
 
+    label = "_ // _"
     inline = True
     domain = Domain(
         "(),()->()",
@@ -99,6 +104,7 @@ class FloorDivide(Elementwise):
 class Power(Elementwise):
     """x^y, whose derivatives are y x^(y-1) and x^y log(x); at x = 0 the latter is taken as 0."""
 
+    label = "_ ** _"
     inline = True
     with_scalar = PowerConstant
     domain = Domain("(),()->()", x=numeric(0.3, 3), y=numeric(-2, 2))
@@ -117,6 +123,7 @@ class Power(Elementwise):
 class Negative(Elementwise):
     """-x."""
 
+    label = "__neg__"
     inline = True
     domain = Domain("()->()", x=anything(-3, 3))
 
@@ -130,6 +137,7 @@ class Negative(Elementwise):
 class Sign(Elementwise):
     """-1, 0 or 1 by the sign of x; its derivative is 0 wherever it has one."""
 
+    label = "sign"
     inline = True
     domain = Domain(
         "()->()",
@@ -148,6 +156,7 @@ class Sign(Elementwise):
 class Absolute(Elementwise):
     """|x|, whose derivative is the sign of x, taken as 0 at 0."""
 
+    label = "|_|"
     inline = True
     domain = Domain("()->()", x=numeric(-3, 3), kinks=(0,))
 
@@ -161,6 +170,7 @@ class Absolute(Elementwise):
 class Log(Elementwise):
     """The natural logarithm, whose derivative is 1 / x."""
 
+    label = "log"
     inline = True
     domain = Domain("()->()", x=real(0.2, 4))
 

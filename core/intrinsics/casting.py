@@ -14,6 +14,11 @@ class Cast(FunctionNode):
     typ: Any
     domain = Domain("(...)->(...)", x=anything(), settings={"typ": choice("float32", "float64")})
 
+    @property
+    def type(self) -> Any:
+        """The dtype, by the name that it had as an attribute."""
+        return self.typ
+
     def compute(self, xp, x):
         return xp.astype(x, self.backend.dtype(self.typ))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import log
+from typing import ClassVar
 
 from core.domain import Domain, anything, choice, number, numeric, real
 from core.function_node import Elementwise
@@ -14,11 +15,20 @@ class WithNumber(Elementwise):
     inline = True
     operand = "value"
     value: complex
+    form: ClassVar[str]
+    """The label, with braces in the place of the number."""
+
+    @property
+    def label(self) -> str:
+        """The operation with its number, in parentheses where that begins with a sign."""
+        value = str(self.value)
+        return self.form.format(f"({value})" if value.startswith("-") else value)
 
 
 class AddConstant(WithNumber):
     """x + c."""
 
+    form = "_ + {}"
     domain = Domain("()->()", x=anything(), settings={"value": number(-3, 3)})
 
     def compute(self, xp, x):
@@ -31,6 +41,7 @@ class AddConstant(WithNumber):
 class SubtractConstant(WithNumber):
     """x - c."""
 
+    form = "_ - {}"
     domain = Domain("()->()", x=anything(0, 3), settings={"value": number(-3, 0)})
 
     def compute(self, xp, x):
@@ -43,6 +54,7 @@ class SubtractConstant(WithNumber):
 class SubtractFromConstant(WithNumber):
     """c - x."""
 
+    form = "{} - _"
     domain = Domain("()->()", x=anything(0, 2), settings={"value": number(2, 5)})
 
     def compute(self, xp, x):
@@ -55,6 +67,7 @@ class SubtractFromConstant(WithNumber):
 class MultiplyConstant(WithNumber):
     """c x."""
 
+    form = "_ * {}"
     domain = Domain("()->()", x=anything(), settings={"value": number(-3, 3)})
 
     def compute(self, xp, x):
@@ -67,6 +80,7 @@ class MultiplyConstant(WithNumber):
 class DivideConstant(WithNumber):
     """x / c."""
 
+    form = "_ / {}"
     domain = Domain("()->()", x=real(-3, 3), settings={"value": number(0.5, 3)})
 
     def compute(self, xp, x):
@@ -79,6 +93,7 @@ class DivideConstant(WithNumber):
 class DivideFromConstant(WithNumber):
     """c / x, whose derivative is -c / x^2."""
 
+    form = "{} / _"
     domain = Domain("()->()", x=real(0.5, 3), settings={"value": number(-3, 3)})
 
     def compute(self, xp, x):
@@ -91,6 +106,7 @@ class DivideFromConstant(WithNumber):
 class PowerConstant(WithNumber):
     """x^c, whose derivative is c x^(c-1)."""
 
+    form = "_ ** {}"
     value: float | bool
     domain = Domain(
         "()->()", x=numeric(0.3, 3), settings={"value": choice(0, 1, 2, 3, 0.5, -1, -1.5)}
@@ -109,6 +125,7 @@ class PowerConstant(WithNumber):
 class ConstantPower(WithNumber):
     """c^x, whose derivative is c^x log(c), taken as 0 for c = 0."""
 
+    form = "{} ** _"
     value: float | bool
     domain = Domain("()->()", x=numeric(-2, 2), settings={"value": number(0.5, 3)})
 

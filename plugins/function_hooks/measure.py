@@ -12,12 +12,13 @@ from core import Device, FunctionHook, FunctionNode, backend
 class Measuring(FunctionHook):
     """Take a reading before and after each forward and backward, and keep the differences.
 
-    `call_history` has a pair (label of the function, difference) for each. A function that another
-    one calls inside counts for both.
+    `call_history` has a pair (function, difference) for each: a function of the same settings that
+    is in no graph, so that no array is kept. A function that another one calls inside counts for
+    both.
     """
 
     def __init__(self) -> None:
-        self.call_history: list[tuple[str, Any]] = []
+        self.call_history: list[tuple[FunctionNode, Any]] = []
         self._running: list[tuple[FunctionNode, Any]] = []
 
     def deleted(self, function: FunctionNode | None = None) -> None:
@@ -34,7 +35,8 @@ class Measuring(FunctionHook):
         while self._running:  # what lies above was interrupted by an exception
             begun, before = self._running.pop()
             if begun is function:
-                self.call_history.append((function.label, self._difference(before, after)))
+                difference = self._difference(before, after)
+                self.call_history.append((_without_arrays(function), difference))
                 return
 
     def backward_preprocess(
@@ -54,6 +56,18 @@ class Measuring(FunctionHook):
 
     def _difference(self, before: Any, after: Any) -> Any:
         return after - before
+
+
+def kind_of(function: Any) -> str:
+    """The class of a function, that of an old-style one where that is what it stands for."""
+    return type(getattr(function, "function", function)).__name__
+
+
+def _without_arrays(function: FunctionNode) -> FunctionNode:
+    made = function.again()
+    for name in made.saved:
+        vars(made).pop(name, None)
+    return made
 
 
 def place_of(arrays: Iterable[Any]) -> Device | None:

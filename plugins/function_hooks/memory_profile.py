@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any, NamedTuple, TextIO
 
 from core import FunctionNode, backend
-from plugins.function_hooks.measure import Measuring, in_unit, print_table
+from plugins.function_hooks.measure import Measuring, in_unit, kind_of, print_table
 
 BYTES = (("GB", 2.0**30), ("MB", 2.0**20), ("KB", 2.0**10), ("B", 1.0))
 
@@ -22,7 +22,7 @@ class CupyMemoryProfileHook(Measuring):
     """Measure the GPU memory that every forward and backward asks CuPy's memory pool for.
 
     Raises `BackendUnavailable`, with the reason, where there is no GPU to be used. In
-    `call_history` are pairs of a function's label and `Bytes`.
+    `call_history` are pairs of a function and `Bytes`.
     """
 
     name = "CupyMemoryProfileHook"
@@ -56,10 +56,11 @@ class CupyMemoryProfileHook(Measuring):
         return sum(taken.acquired for _, taken in self.call_history)
 
     def summary(self) -> dict[str, dict[str, int]]:
-        """For each label `used_bytes`, `acquired_bytes` and `occurrence`, the number of calls."""
+        """For each class `used_bytes`, `acquired_bytes` and `occurrence`, the number of calls."""
         found: dict[str, dict[str, int]] = {}
-        for label, taken in self.call_history:
-            entry = found.setdefault(label, {"used_bytes": 0, "acquired_bytes": 0, "occurrence": 0})
+        for function, taken in self.call_history:
+            nothing = {"used_bytes": 0, "acquired_bytes": 0, "occurrence": 0}
+            entry = found.setdefault(kind_of(function), nothing)
             entry["used_bytes"] += taken.used
             entry["acquired_bytes"] += taken.acquired
             entry["occurrence"] += 1

@@ -20,7 +20,7 @@ class PrintHook(FunctionHook):
     >>> x = core.Variable(np.zeros(2, "f"), name="x")
     >>> with PrintHook():
     ...     y = -x
-    function Negative forward
+    function __neg__ forward
     input data
     <variable>
     - backend: numpy

@@ -15,7 +15,7 @@ from core import Device, FunctionHook, FunctionNode, LinkHook
 from core.link_hook import ForwardArgs
 from core.spec import spec_of
 from plugins.function_hooks import chrome_trace, profile
-from plugins.function_hooks.measure import in_unit, place_of, print_table, wait_for
+from plugins.function_hooks.measure import in_unit, kind_of, place_of, print_table, wait_for
 from plugins.function_hooks.memory_profile import BYTES
 from plugins.function_hooks.profile import Call, Entry, Spec
 from plugins.function_hooks.times import TIMES
@@ -101,7 +101,7 @@ class ProfilerHook(FunctionHook):
         """Stop it, and note the call."""
         frame = self._stop(function)
         seen = self._seen[function] = self._thread().path, tuple(map(_spec, in_data))
-        self._note(frame, function.label, "forward", *seen)
+        self._note(frame, kind_of(function), "forward", *seen)
 
     def backward_preprocess(
         self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
@@ -115,7 +115,7 @@ class ProfilerHook(FunctionHook):
         """Stop it, and note the call, with the link and the inputs of the forward."""
         frame = self._stop(function)
         seen = self._seen.get(function) or ("", _of_nodes(function.inputs or ()))
-        self._note(frame, function.label, "backward", *seen)
+        self._note(frame, kind_of(function), "backward", *seen)
 
     def _begin(self, subject: Any, device: Device | None) -> None:
         if self._synchronize:

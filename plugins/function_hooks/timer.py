@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
-from plugins.function_hooks.measure import Measuring, place_of, wait_for
+from plugins.function_hooks.measure import Measuring, kind_of, place_of, wait_for
 from plugins.function_hooks.times import Times
 
 
@@ -13,7 +13,7 @@ class TimerHook(Times, Measuring):
     """Measure the time of every forward and backward.
 
     A device is waited for before and after, so figures are whole and training is slower. In
-    `call_history` are pairs of a function's label and seconds.
+    `call_history` are pairs of a function and seconds; the function is in no graph.
 
     >>> import core, numpy as np
     >>> x = core.Variable(np.ones(3, "f"))
@@ -25,6 +25,9 @@ class TimerHook(Times, Measuring):
 
     name = "TimerHook"
     head = "FunctionName"
+
+    def _kind(self, called: Any) -> str:
+        return kind_of(called)
 
     def _read(self, arrays: tuple[Any, ...]) -> float:
         wait_for(place_of(arrays))

@@ -10,20 +10,24 @@ TIMES = (("sec", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
 
 class Times:
-    """Sums over `call_history`, pairs of a label and seconds; `head` is the title of the labels."""
+    """Sums over `call_history`, pairs of what was called and seconds; `head` is their title."""
 
     head: str
-    call_history: list[tuple[str, float]]
+    call_history: list[Any]
+
+    def _kind(self, called: Any) -> str:
+        """Under which name `called` is summed up."""
+        raise NotImplementedError
 
     def total_time(self) -> float:
         """Seconds spent in all calls together."""
         return float(sum(seconds for _, seconds in self.call_history))
 
     def summary(self) -> dict[str, dict[str, Any]]:
-        """For each label `elapsed_time` in seconds and `occurrence`, the number of calls."""
+        """For each class `elapsed_time` in seconds and `occurrence`, the number of calls."""
         found: dict[str, dict[str, Any]] = {}
-        for label, seconds in self.call_history:
-            entry = found.setdefault(label, {"elapsed_time": 0.0, "occurrence": 0})
+        for called, seconds in self.call_history:
+            entry = found.setdefault(self._kind(called), {"elapsed_time": 0.0, "occurrence": 0})
             entry["elapsed_time"] += seconds
             entry["occurrence"] += 1
         return found

@@ -32,6 +32,9 @@ class TimerHook(Times, LinkHook):
         self.call_history: list[tuple[str, float]] = []
         self._running: list[float] = []
 
+    def _kind(self, called: str) -> str:
+        return called
+
     def forward_preprocess(self, args: ForwardArgs) -> None:
         """Start the clock."""
         self._running.append(_now(args.link))

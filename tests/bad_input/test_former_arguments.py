@@ -57,10 +57,6 @@ FUNCTIONS = {
         lambda: F.spatial_pyramid_pooling_2d(image(), 2, "max", use_cudnn=True),
         CUDNN,
     ),
-    "spatial_pyramid_pooling_2d pooling_class": (
-        lambda: F.spatial_pyramid_pooling_2d(image(), 2, pooling_class=F.MaxPooling2D),
-        "pooling='max'",
-    ),
     "convolution_2d use_cudnn": (
         lambda: F.convolution_2d(image(), image(3), use_cudnn=True),
         CUDNN,

@@ -42,7 +42,7 @@ def test_a_nan_in_the_backward_names_the_operation_and_where_it_was_called(debug
 def test_a_nan_in_the_backward_of_a_graph_of_gradients(debug):
     x = Variable(np.array([0.0], "f"))
     y = SquareRoot.call(x) * 0
-    with pytest.raises(GraphError, match="NaN is detected on .* computation of Divide"):
+    with pytest.raises(GraphError, match="NaN is detected on .* computation of _ / _"):
         core.grad([y], [x], enable_double_backprop=True)
 
 
@@ -68,7 +68,7 @@ def test_a_parameter_changed_before_backward_is_named(debug):
     y = total(variable(3) * w)
     w.array[...] = 0
     w.version += 1
-    with pytest.raises(GraphError, match="parameter w was changed in place.*Multiply"):
+    with pytest.raises(GraphError, match="parameter w was changed in place after _ . _,"):
         y.backward()
 
 

@@ -113,7 +113,7 @@ def test_functions_of_ones_own(apply):
     x = core.Variable(np.zeros(2, "f"))
     y = F.sum(apply(x) * 0)
     with pytest.raises(
-        GraphError, match="backward computation of OldRoot|of Divide, called at .*g.* 0.5 /"
+        GraphError, match="backward computation of OldRoot|of _ / _, called at .*g.* 0.5 /"
     ):
         y.backward()
     assert x.grad is None

@@ -19,6 +19,7 @@ from samples import (
 )
 
 import core
+import core.functions as F
 from core import Elementwise, Variable
 from core.errors import GraphError
 
@@ -343,8 +344,24 @@ def test_retaining_outside_forward_is_refused():
         y.creator.retain_outputs((0,))
 
 
-def test_an_instance_serves_once():
-    f = GeneralTanh()
-    f.apply((variable(4),))
-    with pytest.raises(GraphError, match="part of a graph already. Make another"):
-        f.apply((variable(4),))
+@pytest.mark.parametrize("node", [GeneralTanh, F.Tanh])
+def test_one_node_applied_twice_stands_in_two_graphs(node):
+    f, x, z = node(), variable(4), variable(5)
+    (y,), w = f.apply((x,)), f(z)
+    assert y.creator is f and type(w.creator) is node and w.creator is not f
+    for found, leaf in ((y, x), (w, z)):
+        (g,) = core.grad([found], [leaf], [Variable(np.ones_like(leaf.array))])
+        np.testing.assert_allclose(g.array, 1 - np.tanh(leaf.array) ** 2, rtol=1e-6)
+
+
+def test_the_hooks_of_a_node_go_with_it():
+    class Counting(core.FunctionHook):
+        seen = 0
+
+        def backward_preprocess(self, function, in_data, out_grad):
+            Counting.seen += 1
+
+    f, x = F.Tanh(), variable(4)
+    f.add_hook(Counting())
+    F.sum(f(x) + f(x)).backward()
+    assert Counting.seen == 2

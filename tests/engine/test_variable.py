@@ -290,9 +290,9 @@ def test_reshape_and_transpose(args):
     [
         (
             lambda: variable(3) + variable(4),
-            r"Add \(Forward\)(.|\n)*Expect: .*broadcast(.|\n)*\(4,\)",
+            r"_ \+ _ \(Forward\)(.|\n)*Expect: .*broadcast(.|\n)*\(4,\)",
         ),
-        (lambda: variable(3) * Variable(np.ones(3)), r"Multiply(.|\n)*Actual: float32 != float64"),
+        (lambda: variable(3) * Variable(np.ones(3)), r"_ \* _(.|\n)*Actual: float32 != float64"),
         (lambda: variable(2, 3) @ variable(2, 3), r"MatMul(.|\n)*Expect: .*Actual: 3 != 2"),
         (lambda: tanh(variable(3)).reshape(2, 2), r"Reshape"),
         (lambda: variable(3)[5], "out of bounds|out of range"),
@@ -494,9 +494,9 @@ def test_pickling_and_deep_copies():
 @pytest.mark.parametrize("copying", [pickle.dumps, copy.deepcopy], ids=["pickle", "deepcopy"])
 def test_graphs_are_not_copied_by_name(copying):
     y = variable(3) * 2
-    with pytest.raises(GraphError, match="MultiplyConstant.*cannot be copied.*unchain"):
+    with pytest.raises(GraphError, match="_ . 2.*cannot be copied.*unchain"):
         copying(y)
-    with pytest.raises(GraphError, match="MultiplyConstant"):
+    with pytest.raises(GraphError, match="_ . 2.*graph"):
         copying(y.creator)
     y.unchain()
     copying(y)

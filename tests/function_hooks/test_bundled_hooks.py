@@ -10,6 +10,7 @@ import pytest
 
 import core
 import core.function_hooks as H
+import core.functions as F
 from core import backend
 from core.errors import BackendUnavailable
 from plugins.function_hooks.measure import in_unit
@@ -81,7 +82,8 @@ def test_timer_hook_measures_every_call():
     with H.TimerHook() as timer:
         run(x)
         x * 2
-    assert [label for label, _ in timer.call_history] == ["Slow", "Slow", "MultiplyConstant"]
+    assert [f.label for f, _ in timer.call_history] == ["Slow", "Slow", "_ * 2"]
+    assert "MultiplyConstant" in timer.summary()
     assert timer.call_history[0][1] >= 0.01
     summary = timer.summary()
     assert summary["Slow"]["occurrence"] == 2
@@ -113,18 +115,31 @@ def test_a_function_that_fails_does_not_confuse_the_timer():
             with pytest.raises(RuntimeError, match="inside"):
                 Failing().apply((variable(),))
         Slow().apply((variable(),))
-    assert [label for label, _ in timer.call_history] == ["Slow"]
+    assert [f.label for f, _ in timer.call_history] == ["Slow"]
+
+
+def test_a_history_keeps_no_graph_and_no_array():
+    x = core.Variable(np.ones((64, 64), "f"))
+    with H.TimerHook() as timer:
+        y = F.max_pooling_2d((F.dropout(x) * x).reshape(1, 1, 64, 64), 2)
+        F.sum(y).backward()
+    functions = [f for f, _ in timer.call_history]
+    assert {"Dropout", "MaxPooling2D", "_ * _"} <= {f.label for f in functions}
+    assert all(f.inputs is None and f.data is None for f in functions)
+    assert not [v for f in functions for v in vars(f).values() if isinstance(v, np.ndarray)]
+    pooling = next(f for f in functions if isinstance(f, F.MaxPooling2D))
+    assert (pooling.kh, pooling.sx) == (2, 2)
 
 
 def test_timer_report():
     timer = H.TimerHook()
-    timer.call_history = [("Add", 2e-6), ("Convolution", 0.5), ("Convolution", 1.0)]
+    timer.call_history = [(F.Sum(), 2e-6), (F.MatMul(), 0.5), (F.MatMul(True), 1.0)]
     file = io.StringIO()
     timer.print_report(file)
     assert file.getvalue().splitlines() == [
         "FunctionName  ElapsedTime  Occurrence",
-        "Convolution       1.50sec           2",
-        "Add                2.00us           1",
+        "MatMul            1.50sec           2",
+        "Sum                2.00us           1",
     ]
     file = io.StringIO()
     timer.print_report(file=file, unit="ms")

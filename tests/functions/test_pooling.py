@@ -52,6 +52,16 @@ def test_spatial_pyramid_has_gradients():
     )
 
 
+def test_spatial_pyramid_takes_the_class_of_pooling():
+    x = np.random.default_rng(1).normal(size=(1, 2, 4, 5))
+    expected = F.spatial_pyramid_pooling_2d(x, 2, "max").array
+    for y in (
+        F.spatial_pyramid_pooling_2d(x, 2, F.MaxPooling2D),
+        F.spatial_pyramid_pooling_2d(x, 2, pooling_class=F.MaxPooling2D),
+    ):
+        np.testing.assert_array_equal(y.array, expected)
+
+
 def test_spatial_pyramid_refuses_what_it_cannot_do():
     x = np.ones((1, 1, 5, 5))
     with pytest.raises(ValueError, match="4 windows of 2 has some that see nothing"):
@@ -60,8 +70,8 @@ def test_spatial_pyramid_refuses_what_it_cannot_do():
         F.spatial_pyramid_pooling_2d(x, 1)
     with pytest.raises(ValueError, match="pyramid_height of at least 1, got 0"):
         F.spatial_pyramid_pooling_2d(x, 0, "max")
-    with pytest.raises(ValueError, match="pooling_class"):
-        F.spatial_pyramid_pooling_2d(x, 1, "max", pooling_class=None)
+    with pytest.raises(ValueError, match="pooling='max', got <class .*AveragePooling2D"):
+        F.spatial_pyramid_pooling_2d(x, 1, F.AveragePooling2D)
     with pytest.raises(core.type_check.InvalidType, match="x.ndim == 4"):
         F.spatial_pyramid_pooling_2d(x[0], 1, "max")
 

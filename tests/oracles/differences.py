@@ -202,3 +202,49 @@ def may_differ(name, how):
         how in ways.split(", ") and any(fnmatchcase(name, p) for p in names.split())
         for ways, names, _ in SPOILT
     )
+
+
+LABELS = (
+    (
+        "x?[-+*/]?array array?[-+*/]?x x?[*][*]?array array?[*][*]?x",
+        "An array is an input like any other.",
+    ),
+    (
+        "x?-?[-0-9]* x?/?[-0-9]* *[0-9]?/?x",
+        "The label says what was written: x - 2.0, x / 2.0, 2.0 / x.",
+    ),
+    ("m?@?m batch_matmul", "There is one operation for all products of matrices."),
+    (
+        "dstack hstack vstack stack",
+        "Arrays are reshaped and concatenated, or stacked by one operation.",
+    ),
+    (
+        "convolution_* deconvolution_* depthwise_* dilated_*",
+        "There is one operation for any number of axes, dilation and groups.",
+    ),
+    ("mean average rsqrt", "They are operations of their own."),
+    ("prelu r2_score", "The operation is called by the name of its class."),
+    (
+        "bilinear black_out crf1d negative_sampling batch_renormalization n_step_* "
+        "fixed_batch_renormalization",
+        "They are composed of other operations.",
+    ),
+    (
+        "argmax argmin accuracy binary_accuracy classification_summary precision recall f1_score",
+        "What has no derivative is not in the graph.",
+    ),
+)
+"""Names of cases and operators whose labels differ from Chainer 3.0.0, and why."""
+
+ATTRIBUTES = (
+    (
+        "LogSumExp.axis Max.axis Min.axis Prod.axis Sum.axis Squeeze.axis",
+        "An axis stays what it was given as.",
+    ),
+    ("*ND.ksize *ND.stride *ND.pad", "One number stands for all axes."),
+    (
+        "CrossCovariance.* DeCov.* ConnectionistTemporalClassification.zero_padding",
+        "What is kept for the gradient, or chosen for it, is no setting.",
+    ),
+)
+"""Attributes of function classes that differ from Chainer 3.0.0, and why."""

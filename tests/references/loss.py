@@ -183,7 +183,7 @@ REFERENCES = {
     "BernoulliNLL": bernoulli_nll,
     "BinaryAccuracy": binary_accuracy,
     "ClassificationSummary": classification_summary,
-    "ConnectionistTemporalClassification": connectionist_temporal_classification,
+    "CTC": connectionist_temporal_classification,
     "Contrastive": contrastive,
     "CrossCovariance": cross_covariance,
     "DeCov": decov,

@@ -14,6 +14,11 @@ class ClippedReLU(Elementwise):
     z: float = 20.0
     domain = Domain("()->()", x=real(-3, 4), kinks=(0, "z"), settings={"z": number(1.0, 3.0)})
 
+    @property
+    def cap(self) -> float:
+        """The ceiling, by the name that it had as an attribute."""
+        return self.z
+
     def compute(self, xp, x):
         return xp.minimum(xp.maximum(x, 0.0), self.z)
 

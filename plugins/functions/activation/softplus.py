@@ -13,6 +13,11 @@ class Softplus(Elementwise):
     beta: float = 1.0
     domain = Domain("()->()", x=real(-8, 8), settings={"beta": number(0.5, 2.0)})
 
+    @property
+    def beta_inv(self) -> float:
+        """1 / beta."""
+        return 1.0 / self.beta
+
     def compute(self, xp, x):
         z = x * self.beta
         return (xp.maximum(z, 0.0) + xp.log1p(xp.exp(-xp.abs(z)))) / self.beta

@@ -6,7 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
 from core.standard import per_axis, window_count
-from plugins.functions.connection.windows import expect_windows
+from plugins.functions.connection.windows import ImageWindows, expect_windows
 
 Sizes = int | tuple[int, int]
 
@@ -35,7 +35,7 @@ class _Columns(FunctionNode):
         return self.ksize, self.stride, self.pad, self.cover_all, self.dilate
 
 
-class Im2Col(_Columns):
+class Im2Col(ImageWindows, _Columns):
     """Every window of x as a column; the gradient's columns are added up where they came from."""
 
     domain = Domain(

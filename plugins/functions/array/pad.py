@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
@@ -12,6 +12,7 @@ from core.kinds import checked
 from core.type_check import expect
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.take import take
+from plugins.functions.composed import Composed
 from plugins.functions.math import extrema
 from plugins.functions.math.average import mean
 
@@ -19,9 +20,24 @@ Pairs = tuple[tuple[float, float], ...]
 Widths = int | Sequence[int | Sequence[int]]
 
 
-class Pad(FunctionNode):
+class Pad(Composed):
+    """A border around x, for settings; see `pad`."""
+
+    def __init__(self, pad_width: Any, mode: str, **keywords: Any) -> None:
+        self.pad_width = pad_width
+        self.mode = mode
+        self.keywords = keywords
+
+    def apply(self, inputs: Iterable[Any]) -> tuple[Variable, ...]:
+        """The input with its border."""
+        (x,) = inputs
+        return (pad(x, self.pad_width, self.mode, **self.keywords),)
+
+
+class ConstantPad(FunctionNode):
     """x with constants before and after each axis; the gradient is cut back."""
 
+    label = "Pad"
     pad_width: tuple[tuple[int, int], ...]
     constant_values: Pairs
     domain = Domain(
@@ -104,7 +120,7 @@ def pad(x: Any, pad_width: Widths, mode: str, **keywords: Any) -> Variable:
     if keywords:
         raise TypeError(f"pad: mode {mode!r} takes no argument {next(iter(keywords))!r}")
     if mode == "constant":
-        return Pad.call(x, widths, values)
+        return ConstantPad.call(x, widths, values)
     if mode in _SOURCES:
         return _from_itself(x, widths, mode)
     for axis in range(x.ndim):

@@ -36,6 +36,16 @@ class ResizeImages(FunctionNode):
     def check_type_forward(self, in_types):
         expect(in_types[0].shape[2] > 0, in_types[0].shape[3] > 0)
 
+    @property
+    def out_H(self) -> int:
+        """Height of the result."""
+        return self.output_shape[0]
+
+    @property
+    def out_W(self) -> int:
+        """Width of the result."""
+        return self.output_shape[1]
+
     def compute(self, xp, x):
         rows, columns = self.output_shape
         self.R, self.C = self.weights(xp, x, 2, rows), self.weights(xp, x, 3, columns)

@@ -12,13 +12,18 @@ from core.kinds import checked
 class Tile(FunctionNode):
     """x repeated along its axes; the gradients of the repetitions are summed."""
 
-    reps: tuple[int, ...]
+    reps: int | tuple[int, ...]
     wide = True
     domain = Domain(
         "(...)->(...b)",
         x=anything(),
         settings={"reps": choice((), (1,), (2,), (3, 2), (2, 1, 2), (2, 0))},
     )
+
+    def prepare(self):
+        self.reps = (self.reps,) if isinstance(self.reps, int) else self.reps
+        if any([n < 0 for n in self.reps]):
+            raise ValueError(f"tile: expected reps of at least 0, got {self.reps}")
 
     def compute(self, xp, x):
         return xp.tile(x, self.reps)
@@ -53,7 +58,4 @@ def tile(x: Any, reps: int | Sequence[int]) -> Variable:
     variable([[1., 2.],
               [1., 2.]], dtype=float32)
     """
-    reps = (reps,) if isinstance(reps, int) else reps
-    if any([n < 0 for n in reps]):
-        raise ValueError(f"tile: expected reps of at least 0, got {reps}")
     return Tile.call(x, reps)

@@ -62,6 +62,42 @@ def expect_windows(f: Any, x: Any, ksize: Sizes) -> None:
         )
 
 
+def _side(setting: str, axis: int) -> property:
+    def side(f: Any) -> Any:
+        sizes = getattr(f, setting)
+        return None if sizes is None else per_axis(sizes, 2, setting)[axis]
+
+    return property(side)
+
+
+class ImageWindows:
+    """How the windows of an operation on images lie, down and across, as numbers of their own."""
+
+    __slots__ = ()
+    kh, kw = _side("ksize", 0), _side("ksize", 1)
+    sy, sx = _side("stride", 0), _side("stride", 1)
+    ph, pw = _side("pad", 0), _side("pad", 1)
+    dy, dx = _side("dilate", 0), _side("dilate", 1)
+    outh, outw = _side("outsize", 0), _side("outsize", 1)
+
+
+class _OverAxes(FunctionNode):
+    """An operation whose first setting is the number of spatial axes of x.
+
+    The last base of a class, whose own check goes on to this one.
+    """
+
+    ndim: int
+
+    def check_type_forward(self, in_types):
+        expect(in_types[0].ndim == self.ndim + 2)
+
+
+def ndim_of_x() -> Any:
+    """The setting `ndim`, for a domain."""
+    return choice(lambda shapes: [len(shapes["x"]) - 2])
+
+
 class Windows(FunctionNode):
     """All windows of images: (n, c, ...) to (n, c, *ksize, *out)."""
 

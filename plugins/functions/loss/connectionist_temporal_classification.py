@@ -8,6 +8,7 @@ that no infinity is ever subtracted from another.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from core import (
@@ -24,6 +25,7 @@ from core.errors import InvalidType
 from core.intrinsics import astype
 from core.kinds import checked
 from plugins.functions.array.stack import Stack
+from plugins.functions.composed import Composed
 from plugins.functions.labels import refuse_outside
 from plugins.functions.loss.reduction import check_reduce
 from plugins.functions.namespace.selection import AddAlongAxis, TakeAlongAxis
@@ -71,12 +73,30 @@ def _nowhere(xp: Any, like: Any) -> Any:
     return xp.full((like.shape[0], 2), NOTHING, dtype=like.dtype, device=like.device)
 
 
-class ConnectionistTemporalClassification(FunctionNode):
+class ConnectionistTemporalClassification(Composed):
+    """The loss for settings; see `connectionist_temporal_classification`.
+
+    It is applied to the lengths of inputs and labels, the labels, and the inputs by time.
+    """
+
+    def __init__(self, blank_symbol: int, reduce: str = "mean") -> None:
+        self.blank_symbol = blank_symbol
+        self.reduce = reduce
+
+    def apply(self, inputs: Iterable[Any]) -> tuple[Variable, ...]:
+        """The loss."""
+        input_length, label_length, t, *x = inputs
+        settings = (self.blank_symbol, input_length, label_length, self.reduce)
+        return (connectionist_temporal_classification(x, t, *settings),)
+
+
+class CTC(FunctionNode):
     """-log of the sum, over all alignments, of the products of their symbols' softmax.
 
     The derivative is the softmax less the posterior probability of each symbol at each step.
     """
 
+    label = "ConnectionistTemporalClassification"
     blank_symbol: int
     reduce: str = "mean"
     impossible: float = IMPOSSIBLE
@@ -238,10 +258,10 @@ def connectionist_temporal_classification(
             raise _refused(f"{what}.shape == t.shape[:1]", f"{length.shape} != {t.shape[:1]}")
     _refuse_out_of_range(x, t, lengths, blank_symbol)
     if x.backend.dtype_name(x.dtype) != "float16":
-        return ConnectionistTemporalClassification.call(x, t, *lengths, blank_symbol, reduce)
+        return CTC.call(x, t, *lengths, blank_symbol, reduce)
     # The rules for second derivatives run on what comes in, and float16 does not hold NOTHING.
     wide = astype(x, x.backend.dtype("float32"))
-    loss = ConnectionistTemporalClassification.call(wide, t, *lengths, blank_symbol, reduce, 1e4)
+    loss = CTC.call(wide, t, *lengths, blank_symbol, reduce, 1e4)
     return astype(loss, x.dtype)
 
 

@@ -16,6 +16,7 @@ class Cholesky(FunctionNode):
     L^-T P L^-1 (Murray, "Differentiation of the Cholesky decomposition", 2016, eq. 9 and 10).
     """
 
+    label = "cholesky"
     wide = True
     domain = Domain("(n,n)->(n,n)", a=real(-0.5, 0.5, make=dominant))
 

@@ -13,6 +13,7 @@ from plugins.functions.math.inv import StackedInv, dominant
 class BatchDet(FunctionNode):
     """y = det a of each matrix, with the gradient g y a^-T."""
 
+    label = "det"
     wide = True
     domain = Domain("(b,n,n)->(b)", a=real(-0.5, 0.5, make=dominant))
 

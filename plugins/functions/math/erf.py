@@ -11,6 +11,7 @@ from core import Domain, Elementwise, Variable, real
 class Erf(Elementwise):
     """The error function, whose derivative is 2 exp(-x^2) / √π."""
 
+    label = "erf"
     domain = Domain("()->()", x=real(-4, 4))
 
     def compute(self, xp, x):

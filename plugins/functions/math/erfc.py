@@ -12,6 +12,7 @@ from plugins.functions.math import error_functions
 class Erfc(Elementwise):
     """1 - erf(x), whose derivative is -2 exp(-x^2) / √π."""
 
+    label = "erfc"
     wide = True
     domain = Domain("()->()", x=real(-4, 4))
 
@@ -25,6 +26,7 @@ class Erfc(Elementwise):
 class Erfcx(Elementwise):
     """y = exp(x^2) erfc(x), whose derivative is 2 x y - 2 / √π."""
 
+    label = "erfcx"
     wide = True
     domain = Domain("()->()", x=real(-2, 6))
 

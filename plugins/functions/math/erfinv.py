@@ -12,6 +12,7 @@ from plugins.functions.math import error_functions
 class Erfinv(Elementwise):
     """The x with erf(x) = y, whose derivative is √π/2 exp(x^2)."""
 
+    label = "erfinv"
     wide = True
     domain = Domain("()->()", x=real(-0.9, 0.9))
 
@@ -25,6 +26,7 @@ class Erfinv(Elementwise):
 class Erfcinv(Elementwise):
     """The x with erfc(x) = y, whose derivative is -√π/2 exp(x^2)."""
 
+    label = "erfcinv"
     wide = True
     domain = Domain("()->()", x=real(0.1, 1.9))
 

@@ -10,6 +10,7 @@ from core import Domain, Elementwise, Variable, real
 class Exp(Elementwise):
     """exp(x), which is its own derivative."""
 
+    label = "exp"
     inline = True
     domain = Domain("()->()", x=real(-3, 3))
 
@@ -23,6 +24,7 @@ class Exp(Elementwise):
 class Expm1(Elementwise):
     """exp(x) - 1, whose derivative is exp(x)."""
 
+    label = "expm1"
     domain = Domain("()->()", x=real(-3, 3))
 
     def compute(self, xp, x):

@@ -14,6 +14,7 @@ from plugins.functions.math.zeta import Zeta
 class LGamma(Elementwise):
     """log |Γ(x)|, whose derivative is digamma."""
 
+    label = "lgamma"
     wide = True
     domain = Domain("()->()", x=real(0.3, 9))
 
@@ -27,6 +28,7 @@ class LGamma(Elementwise):
 class Digamma(Elementwise):
     """The derivative of log Γ; its own is zeta(2, x), mirrored below 0."""
 
+    label = "digamma"
     wide = True
     domain = Domain("()->()", x=real(0.3, 9))
 
@@ -44,6 +46,7 @@ class Digamma(Elementwise):
 class Polygamma(Elementwise):
     """The n-th derivative of digamma, whose derivative is the next one."""
 
+    label = "polygamma"
     wide = True
     keeps_dtype = False
     domain = Domain("(),()->()", n=integers(0, 4), x=real(0.5, 6))

@@ -10,6 +10,7 @@ from core import Domain, Elementwise, Variable, real
 class Sinh(Elementwise):
     """sinh(x), whose derivative is cosh(x)."""
 
+    label = "sinh"
     domain = Domain("()->()", x=real(-3, 3))
 
     def compute(self, xp, x):
@@ -22,6 +23,7 @@ class Sinh(Elementwise):
 class Cosh(Elementwise):
     """cosh(x), whose derivative is sinh(x)."""
 
+    label = "cosh"
     domain = Domain("()->()", x=real(-3, 3))
 
     def compute(self, xp, x):
@@ -34,6 +36,7 @@ class Cosh(Elementwise):
 class Arcsinh(Elementwise):
     """The inverse of sinh, whose derivative is 1 / sqrt(x^2 + 1)."""
 
+    label = "arcsinh"
     domain = Domain("()->()", x=real(-3, 3))
 
     def compute(self, xp, x):
@@ -46,6 +49,7 @@ class Arcsinh(Elementwise):
 class Arccosh(Elementwise):
     """The inverse of cosh, whose derivative is 1 / sqrt(x^2 - 1)."""
 
+    label = "arccosh"
     domain = Domain("()->()", x=real(1.5, 4))
 
     def compute(self, xp, x):
@@ -58,6 +62,7 @@ class Arccosh(Elementwise):
 class Arctanh(Elementwise):
     """The inverse of tanh, whose derivative is 1 / (1 - x^2)."""
 
+    label = "arctanh"
     domain = Domain("()->()", x=real(-0.8, 0.8))
 
     def compute(self, xp, x):

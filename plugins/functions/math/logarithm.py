@@ -12,6 +12,7 @@ from core.intrinsics import Log as Log
 class Log2(Elementwise):
     """The logarithm to base 2, whose derivative is 1 / (x log 2)."""
 
+    label = "log2"
     domain = Domain("()->()", x=real(0.2, 4))
 
     def compute(self, xp, x):
@@ -24,6 +25,7 @@ class Log2(Elementwise):
 class Log10(Elementwise):
     """The logarithm to base 10, whose derivative is 1 / (x log 10)."""
 
+    label = "log10"
     domain = Domain("()->()", x=real(0.2, 4))
 
     def compute(self, xp, x):
@@ -36,6 +38,7 @@ class Log10(Elementwise):
 class Log1p(Elementwise):
     """log(1 + x), whose derivative is 1 / (1 + x)."""
 
+    label = "log1p"
     domain = Domain("()->()", x=real(-0.7, 4))
 
     def compute(self, xp, x):

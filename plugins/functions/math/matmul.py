@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from core import Variable, as_variable, intrinsics
 from core.errors import InvalidType
-from core.intrinsics import MatMul as MatMul
 from core.kinds import checked
+from plugins.functions.composed import Composed
+
+
+class MatMul(Composed):
+    """The product of matrices, or of stacks of them, transposed first or not; see `matmul`."""
+
+    def __init__(self, transa: bool = False, transb: bool = False) -> None:
+        self.transa = transa
+        self.transb = transb
+
+    def apply(self, inputs: Iterable[Any]) -> tuple[Variable, ...]:
+        """The product of the two inputs."""
+        a, b = inputs
+        return (matmul(a, b, self.transa, self.transb),)
 
 
 def matmul(a: Any, b: Any, transa: bool = False, transb: bool = False) -> Variable:

@@ -13,6 +13,7 @@ from plugins.functions.math.erfc import Erfc, Erfcx
 class Ndtr(Elementwise):
     """erfc(-x/√2) / 2, whose derivative is the normal density exp(-x^2/2) / √(2π)."""
 
+    label = "ndtr"
     wide = True
     domain = Domain("()->()", x=real(-5, 5))
 
@@ -26,6 +27,7 @@ class Ndtr(Elementwise):
 class LogNdtr(Elementwise):
     """The logarithm of ndtr; its derivative is the density over ndtr, in the form that fits x."""
 
+    label = "log_ndtr"
     wide = True
     domain = Domain("()->()", x=real(-12, 5))
 
@@ -45,6 +47,7 @@ class LogNdtr(Elementwise):
 class Ndtri(Elementwise):
     """The x with ndtr(x) = y, whose derivative is √(2π) exp(x^2/2)."""
 
+    label = "ndtri"
     wide = True
     domain = Domain("()->()", x=real(0.05, 0.95))
 

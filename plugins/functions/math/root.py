@@ -10,6 +10,7 @@ from core import Domain, Elementwise, Variable, real
 class Square(Elementwise):
     """x^2, whose derivative is 2 x."""
 
+    label = "square"
     domain = Domain("()->()", x=real(-3, 3))
 
     def compute(self, xp, x):
@@ -22,6 +23,7 @@ class Square(Elementwise):
 class Sqrt(Elementwise):
     """The square root, whose derivative is 1 / (2 sqrt(x))."""
 
+    label = "sqrt"
     domain = Domain("()->()", x=real(0.2, 4))
 
     def compute(self, xp, x):
@@ -34,6 +36,7 @@ class Sqrt(Elementwise):
 class Rsqrt(Elementwise):
     """y = 1 / sqrt(x), whose derivative is -y^3 / 2."""
 
+    label = "rsqrt"
     domain = Domain("()->()", x=real(0.2, 4))
 
     def compute(self, xp, x):

@@ -12,6 +12,7 @@ WHOLE = {"gradient": "integer-valued", "double_gradient": "integer-valued"}
 class Floor(Elementwise):
     """The greatest whole number not above x; its derivative is 0 wherever it has one."""
 
+    label = "floor"
     domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 0, 1), leave_out=WHOLE)
 
     def compute(self, xp, x):
@@ -24,6 +25,7 @@ class Floor(Elementwise):
 class Ceil(Elementwise):
     """The least whole number not below x; its derivative is 0 wherever it has one."""
 
+    label = "ceil"
     domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 0, 1), leave_out=WHOLE)
 
     def compute(self, xp, x):
@@ -36,6 +38,7 @@ class Ceil(Elementwise):
 class Fix(Elementwise):
     """x without what stands behind the point; its derivative is 0 wherever it has one."""
 
+    label = "fix"
     domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 1), leave_out=WHOLE)
 
     def compute(self, xp, x):

@@ -10,6 +10,7 @@ from core import Domain, Elementwise, Variable, real
 class Sin(Elementwise):
     """sin(x), whose derivative is cos(x)."""
 
+    label = "sin"
     domain = Domain("()->()", x=real(-3, 3))
 
     def compute(self, xp, x):
@@ -22,6 +23,7 @@ class Sin(Elementwise):
 class Cos(Elementwise):
     """cos(x), whose derivative is -sin(x)."""
 
+    label = "cos"
     domain = Domain("()->()", x=real(-3, 3))
 
     def compute(self, xp, x):
@@ -34,6 +36,7 @@ class Cos(Elementwise):
 class Tan(Elementwise):
     """tan(x), whose derivative is 1 + tan(x)^2."""
 
+    label = "tan"
     domain = Domain("()->()", x=real(-1.2, 1.2))
 
     def compute(self, xp, x):
@@ -46,6 +49,7 @@ class Tan(Elementwise):
 class Arcsin(Elementwise):
     """The inverse of sin, whose derivative is 1 / sqrt(1 - x^2)."""
 
+    label = "arcsin"
     domain = Domain("()->()", x=real(-0.8, 0.8))
 
     def compute(self, xp, x):
@@ -58,6 +62,7 @@ class Arcsin(Elementwise):
 class Arccos(Elementwise):
     """The inverse of cos, whose derivative is -1 / sqrt(1 - x^2)."""
 
+    label = "arccos"
     domain = Domain("()->()", x=real(-0.8, 0.8))
 
     def compute(self, xp, x):
@@ -70,6 +75,7 @@ class Arccos(Elementwise):
 class Arctan(Elementwise):
     """The inverse of tan, whose derivative is 1 / (1 + x^2)."""
 
+    label = "arctan"
     domain = Domain("()->()", x=real(-3, 3))
 
     def compute(self, xp, x):
@@ -82,6 +88,7 @@ class Arctan(Elementwise):
 class Arctan2(Elementwise):
     """The angle of the point (x2, x1); the derivatives are x2 / r^2 and -x1 / r^2."""
 
+    label = "arctan2"
     domain = Domain("(),()->()", x1=real(0.5, 3), x2=real(-3, 3))
 
     def compute(self, xp, x1, x2):

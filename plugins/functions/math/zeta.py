@@ -16,6 +16,7 @@ class Zeta(Elementwise):
     That by x is the derivative, term by term, of the sum and estimate that compute it.
     """
 
+    label = "zeta"
     wide = True
     domain = Domain("(),()->()", x=real(1.5, 5), q=real(0.5, 5))
 

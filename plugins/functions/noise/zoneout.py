@@ -35,12 +35,15 @@ class Zoneout(FunctionNode):
         leave_out={"forward": "random"},
     )
 
+    def prepare(self):
+        self.draws = self.mask is None
+
     def check_type_forward(self, in_types):
-        if self.mask is not None:
+        if not self.draws:
             expect(in_types[1].shape == self.mask.shape)
 
     def compute(self, xp, h, x):
-        if self.mask is None:
+        if self.draws:
             changed = self.backend.random.bernoulli(
                 1 - self.zoneout_ratio, x.shape, device=self.backend.device_of(x)
             )

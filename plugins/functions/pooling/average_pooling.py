@@ -9,7 +9,13 @@ from typing import Any, Never
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.kinds import checked
 from core.standard import per_axis
-from plugins.functions.connection.windows import expect_windows, of_rank
+from plugins.functions.connection.windows import (
+    ImageWindows,
+    _OverAxes,
+    expect_windows,
+    ndim_of_x,
+    of_rank,
+)
 from plugins.functions.former import refuse
 from plugins.functions.pooling.max_pooling import fits
 
@@ -34,25 +40,11 @@ class _AveragePooling(FunctionNode):
         return self.ksize, self.stride, self.pad, self.cover_all
 
 
-class AveragePooling2D(_AveragePooling):
+class _Average(_AveragePooling):
     """The sum over each window divided by the window's size."""
 
-    cover_all: bool = True
-
-    domain = Domain(
-        "(n,c,h,w)->(n,c,p,q)",
-        x=real(-3, 3),
-        settings={
-            "ksize": choice(2, 3, (2, 1)),
-            "stride": choice(None, 1, 2),
-            "pad": choice(0, 1),
-            "cover_all": choice(False, True),
-        },
-        dims={"h": (1, 5), "w": (1, 5)},
-        valid=fits,
-    )
-
     def check_type_forward(self, in_types):
+        super().check_type_forward(in_types)
         expect_windows(self, in_types[0], self.ksize)
 
     def compute(self, xp, x):
@@ -73,15 +65,32 @@ class AveragePooling2D(_AveragePooling):
         return AveragePoolingGradient(*self.settings, size=size).evaluate(g)
 
 
-class AveragePoolingND(AveragePooling2D):
-    """The mean over each window, over any number of spatial axes."""
+class AveragePooling2D(ImageWindows, _Average):
+    """The mean over each window of images."""
 
-    cover_all: bool = False
+    cover_all: bool = True
+
+    domain = Domain(
+        "(n,c,h,w)->(n,c,p,q)",
+        x=real(-3, 3),
+        settings={
+            "ksize": choice(2, 3, (2, 1)),
+            "stride": choice(None, 1, 2),
+            "pad": choice(0, 1),
+            "cover_all": choice(False, True),
+        },
+        dims={"h": (1, 5), "w": (1, 5)},
+        valid=fits,
+    )
+
+
+class AveragePoolingND(_Average, _OverAxes):
+    """The mean over each window, over any number of spatial axes."""
 
     domain = Domain(
         "(n,c,...s)->(n,c,...p)",
         x=real(-3, 3),
-        settings=AveragePooling2D.domain.settings | {"ksize": choice(2, 3)},
+        settings=AveragePooling2D.domain.settings | {"ndim": ndim_of_x(), "ksize": choice(2, 3)},
         dims={"...s": (1, 3)},
         valid=fits,
     )
@@ -99,8 +108,12 @@ class AveragePoolingGradient(_AveragePooling):
         return self.backend.fold(cols, self.size, self.stride, self.pad)
 
     def gradient(self, xp, g):
-        pooling = AveragePooling2D if g.ndim == 4 else AveragePoolingND
-        return pooling(*self.settings).evaluate(g)
+        return average_over(g.ndim - 2, *self.settings).evaluate(g)
+
+
+def average_over(ndim: int, *settings: Any) -> FunctionNode:
+    """Average pooling over that many spatial axes."""
+    return AveragePooling2D(*settings) if ndim == 2 else AveragePoolingND(ndim, *settings)
 
 
 @checked
@@ -138,11 +151,11 @@ def average_pooling_nd(
     if pad_value not in (0, None):
         raise ValueError(f"average_pooling: expected pad_value 0 or None, got {pad_value!r}")
     x = as_variable(x)
-    pooling = AveragePooling2D if x.ndim == 4 else AveragePoolingND
-    y = pooling.call(x, ksize, stride, pad, False)
+    pooling = average_over(x.ndim - 2, ksize, stride, pad, False)
+    (y,) = pooling.apply((x,))
     if pad_value is None:
         ones = x.xp.ones_like(x.array[:1, :1])
-        y = y / pooling.call(ones, ksize, stride, pad, False)
+        y = y / pooling.again()(ones)
     return y
 
 

@@ -8,7 +8,13 @@ from typing import Any, Never
 from core import Domain, FunctionNode, as_variable, choice, real
 from core.kinds import checked
 from core.standard import per_axis, window_count
-from plugins.functions.connection.windows import expect_windows, of_rank
+from plugins.functions.connection.windows import (
+    ImageWindows,
+    _OverAxes,
+    expect_windows,
+    ndim_of_x,
+    of_rank,
+)
 from plugins.functions.former import refuse
 
 Sizes = int | tuple[int, ...]
@@ -55,24 +61,13 @@ class _MaxPooling(FunctionNode):
         return self.ksize, self.stride, self.pad, self.cover_all
 
 
-class MaxPooling2D(_MaxPooling):
+class _Maximum(_MaxPooling):
     """The maximum over each window; the gradient goes to the first element that attains it."""
 
     saved = ("indexes",)
-    domain = Domain(
-        "(n,c,h,w)->(n,c,p,q)",
-        x=real(-3, 3, distinct=True),
-        settings={
-            "ksize": choice(2, 3, (2, 1)),
-            "stride": choice(None, 1, 2),
-            "pad": choice(0, 1),
-            "cover_all": choice(True, False),
-        },
-        dims={"h": (1, 5), "w": (1, 5)},
-        valid=fits,
-    )
 
     def check_type_forward(self, in_types):
+        super().check_type_forward(in_types)
         expect_windows(self, in_types[0], self.ksize)
 
     def compute(self, xp, x):
@@ -92,13 +87,30 @@ class MaxPooling2D(_MaxPooling):
         return MaxPoolingGradient(*self.settings, indexes=indexes, size=size).evaluate(g)
 
 
-class MaxPoolingND(MaxPooling2D):
+class MaxPooling2D(ImageWindows, _Maximum):
+    """The maximum over each window of images."""
+
+    domain = Domain(
+        "(n,c,h,w)->(n,c,p,q)",
+        x=real(-3, 3, distinct=True),
+        settings={
+            "ksize": choice(2, 3, (2, 1)),
+            "stride": choice(None, 1, 2),
+            "pad": choice(0, 1),
+            "cover_all": choice(True, False),
+        },
+        dims={"h": (1, 5), "w": (1, 5)},
+        valid=fits,
+    )
+
+
+class MaxPoolingND(_Maximum, _OverAxes):
     """The maximum over each window, over any number of spatial axes."""
 
     domain = Domain(
         "(n,c,...s)->(n,c,...p)",
         x=real(-3, 3, distinct=True),
-        settings=MaxPooling2D.domain.settings | {"ksize": choice(2, 3)},
+        settings=MaxPooling2D.domain.settings | {"ndim": ndim_of_x(), "ksize": choice(2, 3)},
         dims={"...s": (1, 3)},
         valid=fits,
     )
@@ -177,9 +189,8 @@ def max_pooling_nd(
     if former:
         refuse(max_pooling_nd, former)
     x = as_variable(x)
-    node = MaxPoolingND(ksize, stride, pad, cover_all)
-    if x.ndim == 4:
-        node = MaxPooling2D(ksize, stride, pad, cover_all)
+    settings = (ksize, stride, pad, cover_all)
+    node = MaxPooling2D(*settings) if x.ndim == 4 else MaxPoolingND(x.ndim - 2, *settings)
     (y,) = node.apply((x,))
     return (y, node.indexes) if return_indices else y
 

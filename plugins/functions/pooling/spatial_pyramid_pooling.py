@@ -6,17 +6,16 @@ from math import prod
 from typing import Any
 
 from core import Variable, as_variable
-from core.errors import refuse_removed
 from core.kinds import checked
 from plugins.functions.array.concat import Concat
 from plugins.functions.connection.windows import of_rank
-from plugins.functions.former import CURES
-from plugins.functions.pooling.max_pooling import max_pooling_2d
+from plugins.functions.former import refuse
+from plugins.functions.pooling.max_pooling import MaxPooling2D, max_pooling_2d
 
 
 @checked
 def spatial_pyramid_pooling_2d(
-    x: Any, pyramid_height: int, pooling: str | None = None, **former: Any
+    x: Any, pyramid_height: int, pooling: Any = None, *, pooling_class: Any = None, **former: Any
 ) -> Variable:
     """Pool images of any size to features of one length, by ever finer grids.
 
@@ -26,7 +25,8 @@ def spatial_pyramid_pooling_2d(
         x: Floating, (n, c, h, w). The finest grid has windows of ceil(h / 2^l) rows, which are
             centred on the image; each has to see some of it, as it does from h > 4^l / 2 on.
         pyramid_height: How many levels, at least 1.
-        pooling: 'max'; there is no other.
+        pooling: 'max', or the class `MaxPooling2D`; there is no other.
+        pooling_class: Another name of `pooling`.
         **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
@@ -45,9 +45,9 @@ def spatial_pyramid_pooling_2d(
     array([4., 1., 2., 4., 3.], dtype=float32)
     """
     if former:
-        cures = {**CURES, "pooling_class": "Write pooling='max'."}
-        refuse_removed("spatial_pyramid_pooling_2d", former, cures, spatial_pyramid_pooling_2d)
-    if pooling != "max":
+        refuse(spatial_pyramid_pooling_2d, former)
+    pooling = pooling_class if pooling is None else pooling
+    if pooling not in ("max", MaxPooling2D):
         raise ValueError(f"spatial_pyramid_pooling_2d: expected pooling='max', got {pooling!r}")
     x = of_rank("spatial_pyramid_pooling_2d", 2, as_variable(x))
     if pyramid_height < 1:

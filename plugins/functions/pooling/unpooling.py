@@ -10,8 +10,8 @@ from core.kinds import checked
 from core.standard import Geometry, per_axis
 from core.type_check import eval, expect
 from core.utils.conv import get_deconv_outsize
-from plugins.functions.connection.windows import of_rank
-from plugins.functions.pooling.average_pooling import AveragePooling2D, AveragePoolingND
+from plugins.functions.connection.windows import ImageWindows, _OverAxes, ndim_of_x, of_rank
+from plugins.functions.pooling.average_pooling import average_over
 
 Sizes = int | tuple[int, ...]
 
@@ -19,7 +19,7 @@ Sizes = int | tuple[int, ...]
 def fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
     """Whether an output of the size asked for has a window for each element of the input."""
     x = shapes["x"][2:]
-    f = Unpooling2D(**{k: v for k, v in settings.items() if k != "indexes"})
+    f = Unpooling2D(**{k: v for k, v in settings.items() if k not in ("indexes", "ndim")})
     size = f.size(x)
     return min(x) > 0 and min(size) > 0 and f.windows_on(size) == x
 
@@ -34,6 +34,7 @@ class _Spreading(FunctionNode):
         self.stride = self.ksize if self.stride is None else self.stride
 
     def check_type_forward(self, in_types):
+        super().check_type_forward(in_types)
         expect(in_types[0].ndim > 2)
         shape = tuple([eval(n) for n in in_types[0].shape])[2:]
         for i, n in enumerate(self.windows_on(self.size(shape))):
@@ -53,7 +54,7 @@ class _Spreading(FunctionNode):
         return Geometry(size, self.ksize, self.stride, self.pad, 1, self.cover_all).out
 
 
-class Unpooling2D(_Spreading):
+class _Unpooling(_Spreading):
     """Each element at every place of its window, elements of windows that overlap summed."""
 
     ksize: Sizes
@@ -63,6 +64,22 @@ class Unpooling2D(_Spreading):
     cover_all: bool = True
 
     wide = True
+
+    def compute(self, xp, x):
+        ksize = per_axis(self.ksize, x.ndim - 2, "ksize")
+        lone = xp.reshape(x, (*x.shape[:2], *(1,) * len(ksize), *x.shape[2:]))
+        filled = xp.broadcast_to(lone, (*x.shape[:2], *ksize, *x.shape[2:]))
+        return self.backend.fold(filled, self.size(x.shape[2:]), self.stride, self.pad)
+
+    def gradient(self, xp, g):
+        ndim = g.ndim - 2
+        mean = average_over(ndim, self.ksize, self.stride, self.pad, self.cover_all).evaluate(g)
+        return mean * float(prod(per_axis(self.ksize, ndim, "ksize")))
+
+
+class Unpooling2D(ImageWindows, _Unpooling):
+    """Each element of images at every place of its window."""
+
     domain = Domain(
         "(n,c,h,w)->(n,c,p,q)",
         x=real(-3, 3),
@@ -77,29 +94,23 @@ class Unpooling2D(_Spreading):
         valid=fits,
     )
 
-    def compute(self, xp, x):
-        ksize = per_axis(self.ksize, x.ndim - 2, "ksize")
-        lone = xp.reshape(x, (*x.shape[:2], *(1,) * len(ksize), *x.shape[2:]))
-        filled = xp.broadcast_to(lone, (*x.shape[:2], *ksize, *x.shape[2:]))
-        return self.backend.fold(filled, self.size(x.shape[2:]), self.stride, self.pad)
 
-    def gradient(self, xp, g):
-        pooling = AveragePooling2D if g.ndim == 4 else AveragePoolingND
-        mean = pooling(self.ksize, self.stride, self.pad, self.cover_all).evaluate(g)
-        return mean * float(prod(per_axis(self.ksize, g.ndim - 2, "ksize")))
-
-
-class UnpoolingND(Unpooling2D):
+class UnpoolingND(_Unpooling, _OverAxes):
     """Each element at every place of its window, over any number of spatial axes."""
 
     domain = Domain(
         "(n,c,...s)->(n,c,...p)",
         x=real(-3, 3),
         settings=Unpooling2D.domain.settings
-        | {"ksize": choice(2, 3), "outsize": choice(None, None, 3)},
+        | {"ndim": ndim_of_x(), "ksize": choice(2, 3), "outsize": choice(None, None, 3)},
         dims={"...s": (1, 3)},
         valid=fits,
     )
+
+    @property
+    def outs(self) -> tuple[int, ...] | None:
+        """The sizes of the output, as far as they are set."""
+        return None if self.outsize is None else per_axis(self.outsize, self.ndim, "outsize")
 
 
 def unpooling_nd(
@@ -135,8 +146,8 @@ def unpooling_nd(
     >>> F.unpooling_nd(np.array([[[1, 2]]], "f"), 2, cover_all=False)
     variable([[[1., 1., 2., 2.]]], dtype=float32)
     """
-    op = Unpooling2D if as_variable(x).ndim == 4 else UnpoolingND
-    return op.call(x, ksize, stride, pad, outsize, cover_all)
+    ndim, settings = as_variable(x).ndim - 2, (ksize, stride, pad, outsize, cover_all)
+    return Unpooling2D.call(x, *settings) if ndim == 2 else UnpoolingND.call(x, ndim, *settings)
 
 
 @checked

@@ -8,6 +8,7 @@ from typing import Any
 from core import Domain, Variable, as_array, choice, real
 from core.standard import per_axis
 from core.type_check import expect
+from plugins.functions.connection.windows import ImageWindows
 from plugins.functions.labels import refuse_outside
 from plugins.functions.pooling.max_pooling import MaxPoolingGradient, MaxPoolingPick
 from plugins.functions.pooling.unpooling import _Spreading, fits
@@ -22,7 +23,7 @@ def _places(shape: tuple[int, ...], start: int = 0) -> Any:
     return tuple([_places(shape[1:], start + i * prod(shape[1:])) for i in range(shape[0])])
 
 
-class Upsampling2D(_Spreading):
+class Upsampling2D(ImageWindows, _Spreading):
     """Each element at the place of its window that its index names; meeting elements are summed."""
 
     indexes: Any

@@ -1,6 +1,6 @@
 """Layers of recurrent units as classes, which take all their arrays in one sequence.
 
-They are composed of operations, not operations themselves; `apply` is that of a node.
+They are composed of operations, not operations themselves.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from core import Variable
+from plugins.functions.composed import Composed
 from plugins.functions.former import refuse
 from plugins.functions.rnn.n_step import GRU_CELL, LSTM_CELL, SIMPLE_CELLS, Cell, run
 
 
-class _NStep:
+class _NStep(Composed):
     """Layers of one kind of unit, in one direction or both.
 
     Args:

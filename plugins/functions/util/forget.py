@@ -43,7 +43,9 @@ class Forget(FunctionNode):
         self.func = func
 
     def apply(self, inputs: Iterable[Any]) -> tuple[Variable, ...]:
-        """The outputs of the function; a `Forget` is applied once."""
+        """The outputs of the function."""
+        if self._edges is not None:
+            return self.again().apply(inputs)
         xs = tuple([as_variable(x) for x in inputs])
         self.replay, self.count, start = _Replay(self.func), len(xs), next_sequence()
         apart = _apart(xs) if config.enable_backprop else xs
@@ -56,9 +58,7 @@ class Forget(FunctionNode):
         return super().apply((*xs, *leaves))
 
     def _computed(self, xs: tuple[Variable, ...]) -> tuple[Variable, ...]:
-        result = self.func(*xs)
-        self.lone = isinstance(result, Variable)
-        return _as_tuple(result)
+        return _as_tuple(self.func(*xs))
 
     def forward(self, inputs):
         self.retain_inputs(range(len(inputs)))
@@ -69,8 +69,9 @@ class Forget(FunctionNode):
         inputs = self.get_retained_inputs()
         pull = _Pull(self.replay, indexes, inputs[self.count :], grad_outputs)
         given = (*inputs[: self.count], *[g for g in grad_outputs if g is not None])
-        call = forget if config.enable_backprop else _call
-        return pull.spread(call(pull, *given))
+        if config.enable_backprop:
+            return pull.spread(Forget(pull).apply(given))
+        return pull.spread(pull(*_apart(given)))
 
 
 class _Pull:
@@ -122,7 +123,7 @@ def forget(func: Func, *xs: Any) -> Any:
         *xs: Variables or arrays.
 
     Returns:
-        What `func` returns.
+        What `func` returns; the Variable itself where that is a tuple of one.
 
     Raises:
         TypeError: `func` returns something else.
@@ -139,13 +140,7 @@ def forget(func: Func, *xs: Any) -> Any:
     >>> np.allclose(x.grad, np.exp(x.array) * (1 + x.array))
     True
     """
-    node = Forget(func)
-    outputs = node.apply(xs)
-    return outputs[0] if node.lone else outputs
-
-
-def _call(func: Func, *xs: Variable) -> Any:
-    return func(*_apart(xs))
+    return Forget(func)(*xs)
 
 
 def _apart(xs: Sequence[Variable]) -> tuple[Variable, ...]:
