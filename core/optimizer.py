@@ -293,6 +293,7 @@ class GradientMethod(Optimizer):
     _use_cleargrads: bool = True
     _use_fp32_update: bool = False
     _groups: tuple[ParameterGroup, ...] = ()
+    _parts: int = 0  # whose gradients have been accumulated for the coming step
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -337,7 +338,7 @@ class GradientMethod(Optimizer):
     def setup(self, link: Link) -> Self:
         """Take `link` as what to train, and give each of its parameters an update rule."""
         super().setup(link)
-        self._groups = ()
+        self._groups, self._parts = (), 0
         for parameter in link.params():
             parameter.update_rule = self.create_update_rule()
             parameter.update_rule.enabled = not parameter.frozen
@@ -417,14 +418,16 @@ class GradientMethod(Optimizer):
                 parameter; no parameter has been changed then.
         """
         target = self._target()
-        if lossfun is not None and not callable(lossfun):
-            raise UpdateError(
-                f"{type(self).__name__}.update: expected a function that computes the loss, got "
-                f"{type(lossfun).__name__}. Give the function and its arguments; or clear the "
-                "gradients, call loss.backward(), and then update() without arguments."
-            )
         if lossfun is not None:
+            self._refuse_uncallable("update", lossfun)
+            if self._parts:
+                raise UpdateError(
+                    f"{type(self).__name__}.update: gradients of {self._parts} parts have been "
+                    "accumulated, which a loss would replace. Accumulate that part as well, and "
+                    "then call update() without arguments."
+                )
             self._backward(target, lossfun(*args, **kwds))
+        self._parts = 0
         ready = [p for p in target.params(False) if p.update_rule and p.update_rule.wants(p)]
         if not self.is_safe_to_update():
             self.t += 1  # the step is counted here; rules count those that they make
@@ -443,23 +446,86 @@ class GradientMethod(Optimizer):
                 parameter.update_rule.abandon()
         self.update_loss_scale()
 
-    def _backward(self, target: Link, loss: Any) -> None:
+    def accumulate(
+        self, share: float, lossfun: Callable[..., Any], *args: Any, **kwds: Any
+    ) -> None:
+        """Add the gradients of a part of a batch to those of the coming step.
+
+        The first part after a step clears the gradients. After the last one `update()` without
+        arguments makes the step, as it would with the whole batch: the loss, if it is a mean over
+        its examples, is `share` times that of the part, summed over parts whose shares sum to 1.
+        What is saved in between holds the gradients so far.
+
+        >>> import core, core.functions as F, core.links as L, numpy as np
+        >>> optimizer = core.optimizers.SGD(lr=1.0).setup(L.Linear(1, 1, initialW=0.0))
+        >>> for x in ([[1.0]], [[2.0]], [[6.0]]):
+        ...     optimizer.accumulate(1 / 3, lambda x: F.mean(optimizer.target(x)), np.array(x, "f"))
+        >>> optimizer.update()
+        >>> optimizer.target.W.array
+        array([[-3.]], dtype=float32)
+
+        Raises:
+            UpdateError: There is no target, or the loss is no scalar Variable.
+            ValueError: The share is not positive.
+        """
+        target = self._target()
+        self._refuse_uncallable("accumulate", lossfun)
+        share = as_number(type(self).__name__, "the share", share)
+        if not share > 0:
+            raise ValueError(
+                f"{type(self).__name__}.accumulate: expected a positive share, got {share!r}."
+            )
+        self._backward(target, lossfun(*args, **kwds), share)
+        self._parts += 1
+
+    def drop_accumulated(self) -> None:
+        """Forget the gradients that have been accumulated since the last step."""
+        if self._parts:
+            self._target().cleargrads()
+            self._parts = 0
+
+    def _refuse_uncallable(self, what: str, lossfun: Any) -> None:
+        if not callable(lossfun):
+            raise UpdateError(
+                f"{type(self).__name__}.{what}: expected a function that computes the loss, got "
+                f"{type(lossfun).__name__}. Give the function and its arguments; or clear the "
+                "gradients, call loss.backward(), and then update() without arguments."
+            )
+
+    def _backward(self, target: Link, loss: Any, share: float | None = None) -> None:
         if not isinstance(loss, Variable):
             raise UpdateError(
-                f"{type(self).__name__}.update: expected the loss function to return a Variable, "
-                f"got {type(loss).__name__}."
+                f"{type(self).__name__}.{'update' if share is None else 'accumulate'}: expected "
+                f"the loss function to return a Variable, got {type(loss).__name__}."
             )
-        if self._use_cleargrads:
-            target.cleargrads()
-        else:
-            target.zerograds()
+        if self._parts == 0:
+            if self._use_cleargrads:
+                target.cleargrads()
+            else:
+                target.zerograds()
         for link in target.links():
             link.release_graph()
         # Whoever keeps the graphs of reported variables, as dump_graph does, looks at this one.
         keep = config.keep_graph_on_report
         scaled = self._loss_scale is not None  # then an overflow is found, and the step skipped
         with loss.backend.overflowing() if scaled else nullcontext():
-            loss.backward(loss_scale=self._loss_scale, free_graph=not keep)
+            scale = self._loss_scale if share is None else share * (self._loss_scale or 1.0)
+            loss.backward(loss_scale=scale, free_graph=not keep)
+
+    def serialize(self, serializer: Any) -> None:
+        """Save or load what every optimizer does, and gradients accumulated for the next step."""
+        super().serialize(serializer)
+        loading, part = isinstance(serializer, Deserializer), serializer.optional("accumulated")
+        if loading:
+            self._parts = 0 if serializer.lacks("accumulated") else int(part("parts", 0))
+        elif self._parts:
+            part.optional_value("parts", self._parts)
+        if not self._parts:
+            return
+        for path, parameter in self._target().namedparams(include_uninit=False):
+            grad = part.optional_value(path, None if loading else parameter.grad)
+            if loading:
+                parameter.grad = None if grad is None else parameter.device.send(grad)
 
     def working(self) -> Iterator[tuple[Any, Parameter]]:
         """The rules and what they work on in the step under way: parameters or float32 masters."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from core.carrying import serialize_carried
@@ -13,6 +15,7 @@ from core.serializer import AbstractSerializer
 from core.set_by_init import set_by_init
 from core.training import Updater
 from plugins.training.calling import call_with
+from plugins.training.updaters.accumulation import in_parts, sizes
 
 
 class StandardUpdater(Updater):
@@ -26,6 +29,11 @@ class StandardUpdater(Updater):
     `device`, where given, is where the batches and all targets are moved. `loss_scale` multiplies
     the loss for 16-bit training, and the optimizer divides the gradients again. The main optimizer
     is told when the main iterator begins a new pass (`auto_new_epoch`).
+
+    With `accumulate` an update takes so many batches, and makes one step by the mean of their
+    gradients, weighted by the examples: that of one batch of all, if the loss is a mean over its
+    examples, in the memory of a single one. What is reported is averaged likewise. Layers that
+    look at a whole batch, such as `BatchNormalization`, see the batches one by one.
 
     Override `update_core` for other ways of updating.
 
@@ -51,6 +59,8 @@ class StandardUpdater(Updater):
         loss_func: Callable[..., Any] | None = None,
         loss_scale: float | None = None,
         auto_new_epoch: bool = True,
+        *,
+        accumulate: int = 1,
         **kwargs: Any,
     ) -> None:
         input_device = kwargs.pop("input_device", device)
@@ -61,7 +71,9 @@ class StandardUpdater(Updater):
         self.loss_func = loss_func
         self.loss_scale = loss_scale
         self.auto_new_epoch = auto_new_epoch
+        self.accumulate = accumulate
         self.iteration = 0
+        self._began_at: float | None = None  # epoch_detail when the last of several batches began
         self._device = device
         self._input_device = input_device
         self._check()
@@ -73,6 +85,11 @@ class StandardUpdater(Updater):
 
     def _check(self) -> None:
         """Refuse what is no iterator or no optimizer before it is asked for anything."""
+        if not hasattr(self.accumulate, "__index__") or self.accumulate < 1:
+            raise ValueError(
+                f"{type(self).__name__}: expected to accumulate a whole number of batches, 1 or "
+                f"more; got {self.accumulate!r}."
+            )
         for name, iterator in self._iterators.items():
             if not hasattr(iterator, "next"):
                 raise TypeError(
@@ -116,12 +133,14 @@ class StandardUpdater(Updater):
     def previous_epoch_detail(self) -> float | None:
         """`epoch_detail` before the last update; None before the first."""
         before: float | None = self._passes().previous_epoch_detail
-        return before
+        return before if self.accumulate == 1 else self._began_at
 
     @property
     def is_new_epoch(self) -> bool:
         """Whether the last update completed a pass."""
-        return bool(self._passes().is_new_epoch)
+        if self.accumulate == 1:
+            return bool(self._passes().is_new_epoch)
+        return self._began_at is not None and self.epoch > int(self._began_at)
 
     def _passes(self) -> Any:
         """The iterator that counts the epochs."""
@@ -165,11 +184,40 @@ class StandardUpdater(Updater):
             self.get_optimizer("main").new_epoch(auto=True)
 
     def update_core(self) -> None:
-        """Take a batch, compute its loss, update."""
+        """Take a batch, or as many as are accumulated; compute the loss, update."""
         optimizer = self.get_optimizer("main")
-        arrays = self.converter(self.next_batch(), self._input_device)
-        call_with(optimizer.update, arrays, self.loss_func or optimizer.target)
+        if self.accumulate == 1:
+            self._apply(optimizer.update, self.next_batch())
+        else:
+            batches = self._next_batches()
+            counts = sizes(batches)
+            shares = [count / sum(counts) for count in counts]
+            calls = [
+                partial(self._apply, partial(optimizer.accumulate, share), batch)
+                for share, batch in zip(shares, batches, strict=True)
+            ]
+            try:
+                in_parts(zip(counts, calls, strict=True))
+            except BaseException:
+                optimizer.drop_accumulated()  # the next update begins a step of its own
+                raise
+            optimizer.update()
         self.count_epoch()
+
+    def _apply(self, function: Callable[..., None], batch: Any) -> None:
+        """Hand the loss and the arrays of a batch to a method of the main optimizer."""
+        arrays = self.converter(batch, self._input_device)
+        call_with(function, arrays, self.loss_func or self.get_optimizer("main").target)
+
+    def _next_batches(self) -> list[Any]:
+        """The batches of a step; fewer, where the iterator comes to its end within them."""
+        began_at = self.epoch_detail
+        batches = [self.next_batch()]
+        self._began_at = began_at
+        with suppress(StopIteration):
+            while len(batches) < self.accumulate:
+                batches.append(self.next_batch())
+        return batches
 
     def next_batch(self) -> Any:
         """What the main iterator gives next; StopIteration where it has come to its end."""
@@ -198,6 +246,8 @@ class StandardUpdater(Updater):
             serialize_carried(optimizer.target, serializer.optional("carried:" + name))
             optimizer.serialize(serializer["optimizer:" + name])
         self.iteration = serializer("iteration", self.iteration)
+        if self.accumulate != 1:
+            self._began_at = serializer.optional_value("began_at", self._began_at)
 
 
 def _named(kind: str, name: str, known: dict[str, Any]) -> Any:

@@ -1,0 +1,50 @@
+"""One step by the gradients of several batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from core.reporter import DictSummary, NoReporter, get_current_reporter, report_scope
+
+
+def sizes(batches: Sequence[Any]) -> list[int]:
+    """How many examples each batch has, where all are lists; else all count alike.
+
+    >>> sizes([[1, 2], [3]]), sizes([{"x": 1}, {"x": 2}])
+    ([2, 1], [1, 1])
+    """
+    lists = all(isinstance(batch, list) for batch in batches)
+    return [len(batch) if lists else 1 for batch in batches]
+
+
+def in_parts(parts: Iterable[tuple[int, Callable[[], None]]]) -> None:
+    """Call each function, and report the means of what they report, weighted by the numbers.
+
+    What is reported as a pair of a value and its own weight stays one; of what is no number the
+    last is reported.
+
+    >>> import core
+    >>> with core.Reporter().scope({}) as nothing, core.report_scope(seen := {}):
+    ...     in_parts((n, lambda n=n: core.report({"n": n})) for n in (1, 3))
+    >>> seen
+    {'n': 2.5}
+    """
+    try:
+        observation = get_current_reporter().observation
+    except NoReporter:
+        observation = None
+    summary, weights = DictSummary(), dict[str, float]()
+    for size, part in parts:
+        seen: dict[str, Any] = {}
+        with nullcontext() if observation is None else report_scope(seen):
+            part()
+        if observation is not None:
+            pairs = {key: entry[1] for key, entry in seen.items() if isinstance(entry, tuple)}
+            weights |= {key: weights.get(key, 0) + weight for key, weight in pairs.items()}
+            summary.add({key: seen[key] if key in pairs else (seen[key], size) for key in seen})
+            observation |= seen
+    if observation is not None:
+        means = summary.compute_mean()
+        observation |= {k: (v, weights[k]) if k in weights else v for k, v in means.items()}
