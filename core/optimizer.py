@@ -517,7 +517,7 @@ class GradientMethod(Optimizer):
         super().serialize(serializer)
         loading, part = isinstance(serializer, Deserializer), serializer.optional("accumulated")
         if loading:
-            self._parts = 0 if serializer.lacks("accumulated") else int(part("parts", 0))
+            self._parts = int(part.optional_value("parts", 0))
         elif self._parts:
             part.optional_value("parts", self._parts)
         if not self._parts:

@@ -36,6 +36,10 @@ class MemoryDeserializer(Deserializer):
     def __getitem__(self, key: str) -> MemoryDeserializer:
         return MemoryDeserializer(self.store, f"{self._path}{key.strip('/')}/")
 
+    def optional_value(self, key: str, value: Any) -> Any:
+        """Load one value, if it is there."""
+        return self(key, value) if self._path + key in self.store else value
+
     def __call__(self, key: str, value: Any) -> Any:
         """Load one value."""
         stored = self.store[self._path + key]
