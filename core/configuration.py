@@ -9,7 +9,6 @@ starts from the shared values; generators and coroutines follow the rules of `co
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -17,6 +16,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypeVar
 from weakref import WeakSet
 
+from core.entry_kinds import check, from_environment
 from core.errors import UnknownName, nearest
 
 if TYPE_CHECKING:
@@ -25,29 +25,20 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_FALSE = ("", "0", "false", "no", "off")
-
-
-def _flag(variable: str, default: bool) -> bool:
-    value = os.environ.get(variable)
-    return default if value is None else value.strip().lower() not in _FALSE
-
-
 _shared: dict[str, Any] = {
     "train": True,
     "enable_backprop": True,
-    "debug": _flag("PLUGRAD_DEBUG", False),
-    "type_check": _flag("PLUGRAD_TYPE_CHECK", True),
-    "keep_graph_on_report": _flag("PLUGRAD_KEEP_GRAPH_ON_REPORT", False),
-    "dtype": os.environ.get("PLUGRAD_DTYPE", "float32"),
-    "use_cudnn": os.environ.get("PLUGRAD_USE_CUDNN", "auto"),
+    "debug": from_environment("debug", False),
+    "type_check": from_environment("type_check", True),
+    "keep_graph_on_report": from_environment("keep_graph_on_report", False),
+    "dtype": from_environment("dtype", "float32"),
+    "use_cudnn": from_environment("use_cudnn", "auto"),
     "use_cudnn_tensor_core": "auto",
     "cudnn_deterministic": False,
     "autotune": False,
     "warn_nondeterministic": False,
     "in_recomputing": False,
 }
-_TERNARY = ("use_cudnn", "use_cudnn_tensor_core")
 
 
 class State:
@@ -85,13 +76,12 @@ def install_hooks(hooks: Mapping[str, FunctionHook]) -> None:
 
 
 def _accept(name: str, value: Any) -> None:
-    """Refuse a name that is a slip of a known one, and a value outside a closed choice."""
+    """Refuse a name that is a slip of a known one, and a value that the entry cannot be."""
     if name not in _shared:
         hint = nearest(name, _shared, "config")
         if hint:
             raise UnknownName(f"config has no entry {name!r}.{hint}")
-    if name in _TERNARY and value not in ("always", "auto", "never"):
-        raise ValueError(f"config.{name}: expected 'always', 'auto' or 'never', got {value!r}")
+    check(name, value)
 
 
 def _unknown(name: str, known: Mapping[str, Any]) -> UnknownName:
@@ -234,6 +224,7 @@ def _derive(state: State, name: str, value: Any) -> State:
     try:
         known = state.derived.get((name, value))
     except TypeError:  # an unhashable value is simply not remembered
+        _accept(name, value)
         return State({**state.own, name: value}, state.hooks)
     if known is None or known.own[name] is not value:
         _accept(name, value)

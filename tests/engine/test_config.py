@@ -4,6 +4,7 @@ import asyncio
 import io
 import threading
 
+import ml_dtypes
 import numpy as np
 import pytest
 from samples import variable
@@ -162,9 +163,57 @@ def test_entries_of_ones_own(shared):
         assert core.config.my_laboratory == [1]
 
 
-def test_a_choice_of_three():
+GOOD = {
+    "flag": [True, False, 0, 1, np.bool_(False), np.True_],
+    "choice": ["always", "auto", "never"],
+    "dtype": ["float64", "bfloat16", np.float16, np.dtype("f8"), ml_dtypes.bfloat16, core.mixed16],
+}
+BAD = {
+    "flag": ["no", "False", None, 2, -1, 0.5, [], np.zeros(1), "train"],
+    "choice": [True, None, "sometimes", 1],
+    "dtype": ["int32", np.int32, None, 32, "f4", "flaot32", float, np.ones(1, "f")],
+}
+
+
+def kind_of(name):
+    return {"dtype": "dtype", "use_cudnn": "choice", "use_cudnn_tensor_core": "choice"}.get(
+        name, "flag"
+    )
+
+
+def entries():
+    out = io.StringIO()
+    core.global_config.show(out)
+    return [line.split()[0] for line in out.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("name", entries())
+def test_every_entry_knows_what_it_may_be(name, own, shared):
+    before = getattr(core.config, name)
+    for value in GOOD[kind_of(name)]:
+        with core.using_config(name, value), core.using_config(name, value, core.global_config):
+            assert getattr(core.config, name) is value
+        setattr(own, name, value)
+        delattr(own, name)
+    for value in BAD[kind_of(name)]:
+        for way in (
+            lambda value=value: setattr(core.config, name, value),
+            lambda value=value: setattr(core.global_config, name, value),
+            lambda value=value: core.using_config(name, value).__enter__(),
+            lambda value=value: core.using_config(name, value, core.global_config)(len)([]),
+        ):
+            with pytest.raises(ValueError, match=f"config.{name}: expected .* got"):
+                way()
+            assert getattr(core.config, name) is before
+
+
+def test_the_nearest_word_is_offered():
     with pytest.raises(ValueError, match="use_cudnn: expected 'always', 'auto' or 'never', got"):
         core.config.use_cudnn = True
+    with pytest.raises(ValueError, match="got 'nevr'. Did you mean 'never'"):
+        core.config.use_cudnn = "nevr"
+    with pytest.raises(ValueError, match="got 'flaot32'. Did you mean 'float32'"):
+        core.config.dtype = "flaot32"
 
 
 def test_deleting_what_was_not_set():

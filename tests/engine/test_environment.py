@@ -35,6 +35,17 @@ def test_debug_and_type_check(value, on):
     assert printed(SHOW, PLUGRAD_TYPE_CHECK=value) == ["False", str(on), "False"]
 
 
+@pytest.mark.parametrize(
+    ("variable", "expected"),
+    [("DEBUG", "True or False"), ("DTYPE", "'float16', "), ("USE_CUDNN", "'always', 'auto' or ")],
+)
+def test_what_an_entry_cannot_be_is_refused(variable, expected):
+    done = run("import core", **{f"PLUGRAD_{variable}": "maybe"})
+    assert done.returncode == 1
+    assert f"PLUGRAD_{variable}: expected {expected}" in done.stderr and "'maybe'" in done.stderr
+    assert printed("import core; print(1)", PLUGRAD_DTYPE="", PLUGRAD_USE_CUDNN="") == ["1"]
+
+
 def test_debug_names_a_nan():
     program = """
 import core, numpy as np, core.functions as F
