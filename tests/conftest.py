@@ -1,8 +1,11 @@
-"""What all tests share: Hypothesis profiles, the referee backend, and a watch over shared state."""
+"""What all tests share: how many run at once and how long they search, the referee, a watch."""
 
 import os
 import sys
 from pathlib import Path
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # a core for each: threads of BLAS would wait for others'
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,6 +31,24 @@ for name, examples in PROFILES.items():
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 )
+
+
+def pytest_xdist_auto_num_workers(config):
+    """A worker for each core that this process may use; none for tests that are named."""
+    if _are_named(config):
+        return 0
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
+def pytest_configure(config):
+    """Slow tests are left out unless somebody names them or chooses marks."""
+    if _are_named(config) and config.option.markexpr == "not slow":
+        config.option.markexpr = ""
+
+
+def _are_named(config):
+    return any("::" in argument for argument in config.args)
+
 
 STRICT = backend.register(StrictBackend())
 

@@ -8,6 +8,7 @@ from core.testing import check_op, mutants
 EXAMPLES = 20  # a mutant is mostly found in the first; a fault that shows rarely gets some more
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", CHECKED.values(), ids=CHECKED)
 def test_mutants_are_found(op):
     alive = [mutant.fault for mutant in mutants(op) if not _is_found(op, mutant)]
