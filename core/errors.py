@@ -193,25 +193,18 @@ def refuse_removed(
     where: str,
     given: Mapping[str, object],
     cures: Mapping[str, str],
-    taker: Callable[..., object] | None = None,
+    known: Iterable[str] = (),
 ) -> None:
-    """Raise for the first of the keywords `given` to `where`, with its cure if it is a former one.
+    """Raise for the first of the keywords `given` to `where`, with its cure if it was taken once.
 
-    `cures` maps a former argument to the sentence that says what to write instead. `taker` is what
-    was called: the nearest of its arguments is offered for a slip.
+    `cures` maps a removed argument to the sentence that says what to write instead. `known` are the
+    arguments that there are: the nearest is offered for a slip.
     """
     for key in given:
         if key in cures:
             raise RemovedArgument(f"{where}: the argument {key!r} no longer exists. {cures[key]}")
-        hint = "" if taker is None else nearest(key, _arguments(taker), "arguments")
+        hint = nearest(key, known, "arguments")
         raise TypeError(f"{where}: unexpected keyword argument {key!r}.{hint}")
-
-
-def _arguments(taker: Callable[..., object]) -> list[str]:
-    from inspect import signature
-
-    parameters = signature(taker).parameters.values()
-    return [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
 
 
 class RegistrationError(CoreError, AttributeError):

@@ -7,7 +7,7 @@ strongly, so a graph dies by reference count with the last variable that leads t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Never
 from weakref import ref
 
 from core import backend as backends
@@ -109,10 +109,10 @@ class Variable(Copies, Protocols):
         name: str | None = None,
         grad: Any = None,
         requires_grad: bool = True,
-        **former: Any,
+        **removed: Never,
     ) -> None:
-        if former:
-            _refuse(former)
+        if removed:
+            _refuse(removed)
         if data is not None and not is_array(data):
             raise no_array("Variable: expected", data)
         self._array = data
@@ -485,15 +485,24 @@ def is_index(value: object) -> bool:
 _VOLATILE = "Compute under core.no_backprop_mode() instead."
 
 
-def _refuse(former: dict[str, Any]) -> None:
+def _meant(
+    self: Variable,
+    data: Any = None,
+    *,
+    name: str | None = None,
+    grad: Any = None,
+    requires_grad: bool = True,
+) -> None: ...
+
+
+Variable.__init__.__wrapped__ = _meant  # type: ignore[attr-defined] # what help() shows
+
+
+def _refuse(given: dict[str, Any]) -> None:
     from core.errors import refuse_removed
 
-    refuse_removed(
-        "Variable",
-        former,
-        {"volatile": _VOLATILE},
-        Variable,
-    )
+    known = _meant.__annotations__
+    refuse_removed("Variable", given, {"volatile": _VOLATILE}, known)
 
 
 _new = Variable.__new__

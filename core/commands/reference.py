@@ -87,7 +87,7 @@ def _bundled(kind: str) -> Iterator[tuple[str, str, Any]]:
 
 
 def _signature(name: str, value: Any) -> str:
-    """The call; arguments of old, which are refused, are no part of it."""
+    """The call."""
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):
@@ -95,7 +95,6 @@ def _signature(name: str, value: Any) -> str:
     plain = [
         p.replace(annotation=inspect.Parameter.empty, default=_shown(p.default))
         for p in signature.parameters.values()
-        if p.kind is not inspect.Parameter.VAR_KEYWORD and p.annotation != "None"
     ]
     text = str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
     return name + (text if " at 0x" not in text else "(...)")

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import refuse_removed
+from core.removed import removed
 from core.serializer import AbstractSerializer
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class Extension:
         """Save or load what the extension remembers between calls."""
 
 
+@removed(cures={"invoke_before_training": INVOKE_BEFORE_TRAINING})
 def make_extension(
     trigger: Any = None,
     default_name: str | None = None,
@@ -77,7 +79,6 @@ def make_extension(
     finalizer: Callable[[], Any] | None = None,
     initializer: Callable[[Loop], Any] | None = None,
     on_error: Callable[[Loop, Exception, TracebackType | None], Any] | None = None,
-    **kwargs: Any,
 ) -> Callable[[_Function], _Function]:
     """Decorate a function of the trainer to be an extension with these attributes.
 
@@ -90,8 +91,6 @@ def make_extension(
     >>> greet.trigger, greet.default_name, greet.priority
     ((10, 'iteration'), 'hello', 100)
     """
-    cures = {"invoke_before_training": INVOKE_BEFORE_TRAINING}
-    refuse_removed("make_extension", kwargs, cures, make_extension)
 
     def decorate(function: _Function) -> _Function:
         attributes = {

@@ -13,7 +13,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, Literal
 
 from core import backend
-from core.errors import RemovedArgument, nearest, refuse_removed
+from core.errors import RemovedArgument, nearest
+from core.removed import removed
 from core.reporter import Reporter, loaded_observation, saved_observation
 from core.serializer import AbstractSerializer, Deserializer
 from core.set_by_init import set_by_init
@@ -95,6 +96,7 @@ class Loop:
 
     # -- extensions --------------------------------------------------------------------------
 
+    @removed(cures={"invoke_before_training": INVOKE_BEFORE_TRAINING})
     def extend(
         self,
         extension: Any,
@@ -103,7 +105,6 @@ class Loop:
         priority: int | None = None,
         *,
         call_before_training: bool = False,
-        **kwargs: Any,
     ) -> None:
         """Add an extension: an `Extension`, or any function of the trainer.
 
@@ -112,8 +113,6 @@ class Loop:
         which they were added. With `call_before_training` it is also called before the first
         update.
         """
-        cures = {"invoke_before_training": INVOKE_BEFORE_TRAINING}
-        refuse_removed("Trainer.extend", kwargs, cures, self.extend)
         _check_extension(extension)
         name = self._free_name(name or _own_name(extension))
         if trigger is None:

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import core
-from core.errors import InvalidType, refuse_removed
+import core.removed
+from core.errors import InvalidType
 from core.initializer import as_initializer
 from core.spec import spec_of
+from plugins.functions.removed import CURES
 from plugins.initializers.normal import LeCunNormal
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 REMOVED = {
+    **CURES,
     "wscale": "Give initialW=initializers.HeNormal(scale / math.sqrt(2)), or LeCunNormal(scale).",
     "bias": "Give initial_bias.",
-    "use_cudnn": "Set core.config.use_cudnn.",
-    "deterministic": "Set core.config.cudnn_deterministic.",
-    "train": "Use `with core.using_config('train', False):`.",
-    "test": "Use `with core.using_config('train', False):`.",
     "volatile": "Use `with core.no_backprop_mode():`.",
 }
 
 
-def refuse(link: str, given: dict[str, Any]) -> None:
-    """Raise for keywords that `link` does not take, with the cure for those of old."""
-    if given:
-        refuse_removed(f"links.{link}", given, REMOVED, getattr(core.links, link))
+def removed(*had: str, **cures: str) -> Callable[[F], F]:
+    """Let a method of a link refuse the arguments of old; see `core.removed.removed`."""
+    return core.removed.removed(*had, cures={**REMOVED, **cures})
 
 
 def check_rank(link: Any, x: Any, ndim: int, *, more: bool = False) -> None:

@@ -6,7 +6,6 @@ import pytest
 from signatures import signatures
 
 import core.functions as F
-from plugins.functions.former import CURES
 
 # Keyword arguments that plugrad adds.
 MORE = {
@@ -17,12 +16,8 @@ MORE = {
 
 
 def taken(signature):
-    """Name, kind and default of each argument, without those that are refused by name."""
-    return [
-        (p.name, p.kind, p.default)
-        for p in signature.parameters.values()
-        if p.name != "former" and not (p.name in CURES and p.default is None)
-    ]
+    """Name, kind and default of each argument."""
+    return [(p.name, p.kind, p.default) for p in signature.parameters.values()]
 
 
 @pytest.mark.parametrize(("name", "expected"), signatures().items())

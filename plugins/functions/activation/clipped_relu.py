@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 from core import Domain, Elementwise, Variable, number, real
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 
 
 class ClippedReLU(Elementwise):
@@ -26,7 +26,8 @@ class ClippedReLU(Elementwise):
         return xp.where(x > 0, xp.where(x < self.z, g, 0.0), 0.0)
 
 
-def clipped_relu(x: Any, z: float = 20.0, **former: Never) -> Variable:
+@removed()
+def clipped_relu(x: Any, z: float = 20.0) -> Variable:
     """Cut elements off below 0 and above `z`: min(max(x, 0), z).
 
     The derivative at 0 and at `z` is taken as 0.
@@ -34,7 +35,6 @@ def clipped_relu(x: Any, z: float = 20.0, **former: Never) -> Variable:
     Args:
         x: Floating, of any shape.
         z: The ceiling, greater than 0.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`.
@@ -48,8 +48,6 @@ def clipped_relu(x: Any, z: float = 20.0, **former: Never) -> Variable:
     >>> F.clipped_relu(np.array([-1, 2, 99], "f"))
     variable([ 0.,  2., 20.], dtype=float32)
     """
-    if former:
-        refuse(clipped_relu, former)
     return ClippedReLU.call(x, z)
 
 

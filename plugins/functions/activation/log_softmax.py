@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, real
 from core.intrinsics import check_axes
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 
 
 class LogSoftmax(FunctionNode):
@@ -30,7 +30,8 @@ class LogSoftmax(FunctionNode):
         return g - xp.exp(out) * xp.sum(g, axis=self.axis, keepdims=True)
 
 
-def log_softmax(x: Any, axis: int = 1, **former: Never) -> Variable:
+@removed()
+def log_softmax(x: Any, axis: int = 1) -> Variable:
     """Logarithms of the softmax along an axis: x_i - log sum_j exp(x_j).
 
     Exact where the logarithm of `softmax(x)` would be that of a rounded zero.
@@ -38,7 +39,6 @@ def log_softmax(x: Any, axis: int = 1, **former: Never) -> Variable:
     Args:
         x: Floating, of any shape that has the axis.
         axis: The axis to sum over.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`.
@@ -50,6 +50,4 @@ def log_softmax(x: Any, axis: int = 1, **former: Never) -> Variable:
     >>> F.log_softmax(np.array([[1000, 0]], "f"))
     variable([[    0., -1000.]], dtype=float32)
     """
-    if former:
-        refuse(log_softmax, former)
     return LogSoftmax.call(x, axis)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, Elementwise, Variable, real
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 
 
 class ReLU(Elementwise):
@@ -21,14 +21,14 @@ class ReLU(Elementwise):
         return xp.where(out > 0, g, 0.0)
 
 
-def relu(x: Any, use_cudnn: None = None) -> Variable:
+@removed("use_cudnn")
+def relu(x: Any) -> Variable:
     """Cut negative elements off: max(x, 0).
 
     The derivative at 0 is taken as 0.
 
     Args:
         x: Floating, of any shape.
-        use_cudnn: No longer exists: refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`.
@@ -42,6 +42,4 @@ def relu(x: Any, use_cudnn: None = None) -> Variable:
     >>> F.relu(np.array([-1, 2], "f"))
     variable([0., 2.], dtype=float32)
     """
-    if use_cudnn is not None:
-        refuse(relu, {"use_cudnn": use_cudnn})
     return ReLU.call(x)

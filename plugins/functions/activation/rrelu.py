@@ -7,7 +7,7 @@ from typing import Any
 from core import Domain, Elementwise, as_array, as_variable, backend, choice, config, real
 from core.kinds import checked
 from core.type_check import expect
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 
 
 class RReLU(Elementwise):
@@ -42,6 +42,7 @@ class RReLU(Elementwise):
 
 
 @checked
+@removed()
 def rrelu(
     x: Any,
     l: float = 1.0 / 8,  # noqa: E741
@@ -49,7 +50,6 @@ def rrelu(
     *,
     r: Any = None,
     return_r: bool = False,
-    **former: Any,
 ) -> Any:
     """Scale negative elements down by random factors: x for x >= 0, else r x.
 
@@ -63,7 +63,6 @@ def rrelu(
         u: The highest factor, not below `l`.
         r: An array like `x` to take for the factors instead of drawing them.
         return_r: Also give the factors, an array.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`, or a pair with `return_r`.
@@ -79,8 +78,6 @@ def rrelu(
     >>> F.rrelu(np.array([-2, 3], "f"), r=np.array([0.25, 0.25], "f"))
     variable([-0.5,  3. ], dtype=float32)
     """
-    if former:
-        refuse(rrelu, former)
     if u < l:
         raise ValueError(f"rrelu: expected bounds l <= u of the factors, got l={l} and u={u}")
     if not config.train:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, Elementwise, Variable, real
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 
 
 class Sigmoid(Elementwise):
@@ -24,12 +24,12 @@ class Sigmoid(Elementwise):
         return (g - g * out) * out
 
 
-def sigmoid(x: Any, use_cudnn: None = None) -> Variable:
+@removed("use_cudnn")
+def sigmoid(x: Any) -> Variable:
     """The logistic function of each element: 1 / (1 + exp(-x)).
 
     Args:
         x: Floating, of any shape.
-        use_cudnn: No longer exists: refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`, in [0, 1].
@@ -41,6 +41,4 @@ def sigmoid(x: Any, use_cudnn: None = None) -> Variable:
     >>> F.sigmoid(np.array([0, 100], "f"))
     variable([0.5, 1. ], dtype=float32)
     """
-    if use_cudnn is not None:
-        refuse(sigmoid, {"use_cudnn": use_cudnn})
     return Sigmoid.call(x)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, real
 from core.intrinsics import check_axes
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 
 
 class Softmax(FunctionNode):
@@ -30,7 +30,8 @@ class Softmax(FunctionNode):
         return out * (g - xp.sum(g * out, axis=self.axis, keepdims=True))
 
 
-def softmax(x: Any, axis: int = 1, **former: Never) -> Variable:
+@removed()
+def softmax(x: Any, axis: int = 1) -> Variable:
     """Weights that sum to 1 along an axis: exp(x_i) / sum_j exp(x_j).
 
     The greatest element is subtracted first, so that nothing overflows.
@@ -38,7 +39,6 @@ def softmax(x: Any, axis: int = 1, **former: Never) -> Variable:
     Args:
         x: Floating, of any shape that has the axis.
         axis: The axis to sum over.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`.
@@ -51,6 +51,4 @@ def softmax(x: Any, axis: int = 1, **former: Never) -> Variable:
     variable([[0.5, 0.5],
               [1. , 0. ]], dtype=float32)
     """
-    if former:
-        refuse(softmax, former)
     return Softmax.call(x, axis)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, Elementwise, Variable, real
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 
 
 class Tanh(Elementwise):
@@ -21,12 +21,12 @@ class Tanh(Elementwise):
         return g - g * out * out
 
 
-def tanh(x: Any, use_cudnn: None = None) -> Variable:
+@removed("use_cudnn")
+def tanh(x: Any) -> Variable:
     """The hyperbolic tangent of each element.
 
     Args:
         x: Floating, of any shape.
-        use_cudnn: No longer exists: refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`, in [-1, 1].
@@ -38,6 +38,4 @@ def tanh(x: Any, use_cudnn: None = None) -> Variable:
     >>> F.tanh(np.array([0, 1], "f"))
     variable([0.       , 0.7615942], dtype=float32)
     """
-    if use_cudnn is not None:
-        refuse(tanh, {"use_cudnn": use_cudnn})
     return Tanh.call(x)

@@ -6,11 +6,11 @@ Places are pairs (across, down) from -1, the first pixel, to 1, the last one.
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, Never
+from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
 from plugins.functions.array.take import AddTaken, Take
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 
 
 class SpatialTransformerGrid(FunctionNode):
@@ -144,15 +144,13 @@ def _off_pixels(xp: Any, values: Any) -> Any:
     return xp.floor(scaled) + 0.05 + 0.9 * (scaled - xp.floor(scaled)) - 2.0
 
 
-def spatial_transformer_grid(
-    theta: Any, output_shape: tuple[int, int], **former: Never
-) -> Variable:
+@removed("use_cudnn")
+def spatial_transformer_grid(theta: Any, output_shape: tuple[int, int]) -> Variable:
     """The places that an affine map gives to each pixel of the result (Jaderberg et al. 2015).
 
     Args:
         theta: Affine maps (n, 2, 3), floating.
         output_shape: Height and width of the grid.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, 2, *output_shape), and the dtype of `theta`: how far across, then how far down, each
@@ -167,19 +165,17 @@ def spatial_transformer_grid(
     <BLANKLINE>
                [[-0.5, -0.5, -0.5]]]], dtype=float32)
     """
-    if former:
-        refuse(spatial_transformer_grid, former)
     return SpatialTransformerGrid.call(theta, output_shape)
 
 
-def spatial_transformer_sampler(x: Any, grid: Any, **former: Never) -> Variable:
+@removed("use_cudnn")
+def spatial_transformer_sampler(x: Any, grid: Any) -> Variable:
     """Sample images at the places of a grid, bilinearly (Jaderberg et al. 2015, eq. 5).
 
     Args:
         x: Images (n, c, h, w), floating.
         grid: (n, 2, p, q), of the dtype of `x`: how far across, then how far down, from -1, the
             first pixel, to 1, the last one. Beyond them the images are 0.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, c, p, q), and the dtype of `x`.
@@ -192,6 +188,4 @@ def spatial_transformer_sampler(x: Any, grid: Any, **former: Never) -> Variable:
     >>> F.spatial_transformer_sampler(np.array([[[[1, 2, 3]]]], "f"), grid)
     variable([[[[2.5, 0. ]]]], dtype=float32)
     """
-    if former:
-        refuse(spatial_transformer_sampler, former)
     return SpatialTransformerSampler.call(x, grid)

@@ -8,7 +8,7 @@ All three look at x through its windows: (n, channels, *kernel, *out).
 from __future__ import annotations
 
 from math import prod
-from typing import Any, Never
+from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import InvalidType
@@ -18,7 +18,7 @@ from core.type_check import eval, expect
 from core.type_check import prod as size_of
 from core.utils.conv import get_deconv_outsize
 from plugins.functions.connection.windows import expect_windows, of_rank
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 
 Sizes = int | tuple[int, ...]
 
@@ -235,6 +235,7 @@ class ConvolutionFilterGradient(_Windowed):
 
 
 @checked
+@removed()
 def convolution_nd(
     x: Any,
     W: Any,
@@ -244,7 +245,6 @@ def convolution_nd(
     cover_all: bool = False,
     dilate: Sizes = 1,
     groups: int = 1,
-    **former: Never,
 ) -> Variable:
     """Convolution (cross-correlation, as networks use the word) over any number of spatial axes.
 
@@ -257,7 +257,6 @@ def convolution_nd(
         cover_all: Let the windows reach every element, padding the end further.
         dilate: Distance of neighbouring elements of a window.
         groups: Into how many independent parts input and output channels are divided.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, o, e_1, ..., e_N) with e = floor((d + 2 pad - dilate (k - 1) - 1) / stride) + 1, the
@@ -272,8 +271,6 @@ def convolution_nd(
     >>> F.convolution_nd(x, np.ones((1, 1, 2), "f"))
     variable([[[1., 3., 5.]]], dtype=float32)
     """
-    if former:
-        refuse(convolution_nd, former)
     ndim = as_variable(W).ndim - 2
     x = of_rank("convolution_nd", ndim, x)
     return Convolution.call(
@@ -328,6 +325,7 @@ def convolution_1d(
     return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
 
 
+@removed()
 def convolution_2d(
     x: Any,
     W: Any,
@@ -338,7 +336,6 @@ def convolution_2d(
     *,
     dilate: Sizes = 1,
     groups: int = 1,
-    **former: Any,
 ) -> Variable:
     """Convolution (cross-correlation, as networks use the word) over images.
 
@@ -353,7 +350,6 @@ def convolution_2d(
         cover_all: Let the windows reach every element, padding the end further.
         dilate: Distance of neighbouring elements of a window.
         groups: Into how many independent parts input and output channels are divided.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, o, h', w'), and the dtype of `x`. Each size becomes
@@ -368,8 +364,6 @@ def convolution_2d(
     >>> F.convolution_2d(x, np.ones((4, 3, 3, 3), "f"), pad=1).shape
     (1, 4, 8, 8)
     """
-    if former:
-        refuse(convolution_2d, former)
     x = of_rank("convolution_2d", 2, x)
     return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 from core import Variable, as_variable
 from core.kinds import checked
 from core.standard import per_axis
 from plugins.functions.connection.convolution import Deconvolution, Sizes
 from plugins.functions.connection.windows import of_rank
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 
 
 @checked
+@removed()
 def deconvolution_nd(
     x: Any,
     W: Any,
@@ -22,7 +23,6 @@ def deconvolution_nd(
     outsize: Sizes | None = None,
     dilate: Sizes = 1,
     groups: int = 1,
-    **former: Never,
 ) -> Variable:
     """Deconvolution over any number of spatial axes: each element spreads a filter.
 
@@ -39,7 +39,6 @@ def deconvolution_nd(
             least.
         dilate: Distance of neighbouring elements of a filter.
         groups: Into how many independent parts input and output channels are divided.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, o, e_1, ..., e_N); by default e = stride (d - 1) + dilate (k - 1) + 1 - 2 pad.
@@ -54,8 +53,6 @@ def deconvolution_nd(
     >>> F.deconvolution_nd(x, np.ones((1, 1, 3), "f"), stride=2)
     variable([[[1., 1., 3., 2., 2.]]], dtype=float32)
     """
-    if former:
-        refuse(deconvolution_nd, former)
     ndim = as_variable(W).ndim - 2
     x = of_rank("deconvolution_nd", ndim, x)
     return Deconvolution.call(
@@ -109,6 +106,7 @@ def deconvolution_1d(
     return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)
 
 
+@removed()
 def deconvolution_2d(
     x: Any,
     W: Any,
@@ -119,7 +117,6 @@ def deconvolution_2d(
     *,
     dilate: Sizes = 1,
     groups: int = 1,
-    **former: Any,
 ) -> Variable:
     """Deconvolution over images: each element spreads a filter over the output.
 
@@ -134,7 +131,6 @@ def deconvolution_2d(
         outsize: Spatial sizes of the output, or None for the least; see `deconvolution_nd`.
         dilate: Distance of neighbouring elements of a filter.
         groups: Into how many independent parts input and output channels are divided.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, o, h', w'), and the dtype of `x`; by default each size becomes
@@ -148,8 +144,6 @@ def deconvolution_2d(
     >>> F.deconvolution_2d(x, W, stride=2, pad=1, outsize=(8, 8)).shape
     (1, 3, 8, 8)
     """
-    if former:
-        refuse(deconvolution_2d, former)
     x = of_rank("deconvolution_2d", 2, x)
     return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 from core import Variable
 from plugins.functions.connection.convolution import Sizes, convolution_nd
 from plugins.functions.connection.windows import of_rank
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 
 
+@removed()
 def dilated_convolution_2d(
     x: Any,
     W: Any,
@@ -18,7 +19,6 @@ def dilated_convolution_2d(
     pad: Sizes = 0,
     dilate: Sizes = 1,
     cover_all: bool = False,
-    **former: Never,
 ) -> Variable:
     """Convolution over images, the elements of a filter `dilate` apart.
 
@@ -32,7 +32,6 @@ def dilated_convolution_2d(
         pad: Zeros around the input, for each axis or for both.
         dilate: Distance of neighbouring elements of a window.
         cover_all: Let the windows reach every element, padding the end further.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, o, e_1, e_2), as `convolution_nd` gives it.
@@ -48,7 +47,5 @@ def dilated_convolution_2d(
     >>> F.dilated_convolution_2d(x, np.ones((1, 1, 3, 3), "f"), dilate=2)
     variable([[[[9.]]]], dtype=float32)
     """
-    if former:
-        refuse(dilated_convolution_2d, former)
     x = of_rank("dilated_convolution_2d", 2, x)
     return convolution_nd(x, W, b, stride, pad, cover_all, dilate)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, integers, real
-from plugins.functions.former import refuse
 from plugins.functions.loss.reduction import check_reduce
+from plugins.functions.removed import removed
 
 
 class SigmoidCrossEntropy(FunctionNode):
@@ -50,9 +50,8 @@ class SigmoidCrossEntropy(FunctionNode):
         return xp.where(t == -1, 0.0, g * error)
 
 
-def sigmoid_cross_entropy(
-    x: Any, t: Any, normalize: bool = True, reduce: str = "mean", **former: Never
-) -> Variable:
+@removed()
+def sigmoid_cross_entropy(x: Any, t: Any, normalize: bool = True, reduce: str = "mean") -> Variable:
     """The cross entropy of labels with the sigmoid of scores: log(1 + exp(x)) - x * t.
 
     Right for scores of any size: nothing can overflow.
@@ -63,7 +62,6 @@ def sigmoid_cross_entropy(
         normalize: Whether the mean is over the labels that are not -1; else it is the sum divided
             by the length of the first axis.
         reduce: 'mean', or 'no' for the loss of each element.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         No axes, or the shape of `x` with `reduce='no'`, and its dtype. 0 where all labels are -1.
@@ -76,6 +74,4 @@ def sigmoid_cross_entropy(
     >>> F.sigmoid_cross_entropy(np.array([0, -1000], "f"), np.array([1, 1]), reduce="no")
     variable([6.931472e-01, 1.000000e+03], dtype=float32)
     """
-    if former:
-        refuse(sigmoid_cross_entropy, former)
     return SigmoidCrossEntropy.call(x, t, normalize, reduce)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, Never
+from typing import Any
 
 from core import (
     Domain,
@@ -18,13 +18,13 @@ from core.errors import InvalidType
 from core.intrinsics import astype, broadcast_to
 from core.kinds import checked
 from plugins.functions.activation.log_softmax import log_softmax
-from plugins.functions.former import refuse
 from plugins.functions.labels import refuse_outside
 from plugins.functions.loss.reduction import check_reduce
 from plugins.functions.math.logarithm import log
 from plugins.functions.math.maximum import maximum
 from plugins.functions.math.sum import sum
 from plugins.functions.refusal import require
+from plugins.functions.removed import removed
 
 LABELS = "Labels are numbers along axis 1 of x; name the one to leave out as ignore_label."
 
@@ -108,6 +108,7 @@ def _checked_weight(weight: Any) -> Any:
 
 
 @checked
+@removed()
 def softmax_cross_entropy(
     x: Any,
     t: Any,
@@ -118,7 +119,6 @@ def softmax_cross_entropy(
     reduce: str = "mean",
     enable_double_backprop: bool = False,
     soft_target_loss: str = "cross-entropy",
-    **former: Never,
 ) -> Variable:
     """The cross entropy of labels with the softmax of scores: log(sum_j exp(x_j)) - x_t.
 
@@ -137,7 +137,6 @@ def softmax_cross_entropy(
         enable_double_backprop: Accepted for old scripts; any order of derivative is available.
         soft_target_loss: For probabilities: 'cross-entropy', or 'kl-divergence', which is 0 for
             scores that give just these.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         No axes, or the shape of the labels with `reduce='no'`, and the dtype of `x`. 0 where all
@@ -153,8 +152,6 @@ def softmax_cross_entropy(
     >>> F.softmax_cross_entropy(x, np.array([0, 1]), reduce="no")
     variable([6.931472e-01, 1.000000e+03], dtype=float32)
     """
-    if former:
-        refuse(softmax_cross_entropy, former)
     check_reduce("softmax_cross_entropy", reduce)
     floating = as_variable(t).backend.kind(t.dtype) == "f"
     if floating and t.ndim == as_variable(x).ndim:

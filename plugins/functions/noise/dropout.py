@@ -8,7 +8,7 @@ from core import Domain, Elementwise, as_variable, backend, choice, config, real
 from core.errors import InvalidType
 from core.kinds import checked
 from core.type_check import eval
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 
 
 class Dropout(Elementwise):
@@ -49,9 +49,8 @@ class Dropout(Elementwise):
 
 
 @checked
-def dropout(
-    x: Any, ratio: float = 0.5, *, mask: Any = None, return_mask: bool = False, **former: Any
-) -> Any:
+@removed()
+def dropout(x: Any, ratio: float = 0.5, *, mask: Any = None, return_mask: bool = False) -> Any:
     """Set a random part of the elements to zero and scale the rest, while training.
 
     Each element is dropped with probability `ratio`, the others are divided by (1 - `ratio`), so
@@ -63,7 +62,6 @@ def dropout(
         mask: An array to multiply by instead of drawing one, of a shape that broadcasts to that
             of `x`.
         return_mask: Also give the mask, an array; None where nothing was dropped.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`, or a pair with `return_mask`.
@@ -83,8 +81,6 @@ def dropout(
     ...     F.dropout(x)
     variable([1., 1.], dtype=float32)
     """
-    if former:
-        refuse(dropout, former)
     if mask is not None:
         backend.of(x, mask)
     if not 0 <= ratio < 1:

@@ -17,7 +17,7 @@ from core import (
 )
 from core.kinds import checked
 from core.type_check import expect
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 
 
 class Zoneout(FunctionNode):
@@ -58,7 +58,8 @@ class Zoneout(FunctionNode):
 
 
 @checked
-def zoneout(h: Any, x: Any, ratio: float = 0.5, *, mask: Any = None, **former: Any) -> Variable:
+@removed()
+def zoneout(h: Any, x: Any, ratio: float = 0.5, *, mask: Any = None) -> Variable:
     """Let a random part of a state stay as it was, while training.
 
     Each element is that of `h` with probability `ratio`, else that of `x`. With
@@ -69,7 +70,6 @@ def zoneout(h: Any, x: Any, ratio: float = 0.5, *, mask: Any = None, **former: A
         x: The state after, of the same shape and dtype.
         ratio: In [0, 1].
         mask: Booleans of the shape of `x`, true where `h` stays, to take instead of drawing them.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`.
@@ -84,8 +84,6 @@ def zoneout(h: Any, x: Any, ratio: float = 0.5, *, mask: Any = None, **former: A
     >>> F.zoneout(np.zeros(2, "f"), np.ones(2, "f"), mask=np.array([True, False]))
     variable([0., 1.], dtype=float32)
     """
-    if former:
-        refuse(zoneout, former)
     if not 0 <= ratio <= 1:
         raise ValueError(f"zoneout: expected a ratio in [0, 1], got {ratio}")
     if mask is not None:

@@ -10,7 +10,7 @@ from core import Domain, FunctionNode, Variable, as_variable, choice, number, re
 from core.backend import of
 from core.kinds import checked
 from plugins.functions.axes import Axes
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 
 Axis = tuple[int, ...]
 
@@ -108,6 +108,7 @@ def _plus(a, b):
 
 
 @checked
+@removed()
 def batch_normalization(
     x: Any,
     gamma: Any,
@@ -118,7 +119,6 @@ def batch_normalization(
     running_var: Any = None,
     decay: float = 0.9,
     axis: Axes = None,
-    **former: Any,
 ) -> Variable:
     """Normalize by the mean and variance of the batch, then scale and shift.
 
@@ -134,7 +134,6 @@ def batch_normalization(
         running_var: Alike for the variance, of which the unbiased estimate is taken.
         decay: In [0, 1].
         axis: The reduced axes; None takes the first one and those after the axes of `gamma`.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`.
@@ -150,8 +149,6 @@ def batch_normalization(
     variable([[-1.],
               [ 1.]], dtype=float32)
     """
-    if former:
-        refuse(batch_normalization, former)
     if not eps > 0:
         raise ValueError(f"batch_normalization: expected eps above 0, got {eps}")
     x, gamma = as_variable(x), as_variable(gamma)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
+from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
 from core.kinds import checked
 from plugins.functions.axes import Axes
-from plugins.functions.former import refuse
 from plugins.functions.normalization.batch_normalization import (
     Axis,
     check_statistics,
@@ -15,6 +14,7 @@ from plugins.functions.normalization.batch_normalization import (
     fitting_axes,
     reduced_axes,
 )
+from plugins.functions.removed import removed
 
 
 class FixedBatchNormalization(FunctionNode):
@@ -59,6 +59,7 @@ class FixedBatchNormalization(FunctionNode):
 
 
 @checked
+@removed()
 def fixed_batch_normalization(
     x: Any,
     gamma: Any,
@@ -67,7 +68,6 @@ def fixed_batch_normalization(
     var: Any,
     eps: float = 2e-5,
     axis: Axes = None,
-    **former: Never,
 ) -> Variable:
     """Normalize by a given mean and variance, then scale and shift.
 
@@ -82,7 +82,6 @@ def fixed_batch_normalization(
         eps: Added to the variance.
         axis: The axes that the statistics were taken over; None takes the first one and those
             after the axes of `gamma`.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The shape and dtype of `x`.
@@ -95,8 +94,6 @@ def fixed_batch_normalization(
     >>> F.fixed_batch_normalization(np.array([[4]], "f"), one, zero, one, 9 * one, eps=1e-8)
     variable([[1.]], dtype=float32)
     """
-    if former:
-        refuse(fixed_batch_normalization, former)
     x, gamma = as_variable(x), as_variable(gamma)
     axis = reduced_axes(axis, x.ndim, gamma.ndim)
     return FixedBatchNormalization.call(x, gamma, beta, mean, var, eps=eps, axis=axis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
-from typing import Any, Never
+from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.kinds import checked
@@ -16,8 +16,8 @@ from plugins.functions.connection.windows import (
     ndim_of_x,
     of_rank,
 )
-from plugins.functions.former import refuse
 from plugins.functions.pooling.max_pooling import fits
+from plugins.functions.removed import removed
 
 Sizes = int | tuple[int, ...]
 
@@ -117,13 +117,13 @@ def average_over(ndim: int, *settings: Any) -> FunctionNode:
 
 
 @checked
+@removed()
 def average_pooling_nd(
     x: Any,
     ksize: Sizes,
     stride: Sizes | None = None,
     pad: Sizes = 0,
     pad_value: float | None = 0,
-    **former: Never,
 ) -> Variable:
     """The mean of each window, over any number of spatial axes.
 
@@ -133,7 +133,6 @@ def average_pooling_nd(
         stride: Distance of neighbouring windows; None takes `ksize`.
         pad: How far the windows reach over the edges.
         pad_value: 0 counts the padding as zeros, None leaves it out of the mean.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, c, e_1, ..., e_N), with e as in `convolution_nd`, and the dtype of `x`.
@@ -146,8 +145,6 @@ def average_pooling_nd(
     >>> F.average_pooling_nd(np.array([[[1, 3, 2, 0]]], "f"), 2)
     variable([[[2., 1.]]], dtype=float32)
     """
-    if former:
-        refuse(average_pooling_nd, former)
     if pad_value not in (0, None):
         raise ValueError(f"average_pooling: expected pad_value 0 or None, got {pad_value!r}")
     x = as_variable(x)
@@ -188,8 +185,9 @@ def average_pooling_1d(
 
 
 @checked
+@removed()
 def average_pooling_2d(
-    x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, **former: Never
+    x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0
 ) -> Variable:
     """The mean of each window over images.
 
@@ -198,7 +196,6 @@ def average_pooling_2d(
         ksize: Size of the windows, for each axis or for both.
         stride: Distance of neighbouring windows; None takes `ksize`.
         pad: How far the windows reach over the edges, where they see zeros.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, c, h', w') with sizes as in `convolution_2d`, and the dtype of `x`.
@@ -211,8 +208,6 @@ def average_pooling_2d(
     >>> F.average_pooling_2d(np.ones((1, 1, 2, 2), "f"), 2)
     variable([[[[1.]]]], dtype=float32)
     """
-    if former:
-        refuse(average_pooling_2d, former)
     x, ksize = of_rank("average_pooling_2d", 2, x), per_axis(ksize, 2, "average_pooling_2d: ksize")
     return average_pooling_nd(x, ksize, stride, pad)
 

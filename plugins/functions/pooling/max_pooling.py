@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, Never
+from typing import Any
 
 from core import Domain, FunctionNode, as_variable, choice, real
 from core.kinds import checked
@@ -15,7 +15,7 @@ from plugins.functions.connection.windows import (
     ndim_of_x,
     of_rank,
 )
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 
 Sizes = int | tuple[int, ...]
 
@@ -154,6 +154,7 @@ class MaxPoolingPick(_MaxPooling):
 
 
 @checked
+@removed()
 def max_pooling_nd(
     x: Any,
     ksize: Sizes,
@@ -161,7 +162,6 @@ def max_pooling_nd(
     pad: Sizes = 0,
     cover_all: bool = True,
     return_indices: bool = False,
-    **former: Never,
 ) -> Any:
     """The greatest element of each window, over any number of spatial axes.
 
@@ -172,7 +172,6 @@ def max_pooling_nd(
         pad: How far the windows reach over the edges, where they see minus infinity.
         cover_all: Let the windows reach every element.
         return_indices: Also give, as an array, the place of each maximum in its window.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, c, e_1, ..., e_N), with e as in `convolution_nd`, and the dtype of `x`. NaN in a window
@@ -186,8 +185,6 @@ def max_pooling_nd(
     >>> F.max_pooling_nd(np.array([[[1, 3, 2, 0]]], "f"), 2)
     variable([[[3., 2.]]], dtype=float32)
     """
-    if former:
-        refuse(max_pooling_nd, former)
     x = as_variable(x)
     settings = (ksize, stride, pad, cover_all)
     node = MaxPooling2D(*settings) if x.ndim == 4 else MaxPoolingND(x.ndim - 2, *settings)
@@ -231,6 +228,7 @@ def max_pooling_1d(
 
 
 @checked
+@removed()
 def max_pooling_2d(
     x: Any,
     ksize: Sizes,
@@ -238,7 +236,6 @@ def max_pooling_2d(
     pad: Sizes = 0,
     cover_all: bool = True,
     return_indices: bool = False,
-    **former: Never,
 ) -> Any:
     """The greatest element of each window over images.
 
@@ -249,7 +246,6 @@ def max_pooling_2d(
         pad: How far the windows reach over the edges, where they see minus infinity.
         cover_all: Let the windows reach every element.
         return_indices: Also give, as an array of int32, the place of each maximum in its window.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, c, h', w') with sizes as in `convolution_2d`, and the dtype of `x`.
@@ -263,8 +259,6 @@ def max_pooling_2d(
     >>> F.max_pooling_2d(np.ones((1, 1, 5, 5), "f"), 2).shape
     (1, 1, 3, 3)
     """
-    if former:
-        refuse(max_pooling_2d, former)
     x, ksize = of_rank("max_pooling_2d", 2, x), per_axis(ksize, 2, "max_pooling_2d: ksize")
     return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
 

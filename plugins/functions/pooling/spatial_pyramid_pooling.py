@@ -9,13 +9,14 @@ from core import Variable, as_variable
 from core.kinds import checked
 from plugins.functions.array.concat import Concat
 from plugins.functions.connection.windows import of_rank
-from plugins.functions.former import refuse
 from plugins.functions.pooling.max_pooling import MaxPooling2D, max_pooling_2d
+from plugins.functions.removed import removed
 
 
 @checked
+@removed()
 def spatial_pyramid_pooling_2d(
-    x: Any, pyramid_height: int, pooling: Any = None, *, pooling_class: Any = None, **former: Any
+    x: Any, pyramid_height: int, pooling: Any = None, *, pooling_class: Any = None
 ) -> Variable:
     """Pool images of any size to features of one length, by ever finer grids.
 
@@ -27,7 +28,6 @@ def spatial_pyramid_pooling_2d(
         pyramid_height: How many levels, at least 1.
         pooling: 'max', or the class `MaxPooling2D`; there is no other.
         pooling_class: Another name of `pooling`.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         (n, c (4^pyramid_height - 1) / 3, 1, 1): the levels one after another, each in the order
@@ -44,8 +44,6 @@ def spatial_pyramid_pooling_2d(
     >>> F.spatial_pyramid_pooling_2d(x, 2, "max").array.ravel()
     array([4., 1., 2., 4., 3.], dtype=float32)
     """
-    if former:
-        refuse(spatial_pyramid_pooling_2d, former)
     pooling = pooling_class if pooling is None else pooling
     if pooling not in ("max", MaxPooling2D):
         raise ValueError(f"spatial_pyramid_pooling_2d: expected pooling='max', got {pooling!r}")

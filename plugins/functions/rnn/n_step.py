@@ -12,7 +12,6 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from core import Variable, as_variable
-from core.errors import refuse_removed
 from core.intrinsics import reshape
 from plugins.functions.activation.relu import ReLU
 from plugins.functions.activation.tanh import Tanh
@@ -90,11 +89,8 @@ def run(
     ws: Any,
     bs: Any,
     xs: Any,
-    former: dict[str, Any],
 ) -> tuple[Any, ...]:
     """The last states, stacked over layers and directions, and the outputs by time."""
-    if former:
-        refuse_removed(name, former, _FORMER)
     if not 0 <= dropout_ratio < 1:
         raise ValueError(f"{name}: expected a dropout_ratio in [0, 1), got {dropout_ratio}")
     xs, states = [as_variable(x) for x in xs], [as_variable(s) for s in states]
@@ -143,12 +139,6 @@ def _with_rows(states: States, rest: tuple[Any, ...], rows: int) -> tuple[Any, .
 
 def _joined(state: Variable, rest: Any) -> Variable:
     return state if rest is None else Concat.call(state, rest, axis=0)
-
-
-_FORMER = {
-    "train": "Use `with core.using_config('train', False):`.",
-    "use_cudnn": "Set core.config.use_cudnn.",
-}
 
 
 def _check(

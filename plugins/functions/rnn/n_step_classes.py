@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from core import Variable
 from plugins.functions.composed import Composed
-from plugins.functions.former import refuse
+from plugins.functions.removed import removed
 from plugins.functions.rnn.n_step import GRU_CELL, LSTM_CELL, SIMPLE_CELLS, Cell, run
 
 
@@ -21,7 +21,6 @@ class _NStep(Composed):
         n_layers: How many layers, S; with both directions there are 2 S.
         states: The ratio of dropout between layers, in [0, 1): what is left of the dropout states
             of cuDNN, for which the name was chosen.
-        **former: Arguments that no longer exist, refused with what to write instead.
     """
 
     cell: ClassVar[Cell]
@@ -29,9 +28,8 @@ class _NStep(Composed):
     carried: ClassVar[int] = 1
     """How many states go from step to step."""
 
-    def __init__(self, n_layers: int, states: float, **former: Any) -> None:
-        if former:
-            refuse(type(self), former)
+    @removed("train", "use_cudnn")
+    def __init__(self, n_layers: int, states: float) -> None:
         self.n_layers = n_layers
         self.states = states
 
@@ -53,7 +51,7 @@ class _NStep(Composed):
         parts = [rest[i : i + weights] for i in range(0, 2 * count, weights)]
         ws, bs, xs = parts[:layers], parts[layers:], rest[2 * count :]
         sizes = (self.directions, self.n_layers, self.states)
-        *last, ys = run(name, self.cell, *sizes, first, ws, bs, xs, {})
+        *last, ys = run(name, self.cell, *sizes, first, ws, bs, xs)
         return (*last, *ys)
 
 

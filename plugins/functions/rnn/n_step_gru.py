@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from core.kinds import checked
+from plugins.functions.removed import removed
 from plugins.functions.rnn.n_step import GRU_CELL, run
 
 
 @checked
-def n_step_gru(
-    n_layers: int, dropout_ratio: float, hx: Any, ws: Any, bs: Any, xs: Any, **former: Any
-) -> Any:
+@removed("train", "use_cudnn")
+def n_step_gru(n_layers: int, dropout_ratio: float, hx: Any, ws: Any, bs: Any, xs: Any) -> Any:
     """Layers of gated recurrent units, run over whole sequences.
 
     r = σ(W₀ x_t + W₃ h + b₀ + b₃), z = σ(W₁ x_t + W₄ h + b₁ + b₄),
@@ -26,7 +26,6 @@ def n_step_gru(
         bs: S lists of six vectors (N,).
         xs: For each time t the inputs (B_t, I) of the sequences that last until then, the longest
             sequences first: B >= B_1 >= B_2 ...
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The last states, (S, B, N), and a tuple of the h_t (B_t, N) of the last layer.
@@ -46,13 +45,12 @@ def n_step_gru(
     >>> hy.shape, [y.shape for y in ys]
     ((1, 2, 4), [(2, 4), (1, 4)])
     """
-    return run("n_step_gru", GRU_CELL, 1, n_layers, dropout_ratio, (hx,), ws, bs, xs, former)
+    return run("n_step_gru", GRU_CELL, 1, n_layers, dropout_ratio, (hx,), ws, bs, xs)
 
 
 @checked
-def n_step_bigru(
-    n_layers: int, dropout_ratio: float, hx: Any, ws: Any, bs: Any, xs: Any, **former: Any
-) -> Any:
+@removed("train", "use_cudnn")
+def n_step_bigru(n_layers: int, dropout_ratio: float, hx: Any, ws: Any, bs: Any, xs: Any) -> Any:
     """Layers of gated recurrent units in both directions; see `n_step_gru`.
 
     Args:
@@ -63,7 +61,6 @@ def n_step_bigru(
             the input are (N, 2 N).
         bs: 2 S lists of six vectors (N,).
         xs: Inputs by time, (B_t, I), the longest sequences first.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The last states, (2 S, B, N), and a tuple of the outputs (B_t, 2 N) by time.
@@ -79,4 +76,4 @@ def n_step_bigru(
     >>> ys[0].shape
     (2, 8)
     """
-    return run("n_step_bigru", GRU_CELL, 2, n_layers, dropout_ratio, (hx,), ws, bs, xs, former)
+    return run("n_step_bigru", GRU_CELL, 2, n_layers, dropout_ratio, (hx,), ws, bs, xs)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from core.kinds import checked
+from plugins.functions.removed import removed
 from plugins.functions.rnn.n_step import LSTM_CELL, run
 
 
 @checked
+@removed("train", "use_cudnn")
 def n_step_lstm(
     n_layers: int,
     dropout_ratio: float,
@@ -17,7 +19,6 @@ def n_step_lstm(
     ws: Any,
     bs: Any,
     xs: Any,
-    **former: Any,
 ) -> Any:
     """Layers of long short-term memory, run over whole sequences.
 
@@ -36,7 +37,6 @@ def n_step_lstm(
         bs: S lists of eight vectors (N,).
         xs: For each time t the inputs (B_t, I) of the sequences that last until then, the longest
             sequences first: B >= B_1 >= B_2 ...
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The last h and c, both (S, B, N), and a tuple of the h_t (B_t, N) of the last layer. The
@@ -58,10 +58,11 @@ def n_step_lstm(
     ((1, 2, 4), [(2, 4), (1, 4)])
     """
     states = (hx, cx)
-    return run("n_step_lstm", LSTM_CELL, 1, n_layers, dropout_ratio, states, ws, bs, xs, former)
+    return run("n_step_lstm", LSTM_CELL, 1, n_layers, dropout_ratio, states, ws, bs, xs)
 
 
 @checked
+@removed("train", "use_cudnn")
 def n_step_bilstm(
     n_layers: int,
     dropout_ratio: float,
@@ -70,7 +71,6 @@ def n_step_bilstm(
     ws: Any,
     bs: Any,
     xs: Any,
-    **former: Any,
 ) -> Any:
     """Layers of long short-term memory in both directions; see `n_step_lstm`.
 
@@ -86,7 +86,6 @@ def n_step_bilstm(
             the input are (N, 2 N).
         bs: 2 S lists of eight vectors (N,).
         xs: Inputs by time, (B_t, I), the longest sequences first.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The last h and c, both (2 S, B, N), and a tuple of the outputs (B_t, 2 N) by time.
@@ -103,4 +102,4 @@ def n_step_bilstm(
     (2, 8)
     """
     states = (hx, cx)
-    return run("n_step_bilstm", LSTM_CELL, 2, n_layers, dropout_ratio, states, ws, bs, xs, former)
+    return run("n_step_bilstm", LSTM_CELL, 2, n_layers, dropout_ratio, states, ws, bs, xs)

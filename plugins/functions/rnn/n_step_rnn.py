@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.kinds import checked
+from plugins.functions.removed import removed
 from plugins.functions.rnn.n_step import SIMPLE_CELLS, Cell, run
 
 
@@ -15,6 +16,7 @@ def _cell(name: str, activation: str) -> Cell:
 
 
 @checked
+@removed("train", "use_cudnn")
 def n_step_rnn(
     n_layers: int,
     dropout_ratio: float,
@@ -23,7 +25,6 @@ def n_step_rnn(
     bs: Any,
     xs: Any,
     activation: str = "tanh",
-    **former: Any,
 ) -> Any:
     """Layers of simple recurrent units, run over whole sequences.
 
@@ -39,7 +40,6 @@ def n_step_rnn(
         xs: For each time t the inputs (B_t, I) of the sequences that last until then, the longest
             sequences first: B >= B_1 >= B_2 ...
         activation: 'tanh' or 'relu'.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The last states, (S, B, N), and a tuple of the h_t (B_t, N) of the last layer.
@@ -57,10 +57,11 @@ def n_step_rnn(
     variable([[15., 15., 15., 15.]], dtype=float32)
     """
     cell = _cell("n_step_rnn", activation)
-    return run("n_step_rnn", cell, 1, n_layers, dropout_ratio, (hx,), ws, bs, xs, former)
+    return run("n_step_rnn", cell, 1, n_layers, dropout_ratio, (hx,), ws, bs, xs)
 
 
 @checked
+@removed("train", "use_cudnn")
 def n_step_birnn(
     n_layers: int,
     dropout_ratio: float,
@@ -69,7 +70,6 @@ def n_step_birnn(
     bs: Any,
     xs: Any,
     activation: str = "tanh",
-    **former: Any,
 ) -> Any:
     """Layers of simple recurrent units in both directions; see `n_step_rnn`.
 
@@ -82,7 +82,6 @@ def n_step_birnn(
         bs: 2 S lists of two vectors (N,).
         xs: Inputs by time, (B_t, I), the longest sequences first.
         activation: 'tanh' or 'relu'.
-        **former: Arguments that no longer exist, refused with what to write instead.
 
     Returns:
         The last states, (2 S, B, N), and a tuple of the outputs (B_t, 2 N) by time.
@@ -100,4 +99,4 @@ def n_step_birnn(
     (2, 8)
     """
     cell = _cell("n_step_birnn", activation)
-    return run("n_step_birnn", cell, 2, n_layers, dropout_ratio, (hx,), ws, bs, xs, former)
+    return run("n_step_birnn", cell, 2, n_layers, dropout_ratio, (hx,), ws, bs, xs)

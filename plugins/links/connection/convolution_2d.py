@@ -43,6 +43,7 @@ class Convolution2D(ConvolutionND):
 
     _rank = 2
 
+    @arguments.removed()
     def __init__(
         self,
         in_channels: int | None,
@@ -56,9 +57,7 @@ class Convolution2D(ConvolutionND):
         *,
         dilate: Size = 1,
         groups: int = 1,
-        **former: Any,
     ) -> None:
-        arguments.refuse("Convolution2D", former)
         sizes = (in_channels, out_channels, ksize, stride, pad)
         super().__init__(2, *sizes, nobias, initialW, initial_bias, dilate=dilate, groups=groups)
 

@@ -40,6 +40,7 @@ class Deconvolution2D(DeconvolutionND):
     (1, 3, 8, 8)
     """
 
+    @arguments.removed()
     def __init__(
         self,
         in_channels: int | None,
@@ -54,8 +55,6 @@ class Deconvolution2D(DeconvolutionND):
         *,
         dilate: Size = 1,
         groups: int = 1,
-        **former: Any,
     ) -> None:
-        arguments.refuse("Deconvolution2D", former)
         sizes = (in_channels, out_channels, ksize, stride, pad)
         super().__init__(2, *sizes, nobias, outsize, initialW, initial_bias, dilate, groups)

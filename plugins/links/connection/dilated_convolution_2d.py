@@ -37,6 +37,7 @@ class DilatedConvolution2D(Convolution2D):
     (1, 3, 3, 3)
     """
 
+    @arguments.removed()
     def __init__(
         self,
         in_channels: int | None,
@@ -48,8 +49,6 @@ class DilatedConvolution2D(Convolution2D):
         nobias: bool = False,
         initialW: Any = None,
         initial_bias: Any = None,
-        **former: Any,
     ) -> None:
-        arguments.refuse("DilatedConvolution2D", former)
         sizes = (in_channels, out_channels, ksize, stride, pad)
         super().__init__(*sizes, nobias, initialW, initial_bias, dilate=dilate)

@@ -39,6 +39,7 @@ class Linear(Link):
 
     b: Parameter | None
 
+    @arguments.removed()
     def __init__(
         self,
         in_size: int | None,
@@ -46,9 +47,7 @@ class Linear(Link):
         nobias: bool = False,
         initialW: Any = None,
         initial_bias: Any = None,
-        **former: Any,
     ) -> None:
-        arguments.refuse("Linear", former)
         super().__init__()
         in_size, out_size = arguments.sizes("Linear", in_size, out_size)
         self.in_size = in_size

@@ -41,6 +41,7 @@ class LocalConvolution2D(Link):
 
     b: Parameter | None
 
+    @arguments.removed()
     def __init__(
         self,
         in_channels: int | None,
@@ -51,9 +52,7 @@ class LocalConvolution2D(Link):
         nobias: bool = False,
         initialW: Any = None,
         initial_bias: Any = None,
-        **former: Any,
     ) -> None:
-        arguments.refuse("LocalConvolution2D", former)
         super().__init__()
         if ksize is None:
             raise TypeError("links.LocalConvolution2D: expected a ksize, got None.")

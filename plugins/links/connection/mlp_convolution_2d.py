@@ -40,6 +40,7 @@ class MLPConvolution2D(ChainList):
     ((1, 3, 3, 3), 2)
     """
 
+    @arguments.removed()
     def __init__(
         self,
         in_channels: Any,
@@ -50,9 +51,7 @@ class MLPConvolution2D(ChainList):
         activation: Callable[[Any], Any] | None = F.relu,
         conv_init: Any = None,
         bias_init: Any = None,
-        **former: Any,
     ) -> None:
-        arguments.refuse("MLPConvolution2D", former)
         if ksize is None:
             in_channels, out_channels, ksize = None, in_channels, out_channels
         if not isinstance(out_channels, Sequence) or not out_channels:

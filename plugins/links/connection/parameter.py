@@ -30,7 +30,7 @@ class Parameter(Link):
         with self.init_scope():
             self.W = LearnedVariable(array)
 
-    def forward(self, **former: Any) -> LearnedVariable:
+    @arguments.removed("volatile")
+    def forward(self) -> LearnedVariable:
         """The parameter."""
-        arguments.refuse("Parameter", former)
         return self.W

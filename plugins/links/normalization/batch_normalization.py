@@ -62,6 +62,7 @@ class BatchNormalization(Link):
     avg_mean: Any
     avg_var: Any
 
+    @arguments.removed()
     def __init__(
         self,
         size: int | tuple[int, ...] | None = None,
@@ -75,9 +76,7 @@ class BatchNormalization(Link):
         axis: Axes = None,
         initial_avg_mean: Any = None,
         initial_avg_var: Any = None,
-        **former: Any,
     ) -> None:
-        arguments.refuse("BatchNormalization", former)
         super().__init__()
         dtype = arguments.statistics_dtype(dtype)  # of now, also where sizes come later
         self.decay = decay
@@ -116,9 +115,9 @@ class BatchNormalization(Link):
         """Start to collect statistics anew: calls with `finetune=True` then give the plain mean."""
         self.N = 0
 
-    def forward(self, x: Any, finetune: bool = False, **former: Any) -> Variable:
+    @arguments.removed()
+    def forward(self, x: Any, finetune: bool = False) -> Variable:
         """Normalize `x`; with `finetune` the running averages weigh all such calls alike."""
-        arguments.refuse("BatchNormalization", former)
         if self.avg_mean is None:
             if self.axis is None:
                 arguments.check_rank(self, x, 2, more=True)

@@ -6,13 +6,13 @@ from typing import Any
 
 from core import Variable
 from core import functions as F
-from core.errors import refuse_removed
+from plugins.links import arguments
 from plugins.links.normalization.batch_normalization import BatchNormalization
 
-REMOVED = {
-    "freeze_running_statistics": "Use F.batch_renormalization, which leaves running statistics "
-    "alone unless it is called with update_statistics=True."
-}
+FREEZE = (
+    "Use F.batch_renormalization, which leaves running statistics alone unless it is called with "
+    "update_statistics=True."
+)
 
 
 class BatchRenormalization(BatchNormalization):
@@ -49,6 +49,7 @@ class BatchRenormalization(BatchNormalization):
            [1.]], dtype=float32)
     """
 
+    @arguments.removed(freeze_running_statistics=FREEZE)
     def __init__(
         self,
         size: int | tuple[int, ...] | None = None,
@@ -63,9 +64,7 @@ class BatchRenormalization(BatchNormalization):
         initial_beta: Any = None,
         initial_avg_mean: Any = None,
         initial_avg_var: Any = None,
-        **former: Any,
     ) -> None:
-        refuse_removed("links.BatchRenormalization", former, REMOVED)
         super().__init__(
             size,
             decay,

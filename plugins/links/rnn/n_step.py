@@ -7,14 +7,8 @@ from typing import Any, ClassVar
 
 from core import ChainList, Link, Parameter, Variable, as_variable
 from core import functions as F
-from core.errors import refuse_removed
 from plugins.links import arguments
 from plugins.links.rnn.stateful import zeros
-
-REMOVED = {
-    "use_cudnn": "Set core.config.use_cudnn.",
-    "train": "Use `with core.using_config('train', False):`.",
-}
 
 
 class Unit(Link):
@@ -61,6 +55,7 @@ class NStep(ChainList):
     n_cells: ClassVar[int] = 1
     use_bi_direction: ClassVar[bool] = False
 
+    @arguments.removed()
     def __init__(
         self,
         n_layers: int,
@@ -70,9 +65,7 @@ class NStep(ChainList):
         *,
         initialW: Any = None,
         initial_bias: Any = None,
-        **former: Any,
     ) -> None:
-        refuse_removed(f"links.{type(self).__name__}", former, REMOVED)
         directions = 2 if self.use_bi_direction else 1
         sizes = [in_size, *[directions * out_size] * (n_layers - 1)]
         super().__init__(

@@ -8,7 +8,8 @@ from typing import Any
 
 import core
 from core.computational_graph import build_computational_graph
-from core.errors import nearest, refuse_removed
+from core.errors import nearest
+from core.removed import removed
 from core.training import Extension
 from plugins.training.extensions.report_file import ReportFile
 
@@ -26,16 +27,14 @@ class DumpGraph(Extension):
 
     default_name = "dump_graph"
 
+    @removed(renamed={"out_name": "filename"})
     def __init__(
         self,
         root_name: str,
         filename: str = "cg.dot",
         variable_style: Any = None,
         function_style: Any = None,
-        **kwargs: Any,
     ) -> None:
-        filename = kwargs.pop("out_name", filename)  # its name in version 3
-        refuse_removed("dump_graph", kwargs, {}, dump_graph)
         self._root_name = root_name
         self._filename = filename
         self._styles: dict[str, Any] = {
@@ -98,12 +97,12 @@ def _target(trainer: Any, root_name: str) -> Any:
     return None if optimizer is None else optimizer.target
 
 
+@removed(renamed={"out_name": "filename"})
 def dump_graph(
     root_name: str,
     filename: str = "cg.dot",
     variable_style: Any = None,
     function_style: Any = None,
-    **kwargs: Any,
 ) -> DumpGraph:
     """A `DumpGraph` extension."""
-    return DumpGraph(root_name, filename, variable_style, function_style, **kwargs)
+    return DumpGraph(root_name, filename, variable_style, function_style)

@@ -9,7 +9,8 @@ from typing import Any
 import core
 from core.carrying import serialize_carried
 from core.dataset import Iterator, concat_examples
-from core.errors import nearest, refuse_removed
+from core.errors import nearest
+from core.removed import removed
 from core.reporter import DictSummary, Reporter, report, report_scope
 from core.serializer import AbstractSerializer
 from core.set_by_init import set_by_init
@@ -49,6 +50,7 @@ class Evaluator(Extension):
     _iterators: dict[str, Any] = set_by_init()
     _targets: dict[str, Any] = set_by_init()
 
+    @removed(renamed={"input_device": "device"})
     def __init__(
         self,
         iterator: Iterator | dict[str, Iterator],
@@ -57,11 +59,10 @@ class Evaluator(Extension):
         device: Any = None,
         eval_hook: Callable[[Any], Any] | None = None,
         eval_func: Callable[..., Any] | None = None,
-        **kwargs: Any,
+        *,
+        progress_bar: bool = False,
     ) -> None:
-        device = kwargs.pop("input_device", device)
-        self._shows_progress = bool(kwargs.pop("progress_bar", False))
-        refuse_removed("Evaluator", kwargs, {}, Evaluator)
+        self._shows_progress = progress_bar
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         self._targets = target if isinstance(target, dict) else {"main": target}
         for name, each in self._iterators.items():

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from core.errors import nearest, refuse_removed
+from core.errors import nearest
+from core.removed import removed
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
 from core.set_by_init import set_by_init
@@ -52,6 +53,7 @@ class LogReport(Extension):
     _summary: DictSummary = set_by_init()
     _log: list[dict[str, Any]] = set_by_init()
 
+    @removed(renamed={"log_name": "filename"})
     def __init__(
         self,
         keys: Iterable[str] | None = None,
@@ -60,10 +62,7 @@ class LogReport(Extension):
         filename: str | None = "log",
         *,
         format: str | None = None,
-        **kwargs: Any,
     ) -> None:
-        filename = kwargs.pop("log_name", filename)  # its name in version 3
-        refuse_removed("LogReport", kwargs, {}, LogReport)
         if format not in (None, *_FORMATS):
             raise ValueError(
                 f"LogReport: expected format 'json' or 'jsonl', got {format!r}."

@@ -9,7 +9,8 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from core.errors import nearest, refuse_removed
+from core.errors import nearest
+from core.removed import removed
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
 from core.training import Extension, get_trigger
@@ -37,6 +38,7 @@ class PlotReport(Extension):
     Needs Matplotlib: `pip install 'plugrad[plot]'`.
     """
 
+    @removed(renamed={"file_name": "filename"})
     def __init__(
         self,
         y_keys: str | Sequence[str],
@@ -46,10 +48,7 @@ class PlotReport(Extension):
         filename: str = "plot.png",
         marker: str | None = "x",
         grid: bool = True,
-        **kwargs: Any,
     ) -> None:
-        filename = kwargs.pop("file_name", filename)  # its name in version 3
-        refuse_removed("PlotReport", kwargs, {}, PlotReport)
         if x_key not in ("iteration", "epoch"):
             raise ValueError(
                 f"PlotReport: expected x_key 'iteration' or 'epoch', got {x_key!r}."

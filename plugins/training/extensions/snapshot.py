@@ -10,7 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from core.errors import CheckpointDamaged, CheckpointError, nearest, refuse_removed
+from core.errors import CheckpointDamaged, CheckpointError, nearest
+from core.removed import removed
 from core.training import Extension
 from plugins.serializers.atomic import remove_stale_temporaries, replacing
 from plugins.serializers.dictionary import entries_of
@@ -35,6 +36,7 @@ _OTHER_TRAINING = (
 )
 
 
+@removed(cures=_SINCE_V2)
 def snapshot(
     savefun: Save | None = None,
     filename: str | Callable[[Any], str] = "snapshot_iter_{.updater.iteration}",
@@ -47,7 +49,6 @@ def snapshot(
     snapshot_on_error: bool = False,
     snapshot_on_interrupt: bool | None = None,
     on_write_error: str = "raise",
-    **kwargs: Any,
 ) -> Snapshot:
     """An extension that saves the whole trainer, once an epoch unless extended with a trigger.
 
@@ -71,7 +72,6 @@ def snapshot(
     - `on_write_error` says what an OSError means, as of a full disk: 'raise' ends the training,
       'warn' lets it go on to the next snapshot. The snapshots that stand are kept in both cases.
     """
-    refuse_removed("snapshot", kwargs, _SINCE_V2, snapshot)
     made = Snapshot(filename, savefun, target, writer)
     if target is None:  # after the snapshots of parts too, whose triggers remember what they saw
         made.priority = Snapshot.priority - 50
@@ -87,22 +87,38 @@ def snapshot(
     return made
 
 
+@removed(cures=_SINCE_V2)
 def snapshot_object(
     target: Any,
     filename: str | Callable[[Any], str],
     savefun: Save | None = None,
-    **kwargs: Any,
+    *,
+    condition: Callable[[], bool] | None = None,
+    writer: Callable[..., Any] | None = None,
+    n_retains: int = -1,
+    autoload: bool | Load = False,
+    snapshot_on_error: bool = False,
+    snapshot_on_interrupt: bool | None = None,
+    on_write_error: str = "raise",
 ) -> Snapshot:
     """An extension that saves `target`, as a model; arguments are those of `snapshot`."""
-    refuse_removed(
-        "snapshot_object", {k: v for k, v in kwargs.items() if k in _SINCE_V2}, _SINCE_V2
-    )
     if not hasattr(target, "serialize"):
         raise TypeError(
             "snapshot_object: expected something with a method serialize(serializer), such as a "
             f"model, got {target!r:.60}. An optimizer has a target after setup(model)."
         )
-    made = snapshot(savefun, filename, target=target, **kwargs)
+    made = snapshot(
+        savefun,
+        filename,
+        target=target,
+        condition=condition,
+        writer=writer,
+        n_retains=n_retains,
+        autoload=autoload,
+        snapshot_on_error=snapshot_on_error,
+        snapshot_on_interrupt=snapshot_on_interrupt,
+        on_write_error=on_write_error,
+    )
     made.default_name = "snapshot_object"
     return made
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core import Link, Variable, backend
-from core.errors import refuse_removed
+from core.removed import removed
 from core.serializer import AbstractSerializer
 from core.training import Extension, get_trigger
 from plugins.training.extensions.distribution import flat, percentiles
@@ -44,6 +44,7 @@ class VariableStatisticsPlot(Extension):
     Raises ValueError where there would be nothing to plot.
     """
 
+    @removed(renamed={"file_name": "filename"})
     def __init__(
         self,
         targets: Any,
@@ -58,10 +59,7 @@ class VariableStatisticsPlot(Extension):
         figsize: tuple[float, float] | None = None,
         marker: str | None = None,
         grid: bool = True,
-        **kwargs: Any,
     ) -> None:
-        filename = kwargs.pop("file_name", filename)  # its name in version 4
-        refuse_removed("VariableStatisticsPlot", kwargs, {}, VariableStatisticsPlot)
         self._variables = list(_unpacked(targets))
         self._what = [k for k, on in (("data", report_data), ("grad", report_grad)) if on]
         self._percentages = _as_percentages(percentile_sigmas)

@@ -9,8 +9,9 @@ from typing import Any
 
 from core.carrying import serialize_carried
 from core.dataset import Iterator, concat_examples
-from core.errors import nearest, refuse_removed
+from core.errors import nearest
 from core.optimizer import Optimizer
+from core.removed import removed
 from core.serializer import AbstractSerializer
 from core.set_by_init import set_by_init
 from core.training import Updater
@@ -50,6 +51,7 @@ class StandardUpdater(Updater):
     _iterators: dict[str, Iterator] = set_by_init()
     _optimizers: dict[str, Any] = set_by_init()
 
+    @removed()
     def __init__(
         self,
         iterator: Iterator | dict[str, Iterator],
@@ -61,10 +63,8 @@ class StandardUpdater(Updater):
         auto_new_epoch: bool = True,
         *,
         accumulate: int = 1,
-        **kwargs: Any,
+        input_device: Any = None,
     ) -> None:
-        input_device = kwargs.pop("input_device", device)
-        refuse_removed("StandardUpdater", kwargs, {}, StandardUpdater)
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
         self.converter = converter
@@ -75,7 +75,7 @@ class StandardUpdater(Updater):
         self.iteration = 0
         self._began_at: float | None = None  # epoch_detail when the last of several batches began
         self._device = device
-        self._input_device = input_device
+        self._input_device = device if input_device is None else input_device
         self._check()
         for each in self.get_all_optimizers().values():
             if device is not None:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from core import Chain, Variable, no_backprop_mode, using_config
 from core import functions as F
-from core.errors import nearest, refuse_removed
-from plugins.links.arguments import REMOVED
+from core.errors import nearest
+from plugins.links import arguments
 from plugins.links.model.vision import weights
 from plugins.links.model.vision.images import Size, batch, center_crop, ten_crops
 
@@ -44,15 +44,13 @@ class VisionModel(Chain):
         """The names that `layers` may contain."""
         return list(self.functions)
 
-    def forward(
-        self, x: Any, layers: Iterable[str] | None = None, **former: Any
-    ) -> dict[str, Variable]:
+    @arguments.removed()
+    def forward(self, x: Any, layers: Iterable[str] | None = None) -> dict[str, Variable]:
         """Apply the network to prepared images (n, 3, h, w); gives name -> output.
 
         `layers` are the names of those whose outputs are wanted, `['prob']` by default. Nothing
         behind the last of them is computed.
         """
-        self._refuse("forward", former)
         functions = self.functions
         wanted = self._wanted(["prob"] if layers is None else layers, functions)
         found: dict[str, Variable] = {}
@@ -85,12 +83,12 @@ class VisionModel(Chain):
             )
         return wanted
 
+    @arguments.removed()
     def extract(
         self,
         images: Iterable[Any],
         layers: Iterable[str] | None = None,
         size: Size = (224, 224),
-        **former: Any,
     ) -> dict[str, Variable]:
         """The outputs of `layers` for images as `prepare` takes them, brought to `size`.
 
@@ -98,7 +96,6 @@ class VisionModel(Chain):
         out and batch normalization uses its averages; within `core.no_backprop_mode()` no graph
         is kept, and what is not asked for is freed on the way.
         """
-        self._refuse("extract", former)
         x = batch(images, type(self).prepare, size)
         y: dict[str, Variable] = self(
             self.device.send(x), [self.features] if layers is None else layers
@@ -124,11 +121,6 @@ class VisionModel(Chain):
         raise NotImplementedError(
             f"links.{cls.__name__}.convert_caffemodel_to_npz: {weights.NO_CAFFE}"
         )
-
-    def _refuse(self, method: str, given: dict[str, Any]) -> None:
-        if given:
-            place = f"links.{type(self).__name__}.{method}"
-            refuse_removed(place, given, REMOVED, getattr(self, method))
 
 
 def _applied(steps: list[Layer], x: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from core import Chain, Variable, initializers
 from core import functions as F
-from core.errors import refuse_removed
+from core.removed import removed
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.linear import Linear
 from plugins.links.model.vision import images, weights
@@ -153,6 +153,7 @@ class BuildingBlock(Chain):
     ((1, 4, 3, 3), ['a', 'b1', 'b2'])
     """
 
+    @removed(renamed={"n_layer": "n_layers"})
     def __init__(
         self,
         n_layers: int | None = None,
@@ -162,11 +163,7 @@ class BuildingBlock(Chain):
         stride: int | None = None,
         initialW: Any = None,
         downsample_fb: bool = False,
-        **named: Any,
     ) -> None:
-        if n_layers is None:
-            n_layers = named.pop("n_layer", None)
-        refuse_removed("links.BuildingBlock", named, {}, BuildingBlock)
         sizes: Any = (in_channels, mid_channels, out_channels, stride)
         if n_layers is None or None in sizes:
             raise TypeError(

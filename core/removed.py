@@ -1,0 +1,126 @@
+"""Arguments that functions once had: no part of their signatures, and refused with a cure.
+
+The refusal stands in the function itself, where `removed` writes it when the function is defined. A
+wrapper would cost every call another frame; this costs what a test written by hand does.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from textwrap import dedent
+from types import CodeType, FunctionType
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_REST, _REFUSE = "_removed", "_refuse_removed"
+
+
+def removed(
+    *had: str, cures: Mapping[str, str] | None = None, renamed: Mapping[str, str] | None = None
+) -> Callable[[F], F]:
+    """Let a function refuse arguments that it once had, and say what to write instead.
+
+    A keyword that it never had is refused with the nearest one. A function that has nothing but
+    required arguments takes those it once `had` by position too, in this order, and leaves other
+    keywords to Python.
+
+    Args:
+        had: Names of the arguments; those that `cures` and `renamed` name need not be repeated.
+        cures: Name -> the sentence that says what to write instead.
+        renamed: Former name -> name of an argument with a default; what is given by the former
+            name alone is taken without a word.
+
+    >>> @removed(cures={"deterministic": "Leave it out."}, renamed={"sz": "size"})
+    ... def area(x, size=1):
+    ...     return x * size
+    >>> area(2, sz=3)
+    6
+    >>> area(2, deterministic=True)
+    Traceback (most recent call last):
+    core.errors.RemovedArgument: area: the argument 'deterministic' no longer exists. Leave it out.
+    >>> area(2, sise=3)
+    Traceback (most recent call last):
+    TypeError: area: unexpected keyword argument 'sise'. Did you mean 'size'?
+    """
+
+    def decorate(function: F) -> F:
+        assert isinstance(function, FunctionType)  # noqa: S101 - what a decorator of functions gets
+        function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+        with suppress(OSError):  # without its source it refuses in Python's own words
+            _write(function, had, cures or {}, renamed or {})
+        return function
+
+    return decorate
+
+
+def _write(
+    function: FunctionType,
+    had: tuple[str, ...],
+    cures: Mapping[str, str],
+    renamed: Mapping[str, str],
+) -> None:
+    """Give `function` a body that refuses first."""
+    tree = ast.parse(dedent(inspect.getsource(function)))
+    definition: Any = tree.body[0]
+    definition.decorator_list = []
+    taken = definition.args
+    names = [a.arg for a in (*taken.args, *taken.kwonlyargs)]
+    title = _title(function, names)
+
+    def refuse(given: str) -> str:
+        return (
+            f"\n from core.errors import refuse_removed as {_REFUSE}"
+            f"\n {_REFUSE}({title}, {given}, {dict(cures)!r}, {names!r})"
+        )
+
+    if taken.defaults or taken.kwonlyargs or taken.vararg:
+        taken.kwarg = ast.arg(_REST)
+        default = _defaults(taken)
+        takes = [
+            f"\n if {new} == {default[new]}: {new} = {_REST}.pop({old!r}, {new})"
+            for old, new in renamed.items()
+        ]
+        tests = [f"if {_REST}:{''.join(takes)}{refuse(_REST)}"]
+    else:
+        taken.args += [ast.arg(name) for name in had]
+        function.__defaults__ = (None,) * len(had)
+        tests = [f"if {name} is not None:{refuse(f'{{{name!r}: {name}}}')}" for name in had]
+    written = ast.parse("\n".join(tests)).body
+    for node in (node for test in written for node in ast.walk(test)):
+        if isinstance(node, (ast.stmt, ast.expr)):
+            node.lineno = node.end_lineno = definition.lineno
+    definition.body[:0] = written
+    function.__code__ = _compiled(function.__code__, tree)
+
+
+def _defaults(taken: ast.arguments) -> dict[str, str]:
+    """The texts of the defaults."""
+    positional = zip(reversed(taken.args), reversed(taken.defaults), strict=False)
+    keyword = zip(taken.kwonlyargs, taken.kw_defaults, strict=True)
+    return {a.arg: ast.unparse(default) for a, default in (*positional, *keyword) if default}
+
+
+def _title(function: FunctionType, names: list[str]) -> str:
+    """The text that gives what errors call the function; a constructor goes by its class."""
+    owner, _, name = function.__qualname__.rpartition("<locals>.")[2].rpartition(".")
+    if not owner:
+        return repr(name)
+    return f"type({names[0]}).__name__" + (f" + {'.' + name!r}" if name != "__init__" else "")
+
+
+def _compiled(old: CodeType, tree: ast.Module) -> CodeType:
+    """The code of the one function in `tree`, in the place and the scope of the `old` one."""
+    ast.increment_lineno(tree, old.co_firstlineno - 1)
+    scope = ast.parse(f"def scope({', '.join(old.co_freevars)}): pass")
+    scope.body[0].body = tree.body  # type: ignore[attr-defined]
+    flags = old.co_flags & __future__.annotations.compiler_flag
+    code: Any = compile(ast.fix_missing_locations(scope), old.co_filename, "exec", flags, True)
+    for name in ("scope", old.co_name):
+        code = next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
+    made: CodeType = code.replace(co_qualname=old.co_qualname)
+    return made
