@@ -1,4 +1,4 @@
-"""The console script `plugrad`, also `python -m core`: what is installed, and is it in order."""
+"""The command `plugrad`: what is installed here, and whether it is in order."""
 
 from __future__ import annotations
 
@@ -38,19 +38,29 @@ def _print(text: str) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="plugrad", description=__doc__)
+    from core import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="plugrad",
+        description="What plugrad finds on this machine, and whether it is in order.",
+        epilog="Start with `plugrad doctor` where something does not work; "
+        "`plugrad COMMAND --help` says more of each.",
+    )
+    parser.add_argument("--version", action="version", version=f"plugrad {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, summary in _SUMMARIES.items():
-        command = commands.add_parser(name, help=summary, description=summary)
-        command.add_argument("--json", action="store_true", help="print the report as JSON")
+    for name, (summary, description) in _HELP.items():
+        command = commands.add_parser(name, help=summary, description=description)
+        command.add_argument("--json", action="store_true", help="print it as JSON, for programs")
         if name == "info":
             command.add_argument(
-                "--ops", action="store_true", help="print which checks prove which operations"
+                "--ops", action="store_true", help="list every operation and how it is tested"
             )
         if name in ("stubs", "reference"):
             command.add_argument("--output", metavar="DIR", help=_OUTPUTS[name])
             command.add_argument(
-                "--check", action="store_true", help="write nothing; fail where one is stale"
+                "--check",
+                action="store_true",
+                help="write nothing; fail where a file is not up to date",
             )
     return parser
 
@@ -92,17 +102,42 @@ def _doctor(options: argparse.Namespace) -> Report:
     return doctor()
 
 
-_SUMMARIES = {
-    "plugins": "list every plugin: distribution, version, state, what it gives",
-    "backends": "list every array backend: available, or why not",
-    "info": "print versions, processor, threads and settings",
-    "stubs": "write type stubs of the faces, beside them or with --output elsewhere",
-    "reference": "write pages that list every bundled name by family",
-    "doctor": "look for what is wrong with this installation",
+_HELP = {
+    "plugins": (
+        "list what is installed, and the functions, links, ... that each package gives",
+        "List the packages that extend plugrad here: their versions, whether they could be loaded "
+        "and if not, why, and what each gives, such as functions and links.",
+    ),
+    "backends": (
+        "list where arrays can be computed: NumPy, a GPU, ...",
+        "List the array libraries that plugrad can compute with (`core.use(name)`), and for each "
+        "one that cannot be used here, why.",
+    ),
+    "info": (
+        "print versions and settings, to go with a bug report",
+        "Print the versions of Python, plugrad and its libraries, the processor, and the settings "
+        "in force: what a bug report should hold.",
+    ),
+    "stubs": (
+        "let editors and type checkers know all functions and links that are installed",
+        "Write type stubs (.pyi) of `core.functions`, `core.links` and their kin, from which "
+        "editors complete names and mypy and pyright check calls. With --output, of all that is "
+        "installed here: give the folder to the type checker as its path of stubs.",
+    ),
+    "reference": (
+        "write pages that list all bundled functions, links, ...",
+        "Write Markdown pages that list what comes with plugrad, by family, with a line each.",
+    ),
+    "doctor": (
+        "find out why something does not work",
+        "Check this installation: packages that fail or contradict one another, files of yours "
+        "that stand in the way, wrong settings. Every problem comes with what to do about it; the "
+        "exit status is 1 where there is one.",
+    ),
 }
 _OUTPUTS = {
-    "stubs": "write stubs for all that is installed to DIR",
-    "reference": "write the pages to DIR instead of docs/reference",
+    "stubs": "write stubs of all that is installed into this folder",
+    "reference": "write the pages into this folder instead of docs/reference",
 }
 _COMMANDS: dict[str, Callable[[argparse.Namespace], Report]] = {
     "plugins": _plugins,
@@ -114,4 +149,6 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Report]] = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from plugrad.__main__ import main as with_ours
+
+    sys.exit(with_ours())

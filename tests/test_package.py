@@ -38,7 +38,7 @@ print(sorted(name for name in sys.modules
     assert run(code) == "[]"
 
 
-@pytest.mark.parametrize("package", ["core", "backends", "plugins"])
+@pytest.mark.parametrize("package", ["core", "backends", "plugins", "plugrad"])
 def test_packages_say_that_they_are_typed(package):
     assert (ROOT / package / "py.typed").is_file()
 

@@ -147,6 +147,7 @@ class Registry:
             subject = loader.load(plugin, entry, loaded)
             _refuse_repeated(plugin, loaded.values())
         except (Exception, SystemExit) as error:
+            loader.refuse_shadow(plugin, error)
             plugin.state, plugin.cause = "failed", error
             plugin.claims, plugin.kernels = [], None
             if decided.strict:

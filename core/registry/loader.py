@@ -19,7 +19,6 @@ from core.registry.records import (
     PLUGIN_API,
     Claim,
     Plugin,
-    brief,
 )
 
 GROUP = "plugrad"
@@ -99,11 +98,6 @@ def checked(hook: str, given: Any) -> Mapping[str, Any]:
     return given
 
 
-def explain(plugin: Plugin, error: BaseException) -> str:
-    """Why a plugin failed, in one line, with the file that shadows ours where that is the cause."""
-    return f"{brief(error)}{_shadow(plugin, error)}"
-
-
 def _check_api(plugin: Plugin, subject: Any) -> None:
     wanted = getattr(subject, "requires_plugin_api", OLDEST_PLUGIN_API)
     if isinstance(wanted, bool) or not isinstance(wanted, int):
@@ -155,12 +149,13 @@ def _with_backend(implementation: Any) -> Any:
     return lambda backend: implementation.function()
 
 
-def _shadow(plugin: Plugin, error: BaseException) -> str:
-    if not plugin.bundled or not isinstance(error, ImportError):
-        return ""
+def refuse_shadow(plugin: Plugin, error: BaseException) -> None:
+    """Raise where a bundled plugin failed because something else has the name of its package."""
     ours = Path(__file__).resolve().parents[2]
     package = plugin.value.partition(".")[0]
     file = getattr(sys.modules.get(package), "__file__", None)
-    if file is None or Path(file).resolve().is_relative_to(ours):
-        return ""
-    return f" ({file} shadows plugrad's own package {package!r} in {ours}: rename or move it)"
+    if plugin.bundled and file is not None and not Path(file).resolve().is_relative_to(ours):
+        raise PluginError(
+            f"{file} is in the way of plugrad's own package {package!r} in {ours}: rename or move "
+            "it, or start Python where its folder is not searched."
+        ) from error

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.errors import PluginError
-from core.registry.loader import explain
 from core.registry.records import Plugin, PluginWarning, brief
 
 _CORE = str(Path(__file__).parents[1]) + os.sep
@@ -17,7 +16,7 @@ _CORE = str(Path(__file__).parents[1]) + os.sep
 
 def failure(plugin: Plugin) -> str:
     """What a failed plugin's warning says."""
-    cause = explain(plugin, plugin.cause) if plugin.cause else "unknown cause"
+    cause = brief(plugin.cause) if plugin.cause else "unknown cause"
     return (
         f"Plugin {plugin.name!r} ({plugin.value}) of {plugin} is not used: "
         f"{cause.removesuffix('.')}. {_cure(plugin)}"

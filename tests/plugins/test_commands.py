@@ -4,13 +4,14 @@ import io
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import core
 from core import registry
-from core.__main__ import main
+from core.__main__ import _COMMANDS, main
 from core.commands import doctor as doctor_module
 from core.commands import listing
 from core.commands.editable import stale_installs
@@ -215,14 +216,34 @@ def test_a_wrong_setting_ends_a_command_with_its_reason(make, pretend, capsys):
     assert "plugrad plugins: PLUGRAD_PREFER: expected" in capsys.readouterr().err
 
 
+def test_the_version_is_that_of_the_distribution(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"plugrad {declared}\n"
+
+
+def test_help_tells_of_every_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    for command in _COMMANDS:
+        assert f"\n    {command}" in shown
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        assert len(capsys.readouterr().out.split("\n\n")[1]) > 60
+
+
 def test_an_unknown_command(capsys):
     with pytest.raises(SystemExit):
         main(["plugin"])
     assert "invalid choice: 'plugin'" in capsys.readouterr().err
 
 
-def test_python_m_core():
-    command = [sys.executable, "-m", "core", "info", "--json"]
+@pytest.mark.parametrize("package", ["core", "plugrad"])
+def test_python_m(package):
+    command = [sys.executable, "-m", package, "info", "--json"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     assert json.loads(done.stdout)["location"] == str(ROOT)
 

@@ -129,8 +129,10 @@ def test_a_bundled_package_that_is_shadowed(make, monkeypatch):
     )
     entry = make.entry("plugrad", ModuleNotFoundError("No module named 'plugins.functions'"))
     entry.value = "plugrad_shadowed.functions"
-    with pytest.warns(PluginWarning, match="/elsewhere/plugins/__init__.py shadows plugrad's own"):
-        make.environment([entry]).functions.names()
+    functions = make.environment([entry]).functions
+    for _ in range(2):
+        with pytest.raises(PluginError, match="/elsewhere/plugins/__init__.py is in the way"):
+            functions.get("relu")
 
 
 def test_a_lazy_name_is_imported_when_it_is_asked_for(make, bundled, monkeypatch):
