@@ -17,7 +17,7 @@ class Flag:
     """True or False; 1, 0 and the truth values of array libraries are taken as well."""
 
     expected = "True or False"
-    words = tuple(filter(None, _WORDS))
+    words: tuple[str, ...] = ()
 
     def accepts(self, value: Any) -> bool:
         """Whether `value` is one."""
