@@ -144,9 +144,12 @@ class Optimizer:
         """Call a hook before (`'pre'`) or after (`'post'`) each step.
 
         A hook with `call_for_each_param` true is called as `hook(rule, param)` for each parameter
-        that takes part in the step, any other as `hook(optimizer)`.
+        that takes part in the step, any other as `hook(optimizer)`. One that has a method `added`
+        is told the optimizer first; what one hands over in `serialize` is saved and loaded.
         """
         self._target()
+        if hasattr(hook, "added"):
+            hook.added(self)
         self._hooks.add(hook, name, timing)
 
     def remove_hook(self, name: str) -> None:
@@ -234,7 +237,7 @@ class Optimizer:
     # ------------------------------------------------------------------ saving
 
     def serialize(self, serializer: Any) -> None:
-        """Save or load the counts, a dynamic loss scale, and the state of every update rule.
+        """Save or load the counts, a dynamic loss scale, and the state of all rules and hooks.
 
         Files say which rules the state is of, under `update_rules`: state of others is refused.
         """
@@ -258,6 +261,8 @@ class Optimizer:
             rule.serialize(part)
             if rule.state is not None and part.lacks("t"):
                 rule.t = self.t  # files of Chainer 3 have this one for all rules
+        for name, hook in self._hooks.stateful():
+            hook.serialize(serializer.optional("hooks")[name])
 
 
 class GradientMethod(Optimizer):

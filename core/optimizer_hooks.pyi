@@ -1,6 +1,9 @@
 """What `core.optimizer_hooks` offers; written by `plugrad stubs`, not by hand."""
 
 from core.registry import Offer
+from plugins.optimizers.hooks.exponential_moving_average import (
+    ExponentialMovingAverage as ExponentialMovingAverage,
+)
 from plugins.optimizers.hooks.gradient_clipping import GradientClipping as GradientClipping
 from plugins.optimizers.hooks.gradient_hard_clipping import (
     GradientHardClipping as GradientHardClipping,

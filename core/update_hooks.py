@@ -57,6 +57,12 @@ class HookTable:
         """The hooks of one timing, in the order they were added."""
         return iter([hook for hook, when in self._hooks.values() if when == timing])
 
+    def stateful(self) -> Iterator[tuple[str, Any]]:
+        """Name and hook of those that have something to save."""
+        for name, (hook, _) in self._hooks.items():
+            if hasattr(hook, "serialize"):
+                yield name, hook
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._hooks)
 

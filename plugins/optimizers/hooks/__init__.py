@@ -1,6 +1,7 @@
-"""Hooks that change gradients on their way to the update."""
+"""Hooks that change gradients on their way to the update, or watch what comes of it."""
 
 provides = {
+    "exponential_moving_average": "ExponentialMovingAverage",
     "weight_decay": "WeightDecay",
     "lasso": "Lasso",
     "gradient_clipping": "GradientClipping",

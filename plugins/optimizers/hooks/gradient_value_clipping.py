@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from core import Parameter
 from core.hyperparameter import Quantity
-from plugins.optimizers.hooks.gradient_hard_clipping import GradientHardClipping
+from plugins.optimizers.hooks.per_parameter import PerParameter
 
 
-class GradientValueClipping(GradientHardClipping):
+class GradientValueClipping(PerParameter):
     r"""Limits every element of the gradient: :math:`g \leftarrow \min(\max(g, -c), c)`.
 
     What PyTorch calls `clip_grad_value_`, and Keras `clipvalue`; `GradientHardClipping` takes two
@@ -34,4 +37,7 @@ class GradientValueClipping(GradientHardClipping):
 
     def __init__(self, threshold: float) -> None:
         self.threshold = threshold
-        super().__init__(-self.threshold, self.threshold)
+
+    def change(self, rule: Any, param: Parameter, grad: Any) -> None:
+        """Change the gradient of one parameter in place."""
+        grad[...] = param.xp.clip(grad, -self.threshold, self.threshold)
