@@ -92,7 +92,7 @@ def test_what_is_answered_is_no_name_of_ours(kind, name):
         (lambda: F.LogSoftMax, "'LogSoftmax'|'log_softmax'"),
         (lambda: L.linear, "'Linear'"),
         (lambda: optimizers.ADAM, "'Adam'"),
-        (lambda: L.relu, "core.functions.relu"),
+        (lambda: L.matmul, "core.functions.matmul"),
         (lambda: F.Dense, "core.links.Linear"),
         (lambda: F.dataloader, "core.iterators.SerialIterator"),
         (lambda: L.Conv2D, "'Convolution2D'"),
