@@ -199,13 +199,16 @@ def _plural(word: str) -> str:
     return noun.removeprefix("a ") + "s" * word.startswith("a ") + of + what
 
 
-def taking(kind: Kind, where: str, name: str) -> Callable[[Any], Any]:
-    """The function that takes what did not pass the test of a setting: cures it, or refuses it."""
+def taking(kind: Kind, where: str, name: str) -> Callable[..., Any]:
+    """The function that takes what did not pass the test of a setting: cures it, or refuses it.
 
-    def take(value: Any) -> Any:
+    The refusal speaks for `where`, or for the class of the object whose constructor was called.
+    """
+
+    def take(value: Any, owner: Any = None) -> Any:
         taken = kind.take(value)
         if taken is MISSING:
-            raise refusal(kind, where, name, value)
+            raise refusal(kind, where if owner is None else type(owner).__name__, name, value)
         return taken
 
     return take
@@ -257,7 +260,9 @@ def _written(function: Any) -> Any:
     others = [star + name for star, name in zip(rest, names[end:], strict=False)]
     more = others[:1] if "*" in rest else ["*"] * bool(keyed)
     last = others[-1:] if "**" in rest else []
-    where = function.__qualname__.removesuffix(".__init__").rpartition(".")[2].lstrip("_")
+    where, owner = function.__name__.lstrip("_"), ""
+    if function.__name__ == "__init__":
+        where, owner = "", f", {ordered[0]}"
     scope: dict[str, Any] = {"function": function}
     lines = []
     given = [*(function.__defaults__ or ())]
@@ -268,7 +273,7 @@ def _written(function: Any) -> Any:
         kind = kind_of(annotations.get(name, Any), function.__module__, default)
         if not kind.anything:
             scope[f"take_{name}"] = taking(kind, where, name)
-            lines += [f"  if not ({kind.test(name, scope)}): {name} = take_{name}({name})"]
+            lines += [f"  if not ({kind.test(name, scope)}): {name} = take_{name}({name}{owner})"]
     positional = [*ordered[: code.co_posonlyargcount], "/"] if code.co_posonlyargcount else []
     head = [*positional, *ordered[code.co_posonlyargcount :], *more, *keyed, *last]
     passed = [*ordered, *others[:1] * ("*" in rest), *[f"{n}={n}" for n in keyed], *last]

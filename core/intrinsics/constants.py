@@ -9,7 +9,7 @@ from core.domain import Domain, anything, choice, number, numeric, real
 from core.function_node import Elementwise
 
 
-class WithNumber(Elementwise):
+class _WithNumber(Elementwise):
     """Base of the operations here."""
 
     inline = True
@@ -25,7 +25,7 @@ class WithNumber(Elementwise):
         return self.form.format(f"({value})" if value.startswith("-") else value)
 
 
-class AddConstant(WithNumber):
+class AddConstant(_WithNumber):
     """x + c."""
 
     form = "_ + {}"
@@ -38,7 +38,7 @@ class AddConstant(WithNumber):
         return g
 
 
-class SubtractConstant(WithNumber):
+class SubtractConstant(_WithNumber):
     """x - c."""
 
     form = "_ - {}"
@@ -51,7 +51,7 @@ class SubtractConstant(WithNumber):
         return g
 
 
-class SubtractFromConstant(WithNumber):
+class SubtractFromConstant(_WithNumber):
     """c - x."""
 
     form = "{} - _"
@@ -64,7 +64,7 @@ class SubtractFromConstant(WithNumber):
         return -g
 
 
-class MultiplyConstant(WithNumber):
+class MultiplyConstant(_WithNumber):
     """c x."""
 
     form = "_ * {}"
@@ -77,7 +77,7 @@ class MultiplyConstant(WithNumber):
         return g * self.value
 
 
-class DivideConstant(WithNumber):
+class DivideConstant(_WithNumber):
     """x / c."""
 
     form = "_ / {}"
@@ -90,7 +90,7 @@ class DivideConstant(WithNumber):
         return g / self.value
 
 
-class DivideFromConstant(WithNumber):
+class DivideFromConstant(_WithNumber):
     """c / x, whose derivative is -c / x^2."""
 
     form = "{} / _"
@@ -103,7 +103,7 @@ class DivideFromConstant(WithNumber):
         return -(g * self.value) / (x * x)
 
 
-class PowerConstant(WithNumber):
+class PowerConstant(_WithNumber):
     """x^c, whose derivative is c x^(c-1)."""
 
     form = "_ ** {}"
@@ -122,7 +122,7 @@ class PowerConstant(WithNumber):
         return g * 0.0 if c == 0 else g * (x ** (c - 1) * float(c))
 
 
-class ConstantPower(WithNumber):
+class ConstantPower(_WithNumber):
     """c^x, whose derivative is c^x log(c), taken as 0 for c = 0."""
 
     form = "{} ** _"

@@ -11,6 +11,7 @@ from oracles.cases import draw
 
 import core
 import core.functions as F
+import core.links as L
 from core.errors import InvalidSetting
 from core.kinds import kind_of
 
@@ -30,7 +31,7 @@ WRONG = {
     "a Variable of integers": core.Variable(np.ones((), "i"), requires_grad=False),
 }
 
-RIGHT = (1, "a", (1, 1), ((1, 1), (1, 1)), True)
+RIGHT = (None, 1, "a", (1, 1), ((1, 1), (1, 1)), True)
 
 INPUTS = re.findall(
     r"\w+",
@@ -40,10 +41,10 @@ INPUTS = re.findall(
     label_length labels ln_var log_pi mask mean n negative offset operands p positive pred
     projection q query r roi_indices rois running_mean running_projection running_var sample_weight
     samples self t theta true value var weights ws x x0 x1 x2 xs y ys z
-    dtype keywords slices typ
+    dtype keywords pooling slices typ
     """,
 )
-"""Parameters that are arrays or Variables, and the last four, which have rules of their own."""
+"""Parameters that are arrays or Variables, and the last five, which have rules of their own."""
 
 
 def parameters(function):
@@ -96,6 +97,24 @@ def test_ops_refuse_wrong_kinds_as_well(op):
                 message = rf"^{op.__name__}: expected {name} to be .+, got "
                 with pytest.raises(InvalidSetting, match=message):
                     op(**right | {name: value})
+
+
+def link_settings():
+    for name in core.registry.catalogue("links").names():
+        kinds = {p.name: kind for p, kind in parameters(getattr(L, name).__init__)}
+        if any(not kind.anything for kind in kinds.values()):
+            yield pytest.param(name, kinds, id=name)
+
+
+@pytest.mark.parametrize(("link", "kinds"), [*link_settings()])
+def test_links_refuse_wrong_kinds_as_well(link, kinds):
+    right = {n: next(filter(kind.takes, RIGHT)) for n, kind in kinds.items() if n != "self"}
+    for name in right:
+        for value in WRONG.values():
+            if not kinds[name].takes(value) and not kinds[name].anything:
+                message = rf"^{link}: expected {name} to be .+, got "
+                with pytest.raises(InvalidSetting, match=message):
+                    getattr(L, link)(**right | {name: value})
 
 
 def test_settings_are_declared():

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Chain, Variable, backend
 from core import functions as F
+from core.kinds import checked
 from plugins.links.connection.linear import Linear
 
 
@@ -34,6 +35,7 @@ class Maxout(Chain):
     variable([[5.]], dtype=float32)
     """
 
+    @checked
     def __init__(
         self,
         in_size: int | None,

@@ -7,6 +7,7 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
+from core.kinds import checked
 
 
 class PReLU(Link):
@@ -28,6 +29,7 @@ class PReLU(Link):
     variable([[-1.,  4.]], dtype=float32)
     """
 
+    @checked
     def __init__(self, shape: Any = (), init: Any = 0.25) -> None:
         super().__init__()
         with self.init_scope():

@@ -8,6 +8,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable, config
 from core import functions as F
+from core.kinds import checked
 from plugins.links import arguments
 
 
@@ -38,6 +39,7 @@ class SimplifiedDropconnect(Link):
 
     b: Parameter | None
 
+    @checked
     def __init__(
         self,
         in_size: int | None,

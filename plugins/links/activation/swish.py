@@ -7,6 +7,7 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
+from core.kinds import checked
 from plugins.links import arguments
 
 
@@ -29,6 +30,7 @@ class Swish(Link):
     variable([[-2.,  2.]], dtype=float32)
     """
 
+    @checked
     def __init__(self, beta_shape: Any, beta_init: Any = 1.0) -> None:
         super().__init__()
         with self.init_scope():

@@ -8,6 +8,7 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.errors import InvalidType
+from core.kinds import checked
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
 
@@ -49,6 +50,7 @@ class MultiHeadAttention(Chain):
     (3, 5, 4)
     """
 
+    @checked
     def __init__(
         self,
         size: int,

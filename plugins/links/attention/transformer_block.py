@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Chain, Variable, as_variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links.attention.multi_head_attention import MultiHeadAttention
 from plugins.links.connection.linear import Linear
 from plugins.links.normalization.layer_normalization import LayerNormalization
@@ -47,6 +48,7 @@ class TransformerBlock(Chain):
     norm1: Any
     norm2: Any
 
+    @checked
     def __init__(
         self,
         size: int,

@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
+from core.kinds import checked
 
 
 class Bias(Link):
@@ -32,6 +33,7 @@ class Bias(Link):
 
     b: Parameter | None
 
+    @checked
     def __init__(self, axis: int = 1, shape: tuple[int, ...] | None = None) -> None:
         super().__init__()
         self.axis = axis

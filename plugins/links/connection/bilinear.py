@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links import arguments
 
 
@@ -40,6 +41,7 @@ class Bilinear(Link):
     V2: Parameter | None
     b: Parameter | None
 
+    @checked
     def __init__(
         self,
         left_size: int,

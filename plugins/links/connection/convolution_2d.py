@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links import arguments
 from plugins.links.connection.convolution_nd import ConvolutionND
 from plugins.links.connection.windowed import Size
@@ -43,11 +44,12 @@ class Convolution2D(ConvolutionND):
 
     _rank = 2
 
+    @checked
     @arguments.removed()
     def __init__(
         self,
         in_channels: int | None,
-        out_channels: Any,
+        out_channels: Size,
         ksize: Size | None = None,
         stride: Size = 1,
         pad: Size = 0,

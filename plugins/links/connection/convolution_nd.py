@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 from core import Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links.connection.windowed import Size, Windowed, of_rank
 
 
@@ -43,11 +44,12 @@ class ConvolutionND(Windowed):
 
     _rank: ClassVar[int | None] = None
 
+    @checked
     def __init__(
         self,
         ndim: int,
         in_channels: int | None,
-        out_channels: Any,
+        out_channels: Size,
         ksize: Size | None = None,
         stride: Size = 1,
         pad: Size = 0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.kinds import checked
 from plugins.links import arguments
 from plugins.links.connection.deconvolution_nd import DeconvolutionND
 from plugins.links.connection.windowed import Size
@@ -40,11 +41,12 @@ class Deconvolution2D(DeconvolutionND):
     (1, 3, 8, 8)
     """
 
+    @checked
     @arguments.removed()
     def __init__(
         self,
         in_channels: int | None,
-        out_channels: Any,
+        out_channels: Size,
         ksize: Size | None = None,
         stride: Size = 1,
         pad: Size = 0,

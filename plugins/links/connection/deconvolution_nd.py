@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Variable
 from core import functions as F
+from core.kinds import checked
 from core.standard import per_axis
 from plugins.links.connection.windowed import Size, Windowed, of_rank
 
@@ -46,11 +47,12 @@ class DeconvolutionND(Windowed):
     (1, 2, 4, 4, 4)
     """
 
+    @checked
     def __init__(
         self,
         ndim: int,
         in_channels: int | None,
-        out_channels: Any,
+        out_channels: Size,
         ksize: Size | None = None,
         stride: Size = 1,
         pad: Size = 0,

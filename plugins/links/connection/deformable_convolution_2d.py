@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
+from core.kinds import checked
 from core.standard import per_axis
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.windowed import Size
@@ -53,6 +54,7 @@ class DeformableConvolution2D(Chain):
     (1, 3, 5, 5)
     """
 
+    @checked
     def __init__(
         self,
         in_channels: int | None,

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
+from core.kinds import checked
 from core.standard import per_axis
 from plugins.links import arguments
 from plugins.links.connection.windowed import Size, shown
@@ -40,6 +41,7 @@ class DepthwiseConvolution2D(Link):
 
     b: Parameter | None
 
+    @checked
     def __init__(
         self,
         in_channels: int | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.kinds import checked
 from plugins.links import arguments
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.windowed import Size
@@ -37,11 +38,12 @@ class DilatedConvolution2D(Convolution2D):
     (1, 3, 3, 3)
     """
 
+    @checked
     @arguments.removed()
     def __init__(
         self,
         in_channels: int | None,
-        out_channels: Any,
+        out_channels: Size,
         ksize: Size | None = None,
         stride: Size = 1,
         pad: Size = 0,

@@ -8,6 +8,7 @@ from typing import Any, Self
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
+from core.kinds import checked
 from plugins.initializers.normal import Normal
 
 
@@ -37,6 +38,7 @@ class EmbedID(Link):
 
     ignore_label: int | None = None
 
+    @checked
     def __init__(
         self,
         in_size: int,

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links.connection.linear import Linear
 
 
@@ -35,6 +36,7 @@ class Highway(Chain):
     variable([[0.5, 1. ]], dtype=float32)
     """
 
+    @checked
     def __init__(
         self,
         in_out_size: int,

@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links.connection.convolution_2d import Convolution2D
 
 
@@ -39,6 +40,7 @@ class Inception(Chain):
     (1, 10, 6, 6)
     """
 
+    @checked
     def __init__(
         self,
         in_channels: int | None,

@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.normalization.batch_normalization import BatchNormalization
 
@@ -46,6 +47,7 @@ class InceptionBN(Chain):
     (2, 9, 3, 3)
     """
 
+    @checked
     def __init__(
         self,
         in_channels: int | None,

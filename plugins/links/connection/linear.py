@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from core import Link, Parameter, Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links import arguments
 
 
@@ -39,6 +40,7 @@ class Linear(Link):
 
     b: Parameter | None
 
+    @checked
     @arguments.removed()
     def __init__(
         self,

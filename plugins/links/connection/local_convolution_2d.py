@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
+from core.kinds import checked
 from core.standard import per_axis, window_count
 from plugins.links import arguments
 from plugins.links.connection.windowed import Size, shown
@@ -41,6 +42,7 @@ class LocalConvolution2D(Link):
 
     b: Parameter | None
 
+    @checked
     @arguments.removed()
     def __init__(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import ChainList, Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links import arguments
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.windowed import Size
@@ -40,11 +41,12 @@ class MLPConvolution2D(ChainList):
     ((1, 3, 3, 3), 2)
     """
 
+    @checked
     @arguments.removed()
     def __init__(
         self,
         in_channels: Any,
-        out_channels: Any,
+        out_channels: Size,
         ksize: Size | None = None,
         stride: Size = 1,
         pad: Size = 0,

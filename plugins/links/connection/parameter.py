@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Link
 from core import Parameter as LearnedVariable
+from core.kinds import checked
 from plugins.links import arguments
 
 
@@ -25,6 +26,7 @@ class Parameter(Link):
     True
     """
 
+    @checked
     def __init__(self, array: Any) -> None:
         super().__init__()
         with self.init_scope():

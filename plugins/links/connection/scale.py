@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Chain, Parameter, Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links.connection.bias import Bias, with_factor
 
 
@@ -34,6 +35,7 @@ class Scale(Chain):
     W: Parameter | None
     bias: Bias | None
 
+    @checked
     def __init__(
         self,
         axis: int = 1,

@@ -9,6 +9,7 @@ from operator import index
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from core import Link, Parameter
+from core.kinds import checked
 from core.standard import per_axis
 from plugins.links import arguments
 
@@ -47,11 +48,12 @@ class Windowed(Link):
 
     b: Parameter | None
 
+    @checked
     def __init__(
         self,
         ndim: int,
         in_channels: int | None,
-        out_channels: Any,
+        out_channels: Size,
         ksize: Any,
         stride: Any,
         pad: Any,

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links import arguments
 from plugins.links.loss.sampled import Sampled
 
@@ -33,6 +34,7 @@ class BlackOut(Sampled):
     ()
     """
 
+    @checked
     def __init__(self, in_size: int, counts: Sequence[float], sample_size: int) -> None:
         weights = [float(count) for count in counts]
         super().__init__(in_size, weights, sample_size, arguments.weight(None))

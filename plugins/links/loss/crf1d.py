@@ -7,6 +7,7 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
+from core.kinds import checked
 
 
 class CRF1d(Link):
@@ -33,6 +34,7 @@ class CRF1d(Link):
     [[1], [0]]
     """
 
+    @checked
     def __init__(self, n_label: int, initial_cost: Any = None) -> None:
         super().__init__()
         with self.init_scope():

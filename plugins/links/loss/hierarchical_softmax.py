@@ -10,6 +10,7 @@ from typing import Any
 from core import Device, Link, Parameter, Variable, as_array, as_variable, backend
 from core import functions as F
 from core.initializer import as_initializer
+from core.kinds import checked
 from plugins.initializers.uniform import Uniform
 
 Path = list[tuple[int, float]]
@@ -42,6 +43,7 @@ class BinaryHierarchicalSoftmax(Link):
     ((), (2, 3))
     """
 
+    @checked
     def __init__(self, in_size: int, tree: Any, dtype: Any = None) -> None:
         super().__init__()
         paths: dict[int, Path] = {}

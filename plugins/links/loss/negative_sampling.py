@@ -7,6 +7,7 @@ from typing import Any
 
 from core import functions as F
 from core.initializer import as_initializer
+from core.kinds import checked
 from plugins.links.loss.sampled import Sampled
 
 
@@ -34,6 +35,7 @@ class NegativeSampling(Sampled):
     6.9315
     """
 
+    @checked
     def __init__(
         self,
         in_size: int,

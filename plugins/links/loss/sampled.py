@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from core import Device, Link, Parameter
+from core.kinds import checked
 from core.utils import WalkerAlias
 
 
 class Sampled(Link):
     """Vectors W of all words, and a sampler that draws words, which moves with the link."""
 
+    @checked
     def __init__(
         self, in_size: int, weights: Sequence[float], sample_size: int, initializer: Any
     ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Chain, Variable, reporter
 from core import functions as F
+from core.kinds import checked
 from core.link import Link
 
 
@@ -38,6 +39,7 @@ class Classifier(Chain):
     compute_accuracy: bool = True
     predictor: Any
 
+    @checked
     def __init__(
         self,
         predictor: Link,
@@ -45,11 +47,6 @@ class Classifier(Chain):
         accfun: Callable[..., Any] = F.accuracy,
         label_key: int | str = -1,
     ) -> None:
-        if not isinstance(label_key, (int, str)):
-            raise TypeError(
-                "links.Classifier: expected label_key to be the number or name of an argument, "
-                f"got {type(label_key).__name__}."
-            )
         super().__init__()
         self.lossfun = lossfun
         self.accfun = accfun

@@ -9,6 +9,7 @@ from typing import Any
 from core import Link, Parameter, Variable, config
 from core import functions as F
 from core.initializer import as_initializer, generate_array
+from core.kinds import checked
 from plugins.links import arguments
 
 _SINGLE = (
@@ -62,6 +63,7 @@ class BatchNormalization(Link):
     avg_mean: Any
     avg_var: Any
 
+    @checked
     @arguments.removed()
     def __init__(
         self,

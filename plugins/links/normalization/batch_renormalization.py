@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links import arguments
 from plugins.links.normalization.batch_normalization import BatchNormalization
 
@@ -49,6 +50,7 @@ class BatchRenormalization(BatchNormalization):
            [1.]], dtype=float32)
     """
 
+    @checked
     @arguments.removed(freeze_running_statistics=FREEZE)
     def __init__(
         self,

@@ -8,6 +8,7 @@ from typing import Any
 from core import Link, Variable, config
 from core import functions as F
 from core.initializer import Constant, generate_array
+from core.kinds import checked
 
 
 class DecorrelatedBatchNormalization(Link):
@@ -37,6 +38,7 @@ class DecorrelatedBatchNormalization(Link):
     True
     """
 
+    @checked
     def __init__(
         self,
         size: int,

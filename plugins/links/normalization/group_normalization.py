@@ -8,6 +8,7 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
+from core.kinds import checked
 from plugins.links import arguments
 
 
@@ -34,6 +35,7 @@ class GroupNormalization(Link):
     variable([[-1.,  1., -1.,  1.]], dtype=float32)
     """
 
+    @checked
     def __init__(
         self,
         groups: int,

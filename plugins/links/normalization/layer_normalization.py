@@ -8,6 +8,7 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
+from core.kinds import checked
 from plugins.links import arguments
 
 
@@ -33,6 +34,7 @@ class LayerNormalization(Link):
               [-1.,  1.]], dtype=float32)
     """
 
+    @checked
     def __init__(
         self,
         size: int | tuple[int, ...] | None = None,

@@ -8,6 +8,7 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
+from core.kinds import checked
 from plugins.links import arguments
 
 
@@ -30,6 +31,7 @@ class RMSNormalization(Link):
     variable([[1., 7.]], dtype=float32)
     """
 
+    @checked
     def __init__(
         self, size: int | None = None, eps: float = 1e-5, initial_gamma: Any = None
     ) -> None:

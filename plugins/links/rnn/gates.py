@@ -6,6 +6,7 @@ from typing import Any
 
 from core import backend
 from core.initializer import Initializer
+from core.kinds import checked
 
 
 class Interleaved(Initializer):
@@ -22,6 +23,7 @@ class Interleaved(Initializer):
     array([0., 1., 0., 1.], dtype=float32)
     """
 
+    @checked
     def __init__(self, *initializers: Any) -> None:
         dtypes = [getattr(initializer, "dtype", None) for initializer in initializers]
         super().__init__(next((dtype for dtype in dtypes if dtype is not None), None))

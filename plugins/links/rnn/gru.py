@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.stateful import Stateful
@@ -15,6 +16,7 @@ from plugins.links.rnn.stateful import Stateful
 class _GRU(Chain):
     """The six linear maps of gated recurrent units, and a step."""
 
+    @checked
     def __init__(
         self,
         in_size: int | None,
@@ -114,6 +116,7 @@ class StatefulGRU(_GRU, Stateful):
     carried = ("h",)
     h: Variable | None = None
 
+    @checked
     def __init__(
         self,
         in_size: int | None,

@@ -8,6 +8,7 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.initializer import as_initializer
+from core.kinds import checked
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.gates import Interleaved
@@ -17,6 +18,7 @@ from plugins.links.rnn.stateful import Stateful, zeros
 class _LSTM(Chain):
     """The two linear maps of an LSTM layer, and how their parts for the four gates start."""
 
+    @checked
     def __init__(
         self,
         in_size: int | None,

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.stateful import Stateful, zeros
@@ -15,6 +16,7 @@ from plugins.links.rnn.stateful import Stateful, zeros
 class _MGU(Chain):
     """The two linear maps of minimal gated units, and a step."""
 
+    @checked
     def __init__(self, in_size: int | None, out_size: int | None = None) -> None:
         in_size, units = arguments.sizes(type(self).__name__, in_size, out_size)
         super().__init__()
@@ -59,6 +61,7 @@ class StatelessMGU(_MGU):
     (5, 2)
     """
 
+    @checked
     def __init__(self, n_inputs: int | None, n_units: int | None = None) -> None:
         super().__init__(n_inputs, n_units)
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from core import ChainList, Link, Parameter, Variable, as_variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links import arguments
 from plugins.links.rnn.stateful import zeros
 
@@ -17,6 +18,7 @@ class Unit(Link):
     The first half of the weights is for the input, the second for the state.
     """
 
+    @checked
     def __init__(self, count: int, in_size: int | None, out_size: int, W: Any, b: Any) -> None:
         super().__init__()
         self.count = count
@@ -55,6 +57,7 @@ class NStep(ChainList):
     n_cells: ClassVar[int] = 1
     use_bi_direction: ClassVar[bool] = False
 
+    @checked
     @arguments.removed()
     def __init__(
         self,

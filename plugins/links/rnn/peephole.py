@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.stateful import Stateful, zeros
@@ -43,6 +44,7 @@ class StatefulPeepholeLSTM(Chain, Stateful):
     c: Variable | None = None
     h: Variable | None = None
 
+    @checked
     def __init__(self, in_size: int | None, out_size: int | None = None) -> None:
         in_size, units = arguments.sizes("StatefulPeepholeLSTM", in_size, out_size)
         super().__init__()

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Chain, Variable, as_variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.stateful import zeros
 
@@ -79,6 +80,7 @@ class ChildSumTreeLSTM(_TreeLSTM):
     ((5, 2), (5, 2))
     """
 
+    @checked
     def __init__(self, in_size: int | None, out_size: int) -> None:
         super().__init__()
         self.state_size = out_size
@@ -132,6 +134,7 @@ class NaryTreeLSTM(_TreeLSTM):
     ((5, 2), (5, 2))
     """
 
+    @checked
     def __init__(self, in_size: int | None, out_size: int, n_ary: int = 2) -> None:
         if n_ary < 1:
             raise ValueError(f"links.NaryTreeLSTM: expected n_ary of at least 1, got {n_ary}.")

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.links.rnn.lstm import _LSTM
 from plugins.links.rnn.stateful import Stateful, zeros
 
@@ -49,6 +50,7 @@ class StatefulZoneoutLSTM(_LSTM, Stateful):
     c: Variable | None = None
     h: Variable | None = None
 
+    @checked
     def __init__(
         self,
         in_size: int | None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from core import functions as F
+from core.kinds import checked
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.inception import Inception
 from plugins.links.connection.linear import Linear
@@ -128,6 +129,7 @@ class GoogLeNet(VisionModel):
     prepare: ClassVar[Layer] = staticmethod(prepare)
     branches: ClassVar[dict[str, str]] = {"loss1_fc2": "inception_4a", "loss2_fc2": "inception_4d"}
 
+    @checked
     def __init__(self, pretrained_model: Weights = "auto") -> None:
         path = weights.find("GoogLeNet", pretrained_model, "bvlc_googlenet.npz")
         super().__init__()

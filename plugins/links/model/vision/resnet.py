@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from core import Chain, Variable, initializers
 from core import functions as F
+from core.kinds import checked
 from core.removed import removed
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.linear import Linear
@@ -38,6 +39,7 @@ def prepare(image: Any, size: images.Size = (224, 224)) -> Any:
 class _Bottleneck(Chain):
     """Convolutions of size 1, 3 and 1, `conv1` to `conv3`, each normalized by `bn1` to `bn3`."""
 
+    @checked
     def __init__(
         self,
         in_channels: int,
@@ -94,6 +96,7 @@ class BottleneckA(_Bottleneck):
     (1, 4, 3, 3)
     """
 
+    @checked
     def __init__(
         self,
         in_channels: int,
@@ -129,6 +132,7 @@ class BottleneckB(_Bottleneck):
     (1, 4, 6, 6)
     """
 
+    @checked
     def __init__(self, in_channels: int, mid_channels: int, initialW: Any = None) -> None:
         super().__init__(in_channels, mid_channels, in_channels, initialW=initialW)
 
@@ -153,6 +157,7 @@ class BuildingBlock(Chain):
     ((1, 4, 3, 3), ['a', 'b1', 'b2'])
     """
 
+    @checked
     @removed(renamed={"n_layer": "n_layers"})
     def __init__(
         self,
@@ -227,6 +232,7 @@ class ResNetLayers(VisionModel):
     features = "pool5"
     prepare: ClassVar[Layer] = staticmethod(prepare)
 
+    @checked
     def __init__(
         self, pretrained_model: Weights, n_layers: int, downsample_fb: bool = False
     ) -> None:
@@ -264,6 +270,7 @@ class ResNet50Layers(ResNetLayers):
     True
     """
 
+    @checked
     def __init__(self, pretrained_model: Weights = "auto", downsample_fb: bool = False) -> None:
         super().__init__(pretrained_model, 50, downsample_fb)
 
@@ -276,6 +283,7 @@ class ResNet101Layers(ResNetLayers):
     True
     """
 
+    @checked
     def __init__(self, pretrained_model: Weights = "auto", downsample_fb: bool = False) -> None:
         super().__init__(pretrained_model, 101, downsample_fb)
 
@@ -288,5 +296,6 @@ class ResNet152Layers(ResNetLayers):
     True
     """
 
+    @checked
     def __init__(self, pretrained_model: Weights = "auto", downsample_fb: bool = False) -> None:
         super().__init__(pretrained_model, 152, downsample_fb)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from core import functions as F
 from core import initializers
+from core.kinds import checked
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.linear import Linear
 from plugins.links.model.vision import images, weights
@@ -74,6 +75,7 @@ class VGGLayers(VisionModel):
     features = "fc7"
     prepare: ClassVar[Layer] = staticmethod(prepare)
 
+    @checked
     def __init__(self, pretrained_model: Weights = "auto", n_layers: int = 16) -> None:
         if n_layers not in CONVOLUTIONS:
             raise ValueError(f"links.VGGLayers: expected n_layers of 16 or 19, got {n_layers!r}.")
@@ -103,6 +105,7 @@ class VGG16Layers(VGGLayers):
     True
     """
 
+    @checked
     def __init__(self, pretrained_model: Weights = "auto") -> None:
         super().__init__(pretrained_model, 16)
 
@@ -115,5 +118,6 @@ class VGG19Layers(VGGLayers):
     True
     """
 
+    @checked
     def __init__(self, pretrained_model: Weights = "auto") -> None:
         super().__init__(pretrained_model, 19)
