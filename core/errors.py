@@ -151,7 +151,7 @@ class OutOfRange(CoreError, IndexError, ValueError):
     """A number that should name a class, a row or an item, and names none."""
 
 
-class HookError(CoreError, KeyError):
+class HookError(CoreError, KeyError, ValueError):
     """A hook added under a name that is taken, or removed under one that is not there."""
 
     def __str__(self) -> str:

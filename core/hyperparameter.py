@@ -33,6 +33,7 @@ class Hyperparameter:
 
     _parent: Hyperparameter | None
     _ranges: Mapping[str, Interval] = {}
+    _closed: bool = False
 
     def __init__(
         self, parent: Hyperparameter | None = None, ranges: Mapping[str, Interval] | None = None
@@ -40,6 +41,8 @@ class Hyperparameter:
         object.__setattr__(self, "_parent", parent)
         if ranges:
             object.__setattr__(self, "_ranges", ranges)
+        if parent is not None and parent._closed:
+            object.__setattr__(self, "_closed", True)
 
     @property
     def parent(self) -> Hyperparameter | None:
@@ -62,18 +65,18 @@ class Hyperparameter:
             ) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set it here. Below a parent a name that nobody has is taken for a slip."""
+        """Set it here. Where names have been declared, another one is taken for a slip."""
         self.assign(type(self).__name__, name, value)
 
     def assign(self, owner: str, name: str, value: Any) -> None:
         """Set it here, as an attribute of `owner`, for messages.
 
         Raises:
-            UnknownName: Nobody above has this name.
+            UnknownName: Names have been declared, and this is none of them.
             TypeError: The value is no number, where a number stood.
             ValueError: The number is outside of what the name means.
         """
-        if self._parent is not None and name not in self.get_dict():
+        if self._closed and name not in self.get_dict():
             known = self.get_dict()
             raise UnknownName(
                 f"cannot set the hyper-parameter {name!r}; there are {', '.join(known) or 'none'}."
@@ -88,8 +91,8 @@ class Hyperparameter:
         return self._ranges.get(name, above)
 
     def define(self, **values: Any) -> Hyperparameter:
-        """Set values under names that may be new; gives itself."""
-        self.__dict__.update(values)
+        """Declare names, with their values; gives itself."""
+        self.__dict__.update(values, _closed=True)
         return self
 
     def get_dict(self) -> dict[str, Any]:

@@ -409,9 +409,6 @@ def _fill_anew(parameter: Parameter) -> None:
 def _copy_parameter(mine: Parameter, other: Parameter) -> None:
     if not other.is_initialized and not mine.is_initialized:
         return
-    if other.is_initialized:
-        mine.initialize(other.shape)
-    other.initialize(mine.shape)
     mine.copydata(other)
     mine.version += 1
 

@@ -146,6 +146,13 @@ class Parameter(Variable):
         super().to_device(self._home, stream=stream)
         return self
 
+    def copydata(self, var: Variable) -> None:
+        """Copy the elements of `var`; of two parameters the one without an array gets one first."""
+        for sized, other in ((self, var), (var, self)):
+            if sized.array is not None and isinstance(other, Parameter):
+                other.initialize(sized.shape)
+        super().copydata(var)
+
     def update(self) -> None:
         """Let the update rule, if there is one, change the array by the gradient."""
         if self.update_rule is not None:

@@ -86,7 +86,7 @@ class ParameterGroup:
         return f"{type(self._owner).__name__}.group({patterns})"
 
     def __repr__(self) -> str:
-        own = {k: v for k, v in vars(self._hyperparam).items() if k != "_parent"}
+        own = {k: v for k, v in vars(self._hyperparam).items() if not k.startswith("_")}
         values = [f"{name}={value!r}" for name, value in own.items()]
         return f"ParameterGroup({', '.join([*map(repr, self._patterns), *values])})"
 

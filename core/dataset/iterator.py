@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 from core.serializer import AbstractSerializer
 
 
-class Iterator(ABC):
+class Iterator:
     """Hands out lists of examples, for ever or once through, and can say where it is.
+
+    A subclass defines `__next__` or `next`; each does what the other does.
 
     Updaters also read `epoch` (passes completed), `epoch_detail` (the same with its fraction),
     `previous_epoch_detail` and `is_new_epoch` (whether the last batch completed a pass).
@@ -18,18 +19,20 @@ class Iterator(ABC):
     def __iter__(self) -> Iterator:
         return self
 
-    @abstractmethod
     def __next__(self) -> list[Any]:
         """The next batch: a list of examples. Raises StopIteration after the last one."""
+        if type(self).next is Iterator.next:
+            raise NotImplementedError(f"{type(self).__name__}: expected __next__ to be defined.")
+        return self.next()
 
     def next(self) -> list[Any]:
         """The same as `next(iterator)`."""
         return self.__next__()
 
-    def finalize(self) -> None:  # noqa: B027 - most iterators hold nothing
+    def finalize(self) -> None:
         """Release what the iterator holds, as threads or processes; may be called repeatedly."""
 
-    def serialize(self, serializer: AbstractSerializer) -> None:  # noqa: B027
+    def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the position; an iterator that can be resumed exactly overrides this."""
 
     def __enter__(self) -> Iterator:

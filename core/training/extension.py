@@ -45,10 +45,7 @@ class Extension:
         return type(self).__name__
 
     def __call__(self, trainer: Loop) -> Any:
-        """What the extension does when its trigger fires."""
-        raise NotImplementedError(
-            f"{type(self).__name__}: expected a method __call__(self, trainer), found none."
-        )
+        """What the extension does when its trigger fires; nothing unless overridden."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "invoke_before_training":
@@ -102,8 +99,7 @@ def make_extension(
             "on_error": on_error,
         }
         for name, value in attributes.items():
-            if value is not None:
-                setattr(function, name, value)
+            setattr(function, name, value)
         return function
 
     return decorate

@@ -24,7 +24,7 @@ from core.training.interruption import Interruption
 from core.training.trigger import Trigger, get_trigger
 from core.training.updater import Updater
 
-_NEEDED = ("update", "get_all_optimizers", "connect_trainer", "finalize", "serialize")
+_NEEDED = ("update", "get_all_optimizers", "connect_trainer", "finalize")
 
 
 class Entry:

@@ -38,6 +38,9 @@ class Updater(ABC):
     def finalize(self) -> None:  # noqa: B027
         """Release what the updater holds; called when training ends."""
 
-    @abstractmethod
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Save or load everything that the coming steps depend on."""
+        """Save or load everything that the coming steps depend on; only snapshots ask for it."""
+        raise NotImplementedError(
+            f"{type(self).__name__}: expected a method serialize(self, serializer), by which "
+            "snapshots save and resume; found none."
+        )

@@ -61,6 +61,11 @@ class AdamRule(UpdateRule):
         return corrected_rate(self.hyperparam, self.t)
 
     @property
+    def lr(self) -> float:
+        """The same."""
+        return self.alpha_t
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """The bounds that AdaBound puts on the rate of each element at the present step."""
         final = self.final_lr * self.alpha / float(self.state["initial_alpha"])

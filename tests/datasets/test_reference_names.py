@@ -112,7 +112,7 @@ def test_signatures(module, name):
 
 
 def test_other_names():
-    assert inspect.isabstract(dataset.DatasetMixin) and inspect.isabstract(dataset.Iterator)
+    assert inspect.isabstract(dataset.DatasetMixin)
     assert inspect.isabstract(dataset.Converter) and inspect.isabstract(dataset.TabularDataset)
     assert dataset.TabularDataset is tabular.TabularDataset
     assert download.cached_download is dataset.cached_download
@@ -120,3 +120,15 @@ def test_other_names():
     methods = "slice fetch convert astuple asdict concat join transform transform_batch"
     assert all(hasattr(dataset.TabularDataset, name) for name in methods.split())
     assert "DaliIterator" not in dir(iterators)  # docs/data.md says why
+
+
+@pytest.mark.parametrize("name", ["next", "__next__"])
+def test_an_iterator_defines_one_of_two_names(name):
+    def one(self):
+        return [1]
+
+    made = type("Ones", (dataset.Iterator,), {name: one})()
+    assert made.next() == next(made) == next(iter(made)) == [1]
+    for ask in (next, dataset.Iterator.next):
+        with pytest.raises(NotImplementedError, match="Iterator: expected __next__"):
+            ask(dataset.Iterator())

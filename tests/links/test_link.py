@@ -219,6 +219,17 @@ def test_addgrads_and_copyparams_cross_backends(place):
     assert isinstance(link.x.array, np.ndarray) and link.x.version == version + 1
 
 
+def test_of_two_parameters_the_one_without_an_array_gets_one():
+    for sized in (0, 1):
+        pair = [core.Parameter(3), core.Parameter(4)]
+        pair[sized].initialize((2,))
+        pair[0].copydata(pair[1])
+        assert pair[0].array.tolist() == pair[1].array.tolist() == [4, 4]
+    one, two = core.Parameter(3), core.Parameter(4)
+    one.copydata(two)
+    assert not one.is_initialized and not two.is_initialized
+
+
 def test_copyparams_copies_persistents_and_sizes():
     one, two = Pair(), Pair()
     two(np.ones((2, 3), "f"))

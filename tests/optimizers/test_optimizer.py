@@ -164,6 +164,16 @@ def test_hyperparameters_are_shared_until_set():
     assert repr(model.p1.update_rule) == "SGDRule(lr=0.25)"
 
 
+def test_names_are_free_where_none_are_declared():
+    parent = core.Hyperparameter()
+    parent.lr = 0.1
+    child = core.Hyperparameter(parent)
+    child.z = 2
+    assert child.get_dict() == {"lr": 0.1, "z": 2} and parent.get_dict() == {"lr": 0.1}
+    with pytest.raises(UnknownName):
+        core.Hyperparameter(optimizers.SGD().hyperparam).z = 2
+
+
 def test_misspelt_hyperparameters_get_the_nearest():
     with pytest.raises(TypeError, match="Did you mean 'alpha'"):
         optimizers.Adam(alhpa=0.1)
@@ -542,3 +552,18 @@ def test_a_backend_may_offer_a_kernel_for_a_rule():
     finally:
         del home.update_kernels[Growing]
     assert calls == [2.0, 3.0]
+
+
+def test_a_refused_hook_is_a_key_error_and_a_value_error():
+    rule = optimizers.SGD().create_update_rule()
+    rule.add_hook(print)
+    for error in (KeyError, ValueError):
+        with pytest.raises(error, match="a hook named 'print' is here already"):
+            rule.add_hook(print)
+
+
+def test_the_rate_of_a_rule_of_adam():
+    model = with_gradients(model_of([1.0]), [1.0])
+    optimizer = optimizers.Adam().setup(model)
+    optimizer.update()
+    assert model.p0.update_rule.lr == optimizer.lr

@@ -246,6 +246,39 @@ def test_what_is_no_updater_is_refused_with_what_is_expected(tmp_path):
         make(iterator, {"main": optimizer, "dis": small.Model()})
 
 
+class Counting(training.Updater):
+    """An updater that only counts, and has nothing to save."""
+
+    def __init__(self):
+        self.optimizer = core.optimizers.SGD().setup(small.Model())
+
+    def update(self):
+        self.iteration += 1
+
+    def get_all_optimizers(self):
+        return {"main": self.optimizer}
+
+
+def test_an_updater_needs_serialize_for_snapshots_alone(tmp_path):
+    made = training.Trainer(Counting(), (3, "iteration"), tmp_path)
+    made.run()
+    assert made.updater.iteration == 3
+    made = training.Trainer(Counting(), (3, "iteration"), tmp_path / "other")
+    made.extend(extensions.snapshot(), trigger=(1, "iteration"))
+    with pytest.raises(NotImplementedError, match=r"Counting: expected a method serialize\("):
+        made.run()
+
+
+def test_an_extension_has_every_attribute_and_may_do_nothing(tmp_path):
+    extension = training.make_extension()(lambda trainer: None)
+    assert extension.initialize is extension.finalize is extension.on_error is None
+    for each in (extension, training.Extension()):
+        made = trainer(tmp_path)
+        made.extend(each, name="nothing")
+        made.run()
+        assert made.updater.iteration == 3
+
+
 def test_a_directory_without_permission_is_told_before_training(read_only):
     for out in (read_only, read_only / "below"):
         made = training.Trainer(small.updater(), (1, "epoch"), out)

@@ -63,9 +63,35 @@ def test_a_stop_trigger_does_not_fire_before_the_first_update():
         assert not triggers.IntervalTrigger(1, unit)(Progress(5))
 
 
-def test_a_trigger_that_joins_late_does_not_make_up_for_the_past():
-    trainer, trigger = Progress(10), triggers.IntervalTrigger(10, "iteration")
-    trainer.iteration = 25
+LATE = {  # each is due at iteration 10, in epochs of 10, and in seconds of 10 iterations
+    "iterations": lambda: triggers.IntervalTrigger(10, "iteration"),
+    "epochs": lambda: triggers.IntervalTrigger(1, "epoch"),
+    "schedule": lambda: triggers.ManualScheduleTrigger([10, 30], "iteration"),
+    "best": lambda: triggers.MinValueTrigger("loss", (10, "iteration")),
+    "early": lambda: triggers.EarlyStoppingTrigger((10, "iteration"), "loss", patience=0),
+    "limit": lambda: triggers.EarlyStoppingTrigger((99, "epoch"), "loss", max_trigger=(1, "epoch")),
+    "time": lambda: triggers.TimeTrigger(2.5),
+    "once": lambda: triggers.OnceTrigger(),
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_a_trigger_that_is_called_late_makes_up_for_the_past_once(name):
+    trainer, trigger = Progress(10), LATE[name]()
+    trainer.iteration, trainer.elapsed_time, trainer.observation = 25, 6.25, {"loss": 1.0}
+    assert trigger(trainer)
+    trainer.iteration = 26
+    assert not trigger(trainer) or name == "early"  # which has waited for 0 checks
+    if name in ("iterations", "schedule"):
+        trainer.iteration = 30
+        assert trigger(trainer)
+
+
+@pytest.mark.parametrize("name", ["iterations", "epochs", "schedule", "best"])
+def test_a_trigger_of_which_a_snapshot_knows_nothing_leaves_the_past_alone(name):
+    trainer, trigger = Progress(10), LATE[name]()
+    trainer.iteration, trainer.observation = 25, {"loss": 1.0}
+    NpzDeserializer({}, strict=False).load(trigger)
     assert not trigger(trainer)
     trainer.iteration = 30
     assert trigger(trainer)

@@ -6,11 +6,12 @@ import math
 from typing import Any
 
 from core.errors import nearest
-from core.serializer import AbstractSerializer
+from core.serializer import AbstractSerializer, Deserializer
 
 UNITS = ("epoch", "iteration")
 # Epochs are counted in fractions: the third tenth, 0.3 / 0.1 = 2.9999999999999996, is complete.
 _ROUNDING = 1e-9
+_UNKNOWN = -1.0
 
 
 def checked_unit(where: str, unit: str) -> str:
@@ -26,13 +27,14 @@ def checked_unit(where: str, unit: str) -> str:
 class Progress:
     """How far training was at the last call and is now, in a trigger's unit; part of snapshots.
 
-    Without a last call, as for a trigger that only the resumed run has, the updater says. Both
-    units are saved, so that a run may be resumed with a trigger of the other one.
+    Before the first call it was at its beginning, so that what was missed is made up for. Where a
+    snapshot knows nothing of the trigger, as of one that only the resumed run has, the updater
+    says. Both units are saved, so that a run may be resumed with a trigger of the other one.
     """
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
-        self._last = dict.fromkeys(UNITS, -1.0)
+        self._last = dict.fromkeys(UNITS, 0.0)
 
     def step(self, trainer: Any) -> tuple[float, float]:
         """The values before and now, of which now becomes before."""
@@ -46,7 +48,10 @@ class Progress:
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load where the last call was."""
-        self._last = {unit: serializer(f"last_{unit}", self._last[unit]) for unit in UNITS}
+        known = (
+            dict.fromkeys(UNITS, _UNKNOWN) if isinstance(serializer, Deserializer) else self._last
+        )
+        self._last = {unit: serializer(f"last_{unit}", known[unit]) for unit in UNITS}
 
 
 def _now(updater: Any) -> dict[str, float]:
