@@ -19,6 +19,10 @@ class NondifferentiableError(CoreError, ValueError):
     """A point at which the function has no derivative, so that there is nothing to compare."""
 
 
+class MissingGradient(CoreError, AssertionError, RuntimeError):
+    """An input that should have a gradient, and got none."""
+
+
 def numerical_grad(
     f: Callable[[], Sequence[Any]],
     inputs: Sequence[Any],

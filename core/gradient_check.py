@@ -18,6 +18,7 @@ from core.backend import BACKENDS, to_host
 from core.backprop import grad
 from core.configuration import using_config
 from core.finite_differences import (
+    MissingGradient,
     NondifferentiableError,
     as_tuple,
     derivative,
@@ -33,6 +34,7 @@ from core.finite_differences import (
 from core.variable import Variable, as_variable
 
 __all__ = [
+    "MissingGradient",
     "NondifferentiableError",
     "assert_allclose",
     "check_backward",
@@ -80,15 +82,34 @@ def check_backward(
         eps: How far an element is shifted, at most.
         atol: Tolerance of the directional derivative.
         rtol: The same, relative to it.
-        no_grads: Which inputs have no gradient; by default those that are not floating.
-        dtype: Compute in this dtype ('float64') whatever the arrays have.
+        no_grads: Which inputs are left out, for they have no gradient; by default those that are
+            not floating.
+        dtype: Give the function inputs and parameters of this dtype ('float64') whatever the arrays
+            have. Gradients of outputs follow: the function may cast to whatever it likes.
         detect_nondifferentiable: Raise NondifferentiableError at a kink or a jump.
 
-    Inputs and parameters keep their arrays.
+    Inputs and parameters keep their arrays. `MissingGradient`, an AssertionError too, is raised
+    where an input gets no gradient; a parameter that nothing depends on has one of zeros.
 
     >>> import core, numpy as np
     >>> check_backward(lambda x: x * x, np.array([1.0, 2.0]), np.ones(2))
     """
+    tolerances = (eps, atol, rtol)
+    _check(func, x_data, y_grad, params, tolerances, no_grads, dtype, detect_nondifferentiable)
+
+
+def _check(
+    func: Callable[..., Any],
+    x_data: Any,
+    y_grad: Any,
+    params: Any,
+    tolerances: tuple[float, float, float],
+    no_grads: Sequence[bool] | None,
+    dtype: Any,
+    detect_nondifferentiable: bool,
+    may_be_constant: bool = False,
+) -> None:
+    """`check_backward`; a function that is constant in some input has gradients of zero there."""
     xs, given = as_tuple(x_data), tuple(as_tuple(params))
     floating = [_is_floating(x) for x in xs]
     fixed = [not f for f in floating] if no_grads is None else list(no_grads)
@@ -99,8 +120,8 @@ def check_backward(
     try:
         for p in given:
             p.array = _cast(p.array, dtype)
-        check = _DirectionalCheck(func, points, fixed, given, y_grad, dtype)
-        check.run(eps, atol, rtol, detect_nondifferentiable)
+        check = _DirectionalCheck(func, points, fixed, given, y_grad, dtype, may_be_constant)
+        check.run(*tolerances, detect_nondifferentiable)
     finally:
         for p, array in kept:
             p.array = array
@@ -117,7 +138,9 @@ class _DirectionalCheck:
         params: Sequence[Variable],
         y_grad: Any,
         dtype: Any,
+        may_be_constant: bool,
     ) -> None:
+        self.may_be_constant = may_be_constant
         self.func = func
         self.points = points
         self.fixed = fixed
@@ -136,7 +159,7 @@ class _DirectionalCheck:
         return tuple(as_variable(y) for y in as_tuple(ys))
 
     def _backward(self, ys: Sequence[Variable], targets: Sequence[Variable]) -> list[Any]:
-        """Gradients of the targets as host arrays; zeros where nothing depends on one."""
+        """Gradients of the targets as host arrays."""
         if not targets:
             raise ValueError("check_backward: expected an input or a parameter with a gradient")
         reached = [(y, g) for y, g in zip(ys, self.y_grad, strict=True) if g is not None]
@@ -145,10 +168,20 @@ class _DirectionalCheck:
                 "check_backward: no output depends on an input by a differentiable path"
             )
         found = grad([y for y, _ in reached], targets, [g for _, g in reached])
+        if not self.may_be_constant:
+            self._refuse_missing(found[: len(self.moved)])
         return [
             numpy_namespace().zeros(t.shape) if g is None else _of_kind(g, t)
             for g, t in zip(found, targets, strict=True)
         ]
+
+    def _refuse_missing(self, found: Sequence[Any]) -> None:
+        for i, g in zip(self.moved, found, strict=True):
+            if g is None:
+                raise MissingGradient(
+                    f"check_backward: input {i} gets no gradient. Where it should have none, say "
+                    f"so: no_grads={[k == i or f for k, f in enumerate(self.fixed)]}."
+                )
 
     def run(self, eps: float, atol: float, rtol: float, detect: bool) -> None:
         generator = random.Random(0)  # repeatable, and not the random state of anybody else
@@ -239,24 +272,35 @@ def check_double_backward(
     fixed = [not _is_floating(x) for x in xs] if no_grads is None else list(no_grads)
 
     def gradients(*args: Variable) -> tuple[Variable, ...]:
-        inputs, cotangents = args[: len(xs)], args[len(xs) :]
-        ys = as_tuple(func(*inputs))
+        inputs = args[: len(xs)]
+        ys = tuple([as_variable(y) for y in as_tuple(func(*inputs))])
+        if len(ys) != len(gys):
+            raise ValueError(
+                f"check_double_backward: expected y_grad for {len(ys)} outputs, got {len(gys)}"
+            )
+        cotangents = [_beside(y, g) for y, g in zip(ys, args[len(xs) :], strict=True)]
         targets = [x for x, f in zip(inputs, fixed, strict=True) if not f] + list(given)
-        found = grad(list(ys), targets, list(cotangents), enable_double_backprop=True)
+        found = grad(list(ys), targets, cotangents, enable_double_backprop=True)
         return tuple(_zeros_for(t) if g is None else g for g, t in zip(found, targets, strict=True))
 
-    check_backward(
+    _check(
         gradients,
         (*xs, *gys),
         (*as_tuple(x_grad_grad), *as_tuple(params_grad_grad)),
         given,
-        eps,
-        atol,
-        rtol,
+        (eps, atol, rtol),
         [*fixed, *[False] * len(gys)],
         dtype,
         detect_nondifferentiable,
+        may_be_constant=True,
     )
+
+
+def _beside(y: Variable, g: Variable) -> Variable:
+    """A gradient in the dtype of its output, where that is floating."""
+    from core.intrinsics import astype
+
+    return astype(g, y.dtype) if _is_floating(y.array) else g
 
 
 def _cast(x: Any, dtype: Any) -> Any:
@@ -285,7 +329,11 @@ def _cotangents(ys: Sequence[Variable], y_grad: Any, dtype: Any) -> list[Variabl
             f"{'None' if y_grad is None else len(given)}. "
             "Give one array an output; None, where another output has one, leaves it out."
         )
-    return [None if g is None else Variable(_cast(as_variable(g).array, dtype)) for g in given]
+    if dtype is None:
+        return [None if g is None else as_variable(g) for g in given]
+    names = [y.backend.dtype_name(y.dtype) for y in ys]
+    pairs = zip(given, names, strict=True)
+    return [None if g is None else Variable(_cast(as_variable(g).array, name)) for g, name in pairs]
 
 
 def _of_kind(g: Variable, x: Variable) -> Any:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import core
+import core.functions as F
 from core import FunctionNode, Variable, backend
 from core.gradient_check import (
     NondifferentiableError,
@@ -215,7 +216,7 @@ def test_several_inputs_outputs_and_parameters():
         return a * b * w, a * a
 
     check_backward(f, (x, t), (gy, gz), params=w)
-    check_backward(f, (x, t), (None, gz), params=(w,))
+    check_backward(f, (x, t), (None, gz), params=(w,), no_grads=[False, True])
     ggx = arrays("numpy", (3,), (3,), (3,), seed=2)
     check_double_backward(f, (x, t), (gy, gz), tuple(ggx[:2]), w, ggx[2])
     assert w.array is kept and w.grad is None
@@ -269,3 +270,37 @@ def test_assert_allclose_mixes_backends_variables_and_numbers():
     with pytest.raises(AssertionError):
         assert_allclose(np.ones(3), np.ones(4))
     assert_allclose(np.ones(3), np.ones(3) + 0.1, atol=0.2)
+
+
+# -- casts, and inputs without gradient ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_function_that_casts_is_checked_in_another_dtype(dtype):
+    x, gy, gg = (np.linspace(-1, 1, 6, dtype="f").reshape(2, 3) + i for i in (0.1, 0.2, 0.3))
+    near = {"eps": 2.0**-2, "atol": 1e-2, "rtol": 1e-2}
+
+    def cast(x):
+        return F.cast(x, dtype)
+
+    check_backward(cast, x, gy.astype(dtype), dtype="float64", **near)
+    check_double_backward(lambda x: cast(x * x), x, gy, gg, dtype="float64", **near)
+
+
+@pytest.mark.parametrize("error", [AssertionError, RuntimeError])
+def test_an_input_without_gradient_is_named(error):
+    x, z, gy = arrays("numpy", (2, 3), (2, 3), (2, 3))
+    w = core.Parameter(z.copy(), name="w")
+    with pytest.raises(error, match=r"input 1 gets no gradient.*no_grads=\[False, True\]"):
+        check_backward(lambda x, z: x * 2, (x, z), gy)
+    with pytest.raises(error, match="input 0 gets no gradient"):
+        check_backward(lambda x, z: Variable(x.array) * z, (x, z), gy)
+    check_backward(lambda x: x * 2, x, gy, w)
+    check_backward(lambda x, z: x * 2, (x, z), gy, no_grads=[False, True])
+
+
+def test_second_derivatives_may_be_zero():
+    x, gy, gg = arrays("numpy", (2, 3), (2, 3), (2, 3))
+    check_double_backward(lambda x: x * 2, x, gy, gg)
+    with pytest.raises(ValueError, match="y_grad for 1 outputs, got 2"):
+        check_double_backward(lambda x: x * x, x, (gy, gy), gg)

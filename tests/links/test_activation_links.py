@@ -84,6 +84,22 @@ def test_dropconnect_with_a_given_mask():
         np.testing.assert_allclose(y.array, masked(p, x, MASK), rtol=1e-5, atol=1e-6)
 
 
+def test_dropconnect_keeps_the_first_mask_and_saves_it():
+    layer, x = L.SimplifiedDropconnect(3, 2), X.astype("f")
+    layer(x)
+    assert not hasattr(layer, "mask")
+    layer(x, mask=MASK)
+    layer(x, mask=1 - MASK)
+    target = {}
+    core.serializers.DictionarySerializer(target).save(layer)
+    np.testing.assert_array_equal(target["mask"], MASK)
+    other = L.SimplifiedDropconnect(3, 2)
+    other(x, mask=1 - MASK)
+    core.serializers.NpzDeserializer(target).load(other)
+    np.testing.assert_array_equal(other.mask, MASK)
+    core.serializers.NpzDeserializer(target).load(L.SimplifiedDropconnect(3, 2))
+
+
 def test_dropconnect_drops_in_training_only():
     layer = L.SimplifiedDropconnect(300, 200, ratio=0.25, initialW=1)
     x = np.ones((1, 300), "f")

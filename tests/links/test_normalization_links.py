@@ -6,7 +6,6 @@ from references.normalization import group_normalization, layer_normalization, r
 
 import core
 import core.links as L
-from core.errors import RemovedArgument
 from core.testing import check_link
 
 RANDOM = np.random.RandomState(0)
@@ -107,9 +106,20 @@ def test_renormalization_leans_on_the_running_statistics():
         np.testing.assert_allclose(moved, reference.avg_mean, rtol=1e-4, atol=1e-6)
 
 
-def test_renormalization_refuses_what_is_gone():
-    with pytest.raises(RemovedArgument, match="freeze_running_statistics.*update_statistics"):
-        L.BatchRenormalization(3, freeze_running_statistics=True)
+def test_renormalization_with_frozen_statistics():
+    start = {"initial_avg_mean": 0.3, "initial_avg_var": 0.5}
+    frozen = L.BatchRenormalization(4, 1.1, 0.2, **start, freeze_running_statistics=True)
+    moving = L.BatchRenormalization(4, rmax=1.1, dmax=0.2, **start)
+    x = X.astype("f")
+    for _ in range(2):
+        y = frozen(x)
+        np.testing.assert_array_equal(frozen.avg_mean, np.full(4, 0.3, "f"))
+        np.testing.assert_array_equal(frozen.avg_var, np.full(4, 0.5, "f"))
+    np.testing.assert_array_equal(y.array, moving(x).array)
+    frozen.freeze_running_statistics = False
+    frozen.rmax, frozen.dmax = 1.0, 0.0
+    np.testing.assert_allclose(frozen(x).array, L.BatchNormalization(4)(x).array, atol=1e-6)
+    np.testing.assert_array_equal(frozen.avg_mean, moving.avg_mean)
 
 
 def test_decorrelation_is_kept_for_test_mode():

@@ -23,6 +23,7 @@ OPTIONAL = {
 
 # Keywords that plugrad adds.
 MORE = {
+    "BatchRenormalization": {"freeze_running_statistics"},
     "StatefulZoneoutLSTM": {"lateral_init", "upward_init", "bias_init", "forget_bias_init"},
 }
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from core import Link, Parameter, Variable, config
+from core import Link, Parameter, Variable, as_array, config
 from core import functions as F
 from core.kinds import checked
 from plugins.links import arguments
@@ -30,6 +30,8 @@ class SimplifiedDropconnect(Link):
 
     Source: Wan et al. 2013, "Regularization of neural networks using DropConnect", ICML; outputs
     are not sampled in tests.
+
+    The first mask that a call is given stays as `mask`, and is saved with the link.
 
     >>> import core.links as L, numpy as np
     >>> layer = L.SimplifiedDropconnect(2, 1, initialW=1)
@@ -75,6 +77,8 @@ class SimplifiedDropconnect(Link):
         if not self.W.is_initialized:
             arguments.check_rank(self, x, 2, more=True)
             self.W.initialize((self.out_size, math.prod(x.shape[1:])))
+        if mask is not None and "mask" not in vars(self):
+            self.add_persistent("mask", as_array(mask))
         return F.simplified_dropconnect(
             x, self.W, self.b, self.ratio, train and config.train, mask, use_batchwise_mask
         )

@@ -7,13 +7,7 @@ from typing import Any
 from core import Variable
 from core import functions as F
 from core.kinds import checked
-from plugins.links import arguments
 from plugins.links.normalization.batch_normalization import BatchNormalization
-
-FREEZE = (
-    "Use F.batch_renormalization, which leaves running statistics alone unless it is called with "
-    "update_statistics=True."
-)
 
 
 class BatchRenormalization(BatchNormalization):
@@ -38,6 +32,9 @@ class BatchRenormalization(BatchNormalization):
         initial_beta: Initializer of beta; 0 by default.
         initial_avg_mean: Initializer of the average mean; 0 by default.
         initial_avg_var: Initializer of the average variance; 1 by default.
+        freeze_running_statistics: Whether the averages stay as they are, in training too.
+
+    The settings are attributes by their names.
 
     Shapes: x (n, c, ...) floating; gamma, beta, avg_mean and avg_var (c,); y that of x.
 
@@ -51,7 +48,6 @@ class BatchRenormalization(BatchNormalization):
     """
 
     @checked
-    @arguments.removed(freeze_running_statistics=FREEZE)
     def __init__(
         self,
         size: int | tuple[int, ...] | None = None,
@@ -66,6 +62,8 @@ class BatchRenormalization(BatchNormalization):
         initial_beta: Any = None,
         initial_avg_mean: Any = None,
         initial_avg_var: Any = None,
+        *,
+        freeze_running_statistics: bool = False,
     ) -> None:
         super().__init__(
             size,
@@ -82,6 +80,7 @@ class BatchRenormalization(BatchNormalization):
         )
         self.rmax = rmax
         self.dmax = dmax
+        self.freeze_running_statistics = freeze_running_statistics
 
     def _normalized(self, x: Any, gamma: Any, beta: Any, decay: float) -> Variable:
         return F.batch_renormalization(
@@ -94,5 +93,5 @@ class BatchRenormalization(BatchNormalization):
             self.avg_mean,
             self.avg_var,
             decay,
-            update_statistics=True,
+            update_statistics=not self.freeze_running_statistics,
         )
