@@ -43,8 +43,6 @@ from core.domain import integers as integers
 from core.domain import number as number
 from core.domain import numeric as numeric
 from core.domain import real as real
-from core.function import Function as Function
-from core.function import FunctionAdapter as FunctionAdapter
 from core.function_hook import FunctionHook as FunctionHook
 from core.function_hook import get_function_hooks as get_function_hooks
 from core.function_node import Elementwise as Elementwise
@@ -84,6 +82,7 @@ if TYPE_CHECKING:
     from core import cuda as cuda
     from core import dataset as dataset
     from core import datasets as datasets
+    from core import function as function
     from core import function_hooks as function_hooks
     from core import functions as functions
     from core import gradient_check as gradient_check
@@ -101,6 +100,8 @@ if TYPE_CHECKING:
     from core import type_check as type_check
     from core import utils as utils
     from core.commands.info import print_runtime_info as print_runtime_info
+    from core.function import Function as Function
+    from core.function import FunctionAdapter as FunctionAdapter
     from core.hookspecs import hookimpl as hookimpl
     from core.link_summary import summary as summary
 
@@ -115,6 +116,7 @@ _rooms = frozenset(
         "cuda",
         "dataset",
         "datasets",
+        "function",
         "function_hooks",
         "functions",
         "gradient_check",
@@ -135,6 +137,8 @@ _rooms = frozenset(
 )
 
 _elsewhere = {
+    "Function": "core.function",
+    "FunctionAdapter": "core.function",
     "hookimpl": "core.hookspecs",
     "print_runtime_info": "core.commands.info",
     "summary": "core.link_summary",

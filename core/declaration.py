@@ -113,9 +113,10 @@ class Declaration:
             raise DeclarationError(
                 f"{self.label}: expected `gradient` or one `gradient_INPUT` an input, found both"
             )
-        for attribute in dir(self.cls):
+        rules = {n for b in _own_classes(self.cls) for n in vars(b) if n.startswith("gradient_")}
+        for attribute in sorted(rules):
             name = attribute.removeprefix("gradient_")
-            if name != attribute and name not in self.names:
+            if name not in self.names:
                 raise DeclarationError(
                     f"{self.label}.{attribute}: compute has no input {name!r}; it has "
                     f"{', '.join(self.names)}.{nearest(name, self.names)}"

@@ -65,9 +65,15 @@ def _first_run(f: FunctionNode, *inputs: Any) -> Any:
     return f._run(*inputs)
 
 
+def _without_settings(self: FunctionNode) -> None:
+    """`__init__` of operations that have none."""
+
+
 def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
     """`__init__` that takes the settings, in order or by name."""
     declared = cls.declared
+    if not declared.fields and not cls._prepares:
+        return _without_settings
     scope: dict[str, Any] = {"__name__": cls.__module__, "default": declared.fields}
     lines = [f"def __init__(self{declared.parameters()}):", *declared.assigned("self", scope)]
     lines += ["  self.prepare()"] if cls._prepares else ["  pass"]
