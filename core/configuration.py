@@ -41,6 +41,9 @@ _shared: dict[str, Any] = {
 }
 
 
+_OF_THE_FRAMEWORK = frozenset(_shared)
+
+
 class State:
     """The settings of one context; never changed once made, save when a shared value changes."""
 
@@ -89,33 +92,43 @@ def _unknown(name: str, known: Mapping[str, Any]) -> UnknownName:
 
 
 class GlobalConfig:
-    """The values that every thread shares unless it has set its own.
+    """Values that every thread shares unless it has set its own.
 
-    An entry of one's own may be added by setting it; a name near a known one is taken for a slip.
+    Those of `core.global_config` are what the framework reads: an entry of one's own may be added
+    to them by setting it; a name near a known one is taken for a slip. Another object has other
+    entries, at first none.
 
     >>> import core
     >>> core.global_config.train
     True
     """
 
+    _entries: dict[str, Any]
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_entries", {})
+
     def __getattr__(self, name: str) -> Any:
-        if name in _shared:
-            return _shared[name]
-        raise _unknown(name, _shared)
+        entries = self.__dict__.get("_entries", {})
+        if name in entries:
+            return entries[name]
+        raise _unknown(name, entries)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        _accept(name, value)
-        _shared[name] = value
-        for state in list(_states):
-            state.refresh()
+        self._entries[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        if name not in self._entries:
+            raise _unknown(name, self._entries)
+        del self._entries[name]
 
     def show(self, file: TextIO | None = None) -> None:
         """Print every shared entry with its value."""
-        _show(_shared, file)
+        _show(self._entries, file)
 
 
 class LocalConfig:
-    """The values of this thread: its own where it has set them, else the shared ones.
+    """The values of this thread: its own where it has set them, else those of `global_config`.
 
     >>> import core
     >>> with core.using_config("train", False):
@@ -127,46 +140,99 @@ class LocalConfig:
     core.errors.UnknownName: config has no entry 'trian'. Did you mean 'train'?
     """
 
+    _global: GlobalConfig
+    _context: ContextVar[Mapping[str, Any]]
+
+    def __init__(self, global_config: GlobalConfig) -> None:
+        object.__setattr__(self, "_global", global_config)
+        object.__setattr__(self, "_context", ContextVar("core.LocalConfig", default={}))  # noqa: B039
+
     def __getattr__(self, name: str) -> Any:
-        state = current()
-        if name in state.own:
-            return state.own[name]
-        if name in _shared:
-            return _shared[name]
-        raise _unknown(name, {**_shared, **state.own})
+        if name.startswith("_"):  # as copying asks, before there is anything
+            raise _unknown(name, {})
+        own, shared = self._own(), self._global._entries
+        if name in own:
+            return own[name]
+        if name in shared:
+            return shared[name]
+        raise _unknown(name, {**shared, **own})
 
     def __setattr__(self, name: str, value: Any) -> None:
-        _accept(name, value)
-        state = current()
-        _state.set(State({**state.own, name: value}, state.hooks))
+        self._install({**self._own(), name: value})
 
     def __delattr__(self, name: str) -> None:
-        state = current()
-        if name not in state.own:
+        own = self._own()
+        if name not in own:
             raise UnknownName(f"this thread has set no config entry {name!r}")
-        rest = {key: value for key, value in state.own.items() if key != name}
-        _state.set(State(rest, state.hooks))
+        self._install({key: value for key, value in own.items() if key != name})
+
+    def _own(self) -> Mapping[str, Any]:
+        """What this context has set itself."""
+        return self._context.get()
+
+    def _install(self, own: Mapping[str, Any]) -> None:
+        self._context.set(own)
 
     def show(self, file: TextIO | None = None) -> None:
         """Print every entry with the value that is in force here."""
-        _show({**_shared, **current().own}, file)
+        _show({**self._global._entries, **self._own()}, file)
+
+
+class _Shared(GlobalConfig):
+    """The shared values that operations read."""
+
+    def __init__(self) -> None:
+        object.__setattr__(self, "_entries", _shared)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _accept(name, value)
+        super().__setattr__(name, value)
+        for state in list(_states):
+            state.refresh()
+
+    def __delattr__(self, name: str) -> None:
+        if name in _OF_THE_FRAMEWORK:
+            raise UnknownName(f"config.{name} is what operations read, and cannot be deleted.")
+        super().__delattr__(name)
+
+
+class _Config(LocalConfig):
+    """The values that operations read in this context, which a `State` keeps."""
+
+    def __getattr__(self, name: str) -> Any:
+        own = current().own
+        if name in own:
+            return own[name]
+        if name in _shared:
+            return _shared[name]
+        raise _unknown(name, {**_shared, **own})
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _accept(name, value)
+        super().__setattr__(name, value)
+
+    def _own(self) -> Mapping[str, Any]:
+        return current().own
+
+    def _install(self, own: Mapping[str, Any]) -> None:
+        _state.set(State(own, current().hooks))
 
 
 def _show(entries: Mapping[str, Any], file: TextIO | None) -> None:
-    width = max(map(len, entries))
+    width = max(map(len, entries), default=0)
     for name in sorted(entries):
         print(f"{name:<{width}} {entries[name]!r}", file=file or sys.stdout)
 
 
-global_config = GlobalConfig()
-config = LocalConfig()
+global_config: GlobalConfig = _Shared()
+config: LocalConfig = _Config(global_config)
 
 
 class using_config:
     """Set one entry for the length of a `with` block, or of each call of a decorated function.
 
-    `config` is `core.config` (this thread) or `core.global_config` (everybody). One object may be
-    entered again, inside its own block and by several threads.
+    `config` is `core.config` (this thread), `core.global_config` (everybody), or another object of
+    their classes. One object may be entered again, inside its own block and by several threads.
     """
 
     __slots__ = ("_blocks", "_config", "_name", "_value")
@@ -179,7 +245,7 @@ class using_config:
 
     def __enter__(self) -> None:
         if self._config is not config:
-            old = _shared.get(self._name, _MISSING)
+            old = _set_by(self._config).get(self._name, _MISSING)
             setattr(self._config, self._name, self._value)
             self._blocks.append((current(), old))
             return
@@ -194,7 +260,7 @@ class using_config:
         entered, old = self._blocks.pop(mine[-1] if mine else -1)
         if self._config is not config:
             if old is _MISSING:
-                del _shared[name]
+                delattr(self._config, name)
             else:
                 setattr(self._config, name, old)
         elif state is entered:
@@ -216,6 +282,12 @@ class using_config:
 
 
 _MISSING = object()
+
+
+def _set_by(config: LocalConfig | GlobalConfig) -> Mapping[str, Any]:
+    return config._entries if isinstance(config, GlobalConfig) else config._own()
+
+
 _REMEMBERED = 64
 
 

@@ -1,6 +1,7 @@
 """Configuration: what a thread sets for itself, and what everybody shares."""
 
 import asyncio
+import copy
 import io
 import threading
 
@@ -10,6 +11,7 @@ import pytest
 from samples import variable
 
 import core
+from core import configuration
 from core.errors import UnknownName
 
 
@@ -317,3 +319,35 @@ def test_blocks_may_end_in_any_order():
     assert core.config.train and core.config.debug
     second.__exit__(None, None, None)
     assert core.config.train and not core.config.debug
+
+
+def test_configs_of_ones_own_share_nothing_with_the_frameworks():
+    shared = configuration.GlobalConfig()
+    local = configuration.LocalConfig(shared)
+    shared.depth = 3
+    assert local.depth == 3 and not hasattr(core.global_config, "depth")
+    assert not hasattr(shared, "train") and not hasattr(local, "train")
+    local.depth = 4
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(local.depth))
+    thread.start()
+    thread.join()
+    assert (local.depth, shared.depth, seen) == (4, 3, [3])
+    for config, before in ((local, 4), (shared, 3)):
+        with core.using_config("depth", 5, config), core.using_config("new", 1, config):
+            assert config.depth == 5 and config.new == 1
+        assert config.depth == before and not hasattr(config, "new")
+    del local.depth
+    stream = io.StringIO()
+    local.show(stream)
+    shared.show(stream)
+    assert stream.getvalue() == "depth 3\n" * 2
+    del shared.depth
+    for config in (local, shared):
+        with pytest.raises(UnknownName, match="depth"):
+            del config.depth
+        config.show(stream)
+    assert stream.getvalue() == "depth 3\n" * 2
+    assert copy.copy(shared) is not shared and copy.copy(local) is not local
+    with pytest.raises(UnknownName, match=r"config\.train is what operations read"):
+        del core.global_config.train
