@@ -122,7 +122,10 @@ def _implementations(subject: Any, plugin: Plugin) -> list[tuple[str, Any]]:
     # A manager for each plugin: what pluggy refuses half-way leaves nothing behind.
     manager = pluggy.PluginManager("plugrad")
     manager.add_hookspecs(hookspecs)
-    manager.register(subject, name=plugin.name)
+    try:
+        manager.register(subject, name=plugin.name)
+    except pluggy.PluginValidationError as error:
+        raise PluginError(_wrong_signature(error)) from error
     found = []
     for caller in manager.get_hookcallers(subject) or []:
         if not caller.has_spec():
@@ -134,6 +137,12 @@ def _implementations(subject: Any, plugin: Plugin) -> list[tuple[str, Any]]:
     if not found:
         raise PluginError(_nothing_implemented(subject))
     return found
+
+
+def _wrong_signature(error: Exception) -> str:
+    """What pluggy says, which takes several lines, and the arguments that hooks have."""
+    reason = "; ".join(str(error).split("\n"))
+    return f"{reason}. Hooks take no arguments, but for register_kernels(backend)."
 
 
 def _nothing_implemented(subject: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from core.errors import PluginError, UnknownName
+from core.registry.contract import misfit
 from core.registry.lazy import resolve
 
 BUNDLED = "plugrad"
@@ -124,7 +125,7 @@ _UNRESOLVED: Any = object()
 class Claim:
     """A plugin's claim to a name of a kind, its object imported when first wanted."""
 
-    __slots__ = ("_value", "kind", "name", "plugin", "target")
+    __slots__ = ("_fits", "_value", "kind", "name", "plugin", "target")
 
     def __init__(self, kind: str, name: str, value: Any, plugin: Plugin) -> None:
         self.kind = kind
@@ -132,9 +133,13 @@ class Claim:
         self.plugin = plugin
         self.target = value if isinstance(value, str) else None
         self._value = _UNRESOLVED if isinstance(value, str) else value
+        self._fits = False
 
     def resolve(self) -> Any:
-        """The object behind the name; `BrokenName`, with the cause, where it cannot be imported."""
+        """The object behind the name, as its kind is to be.
+
+        Raises `BrokenName`, with the cause, where it cannot be imported, or is something else.
+        """
         if self._value is _UNRESOLVED:
             try:
                 self._value = resolve(self.target or "")
@@ -145,7 +150,22 @@ class Claim:
                     f"{what} is registered by {self.plugin} as {self.target!r}, "
                     f"which cannot be imported: {brief(error)}"
                 ) from error
+        if not self._fits:
+            wrong = misfit(self.kind, self._value)
+            if wrong:
+                raise self._misfitting(wrong)
+            self._fits = True
         return self._value
+
+    def _misfitting(self, wrong: str) -> BrokenName:
+        what, plugin = shown(self.kind, self.name), self.plugin
+        came = f" as {self.target!r}" if self.target else ""
+        error = BrokenName(
+            f"{what} is given by {plugin} (plugin {plugin.name!r}, hook register_{self.kind})"
+            f"{came}: {wrong}."
+        )
+        plugin.problems[what] = error
+        return error
 
     def same_as(self, other: Claim) -> bool:
         """Whether both name the same object."""

@@ -34,7 +34,7 @@ def pretend(monkeypatch):
     return install
 
 
-class Unavailable:
+class Unavailable(core.Backend):
     """A backend that cannot run."""
 
     @classmethod
@@ -42,7 +42,7 @@ class Unavailable:
         return "no such device"
 
 
-class Available:
+class Available(core.Backend):
     """A backend that can."""
 
     @classmethod

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 DISTS = Path(__file__).parent / "dists"
-BAD = "plugrad-rival,plugrad-broken,plugrad-nonsense,plugrad-future,plugrad-offline"
+BAD = "plugrad-rival,plugrad-broken,plugrad-nonsense,plugrad-future,plugrad-offline,plugrad-misfit"
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +156,24 @@ def test_a_name_whose_module_is_missing(python):
     assert "cannot be imported" in out
 
 
+def test_an_object_of_another_kind(python, plugrad):
+    for use, message in (
+        (
+            "import core.functions as F; F.three",
+            "core.functions.three is given by plugrad-misfit 4.2 (plugin 'misfit', hook "
+            "register_functions): expected a callable, got 3, an int.",
+        ),
+        (
+            "import core.links as L; L.Lonely",
+            "core.links.Lonely is given by plugrad-misfit 4.2 (plugin 'misfit', hook "
+            "register_links) as 'plugrad_misfit:Lonely': expected a subclass of core.link.Link, "
+            "got the class Lonely.",
+        ),
+    ):
+        assert message in python(use, "-Wignore", status=1)
+        assert message in plugrad("doctor", status=1)
+
+
 def test_strict(python):
     code = "import core.functions as F\nF.relu"
     out = python(code, status=1, PLUGRAD_PLUGINS_STRICT="1")
@@ -181,6 +199,7 @@ def test_the_listing(plugrad):
         "plugrad-mish": "loaded",
         "plugrad-rival": "loaded",
         "plugrad-offline": "loaded",
+        "plugrad-misfit": "loaded",
         "plugrad-broken": "failed",
         "plugrad-future": "failed",
         "plugrad-nonsense": "disabled",

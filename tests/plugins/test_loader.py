@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 import core
-from core import hookimpl
+from core import hookimpl, registry
 from core.errors import PluginError, UnknownName
-from core.registry import PluginWarning
+from core.registry import KINDS, PluginWarning
+from core.registry.contract import BASES, misfit
 
 
 def thing():
@@ -97,7 +98,13 @@ def test_a_hook_with_an_argument_that_does_not_exist(make, bundled):
         return {"f": thing}
 
     text = refused(make, bundled, SimpleNamespace(register_functions=hookimpl(register_functions)))
-    assert "PluginValidationError" in text
+    for part in (
+        "PluginError: Plugin 'a-dist' for hook 'register_functions'",
+        "register_functions(xp)",
+        "Argument(s) {'xp'} are declared in the hookimpl but can not be found in the hookspec",
+        "Hooks take no arguments, but for register_kernels(backend).",
+    ):
+        assert part in text
 
 
 def test_a_hook_that_is_not_decorated(make, bundled):
@@ -151,6 +158,31 @@ def test_a_broken_lazy_name_is_absent_for_hasattr(make, bundled):
     lazy = make.entry("a-dist", make.module(functions={"g": "core.errors:no_such"}))
     offer = make.environment([bundled, lazy]).functions.of("a-dist")
     assert not hasattr(offer, "g")
+
+
+class Nothing:
+    """Neither a link nor anything else."""
+
+
+@pytest.mark.parametrize("kind", sorted({*KINDS} - {"namespace"}))
+def test_an_object_of_another_kind(make, bundled, kind):
+    it = Nothing if kind in BASES else Nothing()
+    environment = make.environment(
+        [bundled, make.entry("a-dist", make.module(**{kind: {"it": it}}))]
+    )
+    for _ in range(2):
+        with pytest.raises(PluginError) as refusal:
+            getattr(environment, kind).get("it")
+    text = str(refusal.value)
+    assert "is given by a-dist 1.0 (plugin 'a-dist', hook register_" + kind in text
+    assert ": expected a" in text and text.endswith(" Nothing.")
+    assert len(environment.plugin("a-dist").problems) == 1
+
+
+def test_every_bundled_name_is_of_its_kind():
+    for kind in KINDS:
+        for name in registry.catalogue(kind).names():
+            assert misfit(kind, registry.catalogue(kind).get(name)) == ""
 
 
 def test_while_a_plugin_is_imported_it_sees_the_bundled_names_only(make, bundled):

@@ -2,6 +2,7 @@
 
 import traceback
 import warnings
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -273,7 +274,8 @@ preferences = st.dictionaries(
 def test_nothing_depends_on_the_order_of_installation(make, offers, preferences, data):
     def outcome(order):
         entries = [
-            make.entry(d, make.module(functions={n: (d, n) for n in offers[d]})) for d in order
+            make.entry(d, make.module(functions={n: partial(tuple, (d, n)) for n in offers[d]}))
+            for d in order
         ]
         environ = {"PLUGRAD_PREFER": ",".join(f"{k}={d}" for k, d in preferences.items())}
         functions = make.environment(entries, environ).functions
@@ -288,7 +290,7 @@ def test_nothing_depends_on_the_order_of_installation(make, offers, preferences,
 
 def _what(functions, name):
     try:
-        return functions.get(name)
+        return functions.get(name)()
     except AttributeError as error:
         return type(error), str(error)
 
