@@ -55,6 +55,7 @@ def backward_from(
         if edge is None:
             raise _no_way_back(y)
         if creator_of(edge) is not None:
+            _refuse_complex(y)
             roots.append((edge, _initial(y, graph, loss_scale)))
     if not roots:
         return
@@ -82,6 +83,14 @@ def _no_way_back(y: Variable) -> GraphError:
         "made under no_backprop_mode(), by an operation without a derivative, or inside "
         "another backward? There, record it under core.force_backprop_mode()."
     )
+
+
+def _refuse_complex(y: Variable) -> None:
+    if y._spec is not None and y._spec.kind == "c":
+        raise NotDifferentiable(
+            f"backward: expected a Variable of real numbers, got one of {y._spec.name}. Complex "
+            "numbers have no derivatives here: compute with real and imaginary parts."
+        )
 
 
 def _initial(y: Variable, graph: bool, loss_scale: float | None) -> Any:
@@ -204,6 +213,7 @@ def _starts(
 ) -> list[Variable]:
     starts = []
     for y, g in zip(outputs, grad_outputs or [None] * len(outputs), strict=True):
+        _refuse_complex(y)
         if g is None:
             g = wrap(y.backend.asarray(y.xp.ones_like(y.array)))
         else:

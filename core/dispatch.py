@@ -317,7 +317,7 @@ def _whole(compute: Compute, operand: str, result: Spec) -> Compute:
     def whole(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
         number = getattr(f, operand)
         if isinstance(number, float):
-            raise _unlike(f, [number], result.name)
+            raise _unlike(f.label, "whole", [number], result.name)
         return compute(f, xp, *arrays)
 
     return whole
@@ -388,6 +388,8 @@ def beside(variable: Any, x: Any) -> Any:
     real = backend.kind(variable.dtype) in "fV"
     if not real or BACKENDS[type(x)] is not backend or x.dtype == variable.dtype:
         return x
+    if backend.kind(x.dtype) == "c":  # which the operation refuses
+        return x
     return backend.asarray(x, variable.dtype)
 
 
@@ -412,18 +414,27 @@ def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
             f"{f.label}: expected Variables or arrays, got "
             f"{', '.join(type(x).__name__ for x in inputs)}. Make arrays of the numbers first."
         )
-    if float in map(type, numbers) and BACKENDS[type(lead)].kind(lead.dtype) in "biu":
-        raise _unlike(f, numbers, BACKENDS[type(lead)].dtype_name(lead.dtype))
+    refuse_unlike(f.label, numbers, lead)
     scalar = f.with_scalar  # type: ignore[attr-defined]
     if scalar is not None and is_number(inputs[1]):
         return scalar.call(inputs[0], plain(inputs[1]))  # type: ignore[no-any-return]
     return f._run(*[as_operand(x, lead) if is_number(x) else x for x in inputs])  # type: ignore[no-any-return]
 
 
-def _unlike(f: FunctionNode, numbers: list[Any], dtype: str) -> InvalidType:
-    """The refusal of real numbers beside integers, which as integers would be others."""
+def refuse_unlike(label: str, numbers: list[Any], array: Any) -> None:
+    """Raise for numbers that an array's dtype does not hold: real beside integers, or complex."""
+    backend = BACKENDS[type(array)]
+    kind = backend.kind(array.dtype)
+    found = set(map(type, numbers))
+    if kind in "biu" and not found.isdisjoint((float, complex)):
+        raise _unlike(label, "whole", numbers, backend.dtype_name(array.dtype))
+    if kind != "c" and complex in found:
+        raise _unlike(label, "real", numbers, backend.dtype_name(array.dtype))
+
+
+def _unlike(label: str, right: str, numbers: list[Any], dtype: str) -> InvalidType:
     came = ", ".join(map(repr, numbers))
-    return InvalidType(f"whole numbers beside {dtype}", came, operation=f.label)
+    return InvalidType(f"{right} numbers beside {dtype}", came, operation=label)
 
 
 def unscalar(x: Any) -> Any:

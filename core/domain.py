@@ -29,6 +29,7 @@ __all__ = [
     "integers",
     "number",
     "numeric",
+    "ordered",
     "real",
 ]
 
@@ -76,7 +77,7 @@ class Input(NamedTuple):
     @property
     def real(self) -> bool:
         """Whether the input shares one dtype with the other real inputs."""
-        return self.what in ("real", "number", "any dtype")
+        return self.what in ("real", "number", "any dtype", "any real dtype")
 
     def __str__(self) -> str:
         if self.what == "boolean":
@@ -112,6 +113,11 @@ def numeric(lo: float = -3, hi: float = 3, *, kinks: Iterable[float | str] = ())
 def anything(lo: float = -3, hi: float = 3) -> Input:
     """Values of any dtype: for ops that only move them or compare them."""
     return Input("any dtype", "biufcV", lo, hi)
+
+
+def ordered(lo: float = -3, hi: float = 3) -> Input:
+    """Values of any dtype but complex ones, which have no order."""
+    return Input("any real dtype", "biufV", lo, hi)
 
 
 def integers(lo: int, hi: int | str, *, make: Callable[[Any, Any], Any] | None = None) -> Input:
@@ -305,6 +311,7 @@ _KIND_NAMES = {
     "boolean": "bool",
     "number": "real-valued",
     "any dtype": "known",
+    "any real dtype": "real-valued",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.domain import Domain, anything, boolean, numeric, real
+from core.domain import Domain, anything, boolean, numeric, ordered, real
 from core.function_node import Elementwise
 from core.intrinsics.constants import (
     AddConstant,
@@ -92,8 +92,8 @@ class FloorDivide(Elementwise):
     inline = True
     domain = Domain(
         "(),()->()",
-        x=anything(0, 9),
-        y=anything(1, 3),
+        x=ordered(0, 9),
+        y=ordered(1, 3),
         leave_out={"gradient": "integer-valued", "double_gradient": "integer-valued"},
     )
 

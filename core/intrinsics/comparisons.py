@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.domain import Domain, anything
+from core.domain import Domain, anything, ordered
 from core.function_node import Elementwise
 
 
@@ -32,28 +32,39 @@ class NotEqual(_Comparison):
         return x != y
 
 
-class Less(_Comparison):
+class _Ordering(_Comparison):
+    """A comparison that complex numbers do not have."""
+
+    domain = Domain(
+        "(),()->()",
+        x=ordered(),
+        y=ordered(),
+        leave_out={"gradient": "integer-valued", "double_gradient": "integer-valued"},
+    )
+
+
+class Less(_Ordering):
     """x < y."""
 
     def compute(self, xp, x, y):
         return x < y
 
 
-class LessEqual(_Comparison):
+class LessEqual(_Ordering):
     """x <= y."""
 
     def compute(self, xp, x, y):
         return x <= y
 
 
-class Greater(_Comparison):
+class Greater(_Ordering):
     """x > y."""
 
     def compute(self, xp, x, y):
         return x > y
 
 
-class GreaterEqual(_Comparison):
+class GreaterEqual(_Ordering):
     """x >= y."""
 
     def compute(self, xp, x, y):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from core.dispatch import beside, is_number, plain
+from core.dispatch import beside, is_number, plain, refuse_unlike
 from core.intrinsics.arithmetic import (
     Absolute,
     Add,
@@ -35,7 +35,10 @@ def _reflected(operation: Any, with_constant: Any) -> Callable[[Variable, Any], 
 
     def reflected(self: Variable, other: Any) -> Variable:
         if is_number(other):
-            return with_constant.call(self, plain(other))
+            number = plain(other)
+            if type(number) is complex:
+                refuse_unlike(with_constant.__name__, [number], self.array)
+            return with_constant.call(self, number)
         if not isinstance(other, Variable) and not is_array(other):
             return NotImplemented
         return operation.call(beside(self, other), self)

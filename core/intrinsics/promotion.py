@@ -35,6 +35,11 @@ def is_integral(*operands: Any) -> bool:
     return bool(kinds) and all([kind in "biu" for kind in kinds])
 
 
+def is_complex(*operands: Any) -> bool:
+    """Whether some operand is an array or a Variable of complex numbers."""
+    return any([BACKENDS[type(a)].kind(a.dtype) == "c" for a in arrays_in(operands)])
+
+
 def promoted(*operands: Any) -> tuple[Any, ...]:
     """The operands, the arrays of one kind but of several widths among them cast to the widest.
 
@@ -56,12 +61,23 @@ def promoted(*operands: Any) -> tuple[Any, ...]:
     return tuple([x if is_number(x) else cast(x, common) for x in operands])
 
 
+def refuse_complex(name: str, *operands: Any) -> None:
+    """Raise, for the function of that name, where an operand is an array of complex numbers."""
+    for a in arrays_in(operands):
+        if is_complex(a):
+            dtype = BACKENDS[type(a)].dtype_name(a.dtype)
+            came = f"{dtype} (use the .array, or compute with real and imaginary parts)"
+            raise InvalidType("x.dtype is real-valued", came, operation=name)
+
+
 def cast(x: Any, dtype: Any) -> Variable:
     """X in another dtype; itself if it has that one. Integers and truth have no gradient."""
     x = as_variable(x)
     to = x.backend.dtype(dtype)
     if x.dtype == to:
         return x
+    if x.backend.kind(to) != "c":
+        refuse_complex(f"cast to {x.backend.dtype_name(to)}", x)
     if x.backend.kind(to) not in "biu":
         return Cast.call(x, dtype)
     whole = Cast.call(x.array, dtype)

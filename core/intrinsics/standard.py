@@ -33,6 +33,7 @@ from core.intrinsics.promotion import (
     is_integral,
     promoted,
     promoting,
+    refuse_complex,
 )
 from core.intrinsics.shapes import Reshape, Transpose
 from core.variable import Variable, as_array, as_variable, is_index, wrap
@@ -126,6 +127,13 @@ def where(condition: Any, x: Any, y: Any) -> Variable:
 # ---------------------------------------------------------------------- the namespace's own
 
 
+_OF_REAL_NUMBERS = frozenset(
+    ["argmax", "argmin", "argsort", "max", "maximum", "min", "minimum", "nextafter"]
+    + ["remainder", "searchsorted", "signbit"]
+)
+"""The backend's functions that the standard has for real numbers alone."""
+
+
 def without_gradient(name: str, *given: Any, **options: Any) -> Any:
     """The namespace's function `name` on Variables, arrays and numbers: Variables of the results.
 
@@ -137,6 +145,8 @@ def without_gradient(name: str, *given: Any, **options: Any) -> Any:
     if lead is None:
         raise TypeError(f"{name}: expected a Variable or an array among the arguments, got none")
     backend = BACKENDS[type(lead)]
+    if name in _OF_REAL_NUMBERS:
+        refuse_complex(name, *given)
     result = getattr(backend.xp, name)(*map(as_array, given), **options)
     if isinstance(result, tuple):
         return tuple([wrap(backend.asarray(y)) for y in result])

@@ -41,10 +41,10 @@ INPUTS = re.findall(
     label_length labels ln_var log_pi mask mean n negative offset operands p positive pred
     projection q query r roi_indices rois running_mean running_projection running_var sample_weight
     samples self t theta true value var weights ws x x0 x1 x2 xs y ys z
-    dtype keywords pooling slices typ
+    dtype keywords pooling pooling_class slices typ
     """,
 )
-"""Parameters that are arrays or Variables, and the last five, which have rules of their own."""
+"""Parameters that are arrays or Variables, and the last six, which have rules of their own."""
 
 
 def parameters(function):

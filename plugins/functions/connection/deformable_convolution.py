@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Variable
 from core.intrinsics import matmul, reshape, transpose
+from core.intrinsics.promotion import refuse_complex
 from core.kinds import checked
 from core.standard import per_axis, window_count
 from plugins.functions.array.take import Take
@@ -58,6 +59,7 @@ def deformable_convolution_2d_sampler(
     (n, c, *size), ksize = x.shape, W.shape[2:]
     out = [window_count(*each) for each in zip(size, ksize, stride, pad, strict=True)]
     taps = prod(ksize)
+    refuse_complex(name, x)
     require(
         name,
         ("offset.dtype == x.dtype", offset.dtype, x.dtype),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable, as_variable
-from core.errors import InvalidType
+from core.intrinsics.promotion import refuse_complex
 from core.variable import wrap
 
 
@@ -44,9 +44,5 @@ def conj(x: Any, /) -> Variable:
 
 
 def _of_real_numbers(name: str, x: Any) -> Variable:
-    x = as_variable(x)
-    if x.backend.kind(x.dtype) == "c":
-        dtype = x.backend.dtype_name(x.dtype)
-        cure = "complex arrays have no derivatives here: use the .array"
-        raise InvalidType("x.dtype is real-valued", f"{dtype} ({cure})", operation=name)
-    return x
+    refuse_complex(name, x)
+    return as_variable(x)

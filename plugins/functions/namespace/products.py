@@ -7,18 +7,22 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.intrinsics import MatMul, Sum, axes_of, reshape, transpose
-from core.intrinsics.promotion import is_integral, promoted
+from core.intrinsics.promotion import is_complex, is_integral, promoted
 from plugins.functions.namespace.plain import without_gradient
 
 
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Variable:
-    """The products along an axis, summed.
+    """The products along an axis, summed; of complex numbers those with the conjugates of x1.
+
+    Complex products have no gradient.
 
     >>> import numpy as np
     >>> vecdot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     variable(11.)
     """
     x1, x2 = map(as_variable, promoted(x1, x2))
+    if is_complex(x1, x2):
+        return without_gradient("vecdot", x1, x2, axis=axis)  # type: ignore[no-any-return]
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(
             f"vecdot: expected as many elements along axis {axis} of both, got "
