@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
 from typing import Any, TypeAlias
 
 from core import standard
 from core.device import Device, default_device
 from core.errors import BackendError, nearest
-from core.kernel_table import Kernel, KernelTable, on_kernels_changed
+from core.kernel_table import KernelTable, on_kernels_changed
+from core.once import once
 from core.random_streams import Random
 
 Array: TypeAlias = Any
@@ -57,30 +57,25 @@ class Backend(ABC):
 
     # -- kernels -------------------------------------------------------------------------------
 
-    @cached_property
+    @once
     def kernels(self) -> KernelTable:
         """Class of an op -> `kernel(f, xp, *inputs)`, which may return NotImplemented."""
-        return KernelTable(self, self._registered("compute"))
+        return KernelTable(self, "compute")
 
-    @cached_property
+    @once
     def gradient_kernels(self) -> KernelTable:
         """Class of an op -> `kernel(f, g, want)`, a tuple of one gradient or None per input."""
-        return KernelTable(self, self._registered("gradient"))
+        return KernelTable(self, "gradient")
 
-    @cached_property
+    @once
     def update_kernels(self) -> KernelTable:
         """Class of an update rule -> a faster step of it."""
-        return KernelTable(self, self._registered("update"))
-
-    def _registered(self, kind: str) -> dict[str, Kernel]:
-        from core import registry
-
-        return registry.kernels(self.name)[kind]
+        return KernelTable(self, "update")
 
     def refresh_kernels(self) -> None:
         """Read the tables anew, as when a plugin has been preferred or disabled."""
-        for table in ("kernels", "gradient_kernels", "update_kernels"):
-            self.__dict__.pop(table, None)
+        for table in (self.kernels, self.gradient_kernels, self.update_kernels):
+            table.forget()
         for listener in on_kernels_changed:
             listener(self)
 
@@ -122,7 +117,7 @@ class Backend(ABC):
         """Every device that arrays of this backend can live on, the default one first."""
         return [Device(self, i) for i in range(len(self._native_devices))]
 
-    @cached_property
+    @once
     def _native_devices(self) -> list[Any]:
         return list(self.xp.__array_namespace_info__().devices())
 

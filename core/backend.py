@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +22,7 @@ from core.device import Device, default_device, share_default
 from core.errors import BackendError, BackendUnavailable, CheckpointError, CoreError, nearest
 from core.kernel_table import Kernel, KernelTable, on_kernels_changed
 from core.mixed import Mixed16
+from core.once import publishing
 from core.random_streams import HostRandom, Random, seed
 
 __all__ = [
@@ -60,18 +60,20 @@ __all__ = [
 ]
 
 _made: dict[str, Backend] = {}
-_registered: dict[str, Backend] = {}
-_lock = threading.RLock()
+_registered: dict[str, Backend] = {}  # replaced by every change
 
 
 class _ByType(dict[type, Backend]):
     """Array type -> backend; a type not met before is looked for among the backends, once."""
 
     def __missing__(self, kind: type) -> Backend:
+        before = _registered
         backend = _backend_of_type(kind)
         if backend is None:
             raise BackendError(_not_an_array(kind))
-        self[kind] = backend
+        with publishing:
+            if _registered is before:
+                self[kind] = backend
         return backend
 
 
@@ -134,11 +136,13 @@ def _make(name: str) -> Backend:
     """The one instance of a bundled or installed backend; it imports its library here."""
     from core import registry
 
-    with _lock:
-        if name not in _made:
-            _made[name] = _class(name)()
-            registry.current.listen(_made[name].refresh_kernels)
-        return _made[name]
+    found = _made.get(name)
+    if found is None:
+        made = _class(name)()
+        found = _made.setdefault(name, made)
+        if found is made:
+            registry.current.listen(made.refresh_kernels)
+    return found
 
 
 def names() -> list[str]:
@@ -197,17 +201,18 @@ def register(backend: Backend) -> Backend:
 
     A distribution offers its backend by the hook `register_backends` instead.
     """
-    with _lock:
-        _registered[backend.name] = backend
+    global _registered
+    with publishing:
+        _registered = {**_registered, backend.name: backend}
         BACKENDS.clear()
     return backend
 
 
 def unregister(backend: Backend) -> None:
     """Forget what `register` added."""
-    with _lock:
-        if _registered.get(backend.name) is backend:
-            del _registered[backend.name]
+    global _registered
+    with publishing:
+        _registered = {name: known for name, known in _registered.items() if known is not backend}
         BACKENDS.clear()
 
 

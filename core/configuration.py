@@ -13,11 +13,13 @@ import sys
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import wraps
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypeVar
-from weakref import WeakSet
+from weakref import ref
 
 from core.entry_kinds import check, from_environment
 from core.errors import UnknownName, nearest
+from core.once import publishing
 
 if TYPE_CHECKING:
     from core.function_hook import FunctionHook
@@ -53,8 +55,9 @@ class State:
         self.own = own
         self.hooks = hooks
         self.derived: dict[tuple[str, Any], State] = {}
-        self.refresh()
-        _states.add(self)
+        with publishing:  # no shared value changes between
+            self.refresh()
+            _states[ref(self, _forget)] = None
 
     def get(self, name: str) -> Any:
         """The value in force in this context."""
@@ -68,7 +71,13 @@ class State:
         self.slow = bool(self.hooks) or self.debug
 
 
-_states: WeakSet[State] = WeakSet()
+_states: dict[ref[State], None] = {}  # all that are alive
+
+
+def _forget(state: ref[State]) -> None:
+    _states.pop(state, None)
+
+
 _state: ContextVar[State] = ContextVar("core.state", default=State({}, {}))  # noqa: B039
 current = _state.get
 
@@ -186,9 +195,12 @@ class _Shared(GlobalConfig):
 
     def __setattr__(self, name: str, value: Any) -> None:
         _accept(name, value)
-        super().__setattr__(name, value)
-        for state in list(_states):
-            state.refresh()
+        with publishing:
+            super().__setattr__(name, value)
+            for found in list(_states):
+                state = found()
+                if state is not None:
+                    state.refresh()
 
     def __delattr__(self, name: str) -> None:
         if name in _OF_THE_FRAMEWORK:
@@ -241,23 +253,27 @@ class using_config:
         self._name = name
         self._value = value
         self._config = config
-        self._blocks: list[tuple[State, Any]] = []  # the state in each, and what was before
+        # Of each open block its thread, the state in it, and what was before.
+        self._blocks: list[tuple[int, State, Any]] = []
 
     def __enter__(self) -> None:
         if self._config is not config:
             old = _set_by(self._config).get(self._name, _MISSING)
             setattr(self._config, self._name, self._value)
-            self._blocks.append((current(), old))
+            self._blocks.append((get_ident(), current(), old))
             return
         state = current()
         entered = _derive(state, self._name, self._value)
         _state.set(entered)
-        self._blocks.append((entered, state))
+        self._blocks.append((get_ident(), entered, state))
 
     def __exit__(self, *exc: object) -> None:
         name, state = self._name, current()
-        mine = [i for i, (entered, _) in enumerate(self._blocks) if entered is state]
-        entered, old = self._blocks.pop(mine[-1] if mine else -1)
+        blocks, here = list(self._blocks), get_ident()
+        mine = [block for block in blocks if block[0] == here] or blocks
+        block = ([block for block in mine if block[1] is state] or mine)[-1]
+        self._blocks.remove(block)
+        _, entered, old = block
         if self._config is not config:
             if old is _MISSING:
                 delattr(self._config, name)

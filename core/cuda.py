@@ -27,6 +27,7 @@ cudnn_enabled = False
 
 _workspace = [8 * 1024 * 1024]
 _memos: list[dict[Any, Any]] = []
+_UNKNOWN = object()
 
 
 def check_cuda_available() -> None:
@@ -259,9 +260,10 @@ def memoize(for_each_device: bool = False) -> Callable[[Function], Function]:
         def remembered(*args: Any, **kwargs: Any) -> Any:
             device = _current_id() if for_each_device else None
             key = (device, args, frozenset(kwargs.items()))
-            if key not in memo:
-                memo[key] = function(*args, **kwargs)
-            return memo[key]
+            found = memo.get(key, _UNKNOWN)
+            if found is _UNKNOWN:  # several threads may compute it, and one result is for all
+                found = memo.setdefault(key, function(*args, **kwargs))
+            return found
 
         return remembered  # type: ignore[return-value]
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import dispatch
 from core.declaration import Declaration
+from core.once import publishing
 from core.specialize import specialize
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ def declare(cls: type[FunctionNode]) -> None:
     cls._prepares = hasattr(cls, "prepare")
     if "__init__" not in cls.__dict__:
         cls.__init__ = _initializer(cls)  # type: ignore[method-assign]
-    dispatch.declared_classes.add(cls)
     cls._bound = []
+    cls._variants = {}
     cls._is_specialized = False
     cls.call = staticmethod(_first_call(cls))
     cls._run = _first_run
@@ -91,17 +92,17 @@ def specialize_class(cls: type[FunctionNode]) -> None:
     texts = ["f", "xp", *declared.names]
     cls._inlined = cls.inline and expression(cls.compute, texts) is not None  # type: ignore[attr-defined]
     cls._variants = {}
-    cls._is_specialized = True
     if declared.variadic or declared.optional:
-        cls.call = partial(_call_by_arity, cls)
-        cls._run = _run_by_arity
         known = declared.differentiable
         set_rules(cls, _raw_by_arity if known else None, _var_by_arity if known else None)
-        return
-    made = variant(cls, len(declared.names))
-    cls.call = staticmethod(made.call)
-    cls._run = made.run
-    set_rules(cls, made.raw, made.var)
+        cls._run = _run_by_arity
+        cls.call = partial(_call_by_arity, cls)
+    else:
+        made = variant(cls, len(declared.names))
+        set_rules(cls, made.raw, made.var)
+        cls._run = made.run
+        cls.call = staticmethod(made.call)
+    cls._is_specialized = True  # last, since who reads it asks for nothing else
 
 
 def set_rules(cls: type[FunctionNode], raw: Any, var: Any) -> None:
@@ -120,7 +121,10 @@ def variant(cls: type[FunctionNode], arity: int) -> SimpleNamespace:
                 f"{cls.__name__}: expected the inputs {', '.join(cls.declared.names)}, "
                 f"got {arity} inputs"
             )
-        made = cls._variants[arity] = specialize(cls.declared, arity, dispatch)
+        with publishing:
+            made = cls._variants.get(arity)
+            if made is None:
+                made = cls._variants[arity] = specialize(cls.declared, arity, dispatch)
     return made
 
 

@@ -21,7 +21,7 @@ class _Open(NamedTuple):
 
 
 _innermost: ContextVar[_Open | None] = ContextVar("plugrad_device", default=None)
-_shared: list[Device] = []
+_shared: list[Device | None] = [None]
 
 
 def default_device() -> Device | None:
@@ -29,12 +29,12 @@ def default_device() -> Device | None:
     block = _innermost.get()
     if block is not None:
         return block.device
-    return _shared[0] if _shared else None
+    return _shared[0]
 
 
 def share_default(device: Device | None) -> None:
     """Make `device` the default of every thread that has no block open; None takes it back."""
-    _shared[:] = [] if device is None else [device]
+    _shared[0] = device
 
 
 class Device:

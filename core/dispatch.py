@@ -8,10 +8,10 @@ none of them. A plan found is a check passed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet, ref
+from weakref import ref
 
 from core import backend as backends
 from core.backend import BACKENDS, Backend
@@ -19,6 +19,7 @@ from core.configuration import current
 from core.errors import BackendError, CoreError, GraphError, InvalidType
 from core.kernel_table import on_kernels_changed
 from core.namespace import namespace
+from core.once import publishing
 from core.shapes import broadcast_shapes
 from core.spec import Spec, intern, spec_of
 from core.variable import Variable, as_array, is_array, no_array, twin, wrap
@@ -32,7 +33,7 @@ Plan = tuple[Compute | None, Any, Spec | None]
 
 _LIMIT = 4096
 _HALF = ("float16", "bfloat16")
-declared_classes: WeakSet[type[FunctionNode]] = WeakSet()
+_changes = 0  # of kernel tables; what was made before one is not kept after it
 
 
 # ---------------------------------------------------------------------- plans
@@ -47,14 +48,18 @@ def admit(f: FunctionNode, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
     if checked:
         check_types(f, known)
     plans = cls._plans if checked else cls._unchecked_plans
+    before = _changes
     try:
         plan = plans.get(key)
-        if plan is None:
+    except TypeError:  # an unhashable setting: nothing to remember it by
+        return _plan(cls, known)
+    if plan is None:
+        plan = _plan(cls, known)
+        with publishing:
             if len(plans) >= _LIMIT:
                 plans.clear()
-            plan = plans[key] = _plan(cls, known)
-    except TypeError:  # an unhashable setting: nothing to remember it by
-        plan = _plan(cls, known)
+            if _changes == before:
+                plans[key] = plan
     return plan
 
 
@@ -161,11 +166,14 @@ def _lead(specs: list[Spec]) -> Spec:
 
 def _with_kernel(cls: type[FunctionNode], backend: Backend) -> Compute:
     compute: Compute = cls.compute  # type: ignore[attr-defined]
+    before = _changes
     kernel = backend.kernels.get(cls)
     gradient = backend.gradient_kernels.get(cls)
     if gradient is not None and backend.array_type not in cls._gradient_kernels:
-        cls._gradient_kernels[backend.array_type] = gradient
-        cls.specialize()
+        with publishing:
+            if _changes == before:
+                cls._gradient_kernels[backend.array_type] = gradient
+                cls.specialize()
     if kernel is None:
         return compute
 
@@ -354,11 +362,22 @@ def link_outputs(f: FunctionNode, outputs: Sequence[Variable], retained: tuple[A
 
 
 def _forget_plans(backend: Backend) -> None:
-    for cls in declared_classes:
-        cls._plans.clear()
-        cls._unchecked_plans.clear()
-        if cls._gradient_kernels.pop(backend.array_type, None) is not None:
-            cls.specialize()
+    from core.function_node import FunctionNode
+
+    global _changes
+    with publishing:
+        _changes += 1
+        for cls in _below(FunctionNode):
+            cls._plans.clear()
+            cls._unchecked_plans.clear()
+            if cls._gradient_kernels.pop(backend.array_type, None) is not None:
+                cls.specialize()
+
+
+def _below(cls: type[FunctionNode]) -> Iterator[type[FunctionNode]]:
+    for derived in cls.__subclasses__():
+        yield derived
+        yield from _below(derived)
 
 
 on_kernels_changed.append(_forget_plans)

@@ -19,6 +19,7 @@ from core.backend import of as backend_of
 from core.configuration import State, current
 from core.errors import GraphError
 from core.graph_node import GraphNode
+from core.once import publishing
 from core.spec import spec_of
 from core.specialize import next_sequence
 from core.variable import Variable, as_variable, wrap
@@ -80,21 +81,25 @@ class FunctionNode(GraphNode):
     def ready_call(cls) -> Any:
         """The specialised call; it is written when first asked for, not when the class is made."""
         if not cls._is_specialized:
-            cls.specialize()
+            with publishing:
+                if not cls._is_specialized:
+                    cls.specialize()
         return cls.call
 
     @classmethod
     def specialize(cls) -> None:
         """Write the calls and gradients, or write them anew after a change of kernels."""
-        declaring.specialize_class(cls)
-        for bind in cls._bound:
-            bind(cls.call)
+        with publishing:
+            declaring.specialize_class(cls)
+            for bind in cls._bound:
+                bind(cls.call)
 
     @classmethod
     def bind(cls, bind: Callable[[Any], None]) -> None:
         """Give `bind` the call, now and again whenever a better one is written."""
-        cls._bound.append(bind)
-        bind(cls.call)
+        with publishing:
+            cls._bound.append(bind)
+            bind(cls.call)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -197,7 +202,7 @@ class FunctionNode(GraphNode):
     def _apply(self, inputs: Sequence[Any]) -> tuple[Variable, ...]:
         """The complete, unhurried call: any form, any number of outputs, hooks, debug mode."""
         if not self._is_specialized:
-            self.specialize()
+            self.ready_call()
         state = current()
         variables = self._as_variables(inputs)
         arrays = tuple([v.array for v in variables])

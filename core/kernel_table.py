@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from core.errors import PluginError
+from core.once import publishing
 
 if TYPE_CHECKING:
     from core.array_backend import Backend
@@ -44,11 +45,41 @@ def kernel_key(whose: Any) -> str:
 
 
 class KernelTable(MutableMapping[Any, Kernel]):
-    """Faster implementations by class, or by its key; changes are told to `on_kernels_changed`."""
+    """Faster implementations by class, or by its key; changes are told to `on_kernels_changed`.
 
-    def __init__(self, backend: Backend, kernels: dict[str, Kernel]) -> None:
+    Args:
+        backend: Whose they are.
+        section: Which of the sections of `register_kernels` is read when first looked into.
+    """
+
+    def __init__(self, backend: Backend, section: str) -> None:
         self._backend = backend
-        self._kernels = dict(kernels)
+        self._section = section
+        self._read: dict[str, Kernel] | None = None
+        self._forgotten = 0
+
+    @property
+    def _kernels(self) -> dict[str, Kernel]:
+        known = self._read
+        return self._registered() if known is None else known
+
+    def _registered(self) -> dict[str, Kernel]:
+        from core import registry
+
+        before = self._forgotten
+        found = dict(registry.kernels(self._backend.name)[self._section])
+        with publishing:
+            if self._read is not None:
+                return self._read
+            if self._forgotten == before:
+                self._read = found
+        return found
+
+    def forget(self) -> None:
+        """Read the table anew when it is next looked into."""
+        with publishing:
+            self._forgotten += 1
+            self._read = None
 
     def __getitem__(self, whose: Any) -> Kernel:
         return self._kernels[kernel_key(whose)]

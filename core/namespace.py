@@ -91,7 +91,7 @@ def namespace_of(backend: Backend, api_version: str | None = None) -> Namespace:
         )
     found = _by_backend.get(backend)
     if found is None:
-        found = _by_backend[backend] = Namespace(backend)
+        found = _by_backend.setdefault(backend, Namespace(backend))
     return found
 
 

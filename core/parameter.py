@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from operator import index
 from typing import Any
 
@@ -10,6 +11,12 @@ from core.backend import BACKENDS, Device
 from core.configuration import config
 from core.variable import Variable, is_array, is_index
 from core.variable_node import VariableNode
+
+sizing = threading.RLock()
+"""Held while the arrays of a link are made: of threads that come first together, one draws them.
+
+Links look whether what they make last is there, and make nothing that is.
+"""
 
 
 class Parameter(Variable):
@@ -100,14 +107,17 @@ class Parameter(Variable):
         """Make the array in `shape` with the initializer; a parameter that has one keeps it."""
         if self._array is not None:
             return
-        device = self._home or backends.current_device()
-        dtype = None if getattr(self.initializer, "dtype", None) else self._dtype_to_be
-        self._receive(_make(self.initializer, _as_shape(shape), device, dtype))
-        sharers, self._sharers = self._sharers, None
-        for each in sharers or ():
-            each._sharers = None
-            if each._array is None:
-                each._receive(backends.to_backend(self.array, each._home or device))
+        with sizing:
+            if self._array is not None:
+                return
+            device = self._home or backends.current_device()
+            dtype = None if getattr(self.initializer, "dtype", None) else self._dtype_to_be
+            self._receive(_make(self.initializer, _as_shape(shape), device, dtype))
+            sharers, self._sharers = self._sharers, None
+            for each in sharers or ():
+                each._sharers = None
+                if each._array is None:
+                    each._receive(backends.to_backend(self.array, each._home or device))
 
     def _receive(self, array: Any) -> None:
         """Take the array that was waited for."""
@@ -117,11 +127,12 @@ class Parameter(Variable):
 
     def __copy__(self) -> Variable:
         """Another parameter with the same array; without one, both will share the one they get."""
-        twin = super().__copy__()
-        if self._array is None and isinstance(twin, Parameter):
-            if self._sharers is None:
-                self._sharers = twin._sharers = [self]
-            self._sharers.append(twin)
+        with sizing:
+            twin = super().__copy__()
+            if self._array is None and isinstance(twin, Parameter):
+                if self._sharers is None:
+                    self._sharers = twin._sharers = [self]
+                self._sharers.append(twin)
         return twin
 
     def cleargrad(self) -> None:

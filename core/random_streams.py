@@ -40,12 +40,12 @@ class Stream:
         return {"seed": self.seed, "draws": self.draws}
 
 
-_installed: list[Stream] = []
+_installed: list[Stream | None] = [None]
 
 
 def stream() -> Stream | None:
     """The installed stream, or None while the global generators decide."""
-    return _installed[0] if _installed else None
+    return _installed[0]
 
 
 def seed(n: int | None) -> None:
@@ -56,7 +56,7 @@ def seed(n: int | None) -> None:
     """
     if n is not None and (isinstance(n, bool) or not hasattr(n, "__index__")):
         raise TypeError(f"seed: expected an integer or None, got {n!r}.")
-    _installed[:] = [] if n is None else [Stream(n.__index__())]
+    _installed[0] = None if n is None else Stream(n.__index__())
 
 
 def _seed_from_environment() -> None:
@@ -71,7 +71,7 @@ def _seed_from_environment() -> None:
 def set_stream_state(state: dict[str, int] | None) -> None:
     """Install the stream that `Stream.get_state` described; None removes it."""
     if state is None:
-        _installed.clear()
+        _installed[0] = None
         return
     try:
         made = Stream(int(state["seed"]), int(state["draws"]))
@@ -79,7 +79,7 @@ def set_stream_state(state: dict[str, int] | None) -> None:
         raise CheckpointError(
             f"random state: expected {{'seed': integer, 'draws': integer}}, got {state!r}."
         ) from None
-    _installed[:] = [made]
+    _installed[0] = made
 
 
 class Random(ABC):

@@ -14,6 +14,7 @@ from core import backend as backends
 from core.backend import BACKENDS, Backend, Device
 from core.errors import UnknownName
 from core.foreign import real_names, refuse_foreign
+from core.once import publishing
 from core.spec import Spec, spec_of
 from core.variable_copies import Copies
 from core.variable_node import NOBODY, VariableNode
@@ -135,11 +136,11 @@ class Variable(Copies, Protocols):
 
     @array.setter
     def array(self, array: Any) -> None:
-        self._array = array
-        self._spec = spec_of(array)
+        self._spec = spec = spec_of(array)
         edge = self._edge or self._constant
         if edge is not None:
-            edge.spec = self._spec
+            edge.spec = spec
+        self._array = array  # last: a parameter that has its array has all
 
     data = array
 
@@ -223,7 +224,9 @@ class Variable(Copies, Protocols):
         edge = self._edge
         if edge is None:
             if self._constant is None:
-                self._constant = VariableNode(self, requires_grad=False)
+                with publishing:
+                    if self._constant is None:
+                        self._constant = VariableNode(self, requires_grad=False)
             return self._constant
         if edge.is_function:  # the node is made on request, and lives as long as this variable
             self._shown = edge = edge.output_node(self)

@@ -39,8 +39,11 @@ def make_face(registry: Registry, module: str, kind: str) -> Face:
             if _is_import(sys._getframe(1)):
                 raise ImportError(str(error), name=module) from error
             raise
-        if generation == registry.generation:
+
+        def keep() -> None:
             kept[name] = sys.modules[module].__dict__[name] = value
+
+        registry.keep(generation, keep)
         return value
 
     def names() -> list[str]:
@@ -54,7 +57,7 @@ def make_face(registry: Registry, module: str, kind: str) -> Face:
         here = sys.modules[module].__dict__
         for name, value in list(kept.items()):
             if here.get(name) is value:
-                del here[name]
+                here.pop(name, None)
         kept.clear()
 
     registry.listen(forget)

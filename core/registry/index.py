@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 
@@ -13,6 +14,7 @@ from core.registry.settings import Settings
 from core.registry.wording import failure, warn
 
 Claims = dict[str, dict[str, list[Claim]]]
+_PATIENCE = 10.0  # seconds
 
 
 class Snapshot:
@@ -33,7 +35,13 @@ class Snapshot:
 
 
 class Registry:
-    """Plugins of an environment. One instance serves the process; tests make their own."""
+    """Plugins of an environment. One instance serves the process; tests make their own.
+
+    The thread that comes first loads them, and no lock is held meanwhile. Others wait until what
+    they ask for is known. One that is importing a module might be waited for in turn, by the loader
+    that wants this module: after a while it has to do with what is known, as a plugin has that is
+    being loaded.
+    """
 
     def __init__(
         self,
@@ -42,9 +50,10 @@ class Registry:
     ) -> None:
         self._entry_points = entry_points
         self._read_settings = read_settings
-        self._lock = threading.RLock()
+        self._lock = threading.Condition()
         self._snapshot = Snapshot(Settings())
-        self._loading = False
+        self._loader: int | None = None  # the thread that loads
+        self._decisions = 0  # of other threads than that
         self._warned: set[tuple[str, str]] = set()
         self._preferences: list[tuple[str, str]] = []
         self._disabled: list[str] = []
@@ -53,7 +62,8 @@ class Registry:
 
     def snapshot(self) -> Snapshot:
         """Everything, loaded on the first call; the bundled plugins alone during that load."""
-        return self._snapshot if self._snapshot.complete else self._load()
+        known = self._snapshot
+        return known if known.complete else self._load(lambda snapshot: snapshot.complete)
 
     def plugins(self) -> list[Plugin]:
         """Every plugin found, in the order of distribution and name."""
@@ -65,11 +75,15 @@ class Registry:
         A bundled name that no preference concerns is answered without waiting for the rest: a
         plugin imported by one thread while another thread loads plugins must not wait for it.
         """
-        early = self._snapshot
-        found = early.claims[kind].get(name, [])
-        if found and not early.complete and early.decided.preferred(kind, name) is None:
-            return found
-        return self.snapshot().claims[kind].get(name, [])
+
+        def suffices(known: Snapshot) -> bool:
+            bundled = name in known.claims[kind] and known.decided.preferred(kind, name) is None
+            return known.complete or bundled
+
+        known = self._snapshot
+        if not suffices(known):
+            known = self._load(suffices)
+        return known.claims[kind].get(name, [])
 
     def choose(self, kind: str, name: str, claims: Sequence[Claim]) -> Claim:
         """The claim that holds by the policy; `NameConflict` where none does."""
@@ -81,18 +95,26 @@ class Registry:
             if self._snapshot.complete:
                 self._snapshot.decided.prefer(key, distribution, "core.plugins.prefer")
             self._preferences.append((key, distribution))
+            self._decisions += self._loader != threading.get_ident()
         self._changed()
 
     def disable(self, distribution: str) -> None:
         """Leave a distribution out from now on in this process; '*' means every third party."""
         with self._lock:
             self._disabled.append(distribution)
+            self._decisions += self._loader != threading.get_ident()
             self._snapshot = Snapshot(Settings())
         self._changed()
 
     def listen(self, changed: Callable[[], None]) -> None:
         """Call `changed` whenever a name may mean something else than before."""
         self._listeners.append(changed)
+
+    def keep(self, generation: int, store: Callable[[], None]) -> None:
+        """Call `store`, unless names have changed their meaning since `generation` was read."""
+        with self._lock:
+            if generation == self.generation:
+                store()
 
     def _changed(self) -> None:
         with self._lock:
@@ -101,18 +123,26 @@ class Registry:
         for changed in listeners:
             changed()
 
-    def _load(self) -> Snapshot:
+    def _load(self, suffices: Callable[[Snapshot], bool]) -> Snapshot:
+        me = threading.get_ident()
         with self._lock:
-            if self._snapshot.complete or self._loading:
+            while not suffices(self._snapshot) and self._loader not in (None, me):
+                if not self._lock.wait(_PATIENCE if _importing() else None):
+                    return self._snapshot
+            if suffices(self._snapshot) or self._loader == me:
                 return self._snapshot
-            self._loading = True
-            try:
-                plugins = self._load_all(self._decide())
-            except BaseException:
-                self._snapshot = Snapshot(Settings())
-                raise
-            finally:
-                self._loading = False
+            self._loader = me
+        try:
+            plugins = None
+            while plugins is None:
+                plugins = self._load_all()
+        except BaseException:
+            self._snapshot = Snapshot(Settings())
+            raise
+        finally:
+            with self._lock:
+                self._loader = None
+                self._lock.notify_all()
         self._report(plugins)
         return self._snapshot
 
@@ -124,7 +154,10 @@ class Registry:
             decided.disable(distribution, "core.plugins.disable")
         return decided
 
-    def _load_all(self, decided: Settings) -> list[Plugin]:
+    def _load_all(self) -> list[Plugin] | None:
+        """Load and publish; None where another thread has decided something meanwhile."""
+        with self._lock:
+            decisions, decided = self._decisions, self._decide()
         found = loader.find(self._entry_points())
         plugins = [plugin for plugin, _ in found]
         loaded: dict[int, Plugin] = {}
@@ -132,9 +165,14 @@ class Registry:
             stage = [pair for pair in found if pair[0].bundled is bundled]
             for plugin, entry in stage:
                 self._load_one(plugin, entry, decided, loaded)
-            self._snapshot = Snapshot(
+            known = Snapshot(
                 decided, plugins if not bundled else [p for p, _ in stage], complete=not bundled
             )
+            with self._lock:
+                if self._decisions != decisions:
+                    return None
+                self._snapshot = known
+                self._lock.notify_all()
         return plugins
 
     def _load_one(
@@ -163,6 +201,16 @@ class Registry:
             if plugin.state == "failed" and key not in self._warned:
                 self._warned.add(key)
                 warn(failure(plugin))
+
+
+def _importing() -> bool:
+    """Whether this thread is in the middle of an import."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
 
 
 def _refuse_repeated(plugin: Plugin, loaded: Iterable[Plugin]) -> None:

@@ -1,22 +1,244 @@
-"""Threads: one model used by several, one graph walked by several, walks within walks."""
+"""Threads: first steps taken together, one model used by several, one graph walked by several."""
 
+import os
+import shutil
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
+from all_ops import CHECKED
+from hypothesis import given, settings
 from samples import array, ones, tanh, total, variable
 
 import core
 from core import FunctionNode, Variable
 from core.errors import GraphError
+from core.once import once
+from core.testing.strategies import cases
+from core.testing.trial import Trial
 
+ROOT = Path(__file__).resolve().parents[2]
 WORKERS = 4
+FREE_THREADED = os.environ.get("PLUGRAD_FREE_THREADED") or next(
+    filter(None, map(shutil.which, ("python3.14t", "python3.13t"))), None
+)
+
+
+@pytest.fixture
+def restless():
+    """Threads take turns at every opportunity."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 def everywhere(function, times=WORKERS):
     with ThreadPoolExecutor(WORKERS) as pool:
         return list(pool.map(lambda _: function(), range(times)))
+
+
+def at_once(*works):
+    """What functions give that several threads call at the same moment."""
+    start = threading.Barrier(len(works))
+
+    def run(work):
+        start.wait()
+        return work()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        return [done.result() for done in [pool.submit(run, work) for work in works]]
+
+
+@pytest.mark.parametrize("program", ["faces", "links", "models", "iterator", "optuna"])
+def test_programs_whose_threads_do_everything_first_together(program):
+    assert ran(sys.executable, program) in ("GIL\n", "no GIL\n")
+
+
+@pytest.mark.parametrize("program", ["faces", "links", "models", "iterator"])
+def test_the_same_without_a_global_lock(program):
+    if FREE_THREADED is None:
+        pytest.skip("no free-threaded Python: name one that has plugrad in PLUGRAD_FREE_THREADED")
+    assert ran(FREE_THREADED, program) == "no GIL\n"  # and nothing has switched it on again
+
+
+def ran(python, program):
+    command = [python, str(ROOT / "tests/threads_first.py"), program]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(n for n, op in CHECKED.items() if op.declared))
+def test_an_op_called_first_by_several_threads(name, restless):
+    """Each thread gets the outputs and gradients of the op as it was, bit by bit."""
+    op = CHECKED[name]
+
+    @settings(max_examples=1)
+    @given(cases(op))
+    def check(case):
+        known = Trial(case, core.backend.get("numpy"), None, "elementwise")
+        if known.is_random:
+            return
+        case.op = type(name, (op,), {"__module__": op.__module__, "kernels_of": op})
+        assert not case.op._is_specialized
+        new = Trial(case, known.backend, None, "elementwise")
+        found = at_once(*[lambda: new.run_with_gradients("float32")] * WORKERS)
+        case.op = op
+        expected = known.run_with_gradients("float32")
+        for outputs, gradients in found:
+            for mine, theirs in zip(
+                [*outputs, *gradients], [*expected[0], *expected[1]], strict=True
+            ):
+                np.testing.assert_array_equal(mine, theirs)
+
+    check()
+
+
+def test_what_is_made_once_is_one_object_for_all():
+    meeting = threading.Barrier(WORKERS)
+
+    class Thing:
+        @once
+        def part(self):
+            meeting.wait()  # all have found nothing, and make it
+            return object()
+
+    thing = Thing()
+    assert len(set(at_once(*[lambda: thing.part] * WORKERS))) == 1
+
+
+def test_kernels_that_change_while_others_call(restless):
+    """Whatever was looked up before the change is forgotten with it."""
+
+    class Op(core.Elementwise):
+        def compute(self, xp, x):
+            return x * 1
+
+        def gradient(self, xp, g):
+            return g * 1
+
+    home, done = core.backend.get("numpy"), threading.Event()
+
+    def call():
+        sizes = 0
+        while not done.is_set():
+            sizes = sizes % 300 + 1
+            x = Variable(np.ones(sizes, "f"))
+            y = Op.call(x)
+            y.grad = np.ones_like(y.array)
+            y.backward()
+            assert {y.array[0], x.grad[0]} <= {1, 2, 3}
+
+    def change():
+        try:
+            for _ in range(40):
+                for factor in (2, 3):
+                    home.kernels[Op] = lambda f, xp, x, factor=factor: x * factor
+                    home.gradient_kernels[Op] = lambda f, g, want, factor=factor: (g * factor,)
+                    for n in (1, 7):
+                        x = Variable(np.ones(n, "f"))
+                        y = Op.call(x)
+                        y.grad = np.ones_like(y.array)
+                        y.backward()
+                        assert y.array[0] == x.grad[0] == factor
+        finally:
+            done.set()
+
+    try:
+        at_once(change, call, call, call)
+    finally:
+        for table in (home.kernels, home.gradient_kernels):
+            table.pop(Op, None)
+
+
+def test_shared_settings_change_while_others_make_states(restless):
+    """No state is left with what was shared before, and no set changes while it is gone through."""
+    done = threading.Event()
+
+    def make():
+        seen = 0
+        while not done.is_set():
+            seen += 1
+            with core.using_config("own", [seen]):  # unhashable: another state each time
+                assert core.config.own == [seen]
+        with core.using_config("own", []):
+            return core.configuration.current().check
+
+    def change():
+        try:
+            for _ in range(300):
+                core.global_config.type_check = False
+                core.global_config.type_check = True
+        finally:
+            done.set()
+        return core.configuration.current().check
+
+    assert at_once(change, make, make, make) == [True] * 4
+
+
+def test_one_block_entered_by_several_threads(restless):
+    block = core.using_config("train", False)
+
+    def run(own):
+        for i in range(300):
+            core.config.own = own
+            with block:
+                assert core.config.train is False and core.config.own == own
+                if i % 3 == 0:
+                    core.config.other = i  # then the state is not the one that was entered
+            assert core.config.train is True and core.config.own == own
+
+    at_once(*[lambda own=own: run(own) for own in range(WORKERS)])
+    assert block._blocks == []
+
+
+def test_the_stream_is_taken_away_while_others_look_at_it(restless):
+    done = threading.Event()
+
+    def look():
+        while not done.is_set():
+            for _ in range(1000):
+                core.random_streams.stream()
+
+    def change():
+        try:
+            for n in range(20000):
+                core.seed(n)
+                core.seed(None)
+        finally:
+            done.set()
+
+    at_once(change, look, look)
+
+
+def test_a_backend_registered_while_another_thread_looks_for_its_own():
+    """What was found before the change is not remembered after it."""
+    home = type(core.backend.get("numpy"))
+    arrays = type("Arrays", (np.ndarray,), {})
+    special = type("Special", (home,), {"name": "special", "array_type": arrays})()
+
+    class Late(type):
+        def __subclasscheck__(cls, kind):  # asked in the middle of the search
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(core.backend.register, special).result()
+            return False
+
+    late = type("Slow", (home,), {"name": "slow", "array_type": Late("None", (), {})})()
+    core.backend.register(late)
+    try:
+        x = np.ones(3).view(arrays)
+        core.backend.of(x)
+        assert core.backend.of(x) is special
+    finally:
+        core.backend.unregister(late)
+        core.backend.unregister(special)
 
 
 def test_forward_on_one_model_from_several_threads():

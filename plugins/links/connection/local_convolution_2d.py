@@ -80,7 +80,8 @@ class LocalConvolution2D(Link):
 
     def forward(self, x: Any) -> Variable:
         """Apply the layer to images (n, in_channels, h, w)."""
-        if not self.W.is_initialized:
+        last = self.W if self.b is None else self.b
+        if not last.is_initialized:
             arguments.check_rank(self, x, 4)
             self._initialize(x.shape[1], tuple(x.shape[2:]))
         return F.local_convolution_2d(x, self.W, self.b, self.stride)

@@ -10,6 +10,7 @@ from core import Link, Parameter, Variable, config
 from core import functions as F
 from core.initializer import as_initializer, generate_array
 from core.kinds import checked
+from core.parameter import sizing
 from plugins.links import arguments
 
 _SINGLE = (
@@ -102,11 +103,12 @@ class BatchNormalization(Link):
             self._initialize((size,) if isinstance(size, int) else tuple(size))
 
     def _initialize(self, shape: tuple[int, ...]) -> None:
-        for parameter in self.params():
-            parameter.initialize(shape)
-        for name, initializer in self._initial.items():
-            if getattr(self, name) is None:
-                setattr(self, name, generate_array(initializer, shape, device=self.device))
+        with sizing:
+            for parameter in self.params():
+                parameter.initialize(shape)
+            for name, initializer in self._initial.items():
+                if getattr(self, name) is None:
+                    setattr(self, name, generate_array(initializer, shape, device=self.device))
 
     def _statistics_shape(self, x: Any) -> tuple[int, ...]:
         ndim = len(x.shape)
@@ -120,7 +122,7 @@ class BatchNormalization(Link):
     @arguments.removed()
     def forward(self, x: Any, finetune: bool = False) -> Variable:
         """Normalize `x`; with `finetune` the running averages weigh all such calls alike."""
-        if self.avg_mean is None:
+        if self.avg_var is None:
             if self.axis is None:
                 arguments.check_rank(self, x, 2, more=True)
             self._initialize(self._statistics_shape(x))

@@ -60,7 +60,7 @@ class GroupNormalization(Link):
 
     def forward(self, x: Any) -> Variable:
         """Normalize `x` (n, size, ...)."""
-        if not self.gamma.is_initialized:
+        if not self.beta.is_initialized:
             arguments.check_rank(self, x, 2, more=True)
             self._initialize(x.shape[1])
         if arguments.is_narrower(x, self.gamma):

@@ -56,7 +56,7 @@ class LayerNormalization(Link):
 
     def forward(self, x: Any) -> Variable:
         """Normalize `x` (..., size)."""
-        if not self.gamma.is_initialized:
+        if not self.beta.is_initialized:
             arguments.check_rank(self, x, 1, more=True)
             self._initialize(tuple(x.shape[-1:]))
         return F.layer_normalization(x, self.gamma, self.beta, self.eps)

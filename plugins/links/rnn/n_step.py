@@ -122,7 +122,7 @@ class NStep(ChainList):
         if self.in_size is None:
             self.in_size = x.shape[1]
         for unit in self:
-            if not unit.w0.is_initialized:
+            if not unit.weights()[-1].is_initialized:
                 unit.initialize(self.in_size)
 
     @property
