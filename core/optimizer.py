@@ -442,6 +442,7 @@ class GradientMethod(Optimizer):
             for parameter in ready:
                 parameter.update_rule.begin(parameter, self._loss_scale)
             self.call_hooks("pre")
+            self.before_step(ready)
             self.t += 1
             for parameter in ready:
                 parameter.update()
@@ -450,6 +451,9 @@ class GradientMethod(Optimizer):
             for parameter in ready:
                 parameter.update_rule.abandon()
         self.update_loss_scale()
+
+    def before_step(self, parameters: list[Parameter]) -> None:
+        """What concerns all parameters of a step together, after hooks and before their rules."""
 
     def accumulate(
         self, share: float, lossfun: Callable[..., Any], *args: Any, **kwds: Any

@@ -10,6 +10,7 @@ from plugins.optimizers.adam import AMSBound as AMSBound
 from plugins.optimizers.adam import AMSGrad as AMSGrad
 from plugins.optimizers.corrected_momentum_sgd import CorrectedMomentumSGD as CorrectedMomentumSGD
 from plugins.optimizers.lamb import LAMB as LAMB
+from plugins.optimizers.lbfgs import LBFGS as LBFGS
 from plugins.optimizers.lion import Lion as Lion
 from plugins.optimizers.momentum_sgd import MomentumSGD as MomentumSGD
 from plugins.optimizers.msvag import MSVAG as MSVAG

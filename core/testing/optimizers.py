@@ -29,6 +29,7 @@ def check_optimizer(
     backends: Iterable[str] | None = None,
     *,
     half: bool = True,
+    together: bool = False,
 ) -> None:
     """Prove an optimizer: AssertionError, naming the check, where it fails.
 
@@ -46,6 +47,8 @@ def check_optimizer(
             a loop over Python floats.
         backends: Names; by default all that can be used here.
         half: Whether 16-bit parameters are tested: float16, and bfloat16 where the backend has it.
+        together: Whether the step of a parameter depends on all others, as that of `LBFGS` does.
+            Then nothing is asked of one parameter by itself.
 
     >>> import core
     >>> def descent(theta, gradients):
@@ -58,7 +61,7 @@ def check_optimizer(
     """
     for name in _names(backends):
         for dtype in ("float64", "float32"):
-            for check in CHECKS:
+            for check in [each for each in CHECKS if not (together and each in OF_ONE)]:
                 _explained(check, _Trial(make, reference, name, dtype))
         for dtype in ("float16", "bfloat16") if half else ():
             if _has(name, dtype):
@@ -351,6 +354,9 @@ def masters(trial: _Trial) -> None:
     for mine, theirs in zip(host(model), host(twin), strict=True):
         np.testing.assert_array_equal(mine, theirs.astype(trial.dtype), err_msg="float32 masters")
 
+
+OF_ONE = (left_alone, hyperparameters)
+"""What looks at a parameter apart from the others."""
 
 CHECKS: tuple[Callable[[_Trial], None], ...] = (
     trajectory,

@@ -10,6 +10,7 @@ provides = {
     "adam": "Adam AdamW AMSGrad AdaBound AMSBound",
     "corrected_momentum_sgd": "CorrectedMomentumSGD",
     "lamb": "LAMB",
+    "lbfgs": "LBFGS",
     "lion": "Lion",
     "momentum_sgd": "MomentumSGD",
     "msvag": "MSVAG",

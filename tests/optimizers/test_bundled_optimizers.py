@@ -396,6 +396,7 @@ def test_signatures():
         "SMORMS3": "(lr=0.001, eps=1e-16)",
         "RAdam": "(alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-08, eta=1.0, weight_decay_rate=0.0)",
         "Lion": "(lr=0.0001, beta1=0.9, beta2=0.99, weight_decay_rate=0.0)",
+        "LBFGS": "(lr=1.0, history_size=10, c1=0.0001, c2=0.9, max_eval=25)",
         "LAMB": "(alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-06, weight_decay_rate=0.0)",
         "MSVAG": "(lr=0.1, beta=0.9, eta=1.0, weight_decay_rate=0.0)",
     }.items():

@@ -206,8 +206,9 @@ def test_what_is_no_number_is_refused_by_name(name, wrong):
             setattr(optimizer, argument, wrong)
         with pytest.raises(TypeError, match=f"expected a number for {argument}"):
             setattr(optimizer.create_update_rule().hyperparam, argument, wrong)
-        flag = isinstance(getattr(optimizer, argument), bool)
-        for number in (True, 1) if flag else (np.float32(0.5), np.array(0.5)):
+        value = getattr(optimizer, argument)
+        flag = isinstance(value, bool)
+        for number in (True, 1) if flag else (np.float32(value), np.array(value)):
             setattr(optimizer, argument, number)
 
 

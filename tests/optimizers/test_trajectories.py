@@ -92,8 +92,9 @@ def test_arguments_and_defaults(name):
     optimizer = make()
     for argument, default in declared:
         assert getattr(optimizer, argument) == default
-        setattr(optimizer, argument, 0.5)
-        assert getattr(optimizer.create_update_rule().hyperparam, argument) == 0.5
+        other = not default if isinstance(default, bool) else 0.5
+        setattr(optimizer, argument, other)
+        assert getattr(optimizer.create_update_rule().hyperparam, argument) == other
 
 
 @pytest.mark.parametrize("name", RECORDED["members"])

@@ -17,6 +17,7 @@ from record_optimizers import START, STEPS, gradients
 
 TINY = 1e-40
 MOMENTS = {"alpha": 0.1, "beta1": 0.5, "beta2": 0.8, "eps": TINY}
+ONE_STEP = {"max_iter": 1, "tolerance_grad": 0, "tolerance_change": 0}
 # case -> (ours, our arguments, theirs, their arguments, our hooks)
 TORCH = {
     "SGD": ("SGD", {"lr": 0.3}, "SGD", {"lr": 0.3}),
@@ -53,6 +54,13 @@ TORCH = {
         {"lr": 0.1, "betas": (0.5, 0.8), "eps": TINY, "weight_decay": 0.2},
     ),
     "AdaGrad": ("AdaGrad", {"lr": 0.3, "eps": 1e-2}, "Adagrad", {"lr": 0.3, "eps": 1e-2}),
+    "LBFGS": ("LBFGS", {"lr": 0.3}, "LBFGS", {"lr": 0.3, **ONE_STEP}),
+    "LBFGS, short memory": (
+        "LBFGS",
+        {"lr": 0.1, "history_size": 2},
+        "LBFGS",
+        {"lr": 0.1, "history_size": 2, **ONE_STEP},
+    ),
     "RAdam": ("RAdam", MOMENTS, "RAdam", {"lr": 0.1, "betas": (0.5, 0.8), "eps": TINY}),
     "RAdam, decay": (
         "RAdam",
@@ -165,7 +173,7 @@ def torch_cases():
             optimizer.param_groups[0].update(changes.get(str(step), {}))
             for param, g in zip(params, given, strict=True):
                 param.grad = torch.tensor(g, dtype=torch.float64)
-            optimizer.step()
+            optimizer.step(lambda: 0.0)
             path.append([param.tolist() for param in params])
         yield name, told(ours, arguments, *hooks or [[]], changes, path)
 

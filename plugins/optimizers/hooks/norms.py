@@ -1,4 +1,4 @@
-"""Sums of squares, exact enough for 16-bit gradients."""
+"""Sums of products, exact enough for 16-bit gradients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from core import backend
 
 def squared_norm(array: Any) -> Any:
     """The sum of squares as an array without axes; float16 and bfloat16 count in float32."""
+    return inner(array, array)
+
+
+def inner(array: Any, other: Any) -> Any:
+    """The sum of products of two arrays alike; float16 and bfloat16 count in float32."""
     home = backend.of(array)
     if home.dtype_name(array.dtype) in ("float16", "bfloat16"):
-        array = home.asarray(array, home.dtype("float32"), home.device_of(array))
-    return home.xp.sum(array * array)
+        wide, device = home.dtype("float32"), home.device_of(array)
+        array, other = home.asarray(array, wide, device), home.asarray(other, wide, device)
+    return home.xp.sum(array * other)

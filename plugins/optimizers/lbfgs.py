@@ -1,0 +1,291 @@
+"""L-BFGS: steps by the curvature that the last steps have shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+from core import Parameter, Variable, backend
+from core.errors import UpdateError
+from core.optimizer import GradientMethod, UpdateRule
+from core.reporter import NoReporter, get_current_reporter, report_scope
+from plugins.optimizers.hooks.norms import inner
+from plugins.optimizers.line_search import strong_wolfe
+
+Vector = list[Any]  # an array for each parameter
+
+
+class LBFGSRule(UpdateRule):
+    """The part of `LBFGS` in one parameter: its last steps `s`, and what they did to the gradient.
+
+    `y` has these changes, both as rings of `history_size` arrays, of which `pairs` have been
+    filled; `former` and `last` are gradient and step of the last update.
+    """
+
+    lr: float = 1.0
+    history_size: int = 10
+    c1: float = 1e-4
+    c2: float = 0.9
+    max_eval: int = 25
+    ranges = {
+        "lr": "(0, inf)",
+        "history_size": "[1, inf)",
+        "c1": "(0, 1)",
+        "c2": "(0, 1)",
+        "max_eval": "[1, inf)",
+    }
+
+    def check(self, param: Parameter) -> None:
+        """Refuse hooks that would change a gradient after the direction has been found."""
+        if any(True for _ in self._hooks.at("pre")):
+            raise UpdateError(
+                f"LBFGS: the rule of the parameter {param.name} has a hook for before its step, "
+                "but all parameters step together. Add the hook to the optimizer."
+            )
+
+    def init_state(self, param: Parameter) -> None:
+        """Zeros, and no pair yet."""
+        home, array = param.backend, param.array
+        shape = (int(self.history_size), *array.shape)
+        for name in ("s", "y"):
+            self.state[name] = home.xp.zeros(shape, dtype=array.dtype, device=array.device)
+        for name in ("former", "last"):
+            self.state[name] = home.xp.zeros_like(array)
+        self.state["pairs"] = 0
+
+    def pair(self, age: int) -> tuple[Any, Any]:
+        """The s and y of `age` pairs ago; zeros where there was none."""
+        slot = (int(self.state["pairs"]) - 1 - age) % self.state["s"].shape[0]
+        return self.state["s"][slot, ...], self.state["y"][slot, ...]
+
+    def remember(self, s: Any, y: Any) -> None:
+        """Store a pair in the place of the oldest."""
+        pairs = int(self.state["pairs"])
+        slot = pairs % self.state["s"].shape[0]
+        self.state["s"][slot, ...], self.state["y"][slot, ...] = s, y
+        self.state["pairs"] = pairs + 1
+
+    def forget(self) -> None:
+        """Begin anew, without pairs."""
+        for name in ("s", "y", "last"):
+            self.state[name][...] = 0.0
+        self.state["pairs"] = 0
+
+    def place(self, param: Parameter, start: Any, step: Any = None) -> None:
+        """Put the parameter, in the midst of an update, at `start`, or at a step from there."""
+        work = self.work_of(param)
+        array, grad = work.array, work.grad
+        work.backend.copyto(array, start)
+        if step is not None:
+            array += step
+        if work is not param:
+            self._write_back(param, work)
+            work.grad = grad
+        param.version += 1
+        self._master_version = param.version
+
+    def step(self, xp: Any, param: Any, grad: Any, last: Any, **state: Any) -> None:
+        """One step, in place: that which the optimizer has found."""
+        param += last
+
+
+class LBFGS(GradientMethod):
+    r"""The quasi-Newton method with limited memory, and a line search, for losses without noise.
+
+    .. math:: \theta \leftarrow \theta + t\, d, \qquad d = -H g
+
+    H is the inverse of the Hessian as the BFGS formula finds it from the last m steps s and the
+    changes y of the gradient in them, beginning with :math:`\gamma I`,
+    :math:`\gamma = s^T y / y^T y` of the newest; pairs without positive curvature
+    :math:`s^T y` are left out. Then t fulfills the strong Wolfe conditions
+
+    .. math::
+        f(\theta + t d) \le f(\theta) + c_1 t\, g^T d, \qquad
+        |g(\theta + t d)^T d| \le c_2 |g^T d|
+
+    `update(lossfun, ...)` evaluates the loss at :math:`\theta` and then as often as the line search
+    wants, which begins with t = lr, at the first step with lr divided by the sum of all
+    :math:`|g_i|` if that is more than 1. So the loss must depend on nothing but the parameters:
+    give large batches, and leave out dropout. What it reports is that of the first evaluation.
+    Without a loss function the step is the one that the search would begin with.
+
+    All parameters step together, so none has hyper-parameters of its own. Hooks that change
+    gradients would contradict the loss: with a loss function they are refused. Where no step is
+    found, parameters stay where they are and the memory begins anew.
+
+    Args:
+        lr: The step to try first.
+        history_size: How many pairs are remembered, the m of the paper.
+        c1: The share of the slope that the loss has to fall by.
+        c2: The share of the slope that may be left.
+        max_eval: How often a step may evaluate the loss in its line search.
+
+    Source: Liu and Nocedal 1989, Mathematical Programming 45, algorithm 2.1; the line search is
+    that of Nocedal and Wright, "Numerical Optimization" (2nd ed. 2006), algorithms 3.5 and 3.6.
+
+    >>> import core, core.functions as F, numpy as np
+    >>> model = core.Link()
+    >>> with model.init_scope():
+    ...     model.x = core.Parameter(np.array([-1.0, 2.0]))
+    >>> optimizer = core.optimizers.LBFGS().setup(model)
+    >>> def rosenbrock():
+    ...     return (1 - model.x[0]) ** 2 + 100 * (model.x[1] - model.x[0] ** 2) ** 2
+    >>> for step in range(50):
+    ...     optimizer.update(rosenbrock)
+    >>> model.x.array.round(6)
+    array([1., 1.])
+    """
+
+    rule = LBFGSRule
+    _loss: Callable[[], Any] | None = None
+    _value: float = math.nan
+
+    def group(self, *patterns: str, **hyperparameters: Any) -> Any:
+        """A group to add hooks to; hyper-parameters of its own are refused."""
+        if hyperparameters:
+            raise UpdateError(
+                f"LBFGS.group: all parameters step together, and none can have "
+                f"{', '.join(hyperparameters)} of its own. Set it on the optimizer."
+            )
+        return super().group(*patterns)
+
+    def update(self, lossfun: Callable[..., Any] | None = None, *args: Any, **kwds: Any) -> None:
+        """Make one step, for which the loss is evaluated several times.
+
+        Raises:
+            UpdateError: As other optimizers; and where hooks would change gradients.
+        """
+        if lossfun is None or not callable(lossfun):
+            super().update(lossfun)
+            return
+        hooks = ", ".join(getattr(each, "name", repr(each)) for each in self._hooks.at("pre"))
+        if hooks:
+            raise UpdateError(
+                f"LBFGS.update: the line search needs gradients of the loss itself, which {hooks} "
+                "may change. Make it a part of the loss function, or remove it."
+            )
+
+        def first() -> Any:
+            loss = lossfun(*args, **kwds)
+            self._value = _number(loss)
+            return loss
+
+        self._loss = lambda: lossfun(*args, **kwds)
+        try:
+            super().update(first)
+        finally:
+            self._loss = None
+
+    def before_step(self, parameters: list[Parameter]) -> None:
+        """Find the step of all parameters together, and let their rules know it."""
+        rules = [parameter.update_rule for parameter in parameters]
+        works = [rule.work_of(p) for rule, p in zip(rules, parameters, strict=True)]
+        grads = [work.backend.copy(work.grad) for work in works]
+        last = [rule.state["last"] for rule in rules]
+        change = [
+            backend.of(g).xp.asarray(g - rule.state["former"])
+            for rule, g in zip(rules, grads, strict=True)
+        ]
+        new = _dot(last, change) > 2.0**-52 * _dot(change, change)
+        pairs = [(last, change)] if new else []
+        history = min(int(rule.state["s"].shape[0]) for rule in rules) if rules else 0
+        known = max((int(rule.state["pairs"]) for rule in rules), default=0)
+        for age in range(min(known, history - new)):
+            s, y = zip(*(rule.pair(age) for rule in rules), strict=True)
+            pairs.append((list(s), list(y)))
+        direction = _direction(grads, pairs)
+        slope = _dot(grads, direction)
+        if not slope < 0:  # rounding has spoilt the memory, or there is nothing to gain
+            pairs = []
+            direction = _direction(grads, pairs)
+            slope = _dot(grads, direction)
+        t = self.lr
+        if not pairs:
+            t /= max(1.0, _dot(grads, [backend.of(g).xp.sign(g) for g in grads]))
+        if self._loss is not None and slope < 0:
+            t = self._search(parameters, direction, slope, t)
+        for rule, grad, d, s, y in zip(rules, grads, direction, last, change, strict=True):
+            if t == 0:
+                rule.forget()
+            elif new:
+                rule.remember(s, y)
+            rule.state["last"][...] = t * d
+            rule.state["former"][...] = grad
+
+    def _search(self, parameters: list[Parameter], d: Vector, slope: float, t: float) -> float:
+        """How far to go along d; parameters and gradients are afterwards as they were."""
+        rules = [parameter.update_rule for parameter in parameters]
+        works = [rule.work_of(p) for rule, p in zip(rules, parameters, strict=True)]
+        start = [work.backend.copy(work.array) for work in works]
+        grads = [(each, each.grad) for each in (*parameters, *works)]
+
+        def evaluate(t: float) -> tuple[float, float]:
+            for parameter, rule, x, v in zip(parameters, rules, start, d, strict=True):
+                rule.place(parameter, x, t * v)
+            with _unreported():
+                loss = self._loss() if self._loss is not None else None
+            value = _number(loss)
+            self._backward(self._target(), loss)
+            moved = [(p, v) for p, v in zip(parameters, d, strict=True) if p.grad is not None]
+            present = [p.update_rule.begin(p, self._loss_scale).grad for p, _ in moved]
+            return value, _dot(present, [v for _, v in moved])
+
+        try:
+            return strong_wolfe(
+                evaluate, self._value, slope, t, self.c1, self.c2, int(self.max_eval)
+            )
+        finally:
+            for parameter, rule, x in zip(parameters, rules, start, strict=True):
+                rule.place(parameter, x)
+            for each, grad in grads:
+                each.grad = grad
+
+
+def _direction(grads: Vector, pairs: list[tuple[Vector, Vector]]) -> Vector:
+    """-H g by the two loops of the paper, over pairs of which the newest is the first."""
+    q = [backend.of(g).copy(g) for g in grads]
+    loop, scale = [], 1.0
+    for s, y in pairs:
+        curvature = _dot(s, y)
+        if not curvature > 0:  # nothing was remembered, or not of these parameters
+            continue
+        if not loop:
+            scale = curvature / _dot(y, y)
+        share = _dot(s, q) / curvature
+        _add(q, -share, y)
+        loop.append((s, y, curvature, share))
+    for each in q:
+        each *= scale
+    for s, y, curvature, share in reversed(loop):
+        _add(q, share - _dot(y, q) / curvature, s)
+    for each in q:
+        each *= -1.0
+    return q
+
+
+def _dot(a: Vector, b: Vector) -> float:
+    """The inner product over all parameters."""
+    return math.fsum([float(inner(x, y)) for x, y in zip(a, b, strict=True)])
+
+
+def _add(a: Vector, factor: float, b: Vector) -> None:
+    """Add a multiple of b to a, in place."""
+    for x, y in zip(a, b, strict=True):
+        x += factor * y
+
+
+def _number(loss: Any) -> float:
+    """The loss as a number; what is none is refused later, by name."""
+    single = isinstance(loss, Variable) and loss.size == 1
+    return float(backend.to_host(loss.array).reshape(())) if single else math.nan
+
+
+def _unreported() -> Any:
+    """Where values are reported to nobody."""
+    try:
+        get_current_reporter()
+    except NoReporter:
+        return nullcontext()
+    return report_scope({})
