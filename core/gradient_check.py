@@ -89,7 +89,8 @@ def check_backward(
         detect_nondifferentiable: Raise NondifferentiableError at a kink or a jump.
 
     Inputs and parameters keep their arrays. `MissingGradient`, an AssertionError too, is raised
-    where an input gets no gradient; a parameter that nothing depends on has one of zeros.
+    where an input gets no gradient while all outputs do; a parameter that nothing depends on has
+    one of zeros.
 
     >>> import core, numpy as np
     >>> check_backward(lambda x: x * x, np.array([1.0, 2.0]), np.ones(2))
@@ -168,7 +169,7 @@ class _DirectionalCheck:
                 "check_backward: no output depends on an input by a differentiable path"
             )
         found = grad([y for y, _ in reached], targets, [g for _, g in reached])
-        if not self.may_be_constant:
+        if not self.may_be_constant and all([g is not None for g in self.y_grad]):
             self._refuse_missing(found[: len(self.moved)])
         return [
             numpy_namespace().zeros(t.shape) if g is None else _of_kind(g, t)

@@ -175,7 +175,7 @@ REFERENCES = {
     "FlipLR": lambda x: flip(x, 1),
     "FlipUD": lambda x: flip(x, 0),
     "OneHot": one_hot,
-    "Pad": pad,
+    "ConstantPad": pad,
     "Permutate": permutate,
     "Rollaxis": rollaxis,
     "SelectItem": select_item,

@@ -85,14 +85,24 @@ def roi_max_pooling(x, rois, roi_indices, outh, outw, spatial_scale):
     return _region_maxima(x, regions, outh, outw)
 
 
+def over_axes(reference):
+    """The reference for a number of axes, which the input shows as well."""
+
+    def checked(x, ndim, *args, **settings):
+        assert x.ndim == ndim + 2
+        return reference(x, *args, **settings)
+
+    return checked
+
+
 REFERENCES = {
     "MaxPooling2D": max_pooling,
-    "MaxPoolingND": max_pooling,
+    "MaxPoolingND": over_axes(max_pooling),
     "AveragePooling2D": average_pooling,
-    "AveragePoolingND": average_pooling,
+    "AveragePoolingND": over_axes(average_pooling),
     "ROIMaxPooling2D": roi_max_pooling,
     "ROIPooling2D": roi_pooling,
     "Unpooling2D": unpooling,
-    "UnpoolingND": unpooling,
+    "UnpoolingND": over_axes(unpooling),
     "Upsampling2D": upsampling,
 }
