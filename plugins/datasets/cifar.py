@@ -14,6 +14,7 @@ from core.dataset.download import cached_download, get_dataset_directory
 from core.errors import DatasetDamaged
 from plugins.datasets import image_arrays, plain_pickle
 from plugins.datasets.found_files import Published, arrays_of, kept_by_chainer, look, missing
+from plugins.formats import GZIP, instead
 
 _FOLDER = "cifar"
 _URL = "https://www.cs.toronto.edu/~kriz/"
@@ -145,7 +146,9 @@ def _from_archive(version: _Version, path: str | None) -> dict[str, bytes] | Non
     try:
         found = dict(_members(path, wanted))
     except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
-        raise DatasetDamaged(f"{path} is damaged: {error}. Get it again.") from error
+        raise DatasetDamaged(
+            f"{path} is damaged: {error}.{instead(path, GZIP)} Get it again."
+        ) from error
     lacking = [name for name in wanted if name not in found]
     if lacking:
         raise DatasetDamaged(f"{path}: expected files {', '.join(lacking)} in it. Get it again.")

@@ -23,6 +23,7 @@ from core.dataset.download import (
     get_dataset_directory,
 )
 from core.errors import DatasetDamaged, DatasetMissing
+from plugins.formats import NPZ, instead
 
 
 class Published(NamedTuple):
@@ -98,4 +99,4 @@ def arrays_of(path: str, names: Sequence[str]) -> list[np.ndarray[Any, Any]]:
         with open(path, "rb") as opened, np.load(opened, allow_pickle=False) as file:
             return [file[name] for name in names]
     except (zipfile.BadZipFile, zlib.error, ValueError, KeyError, EOFError) as error:
-        raise DatasetDamaged(f"{path} is damaged: {error}") from error
+        raise DatasetDamaged(f"{path} is damaged: {error}.{instead(path, NPZ)}") from error

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import DatasetDamaged
+from plugins.formats import GZIP, instead
 
 _GZIP = b"\x1f\x8b"
 _UINT8 = 8
@@ -36,7 +37,7 @@ def _read(path: str, file: Any, ndim: int) -> np.ndarray[Any, Any]:
     if head != bytes([0, 0, _UINT8, ndim]):
         raise DatasetDamaged(
             f"{path}: expected an IDX file of bytes with {ndim} axes, which begins with "
-            f"{bytes([0, 0, _UINT8, ndim])!r}, got {head!r}."
+            f"{bytes([0, 0, _UINT8, ndim])!r}, got {head!r}.{instead(path, GZIP)}"
         )
     sizes = file.read(4 * ndim)
     shape = struct.unpack(f">{ndim}I", sizes) if len(sizes) == 4 * ndim else (_LARGEST,)

@@ -13,6 +13,7 @@ from core import backend
 from core.configuration import config
 from core.errors import DatasetDamaged
 from plugins.extras import need
+from plugins.formats import JPEG, PNG, instead
 
 
 def float_dtype(dtype: Any) -> Any:
@@ -33,7 +34,9 @@ def read_image(file: Any, name: str, dtype: Any, who: str) -> np.ndarray[Any, An
     except FileNotFoundError:
         raise
     except (OSError, SyntaxError, ValueError) as error:
-        raise DatasetDamaged(f"{who}: {name} cannot be read as an image: {error}") from error
+        raise DatasetDamaged(
+            f"{who}: {name} cannot be read as an image: {error}.{instead(file, PNG, JPEG)}"
+        ) from error
     if array.ndim == 2:
         return array[None]
     return array.transpose(2, 0, 1)

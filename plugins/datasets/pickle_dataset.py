@@ -10,6 +10,7 @@ from typing import Any
 from core.dataset import DatasetMixin
 from core.errors import DatasetDamaged
 from plugins.datasets.per_process import PerProcess
+from plugins.formats import PICKLE, instead
 
 
 class PickleDataset(DatasetMixin):
@@ -79,7 +80,8 @@ def _starts(file: Any) -> list[int]:
         except (EOFError, pickle.UnpicklingError) as error:
             raise DatasetDamaged(
                 f"PickleDataset: the file is damaged in object {len(starts)}, which begins at byte "
-                f"{place} of {end}: {error}. It may not have been closed when it was written."
+                f"{place} of {end}: {error}.{instead(file, PICKLE)} "
+                "It may not have been closed when it was written."
             ) from error
         starts.append(place)
         place = file.tell()

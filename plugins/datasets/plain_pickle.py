@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import DatasetDamaged
+from plugins.formats import PICKLE, instead
 
 
 def load(content: bytes, where: str) -> Any:
@@ -20,7 +21,9 @@ def load(content: bytes, where: str) -> Any:
     try:
         return _arrays(_Unpickler(io.BytesIO(content), encoding="bytes").load())
     except Exception as error:
-        raise DatasetDamaged(f"{where} is damaged: {type(error).__name__}: {error}") from error
+        raise DatasetDamaged(
+            f"{where} is damaged: {type(error).__name__}: {error}.{instead(content, PICKLE)}"
+        ) from error
 
 
 class _Dtype:

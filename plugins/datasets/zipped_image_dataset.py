@@ -17,6 +17,7 @@ from core.errors import DatasetDamaged, DatasetMissing
 from plugins.datasets.concatenated_dataset import ConcatenatedDataset
 from plugins.datasets.image_files import float_dtype, listed_pairs, read_image
 from plugins.datasets.per_process import PerProcess
+from plugins.formats import ZIP, instead
 
 
 class _Archive:
@@ -50,7 +51,9 @@ def _open(path: str, who: str) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
     except zipfile.BadZipFile as error:
-        raise DatasetDamaged(f"{who}: {path} is not a whole zip archive: {error}") from error
+        raise DatasetDamaged(
+            f"{who}: {path} is not a whole zip archive: {error}.{instead(path, ZIP)}"
+        ) from error
 
 
 class ZippedImageDataset(DatasetMixin):

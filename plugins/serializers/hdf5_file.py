@@ -18,6 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from core.errors import CheckpointDamaged, CheckpointError
+from plugins.formats import HDF5, instead
 from plugins.serializers.atomic import replacing
 from plugins.serializers.entries import (
     DENSEST,
@@ -162,16 +163,16 @@ def _check_bytes(stream: IO[bytes], label: str) -> None:
     if head.startswith(_SIGNATURE):
         return
     if not head.startswith(MARK):
-        raise damaged(label, "it does not begin as one")
+        raise damaged(label, "it does not begin as one", instead(stream, HDF5))
     found = digest(stream, _USER_BLOCK, stream.seek(0, os.SEEK_END))
     if head != (MARK + found).ljust(_USER_BLOCK, b"\0"):
         raise damaged(label, "its bytes do not have the digest that was stored with them")
 
 
-def damaged(label: str, what: str) -> CheckpointDamaged:
-    """The error for a file that cannot be trusted."""
+def damaged(label: str, what: str, instead: str = "") -> CheckpointDamaged:
+    """The error for a file that cannot be trusted; `instead` says what else it is."""
     return CheckpointDamaged(
-        f"{label}: the file is damaged or no HDF5 file: {what}. "
+        f"{label}: the file is damaged or no HDF5 file: {what}.{instead} "
         "Nothing of it was loaded; use another copy, or an earlier snapshot."
     )
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from core.errors import CheckpointDamaged, CheckpointError
+from plugins.formats import NPZ, instead
 from plugins.serializers.atomic import replacing
 from plugins.serializers.entries import (
     CHUNK,
@@ -85,6 +86,7 @@ class Archive(Entries):
 
     def __init__(self, stream: IO[bytes], label: str) -> None:
         self.label = label
+        self._stream = stream
         self._size = stream.seek(0, os.SEEK_END)
         signed = self._check_bytes(stream)
         with self._blaming():
@@ -104,7 +106,8 @@ class Archive(Entries):
 
     def _damaged(self, what: str) -> CheckpointDamaged:
         return CheckpointDamaged(
-            f"{self.label}: the file is damaged or no npz archive: {what}. "
+            f"{self.label}: the file is damaged or no npz archive: {what}."
+            f"{instead(self._stream, NPZ)} "
             "Nothing of it was loaded; use another copy, or an earlier snapshot."
         )
 

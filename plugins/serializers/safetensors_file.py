@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import CheckpointDamaged, CheckpointError
+from plugins.formats import SAFETENSORS, instead
 from plugins.serializers.entries import DIGITS, MARK, NONE, Array, Entries, Spec, is_none
 from plugins.serializers.extended_dtypes import widened
 from plugins.serializers.extras import need
@@ -84,7 +85,7 @@ class TensorEntries(Entries):
             found = dict(library.deserialize(data))
             header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
         except (library.SafetensorError, ValueError, RecursionError) as error:
-            raise self._damaged(str(error)) from error
+            raise self._damaged(str(error), instead(data, SAFETENSORS)) from error
         self._arrays = {name: self._array(name, **parts) for name, parts in found.items()}
         text = header.get("__metadata__", {}).get(_KEY, "").encode()
         none = json.loads(text.rpartition(MARK)[2]) if MARK in text else []
@@ -104,7 +105,8 @@ class TensorEntries(Entries):
         at = 8 + header.index(MARK) + len(MARK)
         found = hashlib.sha256(data[:at] + _ZEROS + data[at + DIGITS :]).hexdigest().encode()
         if data[at : at + DIGITS] != found:
-            raise self._damaged("its bytes do not have the digest that was stored with them")
+            what = "its bytes do not have the digest that was stored with them"
+            raise self._damaged(what, instead(data, SAFETENSORS))
 
     def _array(self, name: str, dtype: str, shape: list[int], data: bytearray) -> Array:
         if dtype not in _NAMES:
@@ -116,9 +118,9 @@ class TensorEntries(Entries):
             return _bfloat16(data).reshape(shape)
         return np.frombuffer(data, np.dtype(_NAMES[dtype]).newbyteorder("<")).reshape(shape)
 
-    def _damaged(self, what: str) -> CheckpointDamaged:
+    def _damaged(self, what: str, instead: str = "") -> CheckpointDamaged:
         return CheckpointDamaged(
-            f"{self.label}: the file is damaged or no safetensors file: {what}. "
+            f"{self.label}: the file is damaged or no safetensors file: {what}.{instead} "
             "Nothing of it was loaded; use another copy, or an earlier snapshot."
         )
 
