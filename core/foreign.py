@@ -119,6 +119,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "MSELoss": "core.functions.mean_squared_error",
         "NLLLoss": "core.functions.softmax_cross_entropy",
         "PixelShuffle": "core.functions.depth2space",
+        "ReLU6": "core.links.ClippedReLU(6)",
         "ResNet50": "ResNet50Layers",
         "ResNet101": "ResNet101Layers",
         "ResNet152": "ResNet152Layers",
@@ -143,6 +144,8 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
     },
     "optimizers": {
         "CosineAnnealingLR": "core.training.extensions.CosineShift",
+        "CosineAnnealingWarmRestarts": "core.training.extensions.CosineShift",
+        "CosineDecay": "core.training.extensions.CosineShift",
         "ExponentialLR": "core.training.extensions.ExponentialShift",
         "GradientDescent": "SGD",
         "LinearLR": "core.training.extensions.LinearShift",
@@ -153,8 +156,11 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "StepLR": "core.training.extensions.StepShift",
     },
     "optimizer_hooks": {
+        "AveragedModel": "ExponentialMovingAverage",
         "clip_grad_norm_": "GradientClipping",
         "clip_grad_value_": "GradientValueClipping",
+        "clipvalue": "GradientValueClipping",
+        "EMA": "ExponentialMovingAverage",
         "L1": "Lasso",
         "L2": "WeightDecay",
     },
@@ -191,6 +197,8 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
     "extensions": {
         "CSVLogger": "LogReport",
         "CosineAnnealingLR": "CosineShift",
+        "CosineAnnealingWarmRestarts": "CosineShift",
+        "CosineDecay": "CosineShift",
         "EarlyStopping": "core.training.triggers.EarlyStoppingTrigger",
         "ExponentialLR": "ExponentialShift",
         "LearningRateMonitor": "observe_lr",
@@ -271,6 +279,7 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
         "zero_grad": "cleargrads",
     },
     "Optimizer": {
+        "add_param_group": "group",
         "learning_rate": ("lr", "alpha"),
         "load_state_dict": "core.serializers.load_npz('optimizer.npz', optimizer)",
         "minimize": "update",

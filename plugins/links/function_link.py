@@ -53,7 +53,7 @@ class FunctionLink(Link):
                 given = self._signature.bind(*args, **kwargs)
             except TypeError as error:
                 known = list(self._signature.parameters)
-                hints = (nearest(name, known) for name in kwargs if name not in known)
+                hints = (nearest(name, known, "arguments") for name in kwargs if name not in known)
                 raise TypeError(
                     f"links.{type(self).__name__}: {error}.{next(hints, '')} It takes "
                     f"{', '.join(known) or 'no arguments'}."

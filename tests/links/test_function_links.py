@@ -138,6 +138,13 @@ def test_settings_are_shown_and_may_be_changed():
 def test_wrong_arguments_are_refused_by_name():
     with pytest.raises(TypeError, match=r"links.LeakyReLU: .*'slop'.*'slope'\? It takes slope\."):
         L.LeakyReLU(slop=0.1)
+    for make, theirs, ours in (
+        (L.LeakyReLU, "negative_slope", "slope"),
+        (L.Dropout, "p", "ratio"),
+        (L.MaxPooling2D, "kernel_size", "ksize"),
+    ):
+        with pytest.raises(TypeError, match=rf"Did you mean '{ours}'"):
+            make(**{theirs: 1})
     with pytest.raises(TypeError, match=r"links.ReLU: .* It takes no arguments\."):
         L.ReLU(True)
     with pytest.raises(TypeError, match="links.MaxPooling2D: .*'ksize'.* It takes ksize, stride"):

@@ -94,6 +94,9 @@ ITERATORS = {
 
 UPDATERS = {
     "standard": training.updaters.StandardUpdater,
+    "accumulating": lambda iterator, optimizer: training.updaters.StandardUpdater(
+        iterator, optimizer, accumulate=2
+    ),
     "parallel": lambda iterator, optimizer: training.updaters.ParallelUpdater(
         iterator, optimizer, devices={"main": "numpy", "second": "numpy"}
     ),
@@ -245,6 +248,8 @@ def build(config, out):
         optimizer.use_fp32_update()
         optimizer.loss_scaling(interval=3, scale=2.0**8)
     if config["hooks"]:
+        optimizer.add_hook(optimizer_hooks.ExponentialMovingAverage(0.9))
+    if config["hooks"] and config["optimizer"] != "LBFGS":  # which refuses to change gradients
         optimizer.add_hook(optimizer_hooks.WeightDecay(1e-3))
         optimizer.add_hook(optimizer_hooks.GradientNoise(0.01))
         optimizer.add_hook(optimizer_hooks.GradientClipping(2.0))

@@ -60,7 +60,7 @@ CONFIGURATIONS = {
     },
     "thread": {"iterator": "thread", "optimizer": "RMSpropGraves", "writer": "ThreadWriter"},
     "parallel processes": {"updater": "processes", "iterator": "in order"},
-    "process": {"iterator": "process", "optimizer": "MomentumSGD"},
+    "process": {"iterator": "process", "optimizer": "LBFGS"},
 }
 
 

@@ -154,7 +154,7 @@ def test_nothing_is_left_out():
     assert known - left_out <= stopping.EXTENSIONS.keys()
     assert len([n for n in dir(triggers) if n.endswith("Trigger")]) <= len(stopping.TRIGGERS)
     assert len([n for n in dir(iterators) if n.endswith("Iterator")]) <= len(stopping.ITERATORS)
-    assert len([n for n in dir(updaters) if n.endswith("Updater")]) == len(stopping.UPDATERS)
+    assert len([n for n in dir(updaters) if n.endswith("Updater")]) <= len(stopping.UPDATERS)
 
 
 # -- any of them together, stopped anywhere ---------------------------------------------------
@@ -171,7 +171,7 @@ configurations = st.fixed_dictionaries(
         "seed": st.sampled_from(["core", "numpy"]),
         "optimizer": st.sampled_from([n for n in dir(optimizers) if n[0].isupper()]),
         "hooks": st.booleans(),
-        "updater": st.sampled_from(["standard", "standard", "parallel"]),
+        "updater": st.sampled_from(["standard", "accumulating", "parallel"]),
         "iterator": st.sampled_from(sorted(stopping.ITERATORS.keys() - {"process"})),
         "dtype": st.sampled_from(["float32", "float16"]),
         "stop": st.sampled_from(sorted(stopping.STOPS)),
