@@ -19,6 +19,7 @@ from core.training.extension import PRIORITY_READER as PRIORITY_READER
 from core.training.extension import PRIORITY_WRITER as PRIORITY_WRITER
 from core.training.extension import Extension as Extension
 from core.training.extension import make_extension as make_extension
+from core.training.results import new_directory as new_directory
 from core.training.run import Run as Run
 from core.training.trainer import Trainer as Trainer
 from core.training.trigger import get_trigger as get_trigger

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +11,8 @@ from core.removed import removed
 from core.serializer import AbstractSerializer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from core.training.loop import Loop
 
 PRIORITY_WRITER = 300
@@ -54,6 +56,14 @@ class Extension:
 
     def initialize(self, trainer: Loop) -> None:
         """Called once before the first update of a run, also of a resumed one."""
+
+    def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
+        """Files that stand where this extension is going to write, with the run that wrote each.
+
+        None stands for a run that is not known. Asked once, after `initialize`; those of other
+        runs are moved to a directory of their own before the first update.
+        """
+        return ()
 
     def on_error(self, trainer: Loop, exc: Exception, tb: TracebackType | None) -> None:
         """Called when an update or an extension has raised `exc`, before `finalize`."""

@@ -8,8 +8,10 @@ import os
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, Literal
 
 from core import backend
@@ -18,7 +20,7 @@ from core.removed import removed
 from core.reporter import Reporter, loaded_observation, saved_observation
 from core.serializer import AbstractSerializer, Deserializer
 from core.set_by_init import set_by_init
-from core.training import summary
+from core.training import results, summary
 from core.training.extension import INVOKE_BEFORE_TRAINING, Extension
 from core.training.interruption import Interruption
 from core.training.trigger import Trigger, get_trigger
@@ -40,7 +42,10 @@ class Entry:
 
 
 class Loop:
-    """Base of `Trainer` and `Run`: everything but the steps themselves."""
+    """Base of `Trainer` and `Run`: everything but the steps themselves.
+
+    `run_id` names the run in its snapshots, and stays the same when it `is_resumed` from one.
+    """
 
     _entries: dict[str, Entry] = set_by_init()
     _started_at: float | None = set_by_init()
@@ -71,6 +76,8 @@ class Loop:
         self._elapsed_before = 0.0
         self._elapsed_in_all: float | None = None
         self._random_state: dict[str, Any] | None = None
+        self.run_id = os.urandom(8).hex()
+        self.is_resumed = False
         updater.connect_trainer(self)
         for extension in extensions or ():
             self.extend(extension)
@@ -194,6 +201,7 @@ class Loop:
         for name, entry in self._order:
             with _naming(name, "initialize"):
                 _call(entry.extension, "initialize", self)
+        self._set_aside_earlier_results()
         for name, entry in self._order:
             if entry.call_before_training:
                 with _naming(name, "__call__"):
@@ -202,6 +210,22 @@ class Loop:
         # must not change what the resumed run draws.
         if self._random_state is not None:
             backend.set_random_state(self._random_state)
+
+    def _set_aside_earlier_results(self) -> None:
+        """Keep the results of another run, which this one would replace, and say so."""
+        found: dict[Path, str | None] = {}
+        for name, entry in self._order:
+            with _naming(name, "files_in_the_way"):
+                ask = getattr(entry.extension, "files_in_the_way", None)
+                found.update(() if ask is None else ask(self))
+        if self.is_resumed and set(found.values()) <= {None, self.run_id}:
+            return
+        out = Path(self.out)
+        files = [path for path, run in found.items() if run != self.run_id and out in path.parents]
+        if files:
+            aside = results.set_aside(out, files)
+            text = results.told(type(self).__name__, out, aside, files)
+            warnings.warn(text, stacklevel=6)
 
     def _turns(self) -> Generator[None, None, None]:
         """Once for each step: whoever asks for the next one has made it."""
@@ -274,9 +298,11 @@ class Loop:
         # The stop trigger is asked about the last step when the next one is due.
         observed = serializer("observation", saved_observation(self.observation))
         elapsed = serializer("_snapshot_elapsed_time", self._elapsed())
+        self.run_id = str(serializer.optional_value("run_id", self.run_id))
         # Last, because loading may draw: parameters are initialized before they are filled.
         state = json.loads(serializer("random_state", json.dumps(backend.random_state())))
         if isinstance(serializer, Deserializer):
+            self.is_resumed = True
             self.observation = loaded_observation(observed)
             self._elapsed_before = float(elapsed)
             self._random_state = state
@@ -353,7 +379,9 @@ class _naming:
     def __init__(
         self,
         name: str,
-        method: Literal["initialize", "__call__", "on_interrupt", "finalize", "serialize"],
+        method: Literal[
+            "initialize", "__call__", "on_interrupt", "finalize", "serialize", "files_in_the_way"
+        ],
     ) -> None:
         self._where = f"Raised by the extension {name!r} in {method}."
 

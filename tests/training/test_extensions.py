@@ -123,7 +123,7 @@ def test_titles_take_several_lines_on_a_narrow_terminal(tmp_path, monkeypatch):
     assert len(lines) == 6 and all(len(line) <= 50 for line in lines)
     monkeypatch.setenv("COLUMNS", "80")
     out = Terminal()
-    run(tmp_path, extensions.LogReport(), extensions.PrintReport(entries, out=out))
+    run(tmp_path / "wide", extensions.LogReport(), extensions.PrintReport(entries, out=out))
     assert len(out.getvalue().splitlines()) == 4
 
 

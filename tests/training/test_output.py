@@ -279,7 +279,7 @@ def shown():
 
 
 def notebook_run(out, *added):
-    return run(out, extensions.LogReport(), *added)
+    return run(training.new_directory(out / "run"), extensions.LogReport(), *added)
 
 
 def test_a_notebook_gets_a_table_that_grows_and_a_bar_that_moves(tmp_path, shown, capsys):

@@ -127,7 +127,9 @@ def test_a_study_prunes_trainings_that_do_not_learn(tmp_path):
         optimizer = optimizers.SGD(rate).setup(small.Model())
         iterator = iterators.SerialIterator(small.data(), 8)
         updater = training.updaters.StandardUpdater(iterator, optimizer)
-        made = training.Trainer(updater, (4, "epoch"), tmp_path, [extensions.LogReport()])
+        made = training.Trainer(
+            updater, (4, "epoch"), tmp_path / str(rate), [extensions.LogReport()]
+        )
         made.extend(extensions.OptunaPruning(trial, "main/loss"))
         try:
             made.run(show_loop_exception_msg=False)

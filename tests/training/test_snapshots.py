@@ -150,7 +150,7 @@ def test_a_queue_goes_on_after_a_failure(tmp_path):
 def test_no_thread_is_left(tmp_path):
     before = threading.active_count()
     for Writer in (writers.ThreadWriter, writers.ThreadQueueWriter):
-        run(tmp_path, writer=Writer())
+        run(tmp_path / Writer.__name__, writer=Writer())
     assert threading.active_count() == before
 
 

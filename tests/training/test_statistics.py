@@ -242,7 +242,9 @@ def test_statistics_are_averaged_until_reported(tmp_path):
 def test_on_another_backend_all_is_the_same(tmp_path):
     def run(device):
         core.seed(3)
-        made = training.Trainer(small.updater(device=device), (3, "iteration"), tmp_path)
+        made = training.Trainer(
+            small.updater(device=device), (3, "iteration"), tmp_path / str(device)
+        )
         model = model_of(made)
         plot = extensions.VariableStatisticsPlot(model, trigger=(3, "iteration"))
         average = extensions.MicroAverage("main/loss", "main/loss", "one", EACH)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,11 @@ class DumpGraph(Extension):
         self._keeping: core.using_config | None = None  # while the flag is turned on
         self._file = ReportFile("dump_graph")
         self._done = False
+
+    def files_in_the_way(self, trainer: Any) -> Iterable[tuple[Path, str | None]]:
+        """What stands where the files go."""
+        names = (self._filename, str(Path(self._filename).with_suffix(".mmd")))
+        return [each for name in names for each in self._file.standing(trainer.out, name)]
 
     def initialize(self, trainer: Any) -> None:
         """Let reported Variables keep their graph."""

@@ -96,6 +96,10 @@ class LogReport(Extension):
                 warn_of_slips("LogReport", self._keys, trainer.observation)
             self._add_record(trainer)
 
+    def files_in_the_way(self, trainer: Any) -> Iterable[tuple[Path, str | None]]:
+        """What stands where the file goes."""
+        return self._file.standing(trainer.out, self._filename)
+
     def _add_record(self, trainer: Any) -> None:
         record = {key: float(mean) for key, mean in self._summary.compute_mean().items()}
         self._summary = DictSummary()

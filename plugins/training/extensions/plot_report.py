@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,10 @@ class PlotReport(Extension):
         self._file = ReportFile("PlotReport")
         self._summary = DictSummary()
         self._points: dict[str, list[tuple[float, float]]] = {key: [] for key in self._y_keys}
+
+    def files_in_the_way(self, trainer: Any) -> Iterable[tuple[Path, str | None]]:
+        """What stands where the file goes."""
+        return self._file.standing(trainer.out, self._filename)
 
     @staticmethod
     def available() -> bool:

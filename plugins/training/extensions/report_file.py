@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from plugins.serializers.atomic import replacing
+from plugins.training.extensions.snapshot_files import found
 
 
 class ReportFile:
@@ -42,6 +43,17 @@ class ReportFile:
         with replacing(path) as temporary:
             write(temporary)
         self._left.pop(path, None)
+
+    @staticmethod
+    def standing(out: str | os.PathLike[str], filename: str | None) -> Iterator[tuple[Path, None]]:
+        """The files of such a name, which may have fields, that are in the directory already."""
+        if filename is None:
+            return
+        path = Path(out) / filename
+        if path.parent.is_dir():
+            for each in found(path.parent, path.name) if "{" in path.name else [path]:
+                if each.is_file():
+                    yield each, None
 
     def finish(self) -> None:
         """Write what could not be written; raises OSError if that is still so."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -60,7 +60,8 @@ def snapshot(
     - `condition()` is asked whether to save, each time.
     - `writer(filename, directory, dict of host arrays)` takes the place of `savefun`: those of
       `extensions.snapshot_writers` write in the background.
-    - `n_retains` is how many snapshots to keep, the newest ones; -1 keeps all.
+    - `n_retains` is how many snapshots to keep, the newest ones; -1 keeps all. Those of other runs
+      are never removed.
     - `autoload` loads the newest snapshot in the directory, if any, when the run begins. One that
       turns out to be damaged is put aside under the ending '.damaged', with a warning, and the one
       before it is taken. One that does not fit the trainer is an error. A function
@@ -134,6 +135,7 @@ class Snapshot(Extension):
     snapshot_on_error = False
     snapshot_on_interrupt = False
     on_write_error = "raise"
+    _run: str | None = None  # the one under way
 
     def __init__(
         self,
@@ -211,11 +213,22 @@ class Snapshot(Extension):
         if self.autoload:
             self._load_newest(trainer)
 
+    def files_in_the_way(self, trainer: Any) -> Iterable[tuple[Path, str | None]]:
+        """The snapshots that are there, with their runs."""
+        if callable(self.filename):
+            return
+        name = str(self.filename)
+        directory = Path(trainer.out) / Path(name).parent
+        if "{" not in str(directory) and directory.is_dir():
+            for path in snapshot_files.found(directory, name):
+                yield path, snapshot_files.run_of(path)
+
     def __call__(self, trainer: Any) -> None:
         """Save, then remove what is not to be kept."""
         if self.condition is not None and not self.condition():
             return
         path = self._path(trainer)
+        self._run = getattr(trainer, "run_id", None)
         target = trainer if self._target is None else self._target
         self._guarded(lambda: self._save(path, target))
 
@@ -232,7 +245,7 @@ class Snapshot(Extension):
 
     def _retain(self, path: Path) -> None:
         if self.n_retains > 0:
-            snapshot_files.remove_old(path, str(self.filename), self.n_retains)
+            snapshot_files.remove_old(path, str(self.filename), self.n_retains, self._run)
 
     def _guarded(self, write: Callable[[], Any]) -> None:
         """Write; a failure of the system's is what `on_write_error` says."""

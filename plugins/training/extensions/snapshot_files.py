@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 import string
+import sys
 import warnings
+import zipfile
+from contextlib import suppress
 from pathlib import Path
+
+from numpy.lib import format as npy
 
 from core.errors import CheckpointDamaged
 
@@ -21,9 +26,25 @@ def found(directory: Path, filename: str) -> list[Path]:
     return sorted(files, key=_age)
 
 
-def remove_old(newest: Path, filename: str, keep: int) -> None:
-    """Keep the newest ones; the one just written is among them in any case."""
-    others = [path for path in found(newest.parent, filename) if path.name != newest.name]
+def run_of(path: Path) -> str | None:
+    """The run that wrote a snapshot of a trainer; None where the file does not say so."""
+    with suppress(Exception):  # whatever the file is, it is not this one's task to tell
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive, archive.open("run_id.npy") as entry:
+                return str(npy.read_array(entry, allow_pickle=False))
+        if "h5py" in sys.modules:  # as it is in a run that writes such files
+            with sys.modules["h5py"].File(path) as file:
+                return str(file["run_id"].asstr()[()])
+    return None
+
+
+def remove_old(newest: Path, filename: str, keep: int, run: str | None) -> None:
+    """Keep the newest ones; the one just written is among them, those of other runs are not."""
+    others = [
+        path
+        for path in found(newest.parent, filename)
+        if path.name != newest.name and run_of(path) in (None, run)
+    ]
     for path in others[: len(others) + 1 - keep]:
         path.unlink(missing_ok=True)
 

@@ -77,6 +77,10 @@ class VariableStatisticsPlot(Extension):
         self._every = 1
         self._samples: list[tuple[int, list[list[float]]]] = []
 
+    def files_in_the_way(self, trainer: Any) -> Iterable[tuple[Path, str | None]]:
+        """What stands where the file goes."""
+        return self._file.standing(trainer.out, self._filename)
+
     def _check(self, max_sample_size: int) -> None:
         if not self._variables:
             raise ValueError(
