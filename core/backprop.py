@@ -74,7 +74,7 @@ Variable.backward_from = staticmethod(backward_from)
 
 
 def _no_way_back(y: Variable) -> GraphError:
-    if y._barren:
+    if getattr(y, "_barren", ""):
         return NotDifferentiable(
             f"backward: {y._barren} has no derivative, so nothing leads back from its result."
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from operator import index
-from typing import Any
+from typing import Any, Self
 
 from core import backend as backends
 from core.backend import BACKENDS, Device
@@ -37,14 +37,33 @@ class Parameter(Variable):
     False
     """
 
-    initializer: Any = None
-    update_rule: Any = None
-    version: int = 0
-    _frozen: bool = False
-    _home: Device | None = None
-    _dtype_to_be: Any = None  # that in force when it was created, where the initializer says none
-    _wants_grad_array: bool = False
-    _sharers: list[Parameter] | None = None  # while without an array: who will have the same one
+    __slots__ = (
+        "_dtype_to_be",
+        "_frozen",
+        "_home",
+        "_sharers",
+        "_wants_grad_array",
+        "initializer",
+        "update_rule",
+        "version",
+    )
+
+    initializer: Any
+    update_rule: Any
+    version: int
+    _frozen: bool
+    _home: Device | None
+    _dtype_to_be: Any  # that in force when it was created, where the initializer says none
+    _wants_grad_array: bool
+    _sharers: list[Parameter] | None  # while without an array: who will have the same one
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """One that has nothing yet."""
+        made = super().__new__(cls)
+        made.initializer = made.update_rule = made._home = made._dtype_to_be = made._sharers = None
+        made.version = 0
+        made._frozen = made._wants_grad_array = False
+        return made
 
     def __init__(
         self,

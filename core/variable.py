@@ -25,6 +25,18 @@ if TYPE_CHECKING:
     from core.function_node import FunctionNode
 
 
+def _rare(slot: str, doc: str) -> Any:
+    """An attribute kept in a slot that few objects fill: None where it is empty."""
+
+    def get(self: Any) -> Any:
+        return getattr(self, slot, None)
+
+    def put(self: Any, value: Any) -> None:
+        setattr(self, slot, value)
+
+    return property(get, put, doc=doc)
+
+
 class Variable(Copies, Protocols):
     """An array with a history, from which `backward` computes derivatives.
 
@@ -47,17 +59,27 @@ class Variable(Copies, Protocols):
     array([8.], dtype=float32)
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_array", "_edge", "_spec")
-    _constant: VariableNode | None = None  # the node of a variable without gradient, if asked for
-    _shown: Any = None  # the node of a declared operation's output, if asked for
+    # No dict: an attribute that nobody knows is refused, and a variable is small.
+    __slots__ = (
+        "__weakref__",
+        "_array",
+        "_barren",  # where set, the operation without a derivative that gave it
+        "_edge",
+        "_own_constant",
+        "_own_loss_scale",
+        "_own_shown",
+        "_spec",
+    )
+    _constant = _rare("_own_constant", "The node of a variable without gradient, if asked for.")
+    _shown = _rare("_own_shown", "The node of a declared operation's output, if asked for.")
+    loss_scale = _rare("_own_loss_scale", "The factor that the last backward put on the gradient.")
 
+    _barren: str
     _array: Any
     _edge: Any  # the VariableNode or FunctionNode that stands for it in the graph, if any does
     _spec: Spec | None
 
     backward_from: ClassVar[Any]  # core.backprop sets it
-    loss_scale: float | None = None  # the factor that the last backward put on the gradient
-    _barren: str = ""  # the operation without a derivative that gave it, where one was wanted
 
     if TYPE_CHECKING:  # core.intrinsics.operators gives them
 
@@ -227,7 +249,7 @@ class Variable(Copies, Protocols):
                 with publishing:
                     if self._constant is None:
                         self._constant = VariableNode(self, requires_grad=False)
-            return self._constant
+            return self._constant  # type: ignore[no-any-return]
         if edge.is_function:  # the node is made on request, and lives as long as this variable
             self._shown = edge = edge.output_node(self)
         return edge  # type: ignore[no-any-return]
