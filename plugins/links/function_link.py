@@ -37,7 +37,7 @@ class FunctionLink(Link):
             if "ClassVar" not in str(kind):
                 default = vars(cls).get(name, inspect.Parameter.empty)
                 known[name] = inspect.Parameter(
-                    name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind
+                    name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default
                 )
         cls._signature = cls.__signature__ = inspect.Signature(list(known.values()))  # type: ignore[attr-defined]
 

@@ -65,7 +65,7 @@ class ExponentialMovingAverage:
 
     def added(self, optimizer: Optimizer) -> None:
         """Learn what to average, when it is added to an optimizer."""
-        if self._target not in (None, optimizer.target):
+        if self._target is not None and self._target is not optimizer.target:
             raise UpdateError(
                 "ExponentialMovingAverage: it averages another model already. Make another one."
             )
