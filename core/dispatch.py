@@ -33,6 +33,7 @@ Plan = tuple[Compute | None, Any, Spec | None]
 
 _LIMIT = 4096
 _HALF = ("float16", "bfloat16")
+_FLOATS = (*_HALF, "float32", "float64")
 _changes = 0  # of kernel tables; what was made before one is not kept after it
 
 
@@ -135,8 +136,9 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
         result = intern(backend, shape, lead.dtype, lead.device)
     if cls.declared.reads_backend:
         compute = _with_backend(compute, backend)
-    if _wants_widening(cls, {spec.name for spec in specs}):
-        compute = _widened(compute, backend)
+    widening = _widening(cls, specs)
+    if widening is not None:
+        compute = _widened(compute, backend, *widening)
     if cls._elementwise:
         compute = _with_shapes(compute, specs)
     operand = cls.operand if cls._elementwise else None  # type: ignore[attr-defined]
@@ -149,14 +151,20 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
     return compute, backend.xp, result
 
 
-def _wants_widening(cls: type[FunctionNode], dtypes: set[str]) -> bool:
-    """Whether 16-bit floats are computed in float32: where the class says so, and bfloat16 always.
+def _widening(cls: type[FunctionNode], specs: list[Spec]) -> tuple[str, Any] | None:
+    """In which dtype floats are computed, and to which the result is rounded; None for their own.
 
-    To NumPy bfloat16 is foreign: with a Python number it becomes float32, or float64.
+    Mixed ones are computed in the widest; 16-bit floats in float32 where the class says so, and
+    bfloat16 always: to NumPy it is foreign, with a Python number it becomes float32, or float64.
     """
-    if cls.wide:
-        return not dtypes.isdisjoint(_HALF)
-    return cls._keeps_spec and "bfloat16" in dtypes
+    floats = {spec.name for spec in specs if spec.name in _FLOATS}
+    if len(floats) > 1 and cls.domain is not None and cls.domain.mixes:
+        wide = "float64" if "float64" in floats else "float32"
+        return wide, specs[0].backend.dtype(wide) if cls.promotes else specs[0].dtype
+    if not cls.wide and not (cls._keeps_spec and "bfloat16" in floats):
+        return None
+    half = next((spec.dtype for spec in specs if spec.name in _HALF), None)
+    return None if half is None else ("float32", half)
 
 
 def _lead(specs: list[Spec]) -> Spec:
@@ -192,50 +200,52 @@ def _with_backend(compute: Compute, backend: Backend) -> Compute:
     return knowing
 
 
-def _widened(compute: Compute, backend: Backend) -> Compute:
-    """Sixteen-bit floats are computed in float32, forward and backward, and rounded once."""
+def _widened(compute: Compute, backend: Backend, wide: str, dtype: Any) -> Compute:
+    """Narrower floats are computed in `wide`, forward and backward, and rounded once."""
+    raw, var = partial(_raw_widened, wide), partial(_var_widened, wide)
 
     def widened(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
-        half = next(a.dtype for a in arrays if backend.dtype_name(a.dtype) in _HALF)
-        result = compute(f, xp, *[widen(xp, backend, a) for a in arrays])
-        f._raw, f._var = _raw_widened, _var_widened
+        result = compute(f, xp, *[widen(xp, backend, a, wide) for a in arrays])
+        f._raw, f._var = raw, var
         f._plain_raw, f._plain_var = (f._raw, f._var) if f._single else (None, None)
         if type(result) is tuple:
-            return tuple([_narrow(xp, backend, y, half) for y in result])
-        return _narrow(xp, backend, result, half)
+            return tuple([_narrow(xp, backend, y, wide, dtype) for y in result])
+        return _narrow(xp, backend, result, wide, dtype)
 
     return widened
 
 
-def widen(xp: Any, backend: Backend, array: Any) -> Any:
-    """A 16-bit float array, or Variable, in float32; anything else itself."""
+def widen(xp: Any, backend: Backend, array: Any, wide: str = "float32") -> Any:
+    """An array, or Variable, of narrower floats in the dtype `wide`; anything else itself."""
     known = isinstance(array, Variable) or (array is not None and is_array(array))
-    if not known or backend.dtype_name(array.dtype) not in _HALF:
+    if not known or backend.dtype_name(array.dtype) not in _FLOATS[: _FLOATS.index(wide)]:
         return array
-    return xp.astype(array, backend.dtype("float32"))
+    return xp.astype(array, backend.dtype(wide))
 
 
-def _narrow(xp: Any, backend: Backend, array: Any, half: Any) -> Any:
-    wide = array is not None and backend.dtype_name(array.dtype) == "float32"
-    return xp.astype(array, half) if wide else array
+def _narrow(xp: Any, backend: Backend, array: Any, wide: str, dtype: Any) -> Any:
+    widened = array is not None and backend.dtype_name(array.dtype) == wide
+    return xp.astype(array, dtype) if widened and array.dtype != dtype else array
 
 
-def _raw_widened(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
-    return _widened_rules(f, g, want, f._edges[0].spec.backend.xp, _retained_array)
+def _raw_widened(wide: str, f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
+    return _widened_rules(wide, f, g, want, f._edges[0].spec.backend.xp, _retained_array)
 
 
-def _var_widened(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
-    return _widened_rules(f, g, want, namespace, _retained_variable)
+def _var_widened(wide: str, f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
+    return _widened_rules(wide, f, g, want, namespace, _retained_variable)
 
 
-def _widened_rules(f: FunctionNode, g: Any, want: int, xp: Any, fetch: Any) -> tuple[Any, ...]:
-    """The rules in float32, at either speed, and their gradients rounded once."""
+def _widened_rules(
+    dtype: str, f: FunctionNode, g: Any, want: int, xp: Any, fetch: Any
+) -> tuple[Any, ...]:
+    """The rules in a wider dtype, at either speed, and their gradients rounded once."""
     backend = f._edges[0].spec.backend
 
     def wide(value: Any) -> Any:
         if type(value) is tuple:
             return tuple([wide(part) for part in value])
-        return widen(xp, backend, value)
+        return widen(xp, backend, value, dtype)
 
     def retained(name: str) -> Any:
         if fetch is _retained_variable and name in f.declared.rederived:
@@ -245,7 +255,7 @@ def _widened_rules(f: FunctionNode, g: Any, want: int, xp: Any, fetch: Any) -> t
 
     return tuple(
         [
-            gx if gx is None else _narrow(xp, backend, gx, edge.spec.dtype)
+            gx if gx is None else _narrow(xp, backend, gx, dtype, edge.spec.dtype)
             for gx, edge in zip(_run_rules(f, xp, wide(g), want, retained), f._edges, strict=True)
         ]
     )

@@ -73,6 +73,7 @@ class Input(NamedTuple):
     kinks: tuple[float | str, ...] = ()
     distinct: bool = False
     make: Callable[[Any, Any], Any] | None = None
+    mixed: bool = False
 
     @property
     def real(self) -> bool:
@@ -84,7 +85,8 @@ class Input(NamedTuple):
             return "boolean"
         closing = ")" if self.what == "integer" else "]"
         text = f"{self.what} in [{self.lo}, {self.hi}{closing}"
-        return text + (", all different" if self.distinct else "")
+        text += ", all different" if self.distinct else ""
+        return text + (", of any floating dtype" if self.mixed else "")
 
 
 def real(
@@ -94,15 +96,20 @@ def real(
     kinks: Iterable[float | str] = (),
     distinct: bool = False,
     make: Callable[[Any, Any], Any] | None = None,
+    mixed: bool = False,
 ) -> Input:
     """Floating-point values from `lo` to `hi`; all real inputs of an op have one dtype.
+
+    A `mixed` input may have another floating dtype than the others. Then the op is computed in the
+    widest, its result rounded to the dtype of the first input, or not at all where the class says
+    `promotes = True`, and each gradient to the dtype of its input.
 
     `kinks` are the values, or settings that hold them ("-name" for the negative), where the op has
     no derivative. `distinct` says that values which are equal, within the input or between two
     distinct inputs, are a kink. `make(xp, array)` turns drawn values into fit ones (a positive
     definite matrix, a probability).
     """
-    return Input("real", "fV", lo, hi, tuple(kinks), distinct, make)
+    return Input("real", "fV", lo, hi, tuple(kinks), distinct, make, mixed)
 
 
 def numeric(lo: float = -3, hi: float = 3, *, kinks: Iterable[float | str] = ()) -> Input:
@@ -254,6 +261,11 @@ class Domain:
         """Whether the inputs have any shapes that broadcast."""
         return self.signature.elementwise
 
+    @property
+    def mixes(self) -> bool:
+        """Whether some input may have another floating dtype than the others."""
+        return any([value.mixed for value in self.values.values()])
+
     def value(self, index: int) -> Input:
         """What the input at `index` holds; a repeated input has one declaration."""
         if not self.values:
@@ -292,7 +304,7 @@ class Domain:
             value = self.value(index)
             if spec.kind not in value.kinds:
                 raise InvalidType(f"{name}.dtype is {_KIND_NAMES[value.what]}", spec.name)
-            if not value.real:
+            if not value.real or value.mixed:
                 continue
             first = first or (name, spec.name)
             if spec.name != first[1]:

@@ -52,6 +52,7 @@ class FunctionNode(GraphNode):
     domain: Domain | None = None
     saved: ClassVar[tuple[str, ...]] = ()
     wide: ClassVar[bool] = False  # compute 16-bit floats in float32
+    promotes: ClassVar[bool] = False  # mixed inputs give the widest dtype, not that of the first
     inline: ClassVar[bool] = False  # copy one-line bodies into the calls; see core.inline
     kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
     declared: Any = None

@@ -12,8 +12,8 @@ from core.intrinsics.broadcasting import SumTo
 class MatMul(FunctionNode):
     """The matrix product over the last two axes; leading axes broadcast."""
 
-    wide = True
-    domain = Domain("(...,n,k),(...,k,m)->(...,n,m)", a=real(-2, 2), b=real(-2, 2))
+    wide = promotes = True
+    domain = Domain("(...,n,k),(...,k,m)->(...,n,m)", a=real(-2, 2), b=real(-2, 2, mixed=True))
 
     def compute(self, xp, a, b):
         return xp.matmul(a, b)

@@ -58,7 +58,7 @@ def test_a_refusal_tells_link_line_and_inputs(debug):
         text = refused(Model(L.Linear(3, 2)), ones(4, 3, dtype="d"))
     head, condition, place = text.strip().split("\n\n")
     assert head == "Invalid operation is performed in: LinearFunction (Forward)"
-    assert condition == "Expect: x.dtype == W.dtype\nActual: float64 != float32"
+    assert condition == "Expect: x.dtype == b.dtype\nActual: float64 != float32"
     assert part(place, "Link") == "/encoder/0/l1 (Linear)"
     assert part(place, "Line").endswith("return self.l1(x)  # the line in the block")
     assert part(place, "Line").startswith(__file__)

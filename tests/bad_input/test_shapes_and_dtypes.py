@@ -56,7 +56,7 @@ REFUSED = {
     "Linear": (lambda: L.Linear(4, 2)(a(2, 3)), "x.shape[1] == W.shape[1]", "3 != 4"),
     "LinearFunction": (
         lambda: L.Linear(3, 2)(a(2, 3, dtype="d")),
-        "x.dtype == W.dtype",
+        "x.dtype == b.dtype",
         "float64 != float32",
     ),
     "Convolution": (

@@ -132,9 +132,19 @@ SPOILT = (
     ),
     (
         "another dtype",
-        "scatter_add-? transpose_sequence-? linear-? *convolution_*-? black_out-? arctan2-? "
-        "matmul-? einsum-? sparse_matmul-? r2_score-? zoneout-1",
-        "Real arguments have one dtype, as in Chainer 3; Chainer 7 promotes.",
+        "scatter_add-? transpose_sequence-? arctan2-? einsum-? sparse_matmul-? r2_score-? "
+        "zoneout-1",
+        "Real arguments have one dtype, but for weights and the factors of matrix products.",
+    ),
+    (
+        "another dtype",
+        "linear-? *convolution_*-?",
+        "The result has the dtype of x, as in Chainer 3, and biases too; Chainer 7 promotes.",
+    ),
+    (
+        "another dtype",
+        "batch_matmul-? bilinear-? black_out-? negative_sampling-?",
+        "All products of matrices promote.",
     ),
     (
         "integers",
@@ -203,6 +213,15 @@ def may_differ(name, how):
         for ways, names, _ in SPOILT
     )
 
+
+MIXED = (
+    (
+        "batch_matmul?* bilinear?* black_out?* negative_sampling?*",
+        "All products of matrices take the wider dtype, as matmul does.",
+    ),
+    ("r2_score?*", "What is compared has one dtype."),
+)
+"""Functions that take other mixed dtypes than Chainer 3.0.0, and why."""
 
 LABELS = (
     (

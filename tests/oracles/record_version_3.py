@@ -6,7 +6,8 @@ Python and NumPy had then (`collections.Iterable`, `numpy.bool`, ...):
     python tests/oracles/record_version_3.py
 
 It writes to tests/data/oracle/version_3.json: of functions and operators the labels of what they
-put into the graph; of function classes attributes, outputs and gradients.
+put into the graph, and the dtypes that mixed ones give; of function classes attributes, outputs and
+gradients.
 """
 
 import json
@@ -20,7 +21,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from oracles import classes, labels  # noqa: E402
+from oracles import classes, labels, mixed  # noqa: E402
 from oracles.cases import run  # noqa: E402
 
 
@@ -45,6 +46,7 @@ def main():
     np.seterr(all="ignore")
     found = {
         "labels": labels.of(chainer),
+        "mixed": mixed.of(chainer),
         "classes": {name: of_class(case) for name, case in classes.CASES.items()},
     }
     sections = []

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from oracles import classes, labels
+from oracles import classes, labels, mixed
 from oracles.cases import run
-from oracles.differences import ATTRIBUTES, LABELS
+from oracles.differences import ATTRIBUTES, LABELS, MIXED
 from signatures import signatures
 
 import core
@@ -37,6 +37,17 @@ def test_labels_are_those_of_then_or_a_difference_on_purpose(found):
     assert not [(name, found[name]) for name in others if not patterns(name, LABELS)]
     known = {pattern for names, _ in LABELS for pattern in names.split()}
     assert known == {pattern for name in others for pattern in patterns(name, LABELS)}
+
+
+def test_mixed_dtypes_are_computed_in_the_widest_or_refused_as_then():
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        found = mixed.of(core)
+    recorded = RECORDS["mixed"]
+    others = {name for name, dtypes in recorded.items() if found[name] != dtypes}
+    assert not [(name, found[name]) for name in others if not patterns(name, MIXED)]
+    known = {pattern for names, _ in MIXED for pattern in names.split()}
+    assert known == {pattern for name in others for pattern in patterns(name, MIXED)}
 
 
 def test_errors_and_graphs_call_operations_by_their_labels():

@@ -72,7 +72,7 @@ class Convolution(_Windowed):
     domain = Domain(
         "(n,c,...s),(o,c2,...k),(o)?->(n,o,...p)",
         x=real(-2, 2),
-        W=real(-1, 1),
+        W=real(-1, 1, mixed=True),
         b=real(-1, 1),
         settings={
             "stride": choice(1, 2, (2, 1)),
@@ -142,7 +142,7 @@ class Deconvolution(_Windowed):
     domain = Domain(
         "(n,c,...s),(c,o,...k),(p)?->(n,q,...d)",
         x=real(-2, 2),
-        W=real(-1, 1),
+        W=real(-1, 1, mixed=True),
         b=real(-1, 1),
         settings={
             "stride": choice(1, 2, (2, 1)),
@@ -250,8 +250,8 @@ def convolution_nd(
 
     Args:
         x: Floating, (n, c, d_1, ..., d_N).
-        W: Filters, (o, c / groups, k_1, ..., k_N), of the dtype of `x`.
-        b: Biases, (o,), or None.
+        W: Filters, (o, c / groups, k_1, ..., k_N), floating.
+        b: Biases, (o,), of the dtype of `x`, or None.
         stride: Distance of neighbouring windows, for each axis or for all.
         pad: Zeros around the input, for each axis or for all.
         cover_all: Let the windows reach every element, padding the end further.
@@ -301,7 +301,7 @@ def convolution_1d(
 
     Args:
         x: Floating, (n, c, l).
-        W: Filters, (o, c / groups, k), of the dtype of `x`.
+        W: Filters, (o, c / groups, k), floating.
         b: Biases, (o,), of the dtype of `x`, or None.
         stride: Distance of neighbouring windows, in a tuple or alone.
         pad: Zeros around the input, likewise.
@@ -343,7 +343,7 @@ def convolution_2d(
 
     Args:
         x: Floating, (n, c, h, w).
-        W: Filters, (o, c / groups, kh, kw), of the dtype of `x`.
+        W: Filters, (o, c / groups, kh, kw), floating.
         b: Biases, (o,), of the dtype of `x`, or None.
         stride: Distance of neighbouring windows, for each axis or for both.
         pad: Zeros around the input, likewise.
@@ -384,7 +384,7 @@ def convolution_3d(
 
     Args:
         x: Floating, (n, c, d, h, w).
-        W: Filters, (o, c / groups, kd, kh, kw), of the dtype of `x`.
+        W: Filters, (o, c / groups, kd, kh, kw), floating.
         b: Biases, (o,), of the dtype of `x`, or None.
         stride: Distance of neighbouring windows, for each axis or for all.
         pad: Zeros around the input, likewise.

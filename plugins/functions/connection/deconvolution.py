@@ -30,8 +30,8 @@ def deconvolution_nd(
 
     Args:
         x: Floating, (n, c, d_1, ..., d_N).
-        W: Filters, (c, o / groups, k_1, ..., k_N), of the dtype of `x`.
-        b: Biases, (o,), or None.
+        W: Filters, (c, o / groups, k_1, ..., k_N), floating.
+        b: Biases, (o,), of the dtype of `x`, or None.
         stride: How far apart neighbouring elements spread their filters.
         pad: How much is cut off each end of the output.
         outsize: Spatial sizes (e_1, ..., e_N) of the output. A convolution of an array of these
@@ -83,7 +83,7 @@ def deconvolution_1d(
 
     Args:
         x: Floating, (n, c, l).
-        W: Filters, (c, o / groups, k), of the dtype of `x`.
+        W: Filters, (c, o / groups, k), floating.
         b: Biases, (o,), of the dtype of `x`, or None.
         stride: How far apart neighbouring elements spread their filters, in a tuple or alone.
         pad: How much is cut off each end of the output.
@@ -124,7 +124,7 @@ def deconvolution_2d(
 
     Args:
         x: Floating, (n, c, h, w).
-        W: Filters, (c, o / groups, kh, kw), of the dtype of `x`.
+        W: Filters, (c, o / groups, kh, kw), floating.
         b: Biases, (o,), of the dtype of `x`, or None.
         stride: How far apart neighbouring elements spread their filters, for each axis or for both.
         pad: How much is cut off each end of the output.
@@ -164,7 +164,7 @@ def deconvolution_3d(
 
     Args:
         x: Floating, (n, c, d, h, w).
-        W: Filters, (c, o / groups, kd, kh, kw), of the dtype of `x`.
+        W: Filters, (c, o / groups, kd, kh, kw), floating.
         b: Biases, (o,), of the dtype of `x`, or None.
         stride: How far apart neighbouring elements spread their filters, for each axis or for all.
         pad: How much is cut off each end of the output.

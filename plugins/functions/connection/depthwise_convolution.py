@@ -20,7 +20,7 @@ def depthwise_convolution_2d(
 
     Args:
         x: Floating, (n, c, h, w).
-        W: Filters, (m, c, kh, kw), m of them for each channel, of the dtype of `x`.
+        W: Filters, (m, c, kh, kw), m of them for each channel, floating.
         b: Biases, (c m,), or None.
         stride: Distance of neighbouring windows, for each axis or for both.
         pad: Zeros around the input, for each axis or for both.

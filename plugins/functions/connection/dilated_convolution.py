@@ -26,7 +26,7 @@ def dilated_convolution_2d(
 
     Args:
         x: Floating, (n, c, h, w).
-        W: Filters, (o, c, kh, kw), of the dtype of `x`.
+        W: Filters, (o, c, kh, kw), floating.
         b: Biases, (o,), or None.
         stride: Distance of neighbouring windows, for each axis or for both.
         pad: Zeros around the input, for each axis or for both.

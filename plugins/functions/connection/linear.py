@@ -14,7 +14,9 @@ class LinearFunction(FunctionNode):
     """y = x W^T + b."""
 
     wide = True
-    domain = Domain("(n,k),(m,k),(m)?->(n,m)", x=real(-2, 2), W=real(-2, 2), b=real(-2, 2))
+    domain = Domain(
+        "(n,k),(m,k),(m)?->(n,m)", x=real(-2, 2), W=real(-2, 2, mixed=True), b=real(-2, 2)
+    )
 
     def compute(self, xp, x, W, b=None):
         y = xp.matmul(x, W.T)
@@ -38,8 +40,8 @@ def linear(x: Any, W: Any, b: Any = None, n_batch_axes: int = 1) -> Variable:
     Args:
         x: Floating, (s_1, ..., s_B, ...), of at least two axes; those after the first
             `n_batch_axes` are flattened to in_size elements.
-        W: Weights, (out_size, in_size), of the dtype of `x`.
-        b: Biases, (out_size,), or None.
+        W: Weights, (out_size, in_size), floating.
+        b: Biases, (out_size,), of the dtype of `x`, or None.
         n_batch_axes: How many leading axes of `x` are kept; at least 1.
 
     Returns:

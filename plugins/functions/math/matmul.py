@@ -32,12 +32,12 @@ def matmul(a: Any, b: Any, transa: bool = False, transb: bool = False) -> Variab
 
     Args:
         a: (..., n, k) or (k,), floating; (..., k, n) with `transa`.
-        b: (..., k, m) or (k,), of the dtype of `a`; (..., m, k) with `transb`.
+        b: (..., k, m) or (k,), floating; (..., m, k) with `transb`.
         transa: Whether the last two axes of `a` change places first.
         transb: The same of `b`.
 
     Returns:
-        (..., n, m), without the axis that a vector does not have.
+        (..., n, m), without the axis that a vector does not have, and the wider of the dtypes.
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.
@@ -68,12 +68,12 @@ def batch_matmul(a: Any, b: Any, transa: bool = False, transb: bool = False) -> 
 
     Args:
         a: (batch, n, k), or (batch, n) for columns, floating.
-        b: (batch, k, m), or (batch, k) for columns, of the dtype of `a`.
+        b: (batch, k, m), or (batch, k) for columns, floating.
         transa: Whether the matrices of `a` are transposed first.
         transb: The same of `b`.
 
     Returns:
-        (batch, n, m), and the dtype of `a`.
+        (batch, n, m), and the wider of the dtypes.
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.

@@ -21,7 +21,7 @@ class SimplifiedDropconnect(FunctionNode):
     domain = Domain(
         "(n,k),(m,k),(m)?->(n,m)",
         x=real(-2, 2),
-        W=real(-2, 2),
+        W=real(-2, 2, mixed=True),
         b=real(-2, 2),
         settings={"ratio": choice(0.0, 0.3, 0.8), "use_batchwise_mask": choice(True, False)},
         leave_out={"forward": "random"},
@@ -83,7 +83,7 @@ def simplified_dropconnect(
 
     Args:
         x: Floating, (n, ...); the axes after the first are flattened to k elements.
-        W: Weights, (m, k), of the dtype of `x`.
+        W: Weights, (m, k), floating.
         b: Biases, (m,), or None.
         ratio: In [0, 1).
         train: False drops nothing.
