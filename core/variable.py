@@ -17,6 +17,7 @@ from core.foreign import real_names, refuse_foreign
 from core.once import publishing
 from core.spec import Spec, spec_of
 from core.variable_copies import Copies
+from core.variable_methods import Methods
 from core.variable_node import NOBODY, VariableNode
 from core.variable_protocols import Protocols
 from core.variable_text import variable_details, variable_repr, variable_str
@@ -37,7 +38,7 @@ def _rare(slot: str, doc: str) -> Any:
     return property(get, put, doc=doc)
 
 
-class Variable(Copies, Protocols):
+class Variable(Copies, Methods, Protocols):
     """An array with a history, from which `backward` computes derivatives.
 
     Args:

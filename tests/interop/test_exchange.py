@@ -1,5 +1,7 @@
 """The doors that need no library, and the one that most libraries ask at."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -48,6 +50,42 @@ def test_dlpack_shares_memory_both_ways():
     xp = x.__array_namespace__()
     assert np.shares_memory(xp.from_dlpack(array).array, array)
     assert not np.shares_memory(xp.from_dlpack(array, copy=True).array, array)
+
+
+@pytest.mark.parametrize("make", [lambda a: Variable(a, requires_grad=False), core.Parameter])
+def test_dlpack_takes_the_standards_arguments(make):
+    array = np.arange(3.0)
+    x = make(array)
+    with core.no_backprop_mode():
+        cpu = x.__dlpack_device__()
+        asked = {"stream": None, "max_version": (1, 0), "dl_device": cpu, "copy": False}
+        assert type(x.__dlpack__(**asked)).__name__ == "PyCapsule"
+        assert np.shares_memory(np.from_dlpack(x, device="cpu", copy=False), x.array)
+        assert not np.shares_memory(np.from_dlpack(x, copy=True), x.array)
+        with pytest.raises(TypeError):
+            x.__dlpack__(None, (1, 0))
+        with pytest.raises(TypeError):
+            x.__dlpack__(version=(1, 0))
+    parameters = inspect.signature(Variable.__dlpack__).parameters.values()
+    assert {p.name for p in parameters if p.kind is p.KEYWORD_ONLY} == set(asked)
+
+
+def test_dlpack_of_what_has_no_array():
+    for method in ("__dlpack__", "__dlpack_device__"):
+        with pytest.raises(core.errors.UnknownName, match=f"{method}.*no array yet"):
+            getattr(core.Parameter(), method)()
+
+
+def test_torch_shares_memory():
+    torch = pytest.importorskip("torch", reason="PyTorch is missing")
+    array = np.arange(3.0)
+    for x in (Variable(array, requires_grad=False), core.Parameter(array)):
+        with core.no_backprop_mode():
+            tensor = torch.from_dlpack(x)
+        tensor[0] += 1
+        assert tensor.tolist() == x.array.tolist()
+    y = x.__array_namespace__().from_dlpack(tensor)
+    assert y.array.tolist() == tensor.tolist()
 
 
 def test_what_wants_a_gradient_is_not_exported():

@@ -1,0 +1,124 @@
+"""The methods that arrays have, on Variables: NumPy's values, differentiable where they are."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import core
+from core import Variable
+from core.gradient_check import check_backward
+from core.variable_methods import Methods
+
+A = np.random.default_rng(0).uniform(-2, 2, (2, 1, 3))
+
+DIFFERENTIABLE = {
+    "sum": [lambda x: x.sum(), lambda x: x.sum(0), lambda x: x.sum((0, 2), keepdims=True)],
+    "max": [lambda x: x.max(), lambda x: x.max(2), lambda x: x.max(axis=0, keepdims=True)],
+    "min": [lambda x: x.min(), lambda x: x.min(axis=-1)],
+    "var": [lambda x: x.var(), lambda x: x.var(2, ddof=1), lambda x: x.var((0, 2), keepdims=True)],
+    "std": [lambda x: x.std(), lambda x: x.std(0, ddof=1)],
+    "cumsum": [lambda x: x.cumsum(), lambda x: x.cumsum(2)],
+    "clip": [lambda x: x.clip(-1, 1), lambda x: x.clip(0), lambda x: x.clip(max=0.5)],
+    "astype": [lambda x: x.astype("float64"), lambda x: x.astype(x.dtype, copy=False)],
+    "copy": [lambda x: x.copy()],
+    "ravel": [lambda x: x.ravel()],
+    "flatten": [lambda x: x.flatten()],
+    "squeeze": [lambda x: x.squeeze(), lambda x: x.squeeze(1)],
+    "swapaxes": [lambda x: x.swapaxes(0, -1)],
+    "repeat": [lambda x: x.repeat(2), lambda x: x.repeat([1, 3], 0)],
+    "dot": [
+        lambda x: x.dot(2.0),
+        lambda x: x.dot(np.arange(3.0)),
+        lambda x: x.dot(np.arange(6.0).reshape(3, 2)),
+        lambda x: x.ravel().dot(np.arange(6.0)),
+        lambda x: x.dot(np.arange(12.0).reshape(2, 3, 2)),
+    ],
+}
+CONSTANT = {
+    "argmax": [lambda x: x.argmax(), lambda x: x.argmax(2, keepdims=True)],
+    "argmin": [lambda x: x.argmin(), lambda x: x.argmin(axis=0)],
+    "any": [lambda x: (x > 1).any(), lambda x: (x > 1).any(0, keepdims=True)],
+    "all": [lambda x: (x > -2).all(), lambda x: (x > 0).all(axis=(0, 1))],
+    "round": [lambda x: x.round(), lambda x: x.round(2), lambda x: (x * 100).round(-1)],
+}
+
+
+def calls(table):
+    return [pytest.param(f, id=f"{name}-{i}") for name in table for i, f in enumerate(table[name])]
+
+
+def test_every_method_has_a_case():
+    methods = {name for name, _ in inspect.getmembers(Methods, inspect.isfunction)}
+    assert methods == DIFFERENTIABLE.keys() | CONSTANT.keys()
+
+
+@pytest.mark.parametrize("call", calls(DIFFERENTIABLE | CONSTANT))
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+def test_values_and_dtypes_are_numpys(call, dtype):
+    array = (A * (1 if "float" in dtype else 4)).astype(dtype)
+    try:
+        expected = np.asarray(call(array))
+        found = call(Variable(array, requires_grad=False))
+    except (TypeError, ValueError) as error:  # integers beside real numbers, or have no deviation
+        assert "int" in dtype and ("whole numbers" in str(error) or "floating" in str(error))
+        return
+    assert isinstance(found, Variable) and found.shape == expected.shape
+    assert found.dtype == expected.dtype or dtype == "float32"  # arrays beside it take its dtype
+    np.testing.assert_allclose(found.array, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("call", calls(DIFFERENTIABLE))
+def test_gradients(call):
+    g = np.random.default_rng(1).normal(size=np.shape(call(A)))
+    check_backward(call, (A.copy(),), g, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "call", calls(DIFFERENTIABLE | CONSTANT | {"dot": [lambda x: x.dot(x[0].T)]})
+)
+def test_the_referee_agrees(call):
+    strict = core.backend.get("strict")
+    found = call(Variable(strict.asarray(A)))
+    assert found.backend is strict
+    np.testing.assert_allclose(strict.to_host(found.array), call(A), rtol=1e-12)
+
+
+@pytest.mark.parametrize("call", calls(CONSTANT))
+def test_the_others_want_none(call):
+    assert not call(Variable(A)).requires_grad
+
+
+def test_copies_have_memory_of_their_own():
+    x = Variable(np.ones(3, "f"), requires_grad=False)
+    assert np.shares_memory(x.ravel().array, x.array)
+    for y in (x.copy(), x.flatten(), x.astype("float32")):
+        assert not np.shares_memory(y.array, x.array)
+    assert np.shares_memory(x.astype("float32", copy=False).array, x.array)
+    for y in (x.copy(), x.flatten(), np.array(x), np.array(x, "f", copy=True)):
+        assert not np.shares_memory(np.asarray(y), x.array)
+    with pytest.raises(ValueError, match="copy=False"):
+        x.__array__("float64", copy=False)
+    p = core.Parameter(np.ones(3, "f"))
+    p.copy().sum().backward()
+    assert p.grad.tolist() == [1, 1, 1] and type(p.copy()) is Variable
+
+
+def test_numbers_as_they_are_written():
+    loss = Variable(np.array(2.34567, "f"))
+    assert f"{loss:.3f} {loss:8.1e}" == "2.346  2.3e+00" and f"{loss}" == str(loss)
+    assert f"{Variable(np.array([[3]])):04d}" == "0003"
+    assert round(loss, 2) == 2.35 and round(loss) == 2 and type(round(loss)) is int
+    assert Variable(np.array([[1, 2]])).tolist() == [[1, 2]] and loss.tolist() == loss.item()
+    with pytest.raises(TypeError, match=r"expected one element, got the shape \(2,\)"):
+        f"{Variable(np.ones(2)):.2f}"
+    with pytest.raises(TypeError, match="decimals"):
+        Variable(np.ones(2, int)).round(-1)
+
+
+def test_elements_one_by_one():
+    x = Variable(A)
+    assert [y.shape for y in x] == [(1, 3), (1, 3)] and list(iter(x))[1].requires_grad
+    assert max(Variable(np.array([1.0, 3.0, 2.0]))).item() == 3
+    with pytest.raises(TypeError, match="without dimensions"):
+        iter(Variable(np.array(1.0)))
