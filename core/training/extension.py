@@ -71,6 +71,13 @@ class Extension:
     def on_interrupt(self, trainer: Loop) -> None:
         """Called when SIGINT or SIGTERM ends the run, after an iteration and before `finalize`."""
 
+    def how_to_resume(self, trainer: Loop) -> str | None:
+        """What to tell who has stopped the run: what is saved, and how to go on from it.
+
+        Called after `finalize`; None where nothing is.
+        """
+        return None
+
     def finalize(self) -> None:
         """Called once when the run ends, whether well or not."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import signal
 import sys
 import time
 import warnings
@@ -26,6 +25,9 @@ from core.training.interruption import Interruption
 from core.training.trigger import Trigger, get_trigger
 from core.training.updater import Updater
 
+_NOTHING_SAVED = (
+    "Nothing is saved to go on from. With the extension extensions.snapshot() there would be."
+)
 _NEEDED = ("update", "get_all_optimizers", "connect_trainer", "finalize")
 
 
@@ -185,17 +187,24 @@ class Loop:
         _make_directory(type(self).__name__, self.out)
         self._order = self.extension_order()
         self._started_at = time.perf_counter()
+        stopped = ""
         with Interruption() as self._interruption:
             try:
                 self._initialize()
                 yield
                 if self._interruption.received is not None:
-                    self._tell_interrupted(self._interruption.received)
+                    self._interrupt()
+                    stopped = self._interruption.received.name
             except Exception as error:
                 self._tell_error(error, show_loop_exception_msg)
                 raise
+            except KeyboardInterrupt:
+                stopped = "KeyboardInterrupt"
+                raise
             finally:
                 self._finalize()
+                if stopped:  # told last: by now all that is saved in the background stands
+                    self._tell_stopped(stopped)
 
     def _initialize(self) -> None:
         for name, entry in self._order:
@@ -240,13 +249,21 @@ class Loop:
                         if entry.trigger(self):
                             entry.extension(self)
 
-    def _tell_interrupted(self, received: signal.Signals) -> None:
+    def _interrupt(self) -> None:
         for name, entry in self._order:
             with _naming(name, "on_interrupt"):
                 _call(entry.extension, "on_interrupt", self)
+
+    def _tell_stopped(self, by: str) -> None:
+        """Say what ended the run, what is saved of it, and how to go on."""
+        ways = []
+        for _, entry in self._order:
+            how_to_resume = getattr(entry.extension, "how_to_resume", None)
+            ways.append(how_to_resume(self) if how_to_resume else None)
+        known = " ".join(filter(None, ways)) or _NOTHING_SAVED
         with suppress(OSError, ValueError):  # the terminal may be what has gone
             print(
-                f"{received.name}: training stopped after iteration {self.updater.iteration}.",
+                f"{by}: training stopped after iteration {self.updater.iteration}. {known}",
                 file=sys.stderr,
             )
 

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -103,7 +104,12 @@ def test_a_process_saves_and_ends_with_the_usual_status(tmp_path, whole, number)
     (tmp_path / "sent").touch()
     _, told = process.communicate(timeout=120)
     assert process.returncode == 128 + number
-    assert told == f"{number.name}: training stopped after iteration 6.\n"
+    file = str(tmp_path / "snapshot_iter_6")
+    assert told == (
+        f"{number.name}: training stopped after iteration 6. Saved: {file}. To go on from there, "
+        f"call core.serializers.load_npz({file!r}, trainer) before training begins, or pass "
+        "autoload=True to extensions.snapshot and start the program again.\n"
+    )
     assert [path.name for path in tmp_path.glob("*snapshot*")] == ["snapshot_iter_6"]
     resumed = small.trainer(tmp_path / "resumed", snapshots=NEVER)
     load_npz(tmp_path / "snapshot_iter_6", resumed)
@@ -153,8 +159,8 @@ def test_a_signal_for_all_processes_of_a_job_saves_as_well(tmp_path, what):
     os.killpg(process.pid, signal.SIGTERM)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM, told
-    last = told.split()[-1].rstrip(".")
-    assert (tmp_path / "out" / f"snapshot_iter_{last}").exists()
+    last, saved = re.search(r"after iteration (\d+)\. Saved: (\S+)\. To go on", told).groups()
+    assert saved == str(tmp_path / "out" / f"snapshot_iter_{last}") and Path(saved).exists()
 
 
 # -- within this process ----------------------------------------------------------------------
@@ -225,6 +231,69 @@ def test_what_is_saved_can_be_chosen(tmp_path):
     with pytest.raises(SystemExit):
         made.run()
     assert sorted(os.listdir(tmp_path)) == ["asked", "whole"]
+
+
+SAVED = {
+    "nothing": (None, "Nothing is saved to go on from. With the extension extensions.snapshot()"),
+    "autoload": ({"autoload": True}, "Saved: {}. Start the program again to go on from there."),
+    "HDF5": ({"savefun": core.serializers.save_hdf5}, "core.serializers.load_hdf5({!r}, trainer)"),
+    "a format of one's own": (
+        {"savefun": lambda path, target: Path(path).touch()},
+        "Saved: {}. To go on from there, load it before training begins.",
+    ),
+    "a thread": (
+        {"writer": extensions.snapshot_writers.ThreadWriter()},
+        "Saved: {}. To go on from there, call core.serializers.load_npz({!r}, trainer)",
+    ),
+    "refused": ({"condition": lambda: False}, "Nothing is saved to go on from."),
+}
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_what_is_saved_and_how_to_go_on_is_told(tmp_path, capsys, name):
+    settings, told = SAVED[name]
+    made = trainer(tmp_path, at(2, signal.SIGTERM))
+    if settings is not None:
+        made.extend(extensions.snapshot(**settings), trigger=NEVER)
+    with pytest.raises(SystemExit):
+        made.run()
+    file = str(tmp_path / "snapshot_iter_2")
+    shown = capsys.readouterr().err
+    assert "SIGTERM: training stopped after iteration 2. " in shown
+    assert told.replace("{!r}", repr(file)).replace("{}", file) in shown
+
+
+def test_a_part_alone_is_told_as_such(tmp_path, capsys):
+    made = trainer(tmp_path, at(2, signal.SIGTERM))
+    model = made.updater.get_optimizer("main").target
+    made.extend(extensions.snapshot_object(model, "model"), trigger=(1, "iteration"))
+    with pytest.raises(SystemExit):
+        made.run()
+    assert capsys.readouterr().err.endswith(f"iteration 2. Saved: {tmp_path / 'model'}.\n")
+
+
+def test_a_loop_of_ones_own_is_told_as_well(tmp_path, capsys):
+    optimizer = small.updater().get_optimizer("main")
+    run = training.Run(None, optimizer, (5, "iteration"), tmp_path)
+    run.extend(extensions.snapshot(), trigger=NEVER)
+    with pytest.raises(SystemExit), run:
+        for _ in run:
+            signal.raise_signal(signal.SIGTERM)
+    assert "training stopped after iteration 1." in (told := capsys.readouterr().err)
+    assert f"load_npz({str(tmp_path / 'snapshot_iter_1')!r}, run)" in told
+
+
+def test_cut_off_in_the_middle_the_newest_snapshot_is_told(tmp_path, capsys):
+    def cut(trainer):
+        if trainer.updater.iteration == 3:
+            raise KeyboardInterrupt
+
+    made = trainer(tmp_path, cut, extensions.snapshot())
+    with pytest.raises(KeyboardInterrupt):
+        made.run()
+    told = capsys.readouterr().err
+    assert told.startswith("KeyboardInterrupt: training stopped after iteration 3. Saved: ")
+    assert str(tmp_path / "snapshot_iter_2") in told
 
 
 def test_a_second_signal_is_obeyed_at_once(tmp_path):

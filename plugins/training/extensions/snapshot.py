@@ -136,6 +136,7 @@ class Snapshot(Extension):
     snapshot_on_interrupt = False
     on_write_error = "raise"
     _run: str | None = None  # the one under way
+    _newest: Path | None = None  # of the files that stand
 
     def __init__(
         self,
@@ -209,7 +210,7 @@ class Snapshot(Extension):
             directory.mkdir(parents=True, exist_ok=True)
         remove_stale_temporaries(directory)
         if isinstance(self.writer, snapshot_writers.Writer):
-            self.writer.after_save = [self._retain]
+            self.writer.after_save = [self._stands]
         if self.autoload:
             self._load_newest(trainer)
 
@@ -241,9 +242,11 @@ class Snapshot(Extension):
         else:
             with replacing(path) as temporary:
                 self._savefun(temporary, target)
-        self._retain(path)
+        self._stands(path)
 
-    def _retain(self, path: Path) -> None:
+    def _stands(self, path: Path) -> None:
+        """Note that the file is complete, and remove what is not to be kept."""
+        self._newest = path
         if self.n_retains > 0:
             snapshot_files.remove_old(path, str(self.filename), self.n_retains, self._run)
 
@@ -267,6 +270,24 @@ class Snapshot(Extension):
         """Save the state to resume from, unless told not to."""
         if self.snapshot_on_interrupt:
             self(trainer)
+
+    def how_to_resume(self, trainer: Any) -> str | None:
+        """Name the newest file, and what loads it."""
+        if self._newest is None:
+            return None
+        saved = f"Saved: {self._newest}."
+        if self._target is not None:
+            return saved
+        if self.autoload:
+            return f"{saved} Start the program again to go on from there."
+        load = self._load()
+        if load is None:
+            return f"{saved} To go on from there, load it before training begins."
+        return (
+            f"{saved} To go on from there, call core.serializers.{load.__name__}("
+            f"{str(self._newest)!r}, {type(trainer).__name__.lower()}) before training begins, or "
+            "pass autoload=True to extensions.snapshot and start the program again."
+        )
 
     def finalize(self) -> None:
         """Wait for what is being written in the background."""
