@@ -59,6 +59,7 @@ from core.optimizer import Hyperparameter as Hyperparameter
 from core.optimizer import Optimizer as Optimizer
 from core.optimizer import UpdateRule as UpdateRule
 from core.parameter import Parameter as Parameter
+from core.public import listing
 from core.reporter import DictSummary as DictSummary
 from core.reporter import Reporter as Reporter
 from core.reporter import Summary as Summary
@@ -157,11 +158,10 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
             return getattr(import_module(_elsewhere[name]), name)
         from core.errors import nearest
 
-        known = [*_rooms, *_elsewhere, *(n for n in globals() if not n.startswith("_"))]
+        known = [n for n in __dir__() if not n.startswith("_")]
         raise AttributeError(
             f"module 'core' has no attribute {name!r}.{nearest(name, known, 'core')}"
         )
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_rooms, *_elsewhere})
+__dir__ = listing(__name__, [*_rooms, *_elsewhere, "backend", "configuration"])

@@ -23,6 +23,7 @@ from core.errors import BackendError, BackendUnavailable, CheckpointError, CoreE
 from core.kernel_table import Kernel, KernelTable, on_kernels_changed
 from core.mixed import Mixed16
 from core.once import publishing
+from core.public import listing
 from core.random_streams import HostRandom, Random, seed
 
 __all__ = [
@@ -58,6 +59,8 @@ __all__ = [
     "using",
     "using_device",
 ]
+
+__dir__ = listing(__name__)
 
 _made: dict[str, Backend] = {}
 _registered: dict[str, Backend] = {}  # replaced by every change

@@ -11,8 +11,11 @@ from core.errors import nearest
 from core.function_node import FunctionNode
 from core.link import Link
 from core.parameter import Parameter
+from core.public import listing
 from core.variable import Variable
 from core.variable_node import VariableNode
+
+__dir__ = listing(__name__)
 
 Node: TypeAlias = VariableNode | FunctionNode
 Edge: TypeAlias = tuple[Node, Node]

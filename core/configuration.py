@@ -20,6 +20,9 @@ from weakref import ref
 from core.entry_kinds import check, from_environment
 from core.errors import UnknownName, nearest
 from core.once import publishing
+from core.public import listing
+
+__dir__ = listing(__name__)
 
 if TYPE_CHECKING:
     from core.function_hook import FunctionHook

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from core import backend as backends
 from core.configuration import config
 from core.errors import BackendUnavailable
+from core.public import listing
+
+__dir__ = listing(__name__)
 
 if TYPE_CHECKING:
     from core.backend import Array

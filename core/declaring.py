@@ -96,11 +96,14 @@ def specialize_class(cls: type[FunctionNode]) -> None:
         known = declared.differentiable
         set_rules(cls, _raw_by_arity if known else None, _var_by_arity if known else None)
         cls._run = _run_by_arity
-        cls.call = partial(_call_by_arity, cls)
+        call: Any = partial(_call_by_arity, cls)
+        call.operation = cls
+        cls.call = call
     else:
         made = variant(cls, len(declared.names))
         set_rules(cls, made.raw, made.var)
         cls._run = made.run
+        made.call.operation = cls
         cls.call = staticmethod(made.call)
     cls._is_specialized = True  # last, since who reads it asks for nothing else
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from core.errors import DeclarationError, InvalidType, nearest
+from core.public import listing
 from core.shapes import Shape, Signature, broadcast_shapes
 
 __all__ = [
@@ -32,6 +33,8 @@ __all__ = [
     "ordered",
     "real",
 ]
+
+__dir__ = listing(__name__)
 
 REASONS = ("random", "integer-valued", "not differentiable", "dtype the backend lacks")
 """Why an op may leave a check out; there is no fifth reason."""

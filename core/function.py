@@ -21,6 +21,7 @@ from core.configuration import no_backprop_mode as no_backprop_mode
 from core.errors import BackendError, GraphError, NotDifferentiable
 from core.function_hook import FunctionHook
 from core.function_node import FunctionNode
+from core.public import listing
 from core.spec import spec_of
 from core.variable import Variable, wrap
 
@@ -342,3 +343,5 @@ def _on_gpu(arrays: Iterable[Any]) -> bool:
 
 
 __all__ = ["Function", "FunctionAdapter", "force_backprop_mode", "no_backprop_mode"]
+
+__dir__ = listing(__name__)

@@ -31,6 +31,7 @@ from core.finite_differences import (
     to_float64,
     weighed,
 )
+from core.public import listing
 from core.variable import Variable, as_variable
 
 __all__ = [
@@ -41,6 +42,8 @@ __all__ = [
     "check_double_backward",
     "numerical_grad",
 ]
+
+__dir__ = listing(__name__)
 
 _DIRECTIONS = 3
 

@@ -15,6 +15,7 @@ from core.hyperparameter import Hyperparameter, HyperparameterProxy, as_number
 from core.known_attributes import names_attribute
 from core.link import Link
 from core.parameter import Parameter
+from core.public import listing
 from core.serializer import Deserializer
 from core.set_by_init import set_by_init
 from core.update_hooks import Hook, HookTable
@@ -33,6 +34,8 @@ __all__ = [
     "Optimizer",
     "UpdateRule",
 ]
+
+__dir__ = listing(__name__)
 
 
 def __getattr__(name: str) -> Any:
@@ -553,7 +556,18 @@ def _signature(method: type[GradientMethod]) -> inspect.Signature:
 
     declared = {} if method.rule is None else method.rule.hyperparameters
     names = declared if method.arguments is None else method.arguments
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    from core.signatures import annotation
+
+    made = inspect.Parameter
+    classes = getattr(method.rule, "__mro__", ())
     return inspect.Signature(
-        [inspect.Parameter(name, kind, default=declared[name]) for name in names]
+        [
+            made(
+                name,
+                made.POSITIONAL_OR_KEYWORD,
+                default=declared[name],
+                annotation=annotation(classes, name),
+            )
+            for name in names
+        ]
     )

@@ -10,6 +10,7 @@ import builtins
 
 from core import registry
 from core.errors import PluginError, nearest
+from core.public import listing
 from core.registry.choice import check_preference
 from core.registry.records import canonical, distributions
 
@@ -77,3 +78,5 @@ def _check_installed(where: str, key: str) -> None:
 
 
 __all__ = ["API", "disable", "list", "prefer"]
+
+__dir__ = listing(__name__)

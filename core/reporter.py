@@ -20,8 +20,11 @@ from typing import Any
 from core import backend
 from core.configuration import config
 from core.errors import CoreError
+from core.public import listing
 from core.serializer import AbstractSerializer, Serializer
 from core.variable import Variable
+
+__dir__ = listing(__name__)
 
 
 class UnknownObserver(CoreError, KeyError):

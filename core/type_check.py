@@ -19,6 +19,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 from core.errors import InvalidType
+from core.public import listing
 from core.type_expression import (
     Atom,
     BinaryOperator,
@@ -68,6 +69,8 @@ __all__ = [
     "prod",
     "same_types",
 ]
+
+__dir__ = listing(__name__)
 
 _depth: ContextVar[int] = ContextVar("core.type_check.light", default=0)
 

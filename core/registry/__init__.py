@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.errors import UnknownName, nearest
+from core.public import listing
 from core.registry.catalogue import Catalogue as Catalogue
 from core.registry.catalogue import Offer as Offer
 from core.registry.face import Face as Face
@@ -19,6 +20,8 @@ from core.registry.records import BrokenName as BrokenName
 from core.registry.records import Plugin as Plugin
 from core.registry.records import PluginWarning as PluginWarning
 from core.registry.wording import recall
+
+__dir__ = listing(__name__)
 
 current = Registry()
 """The registry of this process."""

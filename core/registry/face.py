@@ -32,9 +32,12 @@ def make_face(registry: Registry, module: str, kind: str) -> Face:
             return catalogue.names()
         if name.startswith("_"):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        from core.signatures import show  # by now there are things to show
+
         generation = registry.generation
         try:
             value = catalogue.get(name)
+            show(value, name)
         except AttributeError as error:
             if _is_import(sys._getframe(1)):
                 raise ImportError(str(error), name=module) from error

@@ -14,6 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from core.public import listing
 from core.training.extension import PRIORITY_EDITOR as PRIORITY_EDITOR
 from core.training.extension import PRIORITY_READER as PRIORITY_READER
 from core.training.extension import PRIORITY_WRITER as PRIORITY_WRITER
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from core.training import triggers as triggers
     from core.training import updaters as updaters
 
-_HIDDEN = ("Any", "TYPE_CHECKING", "annotations", "import_module")
 _FACES = ("extensions", "triggers", "updaters")
 _FROM = {
     "IntervalTrigger": "triggers",
@@ -40,8 +40,7 @@ _FROM = {
 }
 
 
-def __dir__() -> list[str]:
-    return sorted({*_FACES, *_FROM, *(name for name in globals() if name not in _HIDDEN)})
+__dir__ = listing(__name__, [*_FACES, *_FROM])
 
 
 def __getattr__(name: str) -> Any:
@@ -52,6 +51,6 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(f"core.training.{_FROM[name]}"), name)
     from core.errors import nearest
 
-    known = [*_FACES, *_FROM, *(n for n in globals() if not n.startswith("_"))]
+    known = [n for n in __dir__() if not n.startswith("_")]
     hint = nearest(name, known, "training")
     raise AttributeError(f"module 'core.training' has no attribute {name!r}.{hint}")

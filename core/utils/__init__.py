@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.public import listing
 from core.utils import argument as argument
 from core.utils import conv as conv
 from core.utils import type_check as type_check
@@ -18,3 +19,5 @@ from core.utils.sparse import CooMatrix as CooMatrix
 from core.utils.sparse import get_order as get_order
 from core.utils.sparse import to_coo as to_coo
 from core.utils.walker_alias import WalkerAlias as WalkerAlias
+
+__dir__ = listing(__name__, ["argument", "conv", "type_check", "walker_alias"])

@@ -1,0 +1,107 @@
+"""`dir()` shows what users type, `help()` and signatures show it as it is meant."""
+
+import inspect
+import pydoc
+from importlib import import_module
+from types import ModuleType
+
+import pytest
+
+import core
+import core.functions as F
+import core.links as L
+from core.registry.records import FACES
+
+ROOMS = [
+    "core",
+    "core.backend",
+    "core.backends",
+    "core.computational_graph",
+    "core.configuration",
+    "core.cuda",
+    "core.dataset",
+    "core.domain",
+    "core.function",
+    "core.gradient_check",
+    "core.optimizer",
+    "core.plugins",
+    "core.registry",
+    "core.reporter",
+    "core.testing",
+    "core.training",
+    "core.type_check",
+    "core.utils",
+]
+NOT_OURS = ("typing", "collections", "functools", "contextlib", "weakref", "numpy", "__future__")
+
+
+def shown(room):
+    return [name for name in dir(import_module(room)) if not name.startswith("__")]
+
+
+@pytest.mark.parametrize("room", [*ROOMS, *FACES.values()])
+def test_dir_shows_what_is_for_users(room):
+    names, module = shown(room), import_module(room)
+    assert names == sorted(set(names))
+    for name in names:
+        value = getattr(module, name)
+        assert not name.startswith("_") and name != "TYPE_CHECKING"
+        home = getattr(value, "__module__", None) or "core"
+        if name not in getattr(module, "__all__", ()):
+            assert not home.startswith(NOT_OURS) and type(value).__module__ != "typing", name
+        if isinstance(value, ModuleType):
+            assert value.__name__ in (f"{room}.{name}", f"core.{name}", f"plugins.{name}") or (
+                value.__name__.startswith("plugins.")
+            ), name
+
+
+def test_dir_of_the_core_has_no_inner_modules():
+    names = shown("core")
+    assert {"Variable", "functions", "links", "training", "config", "grad", "summary"} <= {*names}
+    inner = {"walk", "dispatch", "specialize", "declaring", "namespace", "place", "listing"}
+    assert not inner & {*names}
+    assert core.walk.__name__ == "core.walk"  # hidden, not gone
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (lambda: F.relu, "(x: Array) -> Variable"),
+        (lambda: F.softmax, "(x: Array, axis: int = 1) -> Variable"),
+        (lambda: core.optimizers.SGD, "(lr: float = 0.01)"),
+        (
+            lambda: L.Linear,
+            "(in_size: int | None, out_size: int | None = None, nobias: bool = False, "
+            "initialW: Any = None, initial_bias: Any = None) -> None",
+        ),
+    ],
+)
+def test_signatures_have_no_quotes(value, expected):
+    assert str(inspect.signature(value())) == expected
+
+
+@pytest.mark.parametrize(
+    "value", [lambda: F.relu, lambda: L.Linear, lambda: core.optimizers.Adam, lambda: core.Variable]
+)
+def test_help_shows_no_quotes_around_types(value):
+    text = pydoc.render_doc(value(), renderer=pydoc.plaintext)
+    assert ": 'Any'" not in text and "-> '" not in text
+    assert "use_cudnn" not in text and "former" not in text
+
+
+def test_the_call_of_a_strangers_operation_is_shown_as_it_is_declared():
+    class Wave(core.Elementwise):
+        """height sin(x)."""
+
+        height: float = 1.0
+
+        def compute(self, xp, x):
+            return self.height * xp.sin(x)
+
+    from core.signatures import show
+
+    wave = Wave.call
+    show(wave, "wave")
+    assert str(inspect.signature(wave)) == "(x: Array, /, height: float = 1.0) -> Variable"
+    assert "wave(x: Array" in pydoc.render_doc(wave, renderer=pydoc.plaintext)
+    assert wave.__doc__ == "height sin(x)."
