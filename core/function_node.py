@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from core import declaring, dispatch
 from core.backend import BACKENDS
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from core.domain import Domain
 
 
+@dataclass_transform()  # checkers derive the constructor from the settings, as `declaring` does
 class FunctionNode(GraphNode):
     """One operation in a graph, from its input nodes to its output nodes.
 

@@ -22,7 +22,19 @@ from core.serializer import Deserializer
 from core.variable import is_array
 
 if TYPE_CHECKING:
+    from typing import ParamSpec, Protocol, TypeVar
+
     from core.sequential import Sequential
+
+    P = ParamSpec("P")
+    R = TypeVar("R", covariant=True)
+
+    class HasForward(Protocol[P, R]):
+        """A link, by what its `forward` takes and gives."""
+
+        def forward(self, *args: P.args, **kwargs: P.kwargs) -> R:
+            """What the link computes."""
+
 
 COPY_MODES = ("init", "copy", "share")
 
@@ -73,15 +85,22 @@ class Link(Carrying, Registering):
             f"{type(self).__name__} defines no forward(). Write one, or call a link that has it."
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Apply the link: `forward`, with the hooks in force around it."""
-        try:
-            if self._hooks is None and hooks_in_force() is None and not current().debug:
-                return self.forward(*args, **kwargs)
-            return call_observed(self, args, kwargs)
-        except Exception as error:
-            note(error)
-            raise
+    if TYPE_CHECKING:  # a call takes and gives what the `forward` of its class does
+
+        def __call__(self: HasForward[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+            """Apply the link."""
+
+    else:
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            """Apply the link: `forward`, with the hooks in force around it."""
+            try:
+                if self._hooks is None and hooks_in_force() is None and not current().debug:
+                    return self.forward(*args, **kwargs)
+                return call_observed(self, args, kwargs)
+            except Exception as error:
+                note(error)
+                raise
 
     @property
     def local_link_hooks(self) -> dict[str, LinkHook]:

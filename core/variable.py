@@ -24,6 +24,7 @@ from core.variable_text import variable_details, variable_repr, variable_str
 
 if TYPE_CHECKING:
     from core.function_node import FunctionNode
+    from core.typing import BackendArray
 
 
 def _rare(slot: str, doc: str) -> Any:
@@ -76,7 +77,7 @@ class Variable(Copies, Methods, Protocols):
     loss_scale = _rare("_own_loss_scale", "The factor that the last backward put on the gradient.")
 
     _barren: str
-    _array: Any
+    _array: BackendArray
     _edge: Any  # the VariableNode or FunctionNode that stands for it in the graph, if any does
     _spec: Spec | None
 
@@ -153,7 +154,7 @@ class Variable(Copies, Methods, Protocols):
     # ------------------------------------------------------------------ the array
 
     @property
-    def array(self) -> Any:
+    def array(self) -> BackendArray:
         """The array itself; setting it leaves the graph as it was."""
         return self._array
 
@@ -186,7 +187,7 @@ class Variable(Copies, Methods, Protocols):
     def shape(self) -> tuple[int, ...]:
         """Lengths of the axes."""
         try:
-            return self._array.shape  # type: ignore[no-any-return]
+            return self._array.shape
         except AttributeError:
             raise self._has_no("shape") from None
 
@@ -194,7 +195,7 @@ class Variable(Copies, Methods, Protocols):
     def ndim(self) -> int:
         """Number of axes."""
         try:
-            return self._array.ndim  # type: ignore[no-any-return]
+            return self._array.ndim
         except AttributeError:
             raise self._has_no("ndim") from None
 
@@ -202,7 +203,7 @@ class Variable(Copies, Methods, Protocols):
     def size(self) -> int:
         """Number of elements."""
         try:
-            return self._array.size  # type: ignore[no-any-return]
+            return self._array.size
         except AttributeError:
             raise self._has_no("size") from None
 
@@ -346,7 +347,7 @@ class Variable(Copies, Methods, Protocols):
         edge.set_grad(gradient)
 
     @property
-    def grad(self) -> Any:
+    def grad(self) -> BackendArray:
         """The gradient as an array, or None."""
         gradient = self._grad
         return gradient.array if isinstance(gradient, Variable) else gradient
@@ -606,7 +607,7 @@ def as_variable(obj: Any) -> Variable:
     return obj if isinstance(obj, Variable) else Variable(obj, requires_grad=False)
 
 
-def as_array(obj: Any) -> Any:
+def as_array(obj: Any) -> BackendArray:
     """The array of a Variable; anything else as it is."""
     return obj.array if isinstance(obj, Variable) else obj
 

@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from core import registry
+from core.commands.derived import derived, uses
 from core.commands.report import Report
+from core.errors import PluginError
 from core.registry.records import FACES, Claim
 
 ROOT = Path(__file__).resolve().parents[2]
+_TYPES = [("core", "Variable", ""), ("core.typing", "Array", "")]
 PACKAGES = ("core/__init__.py", "core/training/__init__.py")
 
 
@@ -54,12 +57,21 @@ def everything() -> dict[str, str]:
     The packages around the faces come along: a checker that finds `core` in this folder looks
     there for what `core` itself exports.
     """
-    files = {name.replace(".py", ".pyi"): (ROOT / name).read_text() for name in PACKAGES}
+    files = {name.replace(".py", ".pyi"): _package(name) for name in PACKAGES}
     for kind, face in FACES.items():
         catalogue = registry.catalogue(kind)
         held = [catalogue.claim(name) for name in catalogue.names()]
         files[_file(face)] = _stub(face, held, catalogue.conflicts())
     return files
+
+
+def _package(name: str) -> str:
+    """A package as a stub, whose modules are found also where the stub's folder lacks them."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    room = re.compile(r"^    from core import (\w+) as \1$", re.MULTILINE)
+    rooms = room.findall(text)
+    exported = f"\n__all__ = {rooms!r}\n" if rooms else ""
+    return room.sub(r"    import core.\1 as \1", text) + exported
 
 
 def _file(face: str) -> str:
@@ -68,19 +80,32 @@ def _file(face: str) -> str:
 
 
 def _stub(face: str, claims: Iterable[Claim], conflicts: Iterable[str] = ()) -> str:
-    places = [(*_where(claim), claim.name) for claim in claims]
     # Without "as" a stub's import is for the stub alone.
-    known = [
-        ("core.registry", "Offer", ""),
-        *(place for place in places if place[1].isidentifier()),
-    ]
-    opaque = [f"{name}: Any" for _, attribute, name in places if not attribute.isidentifier()]
+    imports, texts = [("core.registry", "Offer", "")], []
+    for claim in claims:
+        module, attribute = _where(claim)
+        text = _derived(claim)
+        if text.startswith("class "):
+            imports.append((module, attribute, f"_{claim.name}"))
+        elif not text and attribute.isidentifier():
+            imports.append((module, attribute, claim.name))
+        if text or not attribute.isidentifier():
+            texts.append(text or f"{claim.name}: Any")
+    body = "\n".join(texts)
+    imports += [place for place in _TYPES if uses(body, place[1])]
     lines = [f'"""What `{face}` offers; written by `plugrad stubs`, not by hand."""', ""]
-    lines += ["from typing import Any", ""] if opaque else []
-    lines += [_import(*place) for place in sorted(known, key=_isort)]
+    lines += ["from typing import Any", ""] if uses(body, "Any") else []
+    lines += [_import(*place) for place in sorted(imports, key=_isort)]
     lines += [f"# {name}: claimed by several distributions; prefer one." for name in conflicts]
-    lines += ["", *opaque, "def of(distribution: str) -> Offer: ..."]
+    lines += ["", *texts, "def of(distribution: str) -> Offer: ..."]
     return "\n".join(lines) + "\n"
+
+
+def _derived(claim: Claim) -> str:
+    try:
+        return derived(claim.name, claim.resolve())
+    except PluginError:  # what cannot be imported is shown by its place alone
+        return ""
 
 
 def _isort(place: tuple[str, str, str]) -> tuple[Any, ...]:

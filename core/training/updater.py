@@ -20,6 +20,24 @@ class Updater(ABC):
 
     iteration: int = 0
 
+    if TYPE_CHECKING:  # where an updater goes through a dataset
+
+        @property
+        def epoch(self) -> int:
+            """How many passes over the dataset are complete."""
+
+        @property
+        def epoch_detail(self) -> float:
+            """How many passes have been made, as a fraction."""
+
+        @property
+        def previous_epoch_detail(self) -> float | None:
+            """The same before the latest step."""
+
+        @property
+        def is_new_epoch(self) -> bool:
+            """Whether the latest step completed a pass."""
+
     @abstractmethod
     def update(self) -> None:
         """Make one step, and count it in `iteration`."""

@@ -7,13 +7,14 @@ from typing import Any
 
 from core.intrinsics import axes_of, check_axes
 from core.type_check import eval, expect
+from core.typing import Array
 
 Axis = int | tuple[int, ...] | None
 Axes = int | Sequence[int] | None
 """What functions take for axes; ops are given it as an `Axis`."""
 
 
-def is_whole(value: Any) -> bool:
+def is_whole(value: Array) -> bool:
     """Whether `value` is a single whole number, of whatever type.
 
     >>> is_whole(3), is_whole([3]), is_whole(3.0)

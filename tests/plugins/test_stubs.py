@@ -2,13 +2,16 @@
 
 import ast
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from core import registry
+from core import Elementwise, GradientMethod, UpdateRule, registry
 from core.__main__ import main
 from core.commands import stubs as stubs_module
+from core.commands.derived import derived
 from core.commands.stubs import ROOT, bundled, everything
 from core.registry.records import FACES
 
@@ -24,12 +27,10 @@ def test_the_bundled_stubs_are_fresh(capsys):
 @pytest.mark.parametrize(("kind", "face"), FACES.items())
 def test_a_stub_names_what_the_catalogue_has(kind, face):
     text = (ROOT / stubs_module._file(face)).read_text()
-    exported = {
-        alias.asname
-        for node in ast.parse(text).body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    } - {None}
+    body = ast.parse(text).body
+    imported = [a.asname for node in body if isinstance(node, ast.ImportFrom) for a in node.names]
+    written = [n.name for n in body if isinstance(n, ast.ClassDef | ast.FunctionDef)]
+    exported = {n for n in (*imported, *written) if n and not n.startswith("_")} - {"of"}
     catalogue = registry.catalogue(kind)
     assert exported == {n for n in catalogue.names() if catalogue.claims(n)[0].plugin.bundled}
 
@@ -80,7 +81,57 @@ def test_the_stub_of_everything(environment):
     ):
         assert line in text.splitlines()
     assert max(map(len, text.splitlines())) <= 100
-    assert files["core/__init__.pyi"] == (ROOT / "core/__init__.py").read_text()
+    assert "    import core.dataset as dataset\n" in files["core/__init__.pyi"]
+    assert "'dataset'" in files["core/__init__.pyi"].splitlines()[-1]
+    assert files["core/training/__init__.pyi"] == (ROOT / "core/training/__init__.py").read_text()
+
+
+class Wobble(Elementwise):
+    depth: float = 0.5
+    modes: tuple[int, ...] = (1, 2)
+    shape_of: Path | None = None
+
+    def compute(self, xp, x, y=None):
+        return x
+
+
+class StepRule(UpdateRule):
+    a_hyperparameter_with_a_name_of_some_length: float = 0.1
+    another_with_a_name_that_is_as_long_as_that: bool = False
+
+    def step(self, xp, param, grad):
+        pass
+
+
+class Stepper(GradientMethod):
+    rule = StepRule
+
+
+def test_what_is_declared_is_written_out():
+    assert derived("wobble", Wobble.call) == (
+        "def wobble(\n"
+        "    x: Array,\n"
+        "    y: Array | None = None,\n"
+        "    /,\n"
+        "    *,\n"
+        "    depth: float = 0.5,\n"
+        "    modes: tuple[int, ...] = (1, 2),\n"
+        "    shape_of: Any = None,\n"
+        ") -> Variable: ..."
+    )
+    Wobble(depth=1.0).apply((np.ones(2),))  # specialised, it has another call
+    assert "depth: float = 0.5" in derived("wobble", Wobble.call)
+    assert derived("Stepper", Stepper) == (
+        "class Stepper(_Stepper):\n"
+        "    a_hyperparameter_with_a_name_of_some_length: float\n"
+        "    another_with_a_name_that_is_as_long_as_that: bool\n"
+        "    def __init__(\n"
+        "        self,\n"
+        "        a_hyperparameter_with_a_name_of_some_length: float = 0.1,\n"
+        "        another_with_a_name_that_is_as_long_as_that: bool = False,\n"
+        "    ) -> None: ...\n"
+    )
+    assert derived("f", f) == derived("Plain", Path) == ""
 
 
 def test_output_is_written_once_and_checked(environment, tmp_path, capsys):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, number, real
+from core.typing import Array
 from plugins.functions.removed import removed
 
 
@@ -27,7 +26,7 @@ class ClippedReLU(Elementwise):
 
 
 @removed()
-def clipped_relu(x: Any, z: float = 20.0) -> Variable:
+def clipped_relu(x: Array, z: float = 20.0) -> Variable:
     """Cut elements off below 0 and above `z`: min(max(x, 0), z).
 
     The derivative at 0 and at `z` is taken as 0.
@@ -51,7 +50,7 @@ def clipped_relu(x: Any, z: float = 20.0) -> Variable:
     return ClippedReLU.call(x, z)
 
 
-def relu6(x: Any) -> Variable:
+def relu6(x: Array) -> Variable:
     """The rectified linear unit with the ceiling 6: min(max(x, 0), 6).
 
     Args:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, axes, real
 from core.intrinsics import check_axes
+from core.typing import Array
 
 
 class CReLU(FunctionNode):
@@ -28,7 +27,7 @@ class CReLU(FunctionNode):
         return positive - xp.where(x < 0, g[(*before, slice(half, 2 * half), ...)], 0)
 
 
-def crelu(x: Any, axis: int = 1) -> Variable:
+def crelu(x: Array, axis: int = 1) -> Variable:
     """The rectified parts of x and -x, joined along an axis: twice as long there.
 
     The derivative at 0 is taken as 0.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, number, real
 from core.kinds import checked
+from core.typing import Array
 
 
 class ELU(Elementwise):
@@ -21,7 +20,7 @@ class ELU(Elementwise):
         return xp.where(x > 0, g, g * (xp.exp(xp.minimum(x, 0.0)) * self.alpha))
 
 
-def elu(x: Any, alpha: float = 1.0) -> Variable:
+def elu(x: Array, alpha: float = 1.0) -> Variable:
     """The exponential linear unit: x for x >= 0, else alpha * (exp(x) - 1).
 
     The derivative at 0 is taken as `alpha`.
@@ -46,7 +45,9 @@ def elu(x: Any, alpha: float = 1.0) -> Variable:
 
 
 @checked
-def selu(x: Any, alpha: float = 1.6732632423543772, scale: float = 1.0507009873554805) -> Variable:
+def selu(
+    x: Array, alpha: float = 1.6732632423543772, scale: float = 1.0507009873554805
+) -> Variable:
     """The scaled exponential linear unit: scale * elu(x, alpha).
 
     With the defaults, activations of deep networks keep mean 0 and variance 1.

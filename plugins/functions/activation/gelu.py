@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import pi, sqrt
-from typing import Any
 
 from core import Domain, Elementwise, Variable, real
+from core.typing import Array
 from plugins.functions.math.erf import Erf
 
 
@@ -23,7 +23,7 @@ class GELU(Elementwise):
         return g * (below + x * density)
 
 
-def gelu(x: Any) -> Variable:
+def gelu(x: Array) -> Variable:
     """The Gaussian error linear unit: x times the probability that a normal number is below x.
 
     Args:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, real
+from core.typing import Array
 
 
 class HardSigmoid(Elementwise):
@@ -19,7 +18,7 @@ class HardSigmoid(Elementwise):
         return xp.where(xp.abs(x) < 2.5, 0.2 * g, 0.0)
 
 
-def hard_sigmoid(x: Any) -> Variable:
+def hard_sigmoid(x: Array) -> Variable:
     """A sigmoid made of straight lines: 0.2 * x + 0.5, cut off below 0 and above 1.
 
     The derivative at -2.5 and 2.5 is taken as 0.

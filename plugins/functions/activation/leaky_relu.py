@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, number, real
+from core.typing import Array
 
 
 class LeakyReLU(Elementwise):
@@ -20,7 +19,7 @@ class LeakyReLU(Elementwise):
         return xp.where(x > 0, g, g * self.slope)
 
 
-def leaky_relu(x: Any, slope: float = 0.2) -> Variable:
+def leaky_relu(x: Array, slope: float = 0.2) -> Variable:
     """Scale negative elements down: x for x >= 0, else slope * x.
 
     The derivative at 0 is taken as `slope`.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, axes, real
 from core.intrinsics import check_axes
+from core.typing import Array
 from plugins.functions.removed import removed
 
 
@@ -31,7 +30,7 @@ class LogSoftmax(FunctionNode):
 
 
 @removed()
-def log_softmax(x: Any, axis: int = 1) -> Variable:
+def log_softmax(x: Array, axis: int = 1) -> Variable:
     """Logarithms of the softmax along an axis: x_i - log sum_j exp(x_j).
 
     Exact where the logarithm of `softmax(x)` would be that of a rounded zero.

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable, as_variable
 from core.errors import InvalidType
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.math.extrema import Max
 
 
 @checked
-def maxout(x: Any, pool_size: int, axis: int = 1) -> Variable:
+def maxout(x: Array, pool_size: int, axis: int = 1) -> Variable:
     """The greatest of each `pool_size` elements that follow one another along an axis.
 
     Args:

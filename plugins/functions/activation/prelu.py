@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, real
+from core.typing import Array
 from plugins.functions.math.alongside import alongside
 
 
@@ -23,7 +22,7 @@ class PReLU(Elementwise):
         return xp.where(x >= 0, 0.0, g * x)
 
 
-def prelu(x: Any, W: Any) -> Variable:
+def prelu(x: Array, W: Array) -> Variable:
     """The leaky rectifier with slopes to learn: x for x >= 0, else W * x.
 
     The derivative with respect to `x` at 0 is taken as 1.

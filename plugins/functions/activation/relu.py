@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, real
+from core.typing import Array
 from plugins.functions.removed import removed
 
 
@@ -22,7 +21,7 @@ class ReLU(Elementwise):
 
 
 @removed("use_cudnn")
-def relu(x: Any) -> Variable:
+def relu(x: Array) -> Variable:
     """Cut negative elements off: max(x, 0).
 
     The derivative at 0 is taken as 0.

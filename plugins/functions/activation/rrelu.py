@@ -7,6 +7,7 @@ from typing import Any
 from core import Domain, Elementwise, as_array, as_variable, backend, choice, config, real
 from core.kinds import checked
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.removed import removed
 
 
@@ -44,7 +45,7 @@ class RReLU(Elementwise):
 @checked
 @removed()
 def rrelu(
-    x: Any,
+    x: Array,
     l: float = 1.0 / 8,  # noqa: E741
     u: float = 1.0 / 3,
     *,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, real
+from core.typing import Array
 from plugins.functions.removed import removed
 
 
@@ -25,7 +24,7 @@ class Sigmoid(Elementwise):
 
 
 @removed("use_cudnn")
-def sigmoid(x: Any) -> Variable:
+def sigmoid(x: Array) -> Variable:
     """The logistic function of each element: 1 / (1 + exp(-x)).
 
     Args:

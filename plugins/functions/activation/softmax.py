@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, axes, real
 from core.intrinsics import check_axes
+from core.typing import Array
 from plugins.functions.removed import removed
 
 
@@ -31,7 +30,7 @@ class Softmax(FunctionNode):
 
 
 @removed()
-def softmax(x: Any, axis: int = 1) -> Variable:
+def softmax(x: Array, axis: int = 1) -> Variable:
     """Weights that sum to 1 along an axis: exp(x_i) / sum_j exp(x_j).
 
     The greatest element is subtracted first, so that nothing overflows.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, number, real
+from core.typing import Array
 
 
 class Softplus(Elementwise):
@@ -26,7 +25,7 @@ class Softplus(Elementwise):
         return g * (0.5 * xp.tanh(x * (0.5 * self.beta)) + 0.5)
 
 
-def softplus(x: Any, beta: float = 1.0) -> Variable:
+def softplus(x: Array, beta: float = 1.0) -> Variable:
     """A smooth rectifier: log(1 + exp(beta * x)) / beta, without overflow.
 
     Args:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, Elementwise, Variable, as_variable, real
+from core.typing import Array
 from plugins.functions.activation.sigmoid import sigmoid
 from plugins.functions.math.alongside import alongside
 
@@ -22,7 +23,7 @@ class SiLU(Elementwise):
         return g * s * (1 + x * (1 - s))
 
 
-def silu(x: Any) -> Variable:
+def silu(x: Array) -> Variable:
     """Each element weighted by its own sigmoid: x / (1 + exp(-x)).
 
     Args:

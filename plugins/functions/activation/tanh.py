@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, real
+from core.typing import Array
 from plugins.functions.removed import removed
 
 
@@ -22,7 +21,7 @@ class Tanh(Elementwise):
 
 
 @removed("use_cudnn")
-def tanh(x: Any) -> Variable:
+def tanh(x: Array) -> Variable:
     """The hyperbolic tangent of each element.
 
     Args:

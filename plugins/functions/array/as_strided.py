@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any
 
 from core import Variable, as_variable
 from core.errors import InvalidType
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.array.take import take
 
 
 @checked
 def as_strided(
-    x: Any, shape: Sequence[int], strides: Sequence[int], storage_offset: int | None = None
+    x: Array, shape: Sequence[int], strides: Sequence[int], storage_offset: int | None = None
 ) -> Variable:
     """The elements at regular steps through an array, each as often as a step meets it.
 

@@ -11,6 +11,7 @@ from core.intrinsics import Transpose as Transpose
 from core.intrinsics import axes_of, check_axes
 from core.kinds import checked
 from core.type_check import eval
+from core.typing import Array
 
 
 class _Reordered(FunctionNode):
@@ -73,7 +74,7 @@ class Rollaxis(_Reordered):
         return tuple(order)
 
 
-def transpose(x: Any, axes: Sequence[int] | None = None) -> Variable:
+def transpose(x: Array, axes: Sequence[int] | None = None) -> Variable:
     """Permute the axes: axis i of the result is axis `axes[i]` of `x`.
 
     Args:
@@ -95,7 +96,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Variable:
     return intrinsics.transpose(x, axes)
 
 
-def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
+def swapaxes(x: Array, axis1: int, axis2: int) -> Variable:
     """Swap two axes.
 
     Args:
@@ -116,7 +117,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     return Swapaxes.call(x, axis1, axis2)
 
 
-def rollaxis(x: Any, axis: int, start: int = 0) -> Variable:
+def rollaxis(x: Array, axis: int, start: int = 0) -> Variable:
     """Take an axis out, and put it back before another one.
 
     Args:
@@ -138,7 +139,7 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> Variable:
 
 
 @checked
-def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
+def moveaxis(x: Array, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
     """Move axes to other places; the rest keep their order.
 
     Args:

@@ -10,6 +10,7 @@ from core.domain import broadcast_shapes
 from core.errors import InvalidType
 from core.intrinsics import BroadcastTo as BroadcastTo
 from core.intrinsics import SumTo
+from core.typing import Array
 
 
 class Broadcast(FunctionNode):
@@ -40,7 +41,7 @@ def _common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
         ) from None
 
 
-def broadcast_to(x: Any, shape: Sequence[int]) -> Variable:
+def broadcast_to(x: Array, shape: Sequence[int]) -> Variable:
     """Repeat along new axes and along those of length 1, up to a shape.
 
     Args:

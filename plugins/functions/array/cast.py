@@ -6,9 +6,10 @@ from typing import Any
 
 from core import Variable, intrinsics
 from core.intrinsics import Cast as Cast
+from core.typing import Array
 
 
-def cast(x: Any, typ: Any) -> Variable:
+def cast(x: Array, typ: Any) -> Variable:
     """The elements in another dtype; the gradient is cast back.
 
     Integers and truth values have no gradient.

@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, choice
 from core.backend import get_device, of, to_backend
+from core.typing import Array
 
 
 class Copy(FunctionNode):
@@ -31,7 +32,7 @@ class Copy(FunctionNode):
         return Copy(self._source).apply(grad_outputs)
 
 
-def copy(x: Any, dst: Any) -> Variable:
+def copy(x: Array, dst: Any) -> Variable:
     """A copy on a device; differentiable, also across backends.
 
     Args:

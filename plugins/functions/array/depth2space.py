@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, choice, real
 from core.type_check import expect
+from core.typing import Array
 
 
 class Depth2Space(FunctionNode):
@@ -57,7 +56,7 @@ class Space2Depth(FunctionNode):
         return Depth2Space(self.r).evaluate(g)
 
 
-def depth2space(X: Any, r: int) -> Variable:
+def depth2space(X: Array, r: int) -> Variable:
     """Turn channels into pixels: r² channels become a block of r x r pixels.
 
     Pixel (i, j) of each block of channel k comes from channel (i r + j) c + k, with c channels in
@@ -82,7 +81,7 @@ def depth2space(X: Any, r: int) -> Variable:
     return Depth2Space.call(X, r)
 
 
-def space2depth(X: Any, r: int) -> Variable:
+def space2depth(X: Array, r: int) -> Variable:
     """Turn pixels into channels: a block of r x r pixels becomes r² channels.
 
     It undoes `depth2space`.

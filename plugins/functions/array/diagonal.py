@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable, as_variable
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.array.axis_order import known_axes, moveaxis
 
 
 @checked
-def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
     """The diagonal over two axes, as the last axis.
 
     Args:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, anything, axes
 from core.type_check import expect
+from core.typing import Array
 
 
 class ExpandDims(FunctionNode):
@@ -24,7 +23,7 @@ class ExpandDims(FunctionNode):
         return xp.reshape(g, self.input_shape(0))
 
 
-def expand_dims(x: Any, axis: int) -> Variable:
+def expand_dims(x: Array, axis: int) -> Variable:
     """Put in a new axis of length 1.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, anything, axes
 from core.intrinsics import check_axes
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.axes import Axis
 
 
@@ -43,7 +44,7 @@ class FlipUD(Flip):
 
 
 @checked
-def flip(x: Any, axis: int) -> Variable:
+def flip(x: Array, axis: int) -> Variable:
     """Reverse the order along an axis.
 
     Args:

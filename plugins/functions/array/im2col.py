@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
 from core.standard import per_axis, window_count
+from core.typing import Array
 from plugins.functions.connection.windows import ImageWindows, expect_windows
 
 Sizes = int | tuple[int, int]
@@ -83,7 +84,7 @@ class Col2Im(_Columns):
 
 
 def im2col(
-    x: Any,
+    x: Array,
     ksize: Sizes,
     stride: Sizes = 1,
     pad: Sizes = 0,

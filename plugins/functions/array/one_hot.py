@@ -7,6 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, choice, config, integers
 from core.kinds import checked
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.labels import refuse_outside
 
 LABELS = "A label has an element for itself; give num_classes as the greatest label plus 1."
@@ -40,7 +41,7 @@ class OneHot(FunctionNode):
 
 
 @checked
-def one_hot(x: Any, num_classes: int, axis: int = -1, dtype: Any = None) -> Variable:
+def one_hot(x: Array, num_classes: int, axis: int = -1, dtype: Any = None) -> Variable:
     """Labels as vectors: 1 at the place that the label names, 0 elsewhere; without gradient.
 
     The number of classes has to be given, so that the shape does not depend on the labels that

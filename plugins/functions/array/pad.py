@@ -10,6 +10,7 @@ from core.errors import nearest
 from core.intrinsics import broadcast_to
 from core.kinds import checked
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.take import take
 from plugins.functions.composed import Composed
@@ -77,7 +78,7 @@ def _for_each(shape: tuple[int, ...], *pairs: tuple[int, int]) -> list[Pairs]:
 
 
 @checked
-def pad(x: Any, pad_width: Widths, mode: str, **keywords: Any) -> Variable:
+def pad(x: Array, pad_width: Widths, mode: str, **keywords: Any) -> Variable:
     """Put a border around an array.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, anything, axes, choice, integers
 from core.intrinsics import check_axes
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.labels import refuse_outside
 
 
@@ -37,7 +38,7 @@ class Permutate(FunctionNode):
         return Permutate(self.axis, not self.inv).evaluate(g, indices)
 
 
-def permutate(x: Any, indices: Any, axis: int = 0, inv: bool = False) -> Variable:
+def permutate(x: Array, indices: Any, axis: int = 0, inv: bool = False) -> Variable:
     """Reorder the elements along an axis: place i gets what stands at `indices[i]`.
 
     Args:

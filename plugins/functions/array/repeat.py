@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from core import Variable, as_variable
 from core.intrinsics import broadcast_to
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.array.axis_order import known_axes
 from plugins.functions.array.take import take
 
 
 @checked
-def repeat(x: Any, repeats: int | Sequence[int], axis: int | None = None) -> Variable:
+def repeat(x: Array, repeats: int | Sequence[int], axis: int | None = None) -> Variable:
     """Repeat each element along an axis.
 
     Args:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from core import Variable, as_variable, intrinsics
 from core.intrinsics import Reshape as Reshape
+from core.typing import Array
 
 
-def reshape(x: Any, shape: int | Sequence[int]) -> Variable:
+def reshape(x: Array, shape: int | Sequence[int]) -> Variable:
     """The same elements in another shape, read in row-major order.
 
     Args:
@@ -30,7 +30,7 @@ def reshape(x: Any, shape: int | Sequence[int]) -> Variable:
     return intrinsics.reshape(x, shape)
 
 
-def flatten(x: Any) -> Variable:
+def flatten(x: Array) -> Variable:
     """All elements along one axis, in row-major order.
 
     Args:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, choice, real
 from core.type_check import expect
+from core.typing import Array
 
 
 class ResizeImages(FunctionNode):
@@ -79,7 +78,7 @@ PLACES = {"bilinear": _between, "nearest": _on_pixels}
 
 
 def resize_images(
-    x: Any, output_shape: tuple[int, int], *, mode: str = "bilinear", align_corners: bool = True
+    x: Array, output_shape: tuple[int, int], *, mode: str = "bilinear", align_corners: bool = True
 ) -> Variable:
     """Resize images, by bilinear interpolation or by repeating and leaving out pixels.
 

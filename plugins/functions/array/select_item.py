@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, integers
+from core.typing import Array
 from plugins.functions.labels import refuse_outside
 
 
@@ -36,7 +37,7 @@ class PlaceItem(FunctionNode):
         return SelectItem().evaluate(g, t)
 
 
-def select_item(x: Any, t: Any) -> Variable:
+def select_item(x: Array, t: Any) -> Variable:
     """The element of each row that its number names: x[i, t[i]].
 
     Args:

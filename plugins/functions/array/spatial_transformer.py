@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
+from core.typing import Array
 from plugins.functions.array.take import AddTaken, Take
 from plugins.functions.removed import removed
 
@@ -145,7 +146,7 @@ def _off_pixels(xp: Any, values: Any) -> Any:
 
 
 @removed("use_cudnn")
-def spatial_transformer_grid(theta: Any, output_shape: tuple[int, int]) -> Variable:
+def spatial_transformer_grid(theta: Array, output_shape: tuple[int, int]) -> Variable:
     """The places that an affine map gives to each pixel of the result (Jaderberg et al. 2015).
 
     Args:
@@ -169,7 +170,7 @@ def spatial_transformer_grid(theta: Any, output_shape: tuple[int, int]) -> Varia
 
 
 @removed("use_cudnn")
-def spatial_transformer_sampler(x: Any, grid: Any) -> Variable:
+def spatial_transformer_sampler(x: Array, grid: Array) -> Variable:
     """Sample images at the places of a grid, bilinearly (Jaderberg et al. 2015, eq. 5).
 
     Args:

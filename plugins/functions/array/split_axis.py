@@ -10,6 +10,7 @@ from core.errors import InvalidType
 from core.intrinsics import axes_of, check_axes
 from core.kinds import checked
 from core.type_check import argname, expect
+from core.typing import Array
 from plugins.functions.array.concat import Concat
 
 
@@ -88,7 +89,7 @@ def zeros_beside(like: Variable, shape: tuple[int, ...]) -> Variable:
 
 @checked
 def split_axis(
-    x: Any, indices_or_sections: int | Sequence[int], axis: int, force_tuple: bool = True
+    x: Array, indices_or_sections: int | Sequence[int], axis: int, force_tuple: bool = True
 ) -> Any:
     """Cut an array along an axis.
 
@@ -114,7 +115,7 @@ def split_axis(
 
 
 @checked
-def separate(x: Any, axis: int = 0) -> tuple[Variable, ...]:
+def separate(x: Array, axis: int = 0) -> tuple[Variable, ...]:
     """All the parts of an array along an axis, each without that axis.
 
     Args:

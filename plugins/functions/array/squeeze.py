@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, anything, choice
 from core.intrinsics import axes_of, check_axes
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.axes import Axes, Axis
 
 
@@ -39,7 +38,7 @@ def _options(shape: tuple[int, ...]) -> list[Axis]:
     return [None, ones, *ones]
 
 
-def squeeze(x: Any, axis: Axes = None) -> Variable:
+def squeeze(x: Array, axis: Axes = None) -> Variable:
     """Take axes of length 1 out.
 
     Args:

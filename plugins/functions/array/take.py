@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, integers
 from core.intrinsics import check_axes, reshape
+from core.typing import Array
 
 
 class Take(FunctionNode):
@@ -51,7 +52,7 @@ class AddTaken(FunctionNode):
         return Take(self.axis).evaluate(g, indices)
 
 
-def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Variable:
+def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Variable:
     """Elements along an axis at the indices, in the signature of the array standard.
 
     >>> import numpy as np

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, choice
 from core.kinds import checked
+from core.typing import Array
 
 
 class Tile(FunctionNode):
@@ -38,7 +38,7 @@ class Tile(FunctionNode):
 
 
 @checked
-def tile(x: Any, reps: int | Sequence[int]) -> Variable:
+def tile(x: Array, reps: int | Sequence[int]) -> Variable:
     """Repeat a whole array along its axes.
 
     Args:

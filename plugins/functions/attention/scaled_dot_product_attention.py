@@ -9,15 +9,16 @@ from core import Variable, as_array, as_variable, backend
 from core.errors import InvalidType
 from core.intrinsics import matmul, matrix_transpose, where
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.activation.softmax import softmax
 from plugins.functions.noise.dropout import dropout
 
 
 @checked
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
+    query: Array,
+    key: Array,
+    value: Array,
     attn_mask: Any = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,

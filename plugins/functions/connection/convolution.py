@@ -16,6 +16,7 @@ from core.kinds import checked
 from core.standard import Geometry, per_axis, window_count
 from core.type_check import eval, expect
 from core.type_check import prod as size_of
+from core.typing import Array
 from core.utils.conv import get_deconv_outsize
 from plugins.functions.connection.windows import expect_windows, of_rank
 from plugins.functions.removed import removed
@@ -237,8 +238,8 @@ class ConvolutionFilterGradient(_Windowed):
 @checked
 @removed()
 def convolution_nd(
-    x: Any,
-    W: Any,
+    x: Array,
+    W: Array,
     b: Any = None,
     stride: Sizes = 1,
     pad: Sizes = 0,
@@ -286,8 +287,8 @@ def convolution_nd(
 
 
 def convolution_1d(
-    x: Any,
-    W: Any,
+    x: Array,
+    W: Array,
     b: Any = None,
     stride: Sizes = 1,
     pad: Sizes = 0,
@@ -327,8 +328,8 @@ def convolution_1d(
 
 @removed()
 def convolution_2d(
-    x: Any,
-    W: Any,
+    x: Array,
+    W: Array,
     b: Any = None,
     stride: Sizes = 1,
     pad: Sizes = 0,
@@ -369,8 +370,8 @@ def convolution_2d(
 
 
 def convolution_3d(
-    x: Any,
-    W: Any,
+    x: Array,
+    W: Array,
     b: Any = None,
     stride: Sizes = 1,
     pad: Sizes = 0,

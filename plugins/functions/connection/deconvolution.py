@@ -7,6 +7,7 @@ from typing import Any
 from core import Variable, as_variable
 from core.kinds import checked
 from core.standard import per_axis
+from core.typing import Array
 from plugins.functions.connection.convolution import Deconvolution, Sizes
 from plugins.functions.connection.windows import of_rank
 from plugins.functions.removed import removed
@@ -15,8 +16,8 @@ from plugins.functions.removed import removed
 @checked
 @removed()
 def deconvolution_nd(
-    x: Any,
-    W: Any,
+    x: Array,
+    W: Array,
     b: Any = None,
     stride: Sizes = 1,
     pad: Sizes = 0,
@@ -68,8 +69,8 @@ def deconvolution_nd(
 
 
 def deconvolution_1d(
-    x: Any,
-    W: Any,
+    x: Array,
+    W: Array,
     b: Any = None,
     stride: Sizes = 1,
     pad: Sizes = 0,
@@ -108,8 +109,8 @@ def deconvolution_1d(
 
 @removed()
 def deconvolution_2d(
-    x: Any,
-    W: Any,
+    x: Array,
+    W: Array,
     b: Any = None,
     stride: Sizes = 1,
     pad: Sizes = 0,
@@ -149,8 +150,8 @@ def deconvolution_2d(
 
 
 def deconvolution_3d(
-    x: Any,
-    W: Any,
+    x: Array,
+    W: Array,
     b: Any = None,
     stride: Sizes = 1,
     pad: Sizes = 0,

@@ -10,6 +10,7 @@ from core.intrinsics import matmul, reshape, transpose
 from core.intrinsics.promotion import refuse_complex
 from core.kinds import checked
 from core.standard import per_axis, window_count
+from core.typing import Array
 from plugins.functions.array.take import Take
 from plugins.functions.connection.convolution import Sizes
 from plugins.functions.connection.windows import of_rank
@@ -18,7 +19,7 @@ from plugins.functions.refusal import require
 
 @checked
 def deformable_convolution_2d_sampler(
-    x: Any, offset: Any, W: Any, b: Any = None, stride: Sizes = 1, pad: Sizes = 0
+    x: Array, offset: Any, W: Array, b: Any = None, stride: Sizes = 1, pad: Sizes = 0
 ) -> Variable:
     """Convolution over images, each element of each window moved by an offset.
 

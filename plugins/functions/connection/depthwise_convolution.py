@@ -8,13 +8,14 @@ from core import Variable
 from core.errors import InvalidType
 from core.intrinsics import reshape, transpose
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.connection.convolution import Sizes, convolution_nd
 from plugins.functions.connection.windows import of_rank
 
 
 @checked
 def depthwise_convolution_2d(
-    x: Any, W: Any, b: Any = None, stride: Sizes = 1, pad: Sizes = 0
+    x: Array, W: Array, b: Any = None, stride: Sizes = 1, pad: Sizes = 0
 ) -> Variable:
     """Convolution over images, each channel by several filters, the channels kept apart.
 

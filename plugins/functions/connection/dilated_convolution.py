@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable
+from core.typing import Array
 from plugins.functions.connection.convolution import Sizes, convolution_nd
 from plugins.functions.connection.windows import of_rank
 from plugins.functions.removed import removed
@@ -12,8 +13,8 @@ from plugins.functions.removed import removed
 
 @removed()
 def dilated_convolution_2d(
-    x: Any,
-    W: Any,
+    x: Array,
+    W: Array,
     b: Any = None,
     stride: Sizes = 1,
     pad: Sizes = 0,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from core import Domain, FunctionNode, Variable, integers, real
+from core.typing import Array
 from plugins.functions.labels import refuse_outside
 
 NUMBERS = "W has a row for each of these; name the number to leave out as ignore_label."
@@ -55,7 +55,7 @@ class EmbedIDGradient(FunctionNode):
         return EmbedIDFunction(self.ignore_label).evaluate(x, g)
 
 
-def embed_id(x: Any, W: Any, ignore_label: int | None = None) -> Variable:
+def embed_id(x: Array, W: Array, ignore_label: int | None = None) -> Variable:
     """Look up rows of `W` by number.
 
     Args:

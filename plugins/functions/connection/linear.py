@@ -8,6 +8,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, real
 from core.intrinsics import reshape
 from core.kinds import checked
+from core.typing import Array
 
 
 class LinearFunction(FunctionNode):
@@ -34,7 +35,7 @@ class LinearFunction(FunctionNode):
         return xp.sum(g, axis=0)
 
 
-def linear(x: Any, W: Any, b: Any = None, n_batch_axes: int = 1) -> Variable:
+def linear(x: Array, W: Array, b: Any = None, n_batch_axes: int = 1) -> Variable:
     """The affine map y = x Wᵀ + b of a fully connected layer.
 
     Args:

@@ -10,12 +10,13 @@ from core.errors import InvalidType
 from core.intrinsics import matmul, reshape, transpose
 from core.kinds import checked
 from core.standard import per_axis, window_count
+from core.typing import Array
 from plugins.functions.connection.convolution import Sizes
 from plugins.functions.connection.windows import Windows, of_rank
 
 
 @checked
-def local_convolution_2d(x: Any, W: Any, b: Any = None, stride: Sizes = 1) -> Variable:
+def local_convolution_2d(x: Array, W: Array, b: Any = None, stride: Sizes = 1) -> Variable:
     """Convolution over images with filters of its own at each place: locally connected layers.
 
     Args:

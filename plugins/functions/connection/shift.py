@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
 from core.standard import per_axis
 from core.type_check import expect
+from core.typing import Array
 
 Sizes = int | tuple[int, ...]
 
@@ -78,7 +78,7 @@ def _overlap(size: int, step: int) -> tuple[slice, slice]:
     return slice(to, size - start), slice(start, size - to)
 
 
-def shift(x: Any, ksize: Sizes = 3, dilate: Sizes = 1) -> Variable:
+def shift(x: Array, ksize: Sizes = 3, dilate: Sizes = 1) -> Variable:
     """Move each channel of images by one place of a kernel, in place of a spatial convolution.
 
     Channels are dealt out in equal groups to the kh kw places of a kernel, what is left over to its

@@ -8,6 +8,7 @@ from core import Domain, FunctionNode, as_variable, choice, real
 from core.errors import InvalidType
 from core.standard import Geometry, per_axis, window_count
 from core.type_check import eval, expect
+from core.typing import Array
 
 Sizes = int | tuple[int, ...]
 
@@ -24,7 +25,7 @@ def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
     )
 
 
-def of_rank(operation: str, ndim: int, x: Any, name: str = "x") -> Any:
+def of_rank(operation: str, ndim: int, x: Array, name: str = "x") -> Any:
     """`x` as a Variable, refused unless it has that many spatial axes."""
     x = as_variable(x)
     if x.ndim != ndim + 2:
@@ -43,7 +44,7 @@ def _is_image(ndim: int, x: Any, W: Any) -> bool:
     return len(x.shape) == ndim + 2 and bool(fits)
 
 
-def expect_windows(f: Any, x: Any, ksize: Sizes) -> None:
+def expect_windows(f: Any, x: Array, ksize: Sizes) -> None:
     """A rule of types for images x: a window at least along every spatial axis.
 
     `f` says by its settings how the windows lie.

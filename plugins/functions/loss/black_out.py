@@ -7,6 +7,7 @@ from typing import Any
 from core import Variable, as_variable
 from core.intrinsics import where
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.activation.log_softmax import log_softmax
 from plugins.functions.loss.negative_sampling import scores_of
 from plugins.functions.loss.reduction import check_reduce, reduced
@@ -18,7 +19,7 @@ from plugins.functions.refusal import require, require_integral
 
 
 @checked
-def black_out(x: Any, t: Any, W: Any, samples: Any, reduce: str = "mean") -> Variable:
+def black_out(x: Array, t: Any, W: Array, samples: Any, reduce: str = "mean") -> Variable:
     """The BlackOut loss: -ln p(t) - Σⱼ ln(1 - p(j)) over samples j.
 
     p is the softmax of the products w·x over the right word and the samples, w the rows of `W`.

@@ -24,6 +24,7 @@ from core import (
 from core.errors import InvalidType
 from core.intrinsics import astype
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.array.stack import Stack
 from plugins.functions.composed import Composed
 from plugins.functions.labels import refuse_outside
@@ -198,7 +199,7 @@ class CTC(FunctionNode):
 
 @checked
 def connectionist_temporal_classification(
-    x: Any,
+    x: Array,
     t: Any,
     blank_symbol: int,
     input_length: Any = None,

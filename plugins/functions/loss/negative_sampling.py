@@ -8,6 +8,7 @@ from typing import Any
 from core import Variable, as_array, as_variable
 from core.intrinsics import astype, matmul
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.activation.softplus import softplus
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.expand_dims import ExpandDims
@@ -19,9 +20,9 @@ from plugins.functions.refusal import require, require_integral
 
 @checked
 def negative_sampling(
-    x: Any,
+    x: Array,
     t: Any,
-    W: Any,
+    W: Array,
     sampler: Callable[[tuple[int, int]], Any],
     sample_size: int,
     reduce: str = "sum",

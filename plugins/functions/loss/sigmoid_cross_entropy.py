@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, integers, real
+from core.typing import Array
 from plugins.functions.loss.reduction import check_reduce
 from plugins.functions.removed import removed
 
@@ -51,7 +52,9 @@ class SigmoidCrossEntropy(FunctionNode):
 
 
 @removed()
-def sigmoid_cross_entropy(x: Any, t: Any, normalize: bool = True, reduce: str = "mean") -> Variable:
+def sigmoid_cross_entropy(
+    x: Array, t: Any, normalize: bool = True, reduce: str = "mean"
+) -> Variable:
     """The cross entropy of labels with the sigmoid of scores: log(1 + exp(x)) - x * t.
 
     Right for scores of any size: nothing can overflow.

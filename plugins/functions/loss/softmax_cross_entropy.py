@@ -17,6 +17,7 @@ from core import (
 from core.errors import InvalidType
 from core.intrinsics import astype, broadcast_to
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.activation.log_softmax import log_softmax
 from plugins.functions.labels import refuse_outside
 from plugins.functions.loss.reduction import check_reduce
@@ -110,7 +111,7 @@ def _checked_weight(weight: Any) -> Any:
 @checked
 @removed()
 def softmax_cross_entropy(
-    x: Any,
+    x: Array,
     t: Any,
     normalize: bool = True,
     cache_score: bool = True,

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Domain, Elementwise, Variable, real
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.loss.reduction import check_reduce, reduced
 
 HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
@@ -71,7 +72,7 @@ class BernoulliNLL(Elementwise):
 
 
 @checked
-def gaussian_nll(x: Any, mean: Any, ln_var: Any, reduce: str = "sum") -> Variable:
+def gaussian_nll(x: Array, mean: Any, ln_var: Any, reduce: str = "sum") -> Variable:
     """The negative log-likelihood of `x` under normal distributions, element by element.
 
     -ln N(x; μ, σ²) = (ln 2π + ln σ² + (x - μ)² / σ²) / 2
@@ -127,7 +128,7 @@ def gaussian_kl_divergence(mean: Any, ln_var: Any, reduce: str = "sum") -> Varia
 
 
 @checked
-def bernoulli_nll(x: Any, y: Any, reduce: str = "sum") -> Variable:
+def bernoulli_nll(x: Array, y: Any, reduce: str = "sum") -> Variable:
     """The negative log-likelihood of `x` under Bernoulli distributions of logits `y`.
 
     -x ln σ(y) - (1 - x) ln(1 - σ(y)) = ln(1 + exp(y)) - x y, right for logits of any size.

@@ -6,9 +6,10 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors import InvalidType
+from core.typing import Array
 
 
-def alongside(where: str, x: Any, y: Any, axis: int, name: str = "y") -> Variable:
+def alongside(where: str, x: Array, y: Any, axis: int, name: str = "y") -> Variable:
     """`y` in a shape that broadcasts with `x`: its axes are those of `x` from `axis` on.
 
     Raises InvalidType, in the name of the function `where`, unless the shapes say so.

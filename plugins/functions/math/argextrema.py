@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, axes, real
+from core.typing import Array
 from plugins.functions.axes import check_nonempty
 
 
@@ -38,7 +37,7 @@ class ArgMin(_Place):
         return xp.astype(xp.argmin(x, axis=self.axis), xp.int32)
 
 
-def argmax(x: Any, axis: int | None = None) -> Variable:
+def argmax(x: Array, axis: int | None = None) -> Variable:
     """The index of the greatest element, of the first among equals; without gradient.
 
     Args:
@@ -58,7 +57,7 @@ def argmax(x: Any, axis: int | None = None) -> Variable:
     return ArgMax.call(x, axis)
 
 
-def argmin(x: Any, axis: int | None = None) -> Variable:
+def argmin(x: Array, axis: int | None = None) -> Variable:
     """The index of the least element, of the first among equals; without gradient.
 
     Args:

@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.intrinsics import broadcast_to
+from core.typing import Array
 from plugins.functions.axes import Axes, Axis, check_nonempty, count_along, kept_shape
 from plugins.functions.math.alongside import alongside
 from plugins.functions.math.sum import sum
@@ -36,7 +37,7 @@ class Mean(FunctionNode):
         return xp.broadcast_to(g, shape)
 
 
-def mean(x: Any, axis: Axes = None, weights: Any = None, keepdims: bool = False) -> Variable:
+def mean(x: Array, axis: Axes = None, weights: Any = None, keepdims: bool = False) -> Variable:
     """The mean over axes, weighted if weights are given: sum(w * x) / sum(w).
 
     Args:
@@ -69,7 +70,7 @@ def mean(x: Any, axis: Axes = None, weights: Any = None, keepdims: bool = False)
     return sum(x * weights, axis, keepdims) / sum(weights, axis, keepdims)
 
 
-def average(x: Any, axis: Axes = None, weights: Any = None, keepdims: bool = False) -> Variable:
+def average(x: Array, axis: Axes = None, weights: Any = None, keepdims: bool = False) -> Variable:
     """The mean over axes, weighted if weights are given; another name of `mean`.
 
     Args:

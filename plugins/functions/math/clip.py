@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, choice, number, real
 from core.kinds import checked
+from core.typing import Array
 
 
 class Clip(Elementwise):
@@ -29,7 +28,7 @@ class Clip(Elementwise):
 
 
 @checked
-def clip(x: Any, x_min: float | None, x_max: float | None) -> Variable:
+def clip(x: Array, x_min: float | None, x_max: float | None) -> Variable:
     """Cut elements off below `x_min` and above `x_max`.
 
     The derivative at the bounds is taken as 1.

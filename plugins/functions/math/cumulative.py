@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, numeric
 from core.intrinsics import check_axes
+from core.typing import Array
 
 
 def _running(xp: Any, standard: str, older: str) -> Any:
@@ -92,7 +93,7 @@ def _recurrence(xp: Any, a: Any, g: Any, axis: int) -> Any:
     return g
 
 
-def cumsum(x: Any, axis: int | None = None) -> Variable:
+def cumsum(x: Array, axis: int | None = None) -> Variable:
     """The sum of each element and those before it along an axis.
 
     Args:
@@ -114,7 +115,7 @@ def cumsum(x: Any, axis: int | None = None) -> Variable:
     return Cumsum.call(x, axis)
 
 
-def cumprod(x: Any, axis: int | None = None) -> Variable:
+def cumprod(x: Array, axis: int | None = None) -> Variable:
     """The product of each element and those before it along an axis.
 
     Args:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import pi, sqrt
-from typing import Any
 
 from core import Domain, Elementwise, Variable, real
+from core.typing import Array
 
 
 class Erf(Elementwise):
@@ -21,7 +21,7 @@ class Erf(Elementwise):
         return g * (xp.exp(-x * x) * (2 / sqrt(pi)))
 
 
-def erf(x: Any) -> Variable:
+def erf(x: Array) -> Variable:
     """The error function of each element: 2/√π times the integral of exp(-t²) from 0 to x.
 
     Args:

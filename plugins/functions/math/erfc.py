@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import pi, sqrt
-from typing import Any
 
 from core import Domain, Elementwise, Variable, real
+from core.typing import Array
 from plugins.functions.math import error_functions
 
 
@@ -39,7 +39,7 @@ class Erfcx(Elementwise):
         return g * (x * out * 2.0 - 2 / sqrt(pi))
 
 
-def erfc(x: Any) -> Variable:
+def erfc(x: Array) -> Variable:
     """The complementary error function of each element, 1 - erf(x), precise also where it is small.
 
     Args:
@@ -58,7 +58,7 @@ def erfc(x: Any) -> Variable:
     return Erfc.call(x)
 
 
-def erfcx(x: Any) -> Variable:
+def erfcx(x: Array) -> Variable:
     """The scaled complementary error function of each element: exp(x²) (1 - erf(x)).
 
     Args:

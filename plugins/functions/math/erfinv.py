@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import pi, sqrt
-from typing import Any
 
 from core import Domain, Elementwise, Variable, real
+from core.typing import Array
 from plugins.functions.math import error_functions
 
 
@@ -37,7 +37,7 @@ class Erfcinv(Elementwise):
         return g * (xp.exp(out * out) * (-sqrt(pi) / 2))
 
 
-def erfinv(x: Any) -> Variable:
+def erfinv(x: Array) -> Variable:
     """The inverse of the error function: the y with erf(y) = x, for each element.
 
     Args:
@@ -56,7 +56,7 @@ def erfinv(x: Any) -> Variable:
     return Erfinv.call(x)
 
 
-def erfcinv(x: Any) -> Variable:
+def erfcinv(x: Array) -> Variable:
     """The inverse of the complementary error function: the y with erfc(y) = x, for each element.
 
     Args:

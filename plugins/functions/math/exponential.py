@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, real
+from core.typing import Array
 
 
 class Exp(Elementwise):
@@ -34,7 +33,7 @@ class Expm1(Elementwise):
         return g * out + g
 
 
-def exp(x: Any) -> Variable:
+def exp(x: Array) -> Variable:
     """The exponential function of each element.
 
     Args:
@@ -53,7 +52,7 @@ def exp(x: Any) -> Variable:
     return Exp.call(x)
 
 
-def expm1(x: Any) -> Variable:
+def expm1(x: Array) -> Variable:
     """exp(x) - 1 of each element, exact also near 0.
 
     Args:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, axes, choice, real
+from core.typing import Array
 from plugins.functions.axes import Axes, Axis, check_nonempty, kept_shape
 
 
@@ -43,7 +42,7 @@ class Min(_Extremum):
         return xp.min(x, axis=self.axis, keepdims=self.keepdims)
 
 
-def max(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
+def max(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The greatest element over axes; NaN where there is one.
 
     Each of several equal maxima gets the whole gradient.
@@ -67,7 +66,7 @@ def max(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
     return Max.call(x, axis, keepdims)
 
 
-def min(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
+def min(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The least element over axes; NaN where there is one.
 
     Each of several equal minima gets the whole gradient.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, choice, real
 from core.type_check import expect
+from core.typing import Array
 
 
 class FFT(FunctionNode):
@@ -43,7 +42,7 @@ class FFT(FunctionNode):
         return back[0] * scale, back[1] * scale
 
 
-def fft(x: Any) -> tuple[Variable, Variable]:
+def fft(x: Array) -> tuple[Variable, Variable]:
     """The discrete Fourier transform along the last axis: sum of x_j exp(-2πi j k / n).
 
     Args:
@@ -63,7 +62,7 @@ def fft(x: Any) -> tuple[Variable, Variable]:
     return FFT.call(real, imag, inverse=False)
 
 
-def ifft(x: Any) -> tuple[Variable, Variable]:
+def ifft(x: Array) -> tuple[Variable, Variable]:
     """The inverse discrete Fourier transform along the last axis: 1/n sum of x_j exp(2πi j k / n).
 
     Args:

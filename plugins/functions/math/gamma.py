@@ -6,6 +6,7 @@ from math import pi
 from typing import Any
 
 from core import Domain, Elementwise, Variable, as_variable, integers, real
+from core.typing import Array
 from plugins.functions.axes import is_whole
 from plugins.functions.math import gamma_functions
 from plugins.functions.math.zeta import Zeta
@@ -58,7 +59,7 @@ class Polygamma(Elementwise):
         return g * Polygamma().evaluate(n + 1, x)
 
 
-def lgamma(x: Any) -> Variable:
+def lgamma(x: Array) -> Variable:
     """The logarithm of the gamma function's magnitude, log |Γ(x)|, for each element.
 
     Args:
@@ -77,7 +78,7 @@ def lgamma(x: Any) -> Variable:
     return LGamma.call(x)
 
 
-def digamma(x: Any) -> Variable:
+def digamma(x: Array) -> Variable:
     """The derivative of the gamma function's logarithm, for each element.
 
     Args:

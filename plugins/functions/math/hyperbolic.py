@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, real
+from core.typing import Array
 
 
 class Sinh(Elementwise):
@@ -72,7 +71,7 @@ class Arctanh(Elementwise):
         return g / (1 - x * x)
 
 
-def sinh(x: Any) -> Variable:
+def sinh(x: Array) -> Variable:
     """The hyperbolic sine of each element.
 
     Args:
@@ -91,7 +90,7 @@ def sinh(x: Any) -> Variable:
     return Sinh.call(x)
 
 
-def cosh(x: Any) -> Variable:
+def cosh(x: Array) -> Variable:
     """The hyperbolic cosine of each element.
 
     Args:
@@ -110,7 +109,7 @@ def cosh(x: Any) -> Variable:
     return Cosh.call(x)
 
 
-def arcsinh(x: Any) -> Variable:
+def arcsinh(x: Array) -> Variable:
     """The inverse hyperbolic sine of each element.
 
     Args:
@@ -129,7 +128,7 @@ def arcsinh(x: Any) -> Variable:
     return Arcsinh.call(x)
 
 
-def arccosh(x: Any) -> Variable:
+def arccosh(x: Array) -> Variable:
     """The inverse hyperbolic cosine of each element.
 
     Args:
@@ -148,7 +147,7 @@ def arccosh(x: Any) -> Variable:
     return Arccosh.call(x)
 
 
-def arctanh(x: Any) -> Variable:
+def arctanh(x: Array) -> Variable:
     """The inverse hyperbolic tangent of each element.
 
     Args:

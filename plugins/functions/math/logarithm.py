@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from math import log as _log
-from typing import Any
 
 from core import Domain, Elementwise, Variable, real
 from core.intrinsics import Log as Log
+from core.typing import Array
 
 
 class Log2(Elementwise):
@@ -48,7 +48,7 @@ class Log1p(Elementwise):
         return g / (x + 1)
 
 
-def log(x: Any) -> Variable:
+def log(x: Array) -> Variable:
     """The natural logarithm of each element.
 
     Args:
@@ -67,7 +67,7 @@ def log(x: Any) -> Variable:
     return Log.call(x)
 
 
-def log2(x: Any) -> Variable:
+def log2(x: Array) -> Variable:
     """The logarithm to base 2 of each element.
 
     Args:
@@ -86,7 +86,7 @@ def log2(x: Any) -> Variable:
     return Log2.call(x)
 
 
-def log10(x: Any) -> Variable:
+def log10(x: Array) -> Variable:
     """The logarithm to base 10 of each element.
 
     Args:
@@ -105,7 +105,7 @@ def log10(x: Any) -> Variable:
     return Log10.call(x)
 
 
-def log1p(x: Any) -> Variable:
+def log1p(x: Array) -> Variable:
     """log(1 + x) of each element, exact also near 0.
 
     Args:

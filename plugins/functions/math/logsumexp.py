@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, axes, real
+from core.typing import Array
 from plugins.functions.axes import Axes, Axis, check_nonempty, kept_shape
 
 
@@ -33,7 +32,7 @@ class LogSumExp(FunctionNode):
         return xp.reshape(g, kept) * xp.exp(x - xp.reshape(out, kept))
 
 
-def logsumexp(x: Any, axis: Axes = None) -> Variable:
+def logsumexp(x: Array, axis: Axes = None) -> Variable:
     """The logarithm of the sum of exponentials over axes, without overflow.
 
     Args:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import pi, sqrt
-from typing import Any
 
 from core import Domain, Elementwise, Variable, real
+from core.typing import Array
 from plugins.functions.math import error_functions
 from plugins.functions.math.erfc import Erfc, Erfcx
 
@@ -58,7 +58,7 @@ class Ndtri(Elementwise):
         return g * (xp.exp(out * out * 0.5) * sqrt(2 * pi))
 
 
-def ndtr(x: Any) -> Variable:
+def ndtr(x: Array) -> Variable:
     """The standard normal distribution function of each element: the probability below x.
 
     Args:
@@ -77,7 +77,7 @@ def ndtr(x: Any) -> Variable:
     return Ndtr.call(x)
 
 
-def log_ndtr(x: Any) -> Variable:
+def log_ndtr(x: Array) -> Variable:
     """The logarithm of the standard normal distribution function, finite far below 0 as well.
 
     Args:
@@ -96,7 +96,7 @@ def log_ndtr(x: Any) -> Variable:
     return LogNdtr.call(x)
 
 
-def ndtri(x: Any) -> Variable:
+def ndtri(x: Array) -> Variable:
     """The inverse of the standard normal distribution function, also called probit.
 
     Args:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, real
+from core.typing import Array
 
 
 class BatchL2NormSquared(FunctionNode):
@@ -20,7 +19,7 @@ class BatchL2NormSquared(FunctionNode):
         return xp.reshape(g, (x.shape[0],) + (1,) * (x.ndim - 1)) * (2.0 * x)
 
 
-def batch_l2_norm_squared(x: Any) -> Variable:
+def batch_l2_norm_squared(x: Array) -> Variable:
     """The squared Euclidean length of each example.
 
     Args:

@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, choice, real
 from core.intrinsics import axes_of, check_axes
+from core.typing import Array
 from plugins.functions.axes import Axes, Axis, count_along, kept_shape
 
 
@@ -54,7 +55,7 @@ def _others(xp: Any, x: Any) -> Any:
     return xp.concat([pairs * right, pairs * left, outside[..., half:]], axis=-1)
 
 
-def prod(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
+def prod(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The product over axes; its gradient is right where elements are 0, too.
 
     Args:

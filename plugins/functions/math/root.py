@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, real
+from core.typing import Array
 
 
 class Square(Elementwise):
@@ -46,7 +45,7 @@ class Rsqrt(Elementwise):
         return g * (out * out * out * -0.5)
 
 
-def square(x: Any) -> Variable:
+def square(x: Array) -> Variable:
     """The square of each element.
 
     Args:
@@ -65,7 +64,7 @@ def square(x: Any) -> Variable:
     return Square.call(x)
 
 
-def sqrt(x: Any) -> Variable:
+def sqrt(x: Array) -> Variable:
     """The square root of each element.
 
     The derivative at 0 is infinite.
@@ -86,7 +85,7 @@ def sqrt(x: Any) -> Variable:
     return Sqrt.call(x)
 
 
-def rsqrt(x: Any) -> Variable:
+def rsqrt(x: Array) -> Variable:
     """The reciprocal of the square root of each element: 1 / sqrt(x).
 
     Args:

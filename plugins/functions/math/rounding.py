@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, real
+from core.typing import Array
 
 WHOLE = {"gradient": "integer-valued", "double_gradient": "integer-valued"}
 
@@ -48,7 +47,7 @@ class Fix(Elementwise):
         return g * 0.0
 
 
-def floor(x: Any) -> Variable:
+def floor(x: Array) -> Variable:
     """Round each element down. The derivative is 0.
 
     Args:
@@ -67,7 +66,7 @@ def floor(x: Any) -> Variable:
     return Floor.call(x)
 
 
-def ceil(x: Any) -> Variable:
+def ceil(x: Array) -> Variable:
     """Round each element up. The derivative is 0.
 
     Args:
@@ -86,7 +85,7 @@ def ceil(x: Any) -> Variable:
     return Ceil.call(x)
 
 
-def fix(x: Any) -> Variable:
+def fix(x: Array) -> Variable:
     """Round each element towards 0. The derivative is 0.
 
     Args:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable
 from core.intrinsics import Sign as Sign
+from core.typing import Array
 
 
-def sign(x: Any) -> Variable:
+def sign(x: Array) -> Variable:
     """The sign of each element: -1, 0 or 1. Its derivative is 0.
 
     Args:

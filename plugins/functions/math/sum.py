@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable, as_variable
 from core.errors import InvalidType
 from core.intrinsics import Sum as Sum
 from core.intrinsics import SumTo as SumTo
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.axes import Axes
 
 
-def sum(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
+def sum(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The sum over axes.
 
     Args:
@@ -35,7 +34,7 @@ def sum(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
 
 
 @checked
-def sum_to(x: Any, shape: tuple[int, ...]) -> Variable:
+def sum_to(x: Array, shape: tuple[int, ...]) -> Variable:
     """Sum down to a shape that broadcasts to that of `x`: the adjoint of `broadcast_to`.
 
     Args:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, Elementwise, Variable, real
+from core.typing import Array
 
 
 class Sin(Elementwise):
@@ -101,7 +102,7 @@ class Arctan2(Elementwise):
         return -g * x1 / (x1 * x1 + x2 * x2)
 
 
-def sin(x: Any) -> Variable:
+def sin(x: Array) -> Variable:
     """The sine of each element.
 
     Args:
@@ -120,7 +121,7 @@ def sin(x: Any) -> Variable:
     return Sin.call(x)
 
 
-def cos(x: Any) -> Variable:
+def cos(x: Array) -> Variable:
     """The cosine of each element.
 
     Args:
@@ -139,7 +140,7 @@ def cos(x: Any) -> Variable:
     return Cos.call(x)
 
 
-def tan(x: Any) -> Variable:
+def tan(x: Array) -> Variable:
     """The tangent of each element.
 
     Args:
@@ -158,7 +159,7 @@ def tan(x: Any) -> Variable:
     return Tan.call(x)
 
 
-def arcsin(x: Any) -> Variable:
+def arcsin(x: Array) -> Variable:
     """The inverse sine of each element.
 
     Args:
@@ -177,7 +178,7 @@ def arcsin(x: Any) -> Variable:
     return Arcsin.call(x)
 
 
-def arccos(x: Any) -> Variable:
+def arccos(x: Array) -> Variable:
     """The inverse cosine of each element.
 
     Args:
@@ -196,7 +197,7 @@ def arccos(x: Any) -> Variable:
     return Arccos.call(x)
 
 
-def arctan(x: Any) -> Variable:
+def arctan(x: Array) -> Variable:
     """The inverse tangent of each element.
 
     Args:

@@ -8,6 +8,7 @@ from typing import Any
 from core import Domain, Elementwise, Variable, as_variable, real
 from core.errors import InvalidType
 from core.intrinsics.promotion import arrays_in, is_floating, is_integral, promoting
+from core.typing import Array
 from plugins.functions.math.clip import Clip
 from plugins.functions.math.maximum import Maximum, Minimum
 from plugins.functions.math.root import Square
@@ -104,7 +105,7 @@ minimum = promoting("minimum", Minimum, without_gradient)
 remainder = promoting("remainder", Remainder, without_gradient)
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Variable:
+def clip(x: Array, /, min: Any = None, max: Any = None) -> Variable:
     """The elements kept between bounds: numbers, arrays that broadcast, or None.
 
     >>> import numpy as np
@@ -119,7 +120,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Variable:
     return x if max is None else minimum(x, max)
 
 
-def reciprocal(x: Any, /) -> Variable:
+def reciprocal(x: Array, /) -> Variable:
     """1 / x.
 
     >>> import numpy as np

@@ -9,10 +9,11 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.intrinsics.promotion import refuse_complex
+from core.typing import Array
 from core.variable import wrap
 
 
-def real(x: Any, /) -> Variable:
+def real(x: Array, /) -> Variable:
     """The real part of an array of real numbers: itself.
 
     >>> import numpy as np
@@ -22,7 +23,7 @@ def real(x: Any, /) -> Variable:
     return _of_real_numbers("real", x)
 
 
-def imag(x: Any, /) -> Variable:
+def imag(x: Array, /) -> Variable:
     """The imaginary part of an array of real numbers: zeros.
 
     >>> import numpy as np
@@ -33,7 +34,7 @@ def imag(x: Any, /) -> Variable:
     return wrap(x.xp.zeros_like(x.array))
 
 
-def conj(x: Any, /) -> Variable:
+def conj(x: Array, /) -> Variable:
     """The conjugate of an array of real numbers: itself.
 
     >>> import numpy as np

@@ -10,6 +10,7 @@ from core.intrinsics import where
 from core.intrinsics.promotion import cast
 from core.intrinsics.standard import unshared
 from core.namespace import asking_for_backend
+from core.typing import Array
 from core.variable import is_array, wrap
 
 
@@ -83,14 +84,14 @@ def linspace(
     return _made("linspace", start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
 
 
-def full_like(x: Any, fill_value: Any, dtype: Any = None, device: Any = None) -> Variable:
+def full_like(x: Array, fill_value: Any, dtype: Any = None, device: Any = None) -> Variable:
     """A number, repeated to the shape of x."""
     x = as_variable(x)
     device = x.device if device is None else device
     return full(x.shape, fill_value, x.dtype if dtype is None else dtype, device)
 
 
-def empty_like(x: Any, dtype: Any = None, device: Any = None) -> Variable:
+def empty_like(x: Array, dtype: Any = None, device: Any = None) -> Variable:
     """An array of the shape of x, with whatever values."""
     x = as_variable(x)
     device = x.device if device is None else device
@@ -128,7 +129,7 @@ def _moved(x: Variable, device: Any) -> Variable:
 
 
 @asking_for_backend
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Variable:
+def from_dlpack(x: Array, /, *, device: Any = None, copy: bool | None = None) -> Variable:
     """A Variable that shares, unless `copy` is True, the elements of another library's array.
 
     >>> import numpy as np
@@ -140,7 +141,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> V
     return wrap(place.backend.xp.from_dlpack(x, copy=copy, **options))
 
 
-def tril(x: Any, k: int = 0) -> Variable:
+def tril(x: Array, k: int = 0) -> Variable:
     """The elements on and below the k-th diagonal of matrices, zeros above.
 
     >>> import numpy as np
@@ -151,7 +152,7 @@ def tril(x: Any, k: int = 0) -> Variable:
     return _triangle(x, lambda rows, columns: columns - rows <= k)
 
 
-def triu(x: Any, k: int = 0) -> Variable:
+def triu(x: Array, k: int = 0) -> Variable:
     """The elements on and above the k-th diagonal of matrices, zeros below.
 
     >>> import numpy as np

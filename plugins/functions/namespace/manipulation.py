@@ -7,6 +7,7 @@ from typing import Any
 from core import Variable, as_variable
 from core.intrinsics import axes_of, reshape
 from core.intrinsics.promotion import promoted
+from core.typing import Array
 from plugins.functions.array.axis_order import moveaxis as moveaxis
 from plugins.functions.array.broadcast import broadcast
 from plugins.functions.array.concat import Concat
@@ -43,12 +44,12 @@ def stack(arrays: Any, axis: int = 0) -> Variable:
     return Stack.call(*promoted(*arrays), axis=axis)
 
 
-def expand_dims(x: Any, /, axis: int) -> Variable:
+def expand_dims(x: Array, /, axis: int) -> Variable:
     """A new axis of length 1."""
     return ExpandDims.call(x, axis)
 
 
-def flip(x: Any, axis: Any = None) -> Variable:
+def flip(x: Array, axis: Any = None) -> Variable:
     """The order along some axes reversed, by default along all."""
     return Flip.call(x, axis)
 
@@ -59,12 +60,12 @@ def broadcast_arrays(*arrays: Any) -> list[Variable]:
     return [outputs] if isinstance(outputs, Variable) else list(outputs)
 
 
-def unstack(x: Any, axis: int = 0) -> tuple[Variable, ...]:
+def unstack(x: Array, axis: int = 0) -> tuple[Variable, ...]:
     """The parts along an axis, each without it."""
     return separate(x, axis)
 
 
-def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
+def roll(x: Array, shift: Any, axis: Any = None) -> Variable:
     """Elements moved along axes; what leaves at one end comes back at the other.
 
     >>> import numpy as np
@@ -86,7 +87,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
     return x
 
 
-def diff(x: Any, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Variable:
+def diff(x: Array, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Variable:
     """Differences of neighbours along an axis, `n` times over.
 
     >>> import numpy as np

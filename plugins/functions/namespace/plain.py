@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Variable, as_array
 from core.intrinsics.standard import without_gradient as without_gradient
+from core.typing import Array
 from core.variable import wrap
 
 
@@ -61,7 +62,7 @@ round = _unary("round")
 signbit = _unary("signbit")
 
 
-def argsort(x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Variable:
+def argsort(x: Array, axis: int = -1, descending: bool = False, stable: bool = True) -> Variable:
     """The indices that sort along an axis; without gradient.
 
     >>> import numpy as np

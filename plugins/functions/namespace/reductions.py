@@ -9,6 +9,7 @@ from core import Variable, as_variable
 from core.intrinsics import axes_of
 from core.intrinsics.promotion import is_floating
 from core.intrinsics.standard import widened
+from core.typing import Array
 from plugins.functions.array.concat import Concat
 from plugins.functions.axes import as_axes, count_along
 from plugins.functions.math.average import Mean
@@ -40,7 +41,7 @@ mean = _reduction(Mean, "mean")
 _prod = _reduction(Prod, "prod")
 
 
-def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Variable:
+def prod(x: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Variable:
     """The product over axes, in the dtype of x unless another is given.
 
     >>> import numpy as np
@@ -50,7 +51,7 @@ def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
     return _prod(widened(x, dtype), axis, keepdims)
 
 
-def var(x: Any, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Variable:
+def var(x: Array, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Variable:
     """The mean squared distance from the mean; `correction` is taken off the count.
 
     >>> import numpy as np
@@ -66,7 +67,7 @@ def var(x: Any, axis: Any = None, correction: float = 0.0, keepdims: bool = Fals
     return squares * (count / (count - correction) if count != correction else float("nan"))
 
 
-def std(x: Any, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Variable:
+def std(x: Array, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Variable:
     """The square root of `var`.
 
     >>> import numpy as np
@@ -77,7 +78,7 @@ def std(x: Any, axis: Any = None, correction: float = 0.0, keepdims: bool = Fals
 
 
 def cumulative_sum(
-    x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Array, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Variable:
     """The sums up to each element along an axis, which only a vector may leave out.
 
@@ -92,7 +93,7 @@ def cumulative_sum(
 
 
 def cumulative_prod(
-    x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Array, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Variable:
     """The products up to each element along an axis, which only a vector may leave out.
 

@@ -8,6 +8,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, integers
 from core.intrinsics import check_axes
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.array.take import take as take
 from plugins.functions.namespace.plain import argsort
 
@@ -56,7 +57,7 @@ class AddAlongAxis(FunctionNode):
         return TakeAlongAxis(self.axis).evaluate(g, indices)
 
 
-def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Variable:
+def take_along_axis(x: Array, indices: Any, axis: int = -1) -> Variable:
     """For each line along an axis, its elements at the indices of the corresponding line.
 
     >>> import numpy as np
@@ -66,7 +67,7 @@ def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Variable:
     return TakeAlongAxis.call(x, indices, axis)
 
 
-def sort(x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Variable:
+def sort(x: Array, axis: int = -1, descending: bool = False, stable: bool = True) -> Variable:
     """The elements in order along an axis.
 
     >>> import numpy as np

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from core import Variable, as_variable
 from core.intrinsics import reshape
+from core.typing import Array
 from core.variable import wrap
 from plugins.functions.array.take import Take
 
@@ -33,7 +34,7 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Variable
 
 
-def unique_all(x: Any, /) -> UniqueAll:
+def unique_all(x: Array, /) -> UniqueAll:
     """Each different element once, in order; the gradient goes to its first place.
 
     A NaN differs from every other.
@@ -49,7 +50,7 @@ def unique_all(x: Any, /) -> UniqueAll:
     return UniqueAll(values, indices, reshape(inverse, x.shape), counts)
 
 
-def unique_counts(x: Any, /) -> UniqueCounts:
+def unique_counts(x: Array, /) -> UniqueCounts:
     """Each different element once, and how often it is there.
 
     >>> import numpy as np
@@ -60,7 +61,7 @@ def unique_counts(x: Any, /) -> UniqueCounts:
     return UniqueCounts(found.values, found.counts)
 
 
-def unique_inverse(x: Any, /) -> UniqueInverse:
+def unique_inverse(x: Array, /) -> UniqueInverse:
     """Each different element once, and where among them each element of the array is.
 
     >>> import numpy as np
@@ -71,7 +72,7 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
     return UniqueInverse(found.values, found.inverse_indices)
 
 
-def unique_values(x: Any, /) -> Variable:
+def unique_values(x: Array, /) -> Variable:
     """Each different element once.
 
     >>> import numpy as np

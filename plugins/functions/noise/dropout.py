@@ -8,6 +8,7 @@ from core import Domain, Elementwise, as_variable, backend, choice, config, real
 from core.errors import InvalidType
 from core.kinds import checked
 from core.type_check import eval
+from core.typing import Array
 from plugins.functions.removed import removed
 
 
@@ -50,7 +51,7 @@ class Dropout(Elementwise):
 
 @checked
 @removed()
-def dropout(x: Any, ratio: float = 0.5, *, mask: Any = None, return_mask: bool = False) -> Any:
+def dropout(x: Array, ratio: float = 0.5, *, mask: Any = None, return_mask: bool = False) -> Any:
     """Set a random part of the elements to zero and scale the rest, while training.
 
     Each element is dropped with probability `ratio`, the others are divided by (1 - `ratio`), so

@@ -7,6 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_array, as_variable, backend, choice, real
 from core.kinds import checked
 from core.type_check import expect
+from core.typing import Array
 
 
 class SimplifiedDropconnect(FunctionNode):
@@ -69,8 +70,8 @@ def _product(xp: Any, x: Any, W: Any) -> Any:
 
 @checked
 def simplified_dropconnect(
-    x: Any,
-    W: Any,
+    x: Array,
+    W: Array,
     b: Any = None,
     ratio: float = 0.5,
     train: bool = True,

@@ -9,6 +9,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
 from core.backend import of
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.axes import Axes
 from plugins.functions.removed import removed
 
@@ -110,9 +111,9 @@ def _plus(a, b):
 @checked
 @removed()
 def batch_normalization(
-    x: Any,
-    gamma: Any,
-    beta: Any,
+    x: Array,
+    gamma: Array,
+    beta: Array,
     *,
     eps: float = 2e-5,
     running_mean: Any = None,

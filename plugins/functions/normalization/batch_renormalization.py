@@ -8,6 +8,7 @@ from typing import Any
 from core import Variable, as_array, as_variable
 from core.intrinsics import reshape
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.normalization.batch_normalization import (
     BatchNormalization,
     expanded,
@@ -19,9 +20,9 @@ from plugins.functions.normalization.fixed_batch_normalization import fixed_batc
 
 @checked
 def batch_renormalization(
-    x: Any,
-    gamma: Any,
-    beta: Any,
+    x: Array,
+    gamma: Array,
+    beta: Array,
     rmax: float,
     dmax: float,
     eps: float = 2e-5,
@@ -93,7 +94,7 @@ def _clipped(xp: Any, x: Any, low: float, high: float) -> Any:
 
 
 def fixed_batch_renormalization(
-    x: Any, gamma: Any, beta: Any, mean: Any, var: Any, eps: float = 2e-5
+    x: Array, gamma: Array, beta: Array, mean: Any, var: Any, eps: float = 2e-5
 ) -> Variable:
     """Normalize by a given mean and variance: batch renormalization as it is used after training.
 

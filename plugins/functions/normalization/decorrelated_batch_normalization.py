@@ -10,6 +10,7 @@ from core.backend import of
 from core.errors import InvalidType
 from core.intrinsics import matmul, matrix_transpose, reshape, transpose
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.math.average import Mean
 from plugins.functions.normalization.batch_normalization import move
 from plugins.functions.normalization.inverse_square_root import InverseSquareRoot
@@ -18,7 +19,7 @@ from plugins.functions.refusal import require
 
 @checked
 def decorrelated_batch_normalization(
-    x: Any,
+    x: Array,
     *,
     groups: int = 16,
     eps: float = 2e-5,
@@ -76,7 +77,7 @@ def decorrelated_batch_normalization(
 
 @checked
 def fixed_decorrelated_batch_normalization(
-    x: Any, mean: Any, projection: Any, groups: int = 16
+    x: Array, mean: Any, projection: Any, groups: int = 16
 ) -> Variable:
     """Whiten groups of channels by given statistics, as after training.
 

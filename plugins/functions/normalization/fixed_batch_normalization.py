@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.axes import Axes
 from plugins.functions.normalization.batch_normalization import (
     Axis,
@@ -61,9 +62,9 @@ class FixedBatchNormalization(FunctionNode):
 @checked
 @removed()
 def fixed_batch_normalization(
-    x: Any,
-    gamma: Any,
-    beta: Any,
+    x: Array,
+    gamma: Array,
+    beta: Array,
     mean: Any,
     var: Any,
     eps: float = 2e-5,

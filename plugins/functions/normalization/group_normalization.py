@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from core import Domain, Variable, choice, number, real
 from core.kinds import checked
 from core.type_check import expect
 from core.type_check import prod as size_of
+from core.typing import Array
 from plugins.functions.normalization.own_statistics import _OwnStatistics
 
 
@@ -46,7 +46,9 @@ class GroupNormalization(_OwnStatistics):
 
 
 @checked
-def group_normalization(x: Any, groups: int, gamma: Any, beta: Any, eps: float = 1e-5) -> Variable:
+def group_normalization(
+    x: Array, groups: int, gamma: Array, beta: Array, eps: float = 1e-5
+) -> Variable:
     """Normalize each example by the mean and variance of groups of its channels.
 
     y = γ (x - μ) / √(σ² + ε) + β, with μ and σ² (divided by the count) over the channels of a group

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, choice, number, real
 from core.intrinsics import check_axes
+from core.typing import Array
 from plugins.functions.axes import Axes, Axis
 
 
@@ -49,7 +48,7 @@ class NormalizeL2(FunctionNode):
         return g / length - x * (along / divisor)
 
 
-def normalize(x: Any, eps: float = 1e-5, axis: Axes = 1) -> Variable:
+def normalize(x: Array, eps: float = 1e-5, axis: Axes = 1) -> Variable:
     """Divide by the Euclidean norm: y = x / (‖x‖ + ε), the norm taken over `axis`.
 
     Args:

@@ -8,6 +8,7 @@ from typing import Any
 from core import Domain, Variable, as_variable, choice, number, real
 from core.kinds import checked
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.axes import Axes
 from plugins.functions.normalization.own_statistics import _OwnStatistics
 
@@ -52,7 +53,7 @@ class LayerNormalization(_OwnStatistics):
 
 @checked
 def layer_normalization(
-    x: Any, gamma: Any, beta: Any, eps: float = 1e-5, *, axis: Axes = None
+    x: Array, gamma: Array, beta: Array, eps: float = 1e-5, *, axis: Axes = None
 ) -> Variable:
     """Normalize each example by the mean and variance of its own features.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, choice, number, real
+from core.typing import Array
 
 
 class NeighbourSum(FunctionNode):
@@ -67,7 +66,7 @@ class LocalResponseNormalization(FunctionNode):
 
 
 def local_response_normalization(
-    x: Any, n: int = 5, k: float = 2, alpha: float = 1e-4, beta: float = 0.75
+    x: Array, n: int = 5, k: float = 2, alpha: float = 1e-4, beta: float = 0.75
 ) -> Variable:
     """Divide by the strength of neighbouring channels at the same place.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, number, real
+from core.typing import Array
 
 
 class RMSNormalization(FunctionNode):
@@ -37,7 +36,7 @@ class RMSNormalization(FunctionNode):
         return xp.sum(g * x * scale, axis=tuple(range(x.ndim - 1)))
 
 
-def rms_normalization(x: Any, gamma: Any, eps: float = 1e-5) -> Variable:
+def rms_normalization(x: Array, gamma: Array, eps: float = 1e-5) -> Variable:
     """Divide each example by the root of the mean square of its features, then scale.
 
     y = γ x / √(mean(x²) + ε), the mean over the last axis.

@@ -9,6 +9,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.kinds import checked
 from core.standard import per_axis
+from core.typing import Array
 from plugins.functions.connection.windows import (
     ImageWindows,
     _OverAxes,
@@ -119,7 +120,7 @@ def average_over(ndim: int, *settings: Any) -> FunctionNode:
 @checked
 @removed()
 def average_pooling_nd(
-    x: Any,
+    x: Array,
     ksize: Sizes,
     stride: Sizes | None = None,
     pad: Sizes = 0,
@@ -158,7 +159,7 @@ def average_pooling_nd(
 
 @checked
 def average_pooling_1d(
-    x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
+    x: Array, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
 ) -> Variable:
     """The mean of each window over one spatial axis.
 
@@ -187,7 +188,7 @@ def average_pooling_1d(
 @checked
 @removed()
 def average_pooling_2d(
-    x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0
+    x: Array, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0
 ) -> Variable:
     """The mean of each window over images.
 
@@ -214,7 +215,7 @@ def average_pooling_2d(
 
 @checked
 def average_pooling_3d(
-    x: Any, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
+    x: Array, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
 ) -> Variable:
     """The mean of each window over volumes.
 

@@ -8,6 +8,7 @@ from typing import Any
 from core import Domain, FunctionNode, as_variable, choice, real
 from core.kinds import checked
 from core.standard import per_axis, window_count
+from core.typing import Array
 from plugins.functions.connection.windows import (
     ImageWindows,
     _OverAxes,
@@ -156,7 +157,7 @@ class MaxPoolingPick(_MaxPooling):
 @checked
 @removed()
 def max_pooling_nd(
-    x: Any,
+    x: Array,
     ksize: Sizes,
     stride: Sizes | None = None,
     pad: Sizes = 0,
@@ -194,7 +195,7 @@ def max_pooling_nd(
 
 @checked
 def max_pooling_1d(
-    x: Any,
+    x: Array,
     ksize: Sizes,
     stride: Sizes | None = None,
     pad: Sizes = 0,
@@ -230,7 +231,7 @@ def max_pooling_1d(
 @checked
 @removed()
 def max_pooling_2d(
-    x: Any,
+    x: Array,
     ksize: Sizes,
     stride: Sizes | None = None,
     pad: Sizes = 0,
@@ -265,7 +266,7 @@ def max_pooling_2d(
 
 @checked
 def max_pooling_3d(
-    x: Any,
+    x: Array,
     ksize: Sizes,
     stride: Sizes | None = None,
     pad: Sizes = 0,

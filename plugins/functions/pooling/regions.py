@@ -6,6 +6,7 @@ from typing import Any
 
 from core import as_variable
 from core.standard import per_axis
+from core.typing import Array
 from plugins.functions.labels import refuse_outside
 from plugins.functions.refusal import require
 
@@ -38,7 +39,7 @@ def members(xp: Any, edges: tuple[Any, Any], length: int) -> Any:
     return (place >= start[..., None]) & (place < stop[..., None])
 
 
-def prepared(name: str, x: Any, rois: Any, roi_indices: Any, outsize: Any) -> tuple[Any, ...]:
+def prepared(name: str, x: Array, rois: Array, roi_indices: Any, outsize: Any) -> tuple[Any, ...]:
     """`x` as a Variable, regions and indices as arrays, and the two output sizes."""
     x, rois, roi_indices = as_variable(x), as_variable(rois), as_variable(roi_indices)
     require(

@@ -7,6 +7,7 @@ from typing import Any
 from core import Variable
 from core.intrinsics import matmul, reshape, transpose, where
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.array.take import Take
 from plugins.functions.namespace.selection import TakeAlongAxis
 from plugins.functions.pooling.regions import prepared
@@ -17,8 +18,8 @@ Pair = int | tuple[int, int]
 
 @checked
 def roi_average_align_2d(
-    x: Any,
-    rois: Any,
+    x: Array,
+    rois: Array,
     roi_indices: Any,
     outsize: Pair,
     spatial_scale: float,
@@ -64,8 +65,8 @@ def roi_average_align_2d(
 
 @checked
 def roi_max_align_2d(
-    x: Any,
-    rois: Any,
+    x: Array,
+    rois: Array,
     roi_indices: Any,
     outsize: Pair,
     spatial_scale: float,

@@ -7,6 +7,7 @@ from typing import Any
 from core import Variable
 from core.intrinsics import matmul
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.array.take import Take
 from plugins.functions.pooling.regions import bins, members, prepared, whole
 
@@ -15,7 +16,7 @@ Pair = int | tuple[int, int]
 
 @checked
 def roi_average_pooling_2d(
-    x: Any, rois: Any, roi_indices: Any, outsize: Pair, spatial_scale: float
+    x: Array, rois: Array, roi_indices: Any, outsize: Pair, spatial_scale: float
 ) -> Variable:
     """The means of regions of images, each divided into a grid of bins.
 

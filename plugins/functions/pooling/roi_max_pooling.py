@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, integers, real
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.array.take import AddTaken
 from plugins.functions.labels import refuse_outside
 from plugins.functions.pooling.regions import IMAGES, bins, members, positive, whole
@@ -59,7 +60,7 @@ def _masked(xp: Any, x: Any, mask: Any, axis: int) -> tuple[Any, Any]:
     return xp.max(left, axis=axis), xp.argmax(left, axis=axis)
 
 
-def in_order(xp: Any, rois: Any) -> Any:
+def in_order(xp: Any, rois: Array) -> Any:
     """Drawn regions (first corner, size) as (first corner, last corner)."""
     return xp.concat([rois[:, :2], rois[:, :2] + rois[:, 2:]], axis=1)
 
@@ -123,7 +124,7 @@ class ROIMaxPooling2D(_RegionMax):
 
 
 @checked
-def roi_pooling_2d(x: Any, rois: Any, outh: int, outw: int, spatial_scale: float) -> Variable:
+def roi_pooling_2d(x: Array, rois: Array, outh: int, outw: int, spatial_scale: float) -> Variable:
     """The maxima of regions of images, each divided into a grid of bins.
 
     A region reaches from the element that (x_min, y_min) rounds to, after scaling, to the one of
@@ -158,7 +159,7 @@ def roi_pooling_2d(x: Any, rois: Any, outh: int, outw: int, spatial_scale: float
 
 @checked
 def roi_max_pooling_2d(
-    x: Any, rois: Any, roi_indices: Any, outsize: Pair, spatial_scale: float
+    x: Array, rois: Array, roi_indices: Any, outsize: Pair, spatial_scale: float
 ) -> Variable:
     """The maxima of regions of images, each divided into a grid of bins.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.array.concat import Concat
 from plugins.functions.connection.windows import of_rank
 from plugins.functions.pooling.max_pooling import MaxPooling2D, max_pooling_2d
@@ -16,7 +17,7 @@ from plugins.functions.removed import removed
 @checked
 @removed()
 def spatial_pyramid_pooling_2d(
-    x: Any, pyramid_height: int, pooling: Any = None, *, pooling_class: Any = None
+    x: Array, pyramid_height: int, pooling: Any = None, *, pooling_class: Any = None
 ) -> Variable:
     """Pool images of any size to features of one length, by ever finer grids.
 

@@ -9,6 +9,7 @@ from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.kinds import checked
 from core.standard import Geometry, per_axis
 from core.type_check import eval, expect
+from core.typing import Array
 from core.utils.conv import get_deconv_outsize
 from plugins.functions.connection.windows import ImageWindows, _OverAxes, ndim_of_x, of_rank
 from plugins.functions.pooling.average_pooling import average_over
@@ -114,7 +115,7 @@ class UnpoolingND(_Unpooling, _OverAxes):
 
 
 def unpooling_nd(
-    x: Any,
+    x: Array,
     ksize: Sizes,
     stride: Sizes | None = None,
     pad: Sizes = 0,
@@ -152,7 +153,7 @@ def unpooling_nd(
 
 @checked
 def unpooling_1d(
-    x: Any,
+    x: Array,
     ksize: Sizes,
     stride: Sizes | None = None,
     pad: Sizes = 0,
@@ -188,7 +189,7 @@ def unpooling_1d(
 
 @checked
 def unpooling_2d(
-    x: Any,
+    x: Array,
     ksize: Sizes,
     stride: Sizes | None = None,
     pad: Sizes = 0,
@@ -224,7 +225,7 @@ def unpooling_2d(
 
 @checked
 def unpooling_3d(
-    x: Any,
+    x: Array,
     ksize: Sizes,
     stride: Sizes | None = None,
     pad: Sizes = 0,

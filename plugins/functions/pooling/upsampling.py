@@ -8,6 +8,7 @@ from typing import Any
 from core import Domain, Variable, as_array, choice, real
 from core.standard import per_axis
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.connection.windows import ImageWindows
 from plugins.functions.labels import refuse_outside
 from plugins.functions.pooling.max_pooling import MaxPoolingGradient, MaxPoolingPick
@@ -76,7 +77,7 @@ class Upsampling2D(ImageWindows, _Spreading):
 
 
 def upsampling_2d(
-    x: Any,
+    x: Array,
     indexes: Any,
     ksize: Sizes,
     stride: Sizes | None = None,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable
 from core import functions as F
+from core.typing import Array
 from plugins.links.function_link import FunctionLink
 
 
@@ -23,7 +22,7 @@ class ReLU(FunctionLink):
     variable([0., 2.], dtype=float32)
     """
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x."""
         return F.relu(x)
 
@@ -47,7 +46,7 @@ class LeakyReLU(FunctionLink):
 
     slope: float = 0.2
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x."""
         return F.leaky_relu(x, self.slope)
 
@@ -71,7 +70,7 @@ class ClippedReLU(FunctionLink):
 
     z: float = 20.0
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x."""
         return F.clipped_relu(x, self.z)
 
@@ -95,7 +94,7 @@ class ELU(FunctionLink):
 
     alpha: float = 1.0
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x."""
         return F.elu(x, self.alpha)
 
@@ -121,7 +120,7 @@ class SELU(FunctionLink):
     alpha: float = 1.6732632423543772
     scale: float = 1.0507009873554805
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x."""
         return F.selu(x, self.alpha, self.scale)
 
@@ -140,7 +139,7 @@ class GELU(FunctionLink):
     variable([  0., 100.], dtype=float32)
     """
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x."""
         return F.gelu(x)
 
@@ -159,7 +158,7 @@ class SiLU(FunctionLink):
     variable([  0., 100.], dtype=float32)
     """
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x."""
         return F.silu(x)
 
@@ -183,7 +182,7 @@ class Softplus(FunctionLink):
 
     beta: float = 1.0
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x."""
         return F.softplus(x, self.beta)
 
@@ -200,7 +199,7 @@ class Sigmoid(FunctionLink):
     array([0. , 0.5, 1. ], dtype=float32)
     """
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x."""
         return F.sigmoid(x)
 
@@ -219,7 +218,7 @@ class HardSigmoid(FunctionLink):
     variable([0. , 0.5, 1. ], dtype=float32)
     """
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x."""
         return F.hard_sigmoid(x)
 
@@ -236,7 +235,7 @@ class Tanh(FunctionLink):
     variable([-1.,  0.,  1.], dtype=float32)
     """
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x."""
         return F.tanh(x)
 
@@ -260,7 +259,7 @@ class Softmax(FunctionLink):
 
     axis: int = 1
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x."""
         return F.softmax(x, self.axis)
 
@@ -282,6 +281,6 @@ class LogSoftmax(FunctionLink):
 
     axis: int = 1
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x."""
         return F.log_softmax(x, self.axis)

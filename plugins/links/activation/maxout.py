@@ -8,6 +8,7 @@ from typing import Any
 from core import Chain, Variable, backend
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links.connection.linear import Linear
 
 
@@ -56,7 +57,7 @@ class Maxout(Chain):
                 initial_bias=_merged(initial_bias, units),
             )
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply the layer to x (n, ...)."""
         return F.maxout(self.linear(x), self.pool_size)
 

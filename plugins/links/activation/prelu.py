@@ -8,6 +8,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
 from core.kinds import checked
+from core.typing import Array
 
 
 class PReLU(Link):
@@ -35,6 +36,6 @@ class PReLU(Link):
         with self.init_scope():
             self.W = Parameter(as_initializer(init), shape)
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply the rectifier to x (n, ...)."""
         return F.prelu(x, self.W)

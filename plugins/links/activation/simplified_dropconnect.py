@@ -9,6 +9,7 @@ from typing import Any
 from core import Link, Parameter, Variable, as_array, config
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 
 
@@ -63,7 +64,7 @@ class SimplifiedDropconnect(Link):
             self.W.initialize((out_size, in_size))
 
     def forward(
-        self, x: Any, train: bool = True, mask: Any = None, use_batchwise_mask: bool = True
+        self, x: Array, train: bool = True, mask: Any = None, use_batchwise_mask: bool = True
     ) -> Variable:
         """Apply the layer.
 

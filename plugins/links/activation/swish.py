@@ -8,6 +8,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 
 
@@ -36,7 +37,7 @@ class Swish(Link):
         with self.init_scope():
             self.beta = Parameter(as_initializer(beta_init), beta_shape)
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply the activation to x (n, ...)."""
         if not self.beta.is_initialized:
             arguments.check_rank(self, x, 1, more=True)

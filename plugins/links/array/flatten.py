@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from core import Variable
 from core import functions as F
+from core.typing import Array
 from plugins.links import arguments
 from plugins.links.function_link import FunctionLink
 
@@ -26,7 +26,7 @@ class Flatten(FunctionLink):
     (2, 12)
     """
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Flatten each example of x (n, ...)."""
         arguments.check_rank(self, x, 1, more=True)
         return F.reshape(x, (x.shape[0], prod(x.shape[1:])))

@@ -8,6 +8,7 @@ from typing import Any
 from core import Chain, Variable, as_variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links.attention.multi_head_attention import MultiHeadAttention
 from plugins.links.connection.linear import Linear
 from plugins.links.normalization.layer_normalization import LayerNormalization
@@ -70,7 +71,7 @@ class TransformerBlock(Chain):
             self.inner = Linear(size, hidden)
             self.outer = Linear(hidden, size)
 
-    def forward(self, x: Any, mask: Any = None) -> Variable:
+    def forward(self, x: Array, mask: Any = None) -> Variable:
         """Apply the layer to `x` (n, l, size); `mask` is as for `MultiHeadAttention`."""
         x = as_variable(x)
         x = x + self._dropped(self.attention(self.norm1(x), mask=mask))

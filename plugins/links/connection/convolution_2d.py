@@ -7,6 +7,7 @@ from typing import Any
 from core import Variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.convolution_nd import ConvolutionND
 from plugins.links.connection.windowed import Size
@@ -63,7 +64,7 @@ class Convolution2D(ConvolutionND):
         sizes = (in_channels, out_channels, ksize, stride, pad)
         super().__init__(2, *sizes, nobias, initialW, initial_bias, dilate=dilate, groups=groups)
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply the layer to images (n, in_channels, h, w)."""
         self._sized(x)
         return F.convolution_2d(

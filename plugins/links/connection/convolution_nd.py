@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 from core import Variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links.connection.windowed import Size, Windowed, of_rank
 
 
@@ -64,7 +65,7 @@ class ConvolutionND(Windowed):
         super().__init__(ndim, *sizes, nobias, initialW, initial_bias, dilate, groups)
         self.cover_all = cover_all
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply the layer to a batch (n, in_channels, ...)."""
         self._sized(x)
         return F.convolution_nd(

@@ -8,6 +8,7 @@ from core import Variable
 from core import functions as F
 from core.kinds import checked
 from core.standard import per_axis
+from core.typing import Array
 from plugins.links.connection.windowed import Size, Windowed, of_rank
 
 
@@ -70,7 +71,7 @@ class DeconvolutionND(Windowed):
     def _filter_shape(self, in_channels: int) -> tuple[int, ...]:
         return (in_channels, self.out_channels // self.groups, *self.ksize)
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply the layer to a batch (n, in_channels, ...)."""
         self._sized(x)
         return F.deconvolution_nd(

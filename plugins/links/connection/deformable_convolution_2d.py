@@ -8,6 +8,7 @@ from core import Chain, Variable
 from core import functions as F
 from core.kinds import checked
 from core.standard import per_axis
+from core.typing import Array
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.windowed import Size
 
@@ -15,7 +16,7 @@ from plugins.links.connection.windowed import Size
 class _Sampled(Convolution2D):
     """A convolution whose windows are moved element by element."""
 
-    def forward(self, x: Any, offset: Any = 0) -> Variable:
+    def forward(self, x: Array, offset: Any = 0) -> Variable:
         """Apply the layer to images and offsets (n, 2 kh kw, h', w')."""
         self._sized(x)
         return F.deformable_convolution_2d_sampler(x, offset, self.W, self.b, self.stride, self.pad)
@@ -78,7 +79,7 @@ class DeformableConvolution2D(Chain):
             self.offset_conv = Convolution2D(in_channels, 2 * kh * kw, *windows, *offset)
             self.deform_conv = _Sampled(in_channels, out_channels, *windows, *deform)
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply the layer to images (n, in_channels, h, w)."""
         y: Variable = self.deform_conv(x, self.offset_conv(x))
         return y

@@ -9,6 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.kinds import checked
 from core.standard import per_axis
+from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.windowed import Size, shown
 
@@ -71,7 +72,7 @@ class DepthwiseConvolution2D(Link):
         if self.b is not None:
             self.b.initialize((in_channels * self.channel_multiplier,))
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply the layer to images (n, in_channels, h, w)."""
         if not self.W.is_initialized:
             arguments.check_rank(self, x, 4)

@@ -9,6 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
 from core.kinds import checked
+from core.typing import Array
 from plugins.initializers.normal import Normal
 
 
@@ -51,7 +52,7 @@ class EmbedID(Link):
         with self.init_scope():
             self.W = Parameter(as_initializer(initialW, Normal(1.0)), (in_size, out_size))
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Look up the vectors of the numbers `x`."""
         return F.embed_id(x, self.W, ignore_label=self.ignore_label)
 

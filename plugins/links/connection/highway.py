@@ -8,6 +8,7 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links.connection.linear import Linear
 
 
@@ -53,7 +54,7 @@ class Highway(Chain):
             self.plain = Linear(in_out_size, in_out_size, nobias, init_Wh, init_bh)
             self.transform = Linear(in_out_size, in_out_size, nobias, init_Wt, init_bt)
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply the layer to x (n, in_out_size)."""
         gate = F.sigmoid(self.transform(x))
         return F.linear_interpolate(gate, self.activate(self.plain(x)), x)

@@ -7,6 +7,7 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links.connection.convolution_2d import Convolution2D
 
 
@@ -63,7 +64,7 @@ class Inception(Chain):
             self.conv5 = Convolution2D(proj5, out5, 5, pad=2, **inits)
             self.projp = Convolution2D(in_channels, proj_pool, 1, **inits)
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply the module to images (n, in_channels, h, w)."""
         branches = [
             self.conv1(x),

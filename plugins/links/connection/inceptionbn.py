@@ -7,6 +7,7 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.normalization.batch_normalization import BatchNormalization
 
@@ -104,7 +105,7 @@ class InceptionBN(Chain):
             x = F.average_pooling_2d(x, 3, stride=self.stride, pad=1)
         return x if self.proj_pool is None else self._through(x, "poolp")
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply the module to images (n, in_channels, h, w)."""
         branches = [self._through(x, "conv1")] if self.out1 > 0 else []
         branches += [

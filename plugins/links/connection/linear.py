@@ -9,6 +9,7 @@ from typing import Any, Self
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 
 
@@ -66,7 +67,7 @@ class Linear(Link):
         self.in_size = in_size
         self.W.initialize((self.out_size, in_size))
 
-    def forward(self, x: Any, n_batch_axes: int = 1) -> Variable:
+    def forward(self, x: Array, n_batch_axes: int = 1) -> Variable:
         """Apply the layer; the first `n_batch_axes` axes of `x` are kept, the rest flattened."""
         if not self.W.is_initialized:
             arguments.check_rank(self, x, max(n_batch_axes, 2), more=True)

@@ -9,6 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.kinds import checked
 from core.standard import per_axis, window_count
+from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.windowed import Size, shown
 
@@ -78,7 +79,7 @@ class LocalConvolution2D(Link):
         if self.b is not None:
             self.b.initialize(places)
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply the layer to images (n, in_channels, h, w)."""
         last = self.W if self.b is None else self.b
         if not last.is_initialized:

@@ -8,6 +8,7 @@ from typing import Any
 from core import ChainList, Variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.windowed import Size
@@ -67,7 +68,7 @@ class MLPConvolution2D(ChainList):
         super().__init__(first, *[Convolution2D(i, o, 1, **inits) for i, o in pairs])
         self.activation = activation
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply the layers to images (n, in_channels, h, w)."""
         y: Variable = self[0](x)
         for layer in list(self)[1:]:

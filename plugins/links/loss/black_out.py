@@ -8,6 +8,7 @@ from typing import Any
 from core import Variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 from plugins.links.loss.sampled import Sampled
 
@@ -39,7 +40,7 @@ class BlackOut(Sampled):
         weights = [float(count) for count in counts]
         super().__init__(in_size, weights, sample_size, arguments.weight(None))
 
-    def forward(self, x: Any, t: Any) -> Variable:
+    def forward(self, x: Array, t: Any) -> Variable:
         """The mean loss of vectors `x` (n, k) for the words `t` (n,)."""
         samples = self.sampler.sample((x.shape[0], self.sample_size))
         return F.black_out(x, t, self.W, samples)

@@ -11,6 +11,7 @@ from core import Device, Link, Parameter, Variable, as_array, as_variable, backe
 from core import functions as F
 from core.initializer import as_initializer
 from core.kinds import checked
+from core.typing import Array
 from plugins.initializers.uniform import Uniform
 
 Path = list[tuple[int, float]]
@@ -85,7 +86,7 @@ class BinaryHierarchicalSoftmax(Link):
             heapq.heappush(heap, (n1 + n2, next(number), (first, second)))
         return heap[0][2]
 
-    def forward(self, x: Any, t: Any) -> Variable:
+    def forward(self, x: Array, t: Any) -> Variable:
         """The loss of inputs `x` (n, k) for the words `t` (n,), summed up."""
         x, words = as_variable(x), as_array(t)
         xp = x.xp

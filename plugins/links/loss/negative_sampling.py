@@ -8,6 +8,7 @@ from typing import Any
 from core import functions as F
 from core.initializer import as_initializer
 from core.kinds import checked
+from core.typing import Array
 from plugins.links.loss.sampled import Sampled
 
 
@@ -47,7 +48,9 @@ class NegativeSampling(Sampled):
         weights = [float(count) ** power for count in counts]
         super().__init__(in_size, weights, sample_size, as_initializer(0, dtype=dtype))
 
-    def forward(self, x: Any, t: Any, reduce: str = "sum", *, return_samples: bool = False) -> Any:
+    def forward(
+        self, x: Array, t: Any, reduce: str = "sum", *, return_samples: bool = False
+    ) -> Any:
         """The loss of vectors `x` for the words `t`.
 
         Args:

@@ -60,7 +60,7 @@ class Classifier(Chain):
         self.loss: Any = None
         self.accuracy: Any = None
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: Any, **kwargs: Any) -> Variable:
         """The loss of the prediction from the other arguments for the labels among them."""
         t, args = self._labels(args, kwargs)
         if not args and not kwargs:
@@ -75,7 +75,8 @@ class Classifier(Chain):
         if self.compute_accuracy:
             self.accuracy = self.accfun(self.y, t)
             reporter.report({"accuracy": self.accuracy}, self)
-        return self.loss
+        loss: Variable = self.loss
+        return loss
 
     def _labels(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
         """The labels, and the positional arguments without them; takes them out of `kwargs`."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable
 from core import functions as F
+from core.typing import Array
 from plugins.links.function_link import FunctionLink
 
 
@@ -31,7 +30,7 @@ class Dropout(FunctionLink):
 
     ratio: float = 0.5
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x."""
         y: Variable = F.dropout(x, self.ratio)
         return y

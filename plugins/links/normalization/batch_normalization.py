@@ -11,6 +11,7 @@ from core import functions as F
 from core.initializer import as_initializer, generate_array
 from core.kinds import checked
 from core.parameter import sizing
+from core.typing import Array
 from plugins.links import arguments
 
 _SINGLE = (
@@ -120,7 +121,7 @@ class BatchNormalization(Link):
         self.N = 0
 
     @arguments.removed()
-    def forward(self, x: Any, finetune: bool = False) -> Variable:
+    def forward(self, x: Array, finetune: bool = False) -> Variable:
         """Normalize `x`; with `finetune` the running averages weigh all such calls alike."""
         if self.avg_var is None:
             if self.axis is None:

@@ -9,6 +9,7 @@ from core import Link, Variable, config
 from core import functions as F
 from core.initializer import Constant, generate_array
 from core.kinds import checked
+from core.typing import Array
 
 
 class DecorrelatedBatchNormalization(Link):
@@ -70,7 +71,7 @@ class DecorrelatedBatchNormalization(Link):
         """Start to collect statistics anew: calls with `finetune=True` then give the plain mean."""
         self.N = 0
 
-    def forward(self, x: Any, finetune: bool = False) -> Variable:
+    def forward(self, x: Array, finetune: bool = False) -> Variable:
         """Whiten `x`; with `finetune` the running averages weigh all such calls alike."""
         if not config.train:
             return F.fixed_decorrelated_batch_normalization(

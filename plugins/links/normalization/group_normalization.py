@@ -9,6 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 
 
@@ -58,7 +59,7 @@ class GroupNormalization(Link):
         self.gamma.initialize((size,))
         self.beta.initialize((size,))
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Normalize `x` (n, size, ...)."""
         if not self.beta.is_initialized:
             arguments.check_rank(self, x, 2, more=True)

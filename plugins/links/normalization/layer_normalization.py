@@ -9,6 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 
 
@@ -54,7 +55,7 @@ class LayerNormalization(Link):
         self.gamma.initialize(shape)
         self.beta.initialize(shape)
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Normalize `x` (..., size)."""
         if not self.beta.is_initialized:
             arguments.check_rank(self, x, 1, more=True)

@@ -9,6 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 
 
@@ -42,7 +43,7 @@ class RMSNormalization(Link):
         if size is not None:
             self.gamma.initialize((size,))
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Normalize `x` (..., size)."""
         if not self.gamma.is_initialized:
             arguments.check_rank(self, x, 1, more=True)

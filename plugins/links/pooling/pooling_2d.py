@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable
 from core import functions as F
+from core.typing import Array
 from plugins.links.function_link import FunctionLink
 
 Size = int | tuple[int, int]
@@ -36,7 +35,7 @@ class MaxPooling2D(FunctionLink):
     pad: Size = 0
     cover_all: bool = True
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x (n, c, h, w)."""
         y: Variable = F.max_pooling_2d(x, self.ksize, self.stride, self.pad, self.cover_all)
         return y
@@ -65,6 +64,6 @@ class AveragePooling2D(FunctionLink):
     stride: Size | None = None
     pad: Size = 0
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply it to x (n, c, h, w)."""
         return F.average_pooling_2d(x, self.ksize, self.stride, self.pad)

@@ -8,6 +8,7 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.stateful import Stateful
@@ -81,7 +82,7 @@ class StatelessGRU(_GRU):
     (5, 2)
     """
 
-    def forward(self, h: Any, x: Any) -> Variable:
+    def forward(self, h: Any, x: Array) -> Variable:
         """One step from the state `h` by the input `x` to the new state."""
         return self._step(h, x)
 
@@ -131,7 +132,7 @@ class StatefulGRU(_GRU, Stateful):
         """Take `h` (n, u) as the state."""
         self._set_states(h)
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """One step: from the kept state and the input x to the new state, which it gives."""
         self.h = h = self._step(self.h, x)
         return h

@@ -9,6 +9,7 @@ from core import Chain, Variable
 from core import functions as F
 from core.initializer import as_initializer
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.gates import Interleaved
@@ -84,7 +85,7 @@ class StatelessLSTM(_LSTM):
     ((5, 2), (5, 2))
     """
 
-    def forward(self, c: Any, h: Any, x: Any) -> tuple[Variable, Variable]:
+    def forward(self, c: Any, h: Any, x: Array) -> tuple[Variable, Variable]:
         """One step from the state (c, h) by the input x to the new state."""
         gates = self.upward(x)
         if h is not None:
@@ -132,7 +133,7 @@ class LSTM(_LSTM, Stateful):
         """Take the cell states `c` and outputs `h`, both (n, u), as the state."""
         self._set_states(c, h)
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """One step: from the kept state and the input x to the new state, whose h it gives."""
         gates = self.upward(x)
         rest = None

@@ -8,6 +8,7 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.stateful import Stateful, zeros
@@ -65,7 +66,7 @@ class StatelessMGU(_MGU):
     def __init__(self, n_inputs: int | None, n_units: int | None = None) -> None:
         super().__init__(n_inputs, n_units)
 
-    def forward(self, h: Any, x: Any) -> Variable:
+    def forward(self, h: Any, x: Array) -> Variable:
         """One step from the state `h` by the input `x` to the new state."""
         return self._step(h, x)
 
@@ -98,7 +99,7 @@ class StatefulMGU(_MGU, Stateful):
         """Take `h` (n, u) as the state."""
         self._set_states(h)
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """One step: from the kept state and the input x to the new state, which it gives."""
         h = zeros(x, self.state_size) if self.h is None else self.h
         self.h = h = self._step(h, x)

@@ -8,6 +8,7 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.stateful import Stateful, zeros
@@ -60,7 +61,7 @@ class StatefulPeepholeLSTM(Chain, Stateful):
         """Take the cell states `c` and outputs `h`, both (n, u), as the state."""
         self._set_states(c, h)
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """One step: from the kept state and the input x to the new state, whose h it gives."""
         gates = self.upward(x)
         if self.h is not None:

@@ -8,6 +8,7 @@ from typing import Any
 from core import Variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links.rnn.lstm import _LSTM
 from plugins.links.rnn.stateful import Stateful, zeros
 
@@ -71,7 +72,7 @@ class StatefulZoneoutLSTM(_LSTM, Stateful):
         """Take the cell states `c` and outputs `h`, both (n, u), as the state."""
         self._set_states(c, h)
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """One step: from the kept state and the input x to the new state, whose h it gives."""
         gates = self.upward(x)
         if self.c is None:

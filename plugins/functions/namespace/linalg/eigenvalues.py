@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from core import Domain, FunctionNode, Variable, real
+from core.typing import Array
 from plugins.functions.math.cholesky import symmetric_part
 
 
@@ -57,7 +58,7 @@ class EighResult(NamedTuple):
     eigenvectors: Variable
 
 
-def eigh(x: Any, /) -> EighResult:
+def eigh(x: Array, /) -> EighResult:
     """Eigenvalues, in ascending order, and eigenvectors, as columns, of symmetric matrices.
 
     The element of greatest size in each vector is positive. Of a matrix that is not symmetric the
@@ -71,7 +72,7 @@ def eigh(x: Any, /) -> EighResult:
     return EighResult(*Eigh.call(x))
 
 
-def eigvalsh(x: Any, /) -> Variable:
+def eigvalsh(x: Array, /) -> Variable:
     """The eigenvalues of symmetric matrices, in ascending order.
 
     >>> import numpy as np

@@ -8,6 +8,7 @@ from core import Domain, FunctionNode, Variable, as_variable, real
 from core.domain import broadcast_shapes
 from core.intrinsics import SumTo, matmul, matrix_transpose, reshape
 from core.intrinsics.promotion import promoted
+from core.typing import Array
 from plugins.functions.math.cholesky import StackedCholesky
 from plugins.functions.math.det import StackedDet
 from plugins.functions.math.inv import StackedInv, dominant
@@ -74,7 +75,7 @@ def solve(x1: Any, x2: Any, /) -> Variable:
     return reshape(y, y.shape[:-1])
 
 
-def inv(x: Any, /) -> Variable:
+def inv(x: Array, /) -> Variable:
     """The inverses of matrices.
 
     >>> import numpy as np
@@ -85,7 +86,7 @@ def inv(x: Any, /) -> Variable:
     return StackedInv.call(x)
 
 
-def det(x: Any, /) -> Variable:
+def det(x: Array, /) -> Variable:
     """The determinants of matrices; the gradient is there where they are not 0.
 
     >>> import numpy as np
@@ -95,7 +96,7 @@ def det(x: Any, /) -> Variable:
     return StackedDet.call(x)
 
 
-def slogdet(x: Any, /) -> SlogdetResult:
+def slogdet(x: Array, /) -> SlogdetResult:
     """The signs of determinants and the logarithms of their sizes, which do not overflow.
 
     >>> import numpy as np
@@ -105,7 +106,7 @@ def slogdet(x: Any, /) -> SlogdetResult:
     return SlogdetResult(*Slogdet.call(x))
 
 
-def cholesky(x: Any, /, *, upper: bool = False) -> Variable:
+def cholesky(x: Array, /, *, upper: bool = False) -> Variable:
     """The triangles L with L L^T = x, or their transposes, of positive definite matrices.
 
     Of a matrix that is not symmetric the symmetric part counts.
@@ -119,7 +120,7 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Variable:
     return matrix_transpose(lower) if upper else lower
 
 
-def matrix_power(x: Any, n: int, /) -> Variable:
+def matrix_power(x: Array, n: int, /) -> Variable:
     """Square matrices multiplied n times with themselves, their inverses for a negative n.
 
     >>> import numpy as np

@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_array, as_variable, real
 from core.intrinsics.promotion import cast
+from core.typing import Array
 from core.variable import is_array, wrap
 from plugins.functions.namespace.linalg.eigenvalues import spread
 from plugins.functions.namespace.linalg.singular_values import svdvals
@@ -43,7 +44,7 @@ def _precision(xp: Any, a: Any) -> float:
     return max(a.shape[-2:]) * float(xp.finfo(a.dtype).eps)
 
 
-def pinv(x: Any, /, *, rtol: Any = None) -> Variable:
+def pinv(x: Array, /, *, rtol: Any = None) -> Variable:
     """The inverses of matrices in the sense of Moore and Penrose.
 
     Singular values below `rtol`, a number, times the greatest count as 0; by default it is the
@@ -57,7 +58,7 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Variable:
     return Pinv.call(x, rtol=None if rtol is None else float(rtol))
 
 
-def matrix_rank(x: Any, /, *, rtol: Any = None) -> Variable:
+def matrix_rank(x: Array, /, *, rtol: Any = None) -> Variable:
     """How many singular values of each matrix are above `rtol` times the greatest; no gradient.
 
     >>> import numpy as np

@@ -8,6 +8,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.intrinsics import astype, check_axes, reshape
 from core.intrinsics import sum as total
+from core.typing import Array
 from plugins.functions.axes import Axis, as_axes, kept_shape
 from plugins.functions.math.sum import sum as summed
 from plugins.functions.namespace.linalg.singular_values import svdvals
@@ -39,7 +40,9 @@ class EuclideanNorm(FunctionNode):
         return x * xp.reshape(ratio, kept)
 
 
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Variable:
+def vector_norm(
+    x: Array, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2
+) -> Variable:
     """The lengths of vectors along axes, by default of all elements as one.
 
     `ord` is p in the root of order p of the sum of |x|^p; inf and -inf give the greatest and the
@@ -64,7 +67,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: flo
     return total(sizes**ord, axis, keepdims=keepdims) ** (1 / ord)
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Variable:
+def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Variable:
     """The norms of matrices: of all elements ('fro'), of singular values, of rows or columns.
 
     `ord` is 'fro', 'nuc' (the sum of the singular values), 2 or -2 (the greatest or the least of

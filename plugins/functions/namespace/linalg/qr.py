@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from core import Domain, FunctionNode, Variable, choice, real
 from core.errors import NotDifferentiable
+from core.typing import Array
 from plugins.functions.namespace.linalg.eigenvalues import spread
 from plugins.functions.namespace.linalg.equations import Solve
 
@@ -74,7 +75,7 @@ class QRResult(NamedTuple):
     R: Variable
 
 
-def qr(x: Any, /, *, mode: str = "reduced") -> QRResult:
+def qr(x: Array, /, *, mode: str = "reduced") -> QRResult:
     """Matrices as products of orthonormal columns and upper triangles with diagonals >= 0.
 
     `mode` says how many columns Q has: 'reduced' as many as the triangle has rows at least,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import NotDifferentiable
+from core.typing import Array
 from plugins.functions.namespace.linalg.eigenvalues import spread, upright
 
 
@@ -72,7 +73,7 @@ class SVDResult(NamedTuple):
     Vh: Variable
 
 
-def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
+def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     """Matrices as products U diag(S) Vh, S in descending order, with orthonormal vectors.
 
     The element of greatest size in each column of U is positive. The vectors have no derivative
@@ -90,7 +91,7 @@ def svd(x: Any, /, *, full_matrices: bool = True) -> SVDResult:
     return found
 
 
-def svdvals(x: Any, /) -> Variable:
+def svdvals(x: Array, /) -> Variable:
     """The singular values of matrices, in descending order.
 
     >>> import numpy as np

@@ -8,6 +8,7 @@ from core import Variable, as_variable
 from core.intrinsics import reshape
 from core.intrinsics.promotion import promoted, with_operands
 from core.intrinsics.standard import standard
+from core.typing import Array
 from plugins.functions.array import diagonal as diagonals
 from plugins.functions.namespace.manipulation import broadcast_arrays, roll
 
@@ -39,7 +40,7 @@ def outer(x1: Any, x2: Any, /) -> Variable:
     return reshape(x1, (-1, 1)) * x2
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Variable:
+def diagonal(x: Array, /, *, offset: int = 0) -> Variable:
     """The diagonals of matrices: the main one, or others above (`offset` > 0) or below it.
 
     >>> import numpy as np
@@ -49,7 +50,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Variable:
     return diagonals.diagonal(x, offset, -2, -1)
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Variable:
+def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Variable:
     """The sums of diagonals; integers are added in the default integer, at least.
 
     >>> import numpy as np

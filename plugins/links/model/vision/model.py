@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from core import Chain, Variable, no_backprop_mode, using_config
 from core import functions as F
 from core.errors import nearest
+from core.typing import Array
 from plugins.links import arguments
 from plugins.links.model.vision import weights
 from plugins.links.model.vision.images import Size, batch, center_crop, ten_crops
@@ -45,7 +46,7 @@ class VisionModel(Chain):
         return list(self.functions)
 
     @arguments.removed()
-    def forward(self, x: Any, layers: Iterable[str] | None = None) -> dict[str, Variable]:
+    def forward(self, x: Array, layers: Iterable[str] | None = None) -> dict[str, Variable]:
         """Apply the network to prepared images (n, 3, h, w); gives name -> output.
 
         `layers` are the names of those whose outputs are wanted, `['prob']` by default. Nothing

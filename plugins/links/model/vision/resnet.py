@@ -8,6 +8,7 @@ from core import Chain, Variable, initializers
 from core import functions as F
 from core.kinds import checked
 from core.removed import removed
+from core.typing import Array
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.linear import Linear
 from plugins.links.model.vision import images, weights
@@ -66,7 +67,7 @@ class _Bottleneck(Chain):
         """What the convolutions' output is added to."""
         return x
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply the block to images (n, in_channels, h, w)."""
         y = F.relu(self._convolved(1, x))
         y = F.relu(self._convolved(2, y))
@@ -180,7 +181,7 @@ class BuildingBlock(Chain):
         for i in range(1, n_layers):
             self.add_link(f"b{i}", BottleneckB(out_channels, mid_channels, initialW))
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Array) -> Variable:
         """Apply the blocks to images (n, in_channels, h, w)."""
         for block in self.children():
             x = block(x)

@@ -1,0 +1,183 @@
+"""Right and wrong uses, for type checkers. It is never run.
+
+A line that ends in `# wrong: WORDS` has to be refused by every checker, with the words in the
+message; every other line is right and has to be taken.
+"""
+
+from typing import Any
+
+import numpy as np
+from plugrad_wave import Wave
+
+import core
+import core.functions as F
+import core.links as L
+from core import Variable, datasets, initializers, iterators, optimizers, serializers, training
+from core.training import extensions, triggers, updaters
+
+images = np.ones((2, 3, 8, 8), "f")
+x = Variable(np.ones((2, 3), "f"), name="x")
+
+# Functions
+y: Variable = F.relu(x)
+y = F.relu(images)
+y = F.softmax(x, axis=1)
+y = F.convolution_2d(images, images, stride=2, pad=(1, 1))
+y = F.dropout(x, ratio=0.5)
+h: tuple[Variable, Variable] = F.lstm(x, x)
+F.relu(x, use_cudnn=True)  # wrong: use_cudnn
+F.relu([1.0, 2.0])  # wrong: Array
+F.relu("x")  # wrong: Array
+F.softmax(x, axes=1)  # wrong: axes
+F.softmax(x, axis="1")  # wrong: "int"
+F.convolution_2d(images, images, strid=2)  # wrong: strid
+F.max_pooling_2d(images)  # wrong: ksize
+F.no_such_function(x)  # wrong: no_such_function
+wrong_number: int = F.relu(x)  # wrong: Variable
+
+# Operations as classes: settings are the constructor
+F.LeakyReLU(slope=0.1)
+F.LeakyReLU(slop=0.1)  # wrong: slop
+
+# Variables
+y = 2 * x + 1 - x / 3
+y = -(x**2) @ x.T
+y = x[0] > 0
+y = x.reshape(3, 2).transpose()
+shape: tuple[int, ...] = x.shape
+size: int = x.size
+number: float = float(x[0, 0])
+y.backward()
+y.cleargrad()
+plain: np.ndarray[Any, Any] = x.array
+total: float = float(x.array.sum() + x.grad.mean())
+np.testing.assert_array_equal(x.array, x.array + 1)
+x.array.shape.append(3)  # wrong: append
+Variable(x.array, nam="x")  # wrong: nam
+Variable(x.array, volatile=True)  # wrong: volatile
+x.backwards()  # wrong: backwards
+
+# Links: a call takes and gives what forward does
+y = L.Linear(3, 4)(x)
+y = L.Linear(4)(x, n_batch_axes=1)
+y = L.LSTM(3, 4)(x)
+c, y = L.StatelessLSTM(3, 4)(None, None, x)
+hy, cy, ys = L.NStepLSTM(1, 3, 4, 0.1)(None, None, [x])
+y = ys[0]
+y = L.BatchNormalization(3)(x)
+y = L.Classifier(L.Linear(3, 4))(x, np.zeros(2, "i"))
+L.Linear(3, 4, nobais=True)  # wrong: nobais
+L.Linear(3, 4, wscale=2)  # wrong: wscale
+L.Linear("3", 4)  # wrong: "int | None"
+L.Linear(3, 4)(x, n_batch_axis=1)  # wrong: n_batch_axis
+L.Linear(3, 4)(x).no_such_method()  # wrong: no_such_method
+
+
+class Net(core.Chain):
+    def __init__(self, units: int) -> None:
+        super().__init__()
+        with self.init_scope():
+            self.inner = L.Linear(None, units)
+            self.scale = core.Parameter(1, (units,))
+
+    def forward(self, x: Variable, twice: bool = False) -> tuple[Variable, Variable]:
+        hidden = F.tanh(self.inner(x) * self.scale)
+        return hidden, hidden + hidden if twice else hidden
+
+
+net = Net(3)
+first, second = net(x, twice=True)
+y = first
+net = net.copy().to_cpu()
+number = net.count_params()
+net(x, thrice=True)  # wrong: thrice
+net(3)  # wrong: Variable
+result = net(x).array  # wrong: array
+Net("3")  # wrong: "int"
+
+
+class Half(core.Elementwise):
+    share: float = 0.5
+
+    def compute(self, xp: Any, x: Any) -> Any:
+        return self.share * x
+
+    def gradient(self, xp: Any, g: Any) -> Any:
+        return self.share * g
+
+
+(y,) = Half(share=0.25).apply((x,))
+Half(shares=0.25)  # wrong: shares
+
+# Sequential
+model = core.Sequential(L.Linear(3, 4), F.relu, L.Linear(2))
+model.append(F.tanh)
+y = model(x)
+core.Sequential(L.Linear(3, 4), "relu")  # wrong: Argument
+
+# Optimizers
+adam = optimizers.Adam(alpha=0.01, weight_decay_rate=0.1).setup(net)
+adam.alpha = 0.001
+rate: float = adam.alpha
+adam.add_hook(core.optimizer_hooks.WeightDecay(0.1))
+adam.update()
+optimizers.MomentumSGD(lr=0.1, momentum=0.8)
+optimizers.Adam(lrr=3)  # wrong: lrr
+optimizers.Adam(alpha="fast")  # wrong: "float"
+optimizers.SGD(momentum=0.9)  # wrong: momentum
+adam.alpha = "fast"  # wrong: "float"
+adam.setup(3)  # wrong: Link
+core.optimizer_hooks.WeightDecay(rat=0.1)  # wrong: rat
+
+# Datasets and iterators
+pairs = datasets.TupleDataset(images, np.zeros(2, "i"))
+batches = iterators.SerialIterator(pairs, 2, shuffle=False)
+for batch in batches:
+    count: int = len(batch)
+core.dataset.concat_examples([(images[0], 1)])
+iterators.SerialIterator(pairs, batchsize=2)  # wrong: batchsize
+iterators.SerialIterator(pairs, "2")  # wrong: "int"
+
+# Training
+updater = updaters.StandardUpdater(batches, adam, device=None)
+trainer = training.Trainer(updater, (3, "epoch"), out="result")
+trainer.extend(extensions.LogReport(trigger=(1, "epoch")))
+trainer.extend(extensions.snapshot(n_retains=2), trigger=triggers.MinValueTrigger("loss"))
+trainer.extend(extensions.Evaluator(batches, net), name="val", call_before_training=True)
+trainer.run()
+updaters.StandardUpdater(batches, adam, devise=None)  # wrong: devise
+updaters.StandardUpdater(batches, net)  # wrong: Optimizer
+extensions.LogReport(trigge=(1, "epoch"))  # wrong: trigge
+extensions.snapshot(trigger=(1, "epoch"))  # wrong: trigger
+extensions.snapshot(n_retains="2")  # wrong: "int"
+trainer.extend(extensions.LogReport(), invoke_before_training=True)  # wrong: invoke_before_training
+
+
+@training.make_extension(trigger=(1, "epoch"), priority=training.PRIORITY_READER)
+def told(trainer: training.Trainer) -> None:
+    print(trainer.updater.epoch)
+
+
+trainer.extend(told)
+training.make_extension(priorty=3)  # wrong: priorty
+
+# Initializers, configuration, files
+L.Linear(3, 4, initialW=initializers.HeNormal(scale=2))
+initializers.HeNormal(scal=2)  # wrong: scal
+core.config.train = False
+with core.using_config("train", False), core.no_backprop_mode():
+    y = F.relu(x)
+with core.using("numpy"):
+    serializers.save_npz("model.npz", net)
+serializers.save_npz("model.npz", net, compres=True)  # wrong: compres
+core.using_config("train")  # wrong: value
+
+# An installed plugin of somebody else
+y = F.wave(x, height=2.0)
+y = F.wave(images, 2.0, periods=(1, 2))
+Wave(height=1.0)
+optimizers.Drift(speed=0.1).setup(net)
+F.wave(x, heigth=2.0)  # wrong: heigth
+F.wave(x, "high")  # wrong: "float"
+F.wave("x")  # wrong: Array
+optimizers.Drift(sped=0.1)  # wrong: sped
