@@ -32,10 +32,15 @@ class SetByInit:
     def __get__(self, instance: Any, cls: type) -> SetByInit:
         if instance is None:
             return self
-        raise MissingInit(
-            f"{cls.__name__}: super().__init__() has not been called. Call it, with what it takes, "
-            f"at the beginning of {cls.__name__}.__init__."
-        )
+        raise missing_init(cls)
+
+
+def missing_init(cls: type) -> MissingInit:
+    """The error for an object of `cls` without what the `__init__` of its base sets."""
+    return MissingInit(
+        f"{cls.__name__}: super().__init__() has not been called. Call it, with what it takes, at "
+        f"the beginning of {cls.__name__}.__init__."
+    )
 
 
 def set_by_init() -> Any:

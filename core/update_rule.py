@@ -26,12 +26,12 @@ import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from core import backend as backends
-from core.errors import DeclarationError, UpdateError, nearest
+from core.errors import DeclarationError, UnknownName, UpdateError, nearest
 from core.hyperparameter import Hyperparameter, take_declared
 from core.interval import Interval
 from core.parameter import Parameter
 from core.serializer import Deserializer
-from core.set_by_init import set_by_init
+from core.set_by_init import missing_init
 from core.update_hooks import Hook, HookTable
 from core.variable import is_array
 
@@ -66,10 +66,31 @@ class UpdateRule:
     ranges: ClassVar[dict[str, Any]] = {}
     kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
     _fills: ClassVar[dict[str, float]] = {}
-    hyperparam: Hyperparameter = set_by_init()
-    t: int = set_by_init()
-    _use_fp32_update: bool = set_by_init()
-    _work: Parameter | None = set_by_init()
+    # Without a dict an attribute that nobody knows is refused; a class of one's own has one,
+    # unless it says which attributes it needs, as AdamRule does.
+    __slots__ = (
+        "__weakref__",
+        "_hooks",
+        "_loaded",
+        "_master",
+        "_master_version",
+        "_state",
+        "_use_fp32_update",
+        "_work",
+        "enabled",
+        "hyperparam",
+        "t",
+    )
+    hyperparam: Hyperparameter
+    t: int
+    enabled: bool
+    _state: dict[str, Any] | None
+    _loaded: dict[str, Any]
+    _hooks: HookTable
+    _use_fp32_update: bool
+    _master: Parameter | None
+    _master_version: int | None
+    _work: Parameter | None
     if TYPE_CHECKING:
         state: Any  # in a class body the names of what is kept; on an instance name -> array
 
@@ -97,13 +118,21 @@ class UpdateRule:
                 setattr(self.hyperparam, name, value)
         self.t = 0
         self.enabled = True
-        self._state: dict[str, Any] | None = None
-        self._loaded: dict[str, Any] = {}
+        self._state = None
+        self._loaded = {}
         self._hooks = HookTable(type(self).__name__)
         self._use_fp32_update = False
-        self._master: Parameter | None = None
-        self._master_version: int | None = None
+        self._master = None
+        self._master_version = None
         self._work = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name in UpdateRule.__slots__:
+            raise missing_init(type(self))
+        raise UnknownName(
+            f"{type(self).__name__} has no attribute {name!r}."
+            f"{nearest(name, [*self.hyperparameters, *dir(type(self))], 'hyperparameters')}"
+        )
 
     @classmethod
     def default_hyperparam(cls) -> Hyperparameter | None:

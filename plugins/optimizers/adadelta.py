@@ -11,6 +11,8 @@ from plugins.optimizers.half import divisor
 class AdaDeltaRule(UpdateRule):
     """The rule of `AdaDelta`: means `msg` of squared gradients and `msdx` of squared changes."""
 
+    __slots__ = ()
+
     rho: float = 0.95
     eps: float = 1e-6
     ranges = {"rho": "[0, 1)", "eps": "(0, inf)"}

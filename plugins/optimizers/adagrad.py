@@ -11,6 +11,8 @@ from plugins.optimizers.half import divisor
 class AdaGradRule(UpdateRule):
     """The rule of `AdaGrad`: the sum `h` of squared gradients."""
 
+    __slots__ = ()
+
     lr: float = 0.001
     eps: float = 1e-8
     ranges = {"lr": "[0, inf)", "eps": "[0, inf)"}

@@ -21,6 +21,8 @@ def corrected_rate(hyperparam: Any, t: int) -> float:
 class AdamRule(UpdateRule):
     """The rule of `Adam`: moments `m` and `v`, and with `amsgrad` the largest `v`, `vhat`."""
 
+    __slots__ = ("_alpha_at_setup",)
+
     alpha: float = 0.001
     beta1: float = 0.9
     beta2: float = 0.999

@@ -11,6 +11,8 @@ from plugins.optimizers.momentum_sgd import MomentumSGDRule
 class CorrectedMomentumSGDRule(MomentumSGDRule):
     """The rule of `CorrectedMomentumSGD`; the velocity `v` is free of the rate."""
 
+    __slots__ = ()
+
     def step(self, xp: Any, param: Any, grad: Any, v: Any) -> None:
         """One step, in place."""
         v *= self.momentum

@@ -12,6 +12,8 @@ from plugins.optimizers.hooks.norms import squared_norm
 class LAMBRule(UpdateRule):
     """The rule of `LAMB`: moments `m` and `v`."""
 
+    __slots__ = ()
+
     alpha: float = 0.001
     beta1: float = 0.9
     beta2: float = 0.999

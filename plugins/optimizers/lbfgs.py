@@ -24,6 +24,8 @@ class LBFGSRule(UpdateRule):
     filled; `former` and `last` are gradient and step of the last update.
     """
 
+    __slots__ = ()
+
     lr: float = 1.0
     history_size: int = 10
     c1: float = 1e-4

@@ -10,6 +10,8 @@ from core.optimizer import GradientMethod, UpdateRule
 class LionRule(UpdateRule):
     """The rule of `Lion`: the momentum `m`."""
 
+    __slots__ = ()
+
     lr: float = 1e-4
     beta1: float = 0.9
     beta2: float = 0.99

@@ -10,6 +10,8 @@ from core.optimizer import GradientMethod, UpdateRule
 class MomentumSGDRule(UpdateRule):
     """The rule of `MomentumSGD`; the rate is inside the velocity `v`."""
 
+    __slots__ = ()
+
     lr: float = 0.01
     momentum: float = 0.9
     ranges = {"lr": "[0, inf)", "momentum": "(-1, 1]"}

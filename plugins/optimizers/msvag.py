@@ -10,6 +10,8 @@ from core.optimizer import GradientMethod, UpdateRule
 class MSVAGRule(UpdateRule):
     """The rule of `MSVAG`: moments `m` and `v`."""
 
+    __slots__ = ()
+
     lr: float = 0.1
     beta: float = 0.9
     eta: float = 1.0

@@ -11,6 +11,8 @@ from plugins.optimizers.momentum_sgd import MomentumSGDRule
 class NesterovAGRule(MomentumSGDRule):
     """The rule of `NesterovAG`; the rate is inside the velocity `v`."""
 
+    __slots__ = ()
+
     def step(self, xp: Any, param: Any, grad: Any, v: Any) -> None:
         """One step, in place."""
         v *= self.momentum

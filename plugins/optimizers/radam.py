@@ -14,6 +14,8 @@ _CERTAIN = 5  # observations of the second moment, from which on it is divided b
 class RAdamRule(UpdateRule):
     """The rule of `RAdam`: moments `m` and `v`."""
 
+    __slots__ = ()
+
     alpha: float = 0.001
     beta1: float = 0.9
     beta2: float = 0.999

@@ -11,6 +11,8 @@ from plugins.optimizers.half import divisor
 class RMSpropRule(UpdateRule):
     """The rule of `RMSprop`: the mean `ms` of squared gradients."""
 
+    __slots__ = ()
+
     lr: float = 0.01
     alpha: float = 0.99
     eps: float = 1e-8

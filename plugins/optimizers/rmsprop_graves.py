@@ -11,6 +11,8 @@ from plugins.optimizers.half import divisor
 class RMSpropGravesRule(UpdateRule):
     """The rule of `RMSpropGraves`: means `n` of squares and `g` of gradients, change `delta`."""
 
+    __slots__ = ()
+
     lr: float = 1e-4
     alpha: float = 0.95
     momentum: float = 0.9

@@ -10,6 +10,8 @@ from core.optimizer import GradientMethod, UpdateRule
 class SGDRule(UpdateRule):
     """The rule of `SGD`."""
 
+    __slots__ = ()
+
     lr: float = 0.01
     ranges = {"lr": "[0, inf)"}
 

@@ -11,6 +11,8 @@ from plugins.optimizers.half import divisor
 class SMORMS3Rule(UpdateRule):
     """The rule of `SMORMS3`: memory `mem`, means `g` of gradients and `g2` of their squares."""
 
+    __slots__ = ()
+
     lr: float = 0.001
     eps: float = 1e-16
     ranges = {"lr": "[0, inf)", "eps": "[0, inf)"}

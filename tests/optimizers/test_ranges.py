@@ -217,3 +217,33 @@ def test_a_class_of_ones_own_may_have_attributes(make, own):
     with pytest.raises(UnknownName):
         optimizer.speeed = 1
     assert vars(pickle.loads(pickle.dumps(Counting())))["steps_made"] == 0
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("slip", ["learning_rate", "stat", "_mine"])
+def test_rules_refuse_a_name_that_nobody_has(name, slip):
+    rule = getattr(optimizers, name)().create_update_rule()
+    for twin in (rule, copy.deepcopy(rule), pickle.loads(pickle.dumps(rule))):
+        with pytest.raises(AttributeError, match=f"no attribute '{slip}'"):
+            setattr(twin, slip, 1)
+        with pytest.raises(AttributeError, match=f"no attribute '{slip}'"):
+            getattr(twin, slip)
+
+
+def test_a_rule_of_ones_own_may_have_attributes():
+    class Rule(UpdateRule):
+        lr: float = 0.1
+
+        def init_state(self, param):
+            self.seen = []
+
+        def update_core(self, param):
+            self.seen.append(self.t)
+
+    parameter = core.Parameter(0, (2,))
+    parameter.grad = parameter.array
+    parameter.update_rule = Rule()
+    parameter.update()
+    assert copy.deepcopy(parameter.update_rule).seen == [1]
+    with pytest.raises(UnknownName, match="Did you mean 'lr'"):
+        parameter.update_rule.learning_rate  # noqa: B018
