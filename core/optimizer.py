@@ -301,6 +301,7 @@ class GradientMethod(Optimizer):
     _use_cleargrads: bool = True
     _use_fp32_update: bool = False
     _groups: tuple[ParameterGroup, ...] = ()
+    _told_of_newcomers: bool = False
     _parts: int = 0  # whose gradients have been accumulated for the coming step
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -346,7 +347,7 @@ class GradientMethod(Optimizer):
     def setup(self, link: Link) -> Self:
         """Take `link` as what to train, and give each of its parameters an update rule."""
         super().setup(link)
-        self._groups, self._parts = (), 0
+        self._groups, self._parts, self._told_of_newcomers = (), 0, False
         for parameter in link.params():
             parameter.update_rule = self.create_update_rule()
             parameter.update_rule.enabled = not parameter.frozen
@@ -436,7 +437,7 @@ class GradientMethod(Optimizer):
                 )
             self._backward(target, lossfun(*args, **kwds))
         self._parts = 0
-        ready = [p for p in target.params(False) if p.update_rule and p.update_rule.wants(p)]
+        ready = self._ready(target)
         if not self.is_safe_to_update():
             self.t += 1  # the step is counted here; rules count those that they make
             self.update_loss_scale(overflow=True)
@@ -454,6 +455,32 @@ class GradientMethod(Optimizer):
             for parameter in ready:
                 parameter.update_rule.abandon()
         self.update_loss_scale()
+
+    def _ready(self, target: Link) -> list[Parameter]:
+        """The parameters that take part in the step."""
+        ready, without = [], []
+        for parameter in target.params(False):
+            if parameter.update_rule is None:
+                without.append(parameter)
+            elif parameter.update_rule.wants(parameter):
+                ready.append(parameter)
+        if without and not self._told_of_newcomers:
+            self._tell_of_newcomers(target, without)
+        return ready
+
+    def _tell_of_newcomers(self, target: Link, without: list[Parameter]) -> None:
+        """Warn, once, of parameters that have come after setup, and so have no rule."""
+        new = {id(parameter) for parameter in without if parameter.grad is not None}
+        paths = [path for path, parameter in target.namedparams() if id(parameter) in new]
+        if paths:
+            self._told_of_newcomers = True
+            warnings.warn(
+                f"{type(self).__name__}.update: {', '.join(paths)} cannot be trained, having no "
+                "update rule: what is added to the target after setup() gets none. Call "
+                "setup(link) again, which begins anew, or set up after all links are there; what "
+                "is not to be trained is passed over once it is frozen, by disable_update().",
+                stacklevel=4,
+            )
 
     def before_step(self, parameters: list[Parameter]) -> None:
         """What concerns all parameters of a step together, after hooks and before their rules."""

@@ -100,3 +100,27 @@ def test_the_cures_train():
     before = cured.held[0].b.array.copy()
     optimizer.update(lambda: core.functions.sum(cured.held[0](np.ones((1, 2), "f"))))
     np.testing.assert_array_equal(cured.held[0].b.array, before - 1)
+
+
+def test_what_comes_after_setup_is_told_once():
+    model = core.Chain(body=L.Linear(2, 2))
+    optimizer = optimizers.SGD(1.0).setup(model)
+    model.add_link("head", core.ChainDict(a=L.Linear(2, 2), b=L.Linear(2, 2)))
+    model.head["b"].disable_update()
+
+    def loss():
+        h = model.body(np.ones((1, 2), "f"))
+        return core.functions.sum(model.head["a"](h) + model.head["b"](h))
+
+    before = model.body.W.array.copy()
+    with pytest.warns(UserWarning, match="/head/a/W, /head/a/b cannot be trained") as told:
+        optimizer.update(loss)
+    assert told[0].filename == __file__ and "/head/b" not in str(told[0].message)
+    assert (model.body.W.array != before).any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimizer.update(loss)
+        optimizer.setup(model)
+        before = model.head["a"].W.array.copy()
+        optimizer.update(loss)
+    assert (model.head["a"].W.array != before).any()

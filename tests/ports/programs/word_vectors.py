@@ -82,14 +82,14 @@ losses = [
     L.NegativeSampling(8, [counts[w] for w in range(12)], 5),
     SoftmaxCrossEntropyLoss(8, 12),
 ]
-for loss_func in losses:
+for number, loss_func in enumerate(losses):
     model = ContinuousBoW(12, 8, loss_func)
     optimizer = chainer.optimizers.Adam(0.05)
     optimizer.setup(model)
     train_iter = WindowIterator(words[:400], 2, 50)
     val_iter = WindowIterator(words[400:], 2, 50, repeat=False)
     updater = training.updaters.StandardUpdater(train_iter, optimizer, convert, device=-1)
-    trainer = training.Trainer(updater, (4, "epoch"), out=sys.argv[1])
+    trainer = training.Trainer(updater, (4, "epoch"), out=f"{sys.argv[1]}/{number}")
     trainer.extend(extensions.Evaluator(val_iter, model, converter=convert, device=-1))
     trainer.extend(extensions.LogReport())
     trainer.extend(extensions.snapshot())
