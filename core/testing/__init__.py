@@ -21,7 +21,11 @@ _HOMES = {
     "check_op": "core.testing.ops",
     "check_optimizer": "core.testing.optimizers",
     "mutants": "core.testing.mutation",
+    "parameterize": "core.testing.parameterized",
+    "product": "core.testing.parameterized",
+    "product_dict": "core.testing.parameterized",
     "tolerance": "core.testing.tolerances",
+    "unary_math_function_unittest": "core.testing.unary",
 }
 
 __all__ = list(_HOMES)

@@ -1,0 +1,126 @@
+"""The proof of a function of one array that NumPy has as well, as a test case of `unittest`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from unittest import TestCase
+
+import numpy as np
+
+from core.backend import available
+from core.backend import get as get_backend
+from core.function_node import FunctionNode
+from core.gradient_check import assert_allclose, check_backward, check_double_backward
+from core.testing.parameterized import parameterize, product
+from core.variable import Variable
+
+_PARAMETERS = product({"shape": [(3, 2), ()], "dtype": ["float16", "float32", "float64"]})
+_FORWARD = {"float16": 1e-3, "float32": 1e-5, "float64": 1e-9}
+
+
+def unary_math_function_unittest(
+    func: Any,
+    func_expected: Callable[..., Any] | None = None,
+    label_expected: str | None = None,
+    make_data: Callable[..., tuple[Any, Any]] | None = None,
+) -> Callable[[type[TestCase]], None]:
+    """Fill a test case: values, gradients of two orders and the label of a function of one array.
+
+        @unary_math_function_unittest(F.Sin())
+        class TestSin(unittest.TestCase):
+            pass
+
+    The class gives way to one for each shape and dtype, as with `parameterize`.
+
+    Args:
+        func: A function, or an instance of its class, such as `F.sin` or `F.Sin()`.
+        func_expected: The same on arrays; by default NumPy's function of the name in lower case.
+        label_expected: What graphs call it; by default that name.
+        make_data: Takes a shape and a dtype and returns an input, and a gradient of the output;
+            by default both are between -1 and 1.
+
+    Raises:
+        ValueError: NumPy has no function of that name, and `func_expected` is not given.
+    """
+    name = (getattr(func, "__name__", None) or type(func).__name__).lower()
+    expected = func_expected or getattr(np, name, None)
+    if expected is None:
+        raise ValueError(
+            f"unary_math_function_unittest: NumPy has no function {name!r}; give func_expected"
+        )
+    members = {
+        "func": staticmethod(func),
+        "expected": staticmethod(expected),
+        "label": label_expected or name,
+        "make_data": staticmethod(make_data or _uniform),
+    }
+
+    def decorate(case: type[TestCase]) -> None:
+        made = type(case.__name__, (case, _Unary), {"__module__": case.__module__, **members})
+        parameterize(*_PARAMETERS)(made)
+
+    return decorate
+
+
+def _uniform(shape: tuple[int, ...], dtype: str) -> tuple[Any, Any]:
+    x, gy = np.random.uniform(-1, 1, (2, *shape)).astype(dtype)
+    return np.asarray(x), np.asarray(gy)
+
+
+class _Unary(TestCase):
+    """The tests; `shape` and `dtype` are those of a parameterized case."""
+
+    func: Any
+    expected: Any
+    label: str
+    make_data: Any
+    shape: tuple[int, ...]
+    dtype: str
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.x, self.gy = self.make_data(self.shape, self.dtype)
+
+    def test_forward_cpu(self) -> None:
+        """On NumPy."""
+        self._check_forward("numpy")
+
+    def test_forward_gpu(self) -> None:
+        """On CUDA."""
+        self._check_forward("cuda")
+
+    def test_backward_cpu(self) -> None:
+        """On NumPy."""
+        self._check_backward("numpy")
+
+    def test_backward_gpu(self) -> None:
+        """On CUDA."""
+        self._check_backward("cuda")
+
+    def test_label(self) -> None:
+        """What a graph calls the function."""
+        y = self.func(Variable(self.x))
+        label = self.func.label if isinstance(self.func, FunctionNode) else y.creator.label
+        assert label == self.label, f"expected the label {self.label!r}, got {label!r}"
+
+    def _on(self, backend: str) -> tuple[Any, Any]:
+        missing = available().get(backend, "no such backend")
+        if missing is not None:
+            self.skipTest(f"{backend}: {missing}")
+        asarray = get_backend(backend).asarray
+        return asarray(self.x), asarray(self.gy)
+
+    def _check_forward(self, backend: str) -> None:
+        x, _ = self._on(backend)
+        y = self.func(Variable(x))
+        assert y.dtype == self.x.dtype, f"expected the dtype {self.dtype}, got {y.dtype}"
+        near = _FORWARD[self.dtype]
+        exact = self.expected(self.x.astype("float64")).astype(self.dtype)
+        assert_allclose(y, np.asarray(exact), atol=near, rtol=near)
+
+    def _check_backward(self, backend: str) -> None:
+        x, gy = self._on(backend)
+        near: Any = {"dtype": "float64", "atol": 1e-4, "rtol": 1e-4}
+        check_backward(self.func, x, gy, **near)
+        check_double_backward(lambda v: self.func(v) ** 2, x, gy, gy, **near)
