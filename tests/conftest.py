@@ -7,6 +7,9 @@ from pathlib import Path
 if "PYTEST_XDIST_WORKER" in os.environ:  # a core for each: threads of BLAS would wait for others'
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Plugins that are installed beside plugrad are none of what is tested; those that tests bring are.
+os.environ["PLUGRAD_DISABLE_PLUGINS"] = "*"
+
 import pytest
 from hypothesis import HealthCheck, settings
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sysconfig
 import venv
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -91,7 +92,10 @@ class Venv:
         venv.create(path, with_pip=False, symlinks=os.name != "nt")
         (site,) = path.glob("lib/python*/site-packages")
         # Entries of this environment's own .pth files do not come along: no plugrad from here.
-        (site / "libraries.pth").write_text("\n".join(map(str, LIBRARIES)) + "\n")
+        folders = [
+            _without_plugins(path / f"libraries{i}", Path(f)) for i, f in enumerate(LIBRARIES)
+        ]
+        (site / "libraries.pth").write_text("\n".join(map(str, folders)) + "\n")
 
     def install(self, *sources):
         options = "-q --no-deps --no-build-isolation --no-index --ignore-installed --no-compile"
@@ -119,6 +123,18 @@ class Venv:
 
 
 LIBRARIES = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+
+
+def _without_plugins(mirror, folder):
+    """A folder of libraries, or links to all in it but the plugins that are installed there."""
+    if {entry.dist.name for entry in entry_points(group="plugrad")} <= {"plugrad"}:
+        return folder
+    mirror.mkdir()
+    for each in folder.iterdir():
+        points = each / "entry_points.txt"
+        if not (points.is_file() and "[plugrad]" in points.read_text(encoding="utf-8")):
+            (mirror / each.name).symlink_to(each)
+    return mirror
 
 
 @pytest.fixture(scope="module")

@@ -161,6 +161,7 @@ def test_info_is_printed_by_scripts_too(capsys):
 
 
 def test_info(capsys, monkeypatch):
+    monkeypatch.delenv("PLUGRAD_DISABLE_PLUGINS")
     monkeypatch.setenv("PLUGRAD_PREFER", "functions.x=y")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     data = run_json(capsys, "info")

@@ -84,6 +84,15 @@ def test_the_example_passes_its_own_tests(venv):
     assert "3 passed" in out
 
 
+def test_the_tests_leave_alone_what_is_installed_beside(venv):
+    options = ["-q", "-n", "0", "-p", "no:cacheprovider"]
+    walks = ["links/test_every_link.py", "optimizers/test_docstrings.py"]
+    named = ["-k", "among or docstring"]
+    files = [str(ROOT / "tests" / name) for name in walks]
+    out = venv.run("python", "-m", "pytest", *options, *named, *files, cwd=ROOT)
+    assert " passed" in out
+
+
 def test_two_claims_to_one_name(python):
     out = python(CONFLICT.format(before="", x=X), status=1)
     for part in (
