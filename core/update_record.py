@@ -23,36 +23,43 @@ def record(rules: Mapping[str, UpdateRule]) -> str:
     >>> print(record({"/W": optimizers.SGD(0.5).create_update_rule()}))
     [{"rule": "SGDRule", "state": [], "hyperparameters": {"lr": 0.5}, "parameters": ["/W"]}]
     """
-    groups: dict[str, dict[str, Any]] = {}
-    for path, rule in rules.items():
-        group = {
+    groups = [
+        {
             "rule": type(rule).__name__,
             "state": rule._initial_names(),
             "hyperparameters": rule.hyperparam.get_dict(),
+            "parameters": paths,
         }
-        groups.setdefault(json.dumps(group, default=repr), {**group, "parameters": []})[
-            "parameters"
-        ].append(path)
-    return json.dumps(list(groups.values()), default=repr)
+        for rule, paths in _alike(rules)
+    ]
+    return json.dumps(groups, default=repr)
 
 
 def misfit(rules: Mapping[str, UpdateRule], text: str) -> str:
     """What keeps state with the record `text` from being that of `rules`; '' if nothing does."""
     stored = {path: group for group in json.loads(text) for path in group["parameters"]}
-    for path, rule in rules.items():
+    for rule, paths in _alike(rules):
         names = rule._initial_names()
-        if path not in stored:
-            continue
-        group = stored[path]
-        if group["rule"] != type(rule).__name__ or set(group["state"]) != set(names):
-            values = ", ".join(f"{k}={v!r}" for k, v in group["hyperparameters"].items())
-            return (
-                f"{rule!r}, which keeps {_listed(names)}, expected as what updates {path}; the "
-                f"state in the file is that of {group['rule']}({values}), "
-                f"{_listed(group['state'])}"
-            )
+        for path in filter(stored.__contains__, paths):
+            group = stored[path]
+            if group["rule"] != type(rule).__name__ or set(group["state"]) != set(names):
+                values = ", ".join(f"{k}={v!r}" for k, v in group["hyperparameters"].items())
+                return (
+                    f"{rule!r}, which keeps {_listed(names)}, expected as what updates {path}; the "
+                    f"state in the file is that of {group['rule']}({values}), "
+                    f"{_listed(group['state'])}"
+                )
     return ""
 
 
 def _listed(names: list[str]) -> str:
     return ", ".join(names) or "nothing"
+
+
+def _alike(rules: Mapping[str, UpdateRule]) -> list[tuple[UpdateRule, list[str]]]:
+    """The first of all rules of one class and one set of numbers, with the paths of all of them."""
+    found: dict[Any, tuple[UpdateRule, list[str]]] = {}
+    for path, rule in rules.items():
+        key = type(rule), repr(rule.hyperparam)
+        found.setdefault(key, (rule, []))[1].append(path)
+    return list(found.values())
