@@ -93,11 +93,6 @@ class Parameter(Variable):
             self.initializer = as_initializer(initializer)
 
     @property
-    def is_initialized(self) -> bool:
-        """Whether it has its array."""
-        return self._array is not None
-
-    @property
     def dtype(self) -> Any:
         """The dtype of the elements, None as long as there is no array."""
         return None if self._array is None else self._array.dtype

@@ -169,6 +169,11 @@ class Variable(Copies, Methods, Protocols):
     data = array
 
     @property
+    def is_initialized(self) -> bool:
+        """Whether it has its array: links ask their parameters, and what stands in for them."""
+        return self._array is not None
+
+    @property
     def backend(self) -> Backend:
         """The backend that the array belongs to."""
         return BACKENDS[type(self.array)]

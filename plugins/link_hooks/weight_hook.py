@@ -53,9 +53,7 @@ class WeightHook(LinkHook):
             if weight.array is None:  # only forward knows the sizes
                 with no_backprop_mode():
                     link.forward(*args.args, **args.kwargs)
-            stand_in = self.replacement(link, weight)
-            stand_in.__dict__["is_initialized"] = True  # what links ask their parameters
-            link.__dict__[self.weight_name] = stand_in
+            link.__dict__[self.weight_name] = self.replacement(link, weight)
         calls.append(weight)
 
     def forward_postprocess(self, args: ForwardArgs) -> None:
