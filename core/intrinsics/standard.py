@@ -36,6 +36,7 @@ from core.intrinsics.promotion import (
     refuse_complex,
 )
 from core.intrinsics.shapes import Reshape, Transpose
+from core.kinds import kind_of, taking
 from core.variable import Variable, as_array, as_variable, is_index, wrap
 
 
@@ -182,10 +183,14 @@ def _astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Var
     return unshared(y) if copy and y is as_variable(x) else y
 
 
+_truth = taking(kind_of("bool | None"), "reshape", "copy")
+
+
 def _reshape(x: Any, shape: Any, *, copy: bool | None = None) -> Variable:
     """X in another shape; one entry may be -1. With `copy=False` refused where that takes one."""
     x = as_variable(x)
     y = reshape(x, shape)
+    copy = None if copy is None else _truth(copy)
     if copy is False:
         x.xp.reshape(x.array, y.shape, copy=False)
     return unshared(y) if copy else y

@@ -23,27 +23,6 @@ def is_whole(value: Array) -> bool:
     return hasattr(value, "__index__") and getattr(value, "ndim", 0) == 0
 
 
-def as_axes(axis: Any, where: str) -> Axis:
-    """None, an int, or a tuple of ints, from those or any sequence of integers.
-
-    >>> as_axes([0, 1], "sum")
-    (0, 1)
-    """
-    if axis is None or type(axis) is int:
-        return axis  # type: ignore[no-any-return]
-    if is_whole(axis):
-        return int(axis)
-    try:
-        axes = tuple([int(a.__index__()) for a in axis])
-    except (TypeError, AttributeError):
-        raise TypeError(
-            f"{where}: expected axis to be None, an int or a tuple of ints, got {axis!r}"
-        ) from None
-    if len(set(axes)) != len(axes):
-        raise ValueError(f"{where}: expected axes that differ, got {axes}")
-    return axes
-
-
 def kept_shape(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
     """The shape with length 1 along the axes: that of a reduction that keeps its axes.
 

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from all_ops import OPS
+from functions import test_namespace
 from functions.test_every_function import FIRST, filled
 from oracles.cases import draw
 
@@ -14,6 +15,7 @@ import core.functions as F
 import core.links as L
 from core.errors import InvalidSetting
 from core.kinds import kind_of
+from core.namespace import namespace as xp
 
 WRONG = {
     "a string": "nonsense",
@@ -97,6 +99,53 @@ def test_ops_refuse_wrong_kinds_as_well(op):
                 message = rf"^{op.__name__}: expected {name} to be .+, got "
                 with pytest.raises(InvalidSetting, match=message):
                     op(**right | {name: value})
+
+
+def namespace_settings():
+    for name, calls in (test_namespace.CALLS | test_namespace.WITHOUT_GRADIENT).items():
+        for p, kind in parameters(getattr(xp, name)):
+            if not kind.anything:
+                yield pytest.param(name, calls[0], p.name, kind, id=f"{name}-{p.name}")
+
+
+@pytest.mark.parametrize(("name", "given", "setting", "kind"), [*namespace_settings()])
+def test_the_standards_functions_refuse_them_too(name, given, setting, kind):
+    function = getattr(xp, name)
+    arguments, options = test_namespace.split(given)
+    for value in WRONG.values():
+        if not kind.takes(value):
+            bound = inspect.signature(function).bind(*arguments, **options)
+            bound.arguments[setting] = value
+            with pytest.raises(InvalidSetting, match=rf"^\w+: expected {setting} to be .+, got "):
+                function(*bound.args, **bound.kwargs)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: xp.linalg.cholesky(x, upper="x"),
+        lambda x: xp.linalg.matrix_power(x, 2.0),
+        lambda x: xp.linalg.vector_norm(x, axis="x"),
+        lambda x: xp.linalg.vector_norm(x, ord="x"),
+        lambda x: xp.linalg.matrix_norm(x, keepdims=[1]),
+        lambda x: xp.linalg.qr(x, mode=1),
+        lambda x: xp.linalg.svd(x, full_matrices="x"),
+        lambda x: xp.linalg.cross(x, x, axis=0.0),
+        lambda x: xp.linalg.diagonal(x, offset="x"),
+        lambda x: xp.linalg.trace(x, offset=1.5),
+        lambda x: xp.linalg.pinv(x, rtol="x"),
+        lambda x: x.sum(axis="x"),
+        lambda x: x.any(axis="x"),
+        lambda x: x.swapaxes(0, 1.0),
+        lambda x: x.reshape("ab"),
+        lambda x: x.reshape(1.5, 2),
+        lambda x: x.transpose(0.0, 1),
+        lambda x: x.mean(keepdims="x"),
+    ],
+)
+def test_linear_algebra_and_methods_refuse_them_too(call):
+    with pytest.raises(InvalidSetting, match=r"^\w+: expected \w+ to be .+, got "):
+        call(core.Variable(np.eye(3)))
 
 
 def link_settings():

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, integers
 from core.intrinsics import check_axes, reshape
+from core.kinds import checked
 from core.typing import Array
 
 
@@ -52,6 +53,7 @@ class AddTaken(FunctionNode):
         return Take(self.axis).evaluate(g, indices)
 
 
+@checked
 def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Variable:
     """Elements along an axis at the indices, in the signature of the array standard.
 

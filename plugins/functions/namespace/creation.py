@@ -9,6 +9,7 @@ from core.backend import current_device, get_device, using_device
 from core.intrinsics import where
 from core.intrinsics.promotion import cast
 from core.intrinsics.standard import unshared
+from core.kinds import checked
 from core.namespace import asking_for_backend
 from core.typing import Array
 from core.variable import is_array, wrap
@@ -141,6 +142,7 @@ def from_dlpack(x: Array, /, *, device: Any = None, copy: bool | None = None) ->
     return wrap(place.backend.xp.from_dlpack(x, copy=copy, **options))
 
 
+@checked
 def tril(x: Array, k: int = 0) -> Variable:
     """The elements on and below the k-th diagonal of matrices, zeros above.
 
@@ -152,6 +154,7 @@ def tril(x: Array, k: int = 0) -> Variable:
     return _triangle(x, lambda rows, columns: columns - rows <= k)
 
 
+@checked
 def triu(x: Array, k: int = 0) -> Variable:
     """The elements on and above the k-th diagonal of matrices, zeros below.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core import Variable, as_variable
 from core.intrinsics import axes_of, reshape
 from core.intrinsics.promotion import promoted
+from core.kinds import checked
 from core.typing import Array
 from plugins.functions.array.axis_order import moveaxis as moveaxis
 from plugins.functions.array.broadcast import broadcast
@@ -18,6 +20,7 @@ from plugins.functions.array.split_axis import separate
 from plugins.functions.array.squeeze import squeeze as squeeze
 from plugins.functions.array.stack import Stack
 from plugins.functions.array.tile import tile as tile
+from plugins.functions.axes import Axes
 
 
 def concat(arrays: Any, axis: int | None = 0) -> Variable:
@@ -49,7 +52,7 @@ def expand_dims(x: Array, /, axis: int) -> Variable:
     return ExpandDims.call(x, axis)
 
 
-def flip(x: Array, axis: Any = None) -> Variable:
+def flip(x: Array, axis: Axes = None) -> Variable:
     """The order along some axes reversed, by default along all."""
     return Flip.call(x, axis)
 
@@ -65,7 +68,8 @@ def unstack(x: Array, axis: int = 0) -> tuple[Variable, ...]:
     return separate(x, axis)
 
 
-def roll(x: Array, shift: Any, axis: Any = None) -> Variable:
+@checked
+def roll(x: Array, shift: int | Sequence[int], axis: Axes = None) -> Variable:
     """Elements moved along axes; what leaves at one end comes back at the other.
 
     >>> import numpy as np
@@ -87,6 +91,7 @@ def roll(x: Array, shift: Any, axis: Any = None) -> Variable:
     return x
 
 
+@checked
 def diff(x: Array, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Variable:
     """Differences of neighbours along an axis, `n` times over.
 
@@ -103,6 +108,7 @@ def diff(x: Array, axis: int = -1, n: int = 1, prepend: Any = None, append: Any 
     return x
 
 
+@checked
 def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Variable]:
     """For each vector, its values over the grid that all of them span.
 

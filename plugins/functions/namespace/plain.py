@@ -7,8 +7,10 @@ from typing import Any
 
 from core import Variable, as_array
 from core.intrinsics.standard import without_gradient as without_gradient
+from core.kinds import checked
 from core.typing import Array
 from core.variable import wrap
+from plugins.functions.axes import Axes
 
 
 def _unary(name: str) -> Callable[..., Variable]:
@@ -26,10 +28,10 @@ def _binary(name: str) -> Callable[..., Variable]:
 
 
 def _reduction(name: str) -> Callable[..., Variable]:
-    def function(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    def function(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
         return without_gradient(name, x, axis=axis, keepdims=keepdims)
 
-    return _named(function, name)
+    return checked(_named(function, name))
 
 
 def _named(function: Any, name: str) -> Any:
@@ -62,6 +64,7 @@ round = _unary("round")
 signbit = _unary("signbit")
 
 
+@checked
 def argsort(x: Array, axis: int = -1, descending: bool = False, stable: bool = True) -> Variable:
     """The indices that sort along an axis; without gradient.
 
@@ -78,6 +81,7 @@ def argsort(x: Array, axis: int = -1, descending: bool = False, stable: bool = T
     return without_gradient("flip", wrap(last - order.array), axis=axis)
 
 
+@checked
 def searchsorted(x1: Any, x2: Any, side: str = "left", sorter: Any = None) -> Variable:
     """Where the elements of `x2` belong in the sorted `x1`; without gradient.
 

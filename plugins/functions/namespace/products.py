@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from core import Variable, as_variable
 from core.intrinsics import MatMul, Sum, axes_of, reshape, transpose
 from core.intrinsics.promotion import is_complex, is_integral, promoted
+from core.kinds import checked
 from plugins.functions.namespace.plain import without_gradient
 
 
+@checked
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Variable:
     """The products along an axis, summed; of complex numbers those with the conjugates of x1.
 
@@ -31,7 +34,8 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Variable:
     return Sum.call(x1 * x2, axis)
 
 
-def tensordot(x1: Any, x2: Any, axes: Any = 2) -> Variable:
+@checked
+def tensordot(x1: Any, x2: Any, axes: int | Sequence[int | Sequence[int]] = 2) -> Variable:
     """The products over axes of both arrays: the last of x1 with the first of x2, or those named.
 
     >>> import numpy as np

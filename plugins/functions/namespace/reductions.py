@@ -9,9 +9,10 @@ from core import Variable, as_variable
 from core.intrinsics import axes_of
 from core.intrinsics.promotion import is_floating
 from core.intrinsics.standard import widened
+from core.kinds import checked
 from core.typing import Array
 from plugins.functions.array.concat import Concat
-from plugins.functions.axes import as_axes, count_along
+from plugins.functions.axes import Axes, count_along
 from plugins.functions.math.average import Mean
 from plugins.functions.math.cumulative import Cumprod, Cumsum
 from plugins.functions.math.extrema import Max, Min
@@ -22,8 +23,7 @@ from plugins.functions.namespace.plain import without_gradient
 
 
 def _reduction(op: Any, name: str) -> Callable[..., Variable]:
-    def function(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
-        axis = as_axes(axis, name)
+    def function(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
         if is_floating(x):
             return op.call(x, axis, keepdims)  # type: ignore[no-any-return]
         return without_gradient(  # type: ignore[no-any-return]
@@ -32,7 +32,7 @@ def _reduction(op: Any, name: str) -> Callable[..., Variable]:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The array standard's `{name}`, differentiable on floating arrays."
-    return function
+    return checked(function)
 
 
 max = _reduction(Max, "max")
@@ -41,7 +41,8 @@ mean = _reduction(Mean, "mean")
 _prod = _reduction(Prod, "prod")
 
 
-def prod(x: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Variable:
+@checked
+def prod(x: Array, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Variable:
     """The product over axes, in the dtype of x unless another is given.
 
     >>> import numpy as np
@@ -51,14 +52,15 @@ def prod(x: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False) 
     return _prod(widened(x, dtype), axis, keepdims)
 
 
-def var(x: Array, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Variable:
+@checked
+def var(x: Array, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Variable:
     """The mean squared distance from the mean; `correction` is taken off the count.
 
     >>> import numpy as np
     >>> var(np.array([1.0, 3.0])), var(np.array([1.0, 3.0]), correction=1)
     (variable(1.), variable(2.))
     """
-    x, axis = as_variable(x), as_axes(axis, "var")
+    x = as_variable(x)
     distance = x - Mean.call(x, axis, True)
     squares = Mean.call(distance * distance, axis, keepdims)
     count = count_along(x.shape, axis)
@@ -67,7 +69,8 @@ def var(x: Array, axis: Any = None, correction: float = 0.0, keepdims: bool = Fa
     return squares * (count / (count - correction) if count != correction else float("nan"))
 
 
-def std(x: Array, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Variable:
+@checked
+def std(x: Array, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Variable:
     """The square root of `var`.
 
     >>> import numpy as np
@@ -77,6 +80,7 @@ def std(x: Array, axis: Any = None, correction: float = 0.0, keepdims: bool = Fa
     return Sqrt.call(var(x, axis, correction, keepdims))
 
 
+@checked
 def cumulative_sum(
     x: Array, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Variable:
@@ -92,6 +96,7 @@ def cumulative_sum(
     return _cumulative("cumulative_sum", Cumsum, x, axis, dtype, include_initial)
 
 
+@checked
 def cumulative_prod(
     x: Array, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Variable:

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, integers
 from core.intrinsics import check_axes
+from core.kinds import checked
 from core.type_check import expect
 from core.typing import Array
 from plugins.functions.array.take import take as take
@@ -67,6 +68,7 @@ def take_along_axis(x: Array, indices: Any, axis: int = -1) -> Variable:
     return TakeAlongAxis.call(x, indices, axis)
 
 
+@checked
 def sort(x: Array, axis: int = -1, descending: bool = False, stable: bool = True) -> Variable:
     """The elements in order along an axis.
 

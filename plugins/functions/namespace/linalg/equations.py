@@ -8,6 +8,7 @@ from core import Domain, FunctionNode, Variable, as_variable, real
 from core.domain import broadcast_shapes
 from core.intrinsics import SumTo, matmul, matrix_transpose, reshape
 from core.intrinsics.promotion import promoted
+from core.kinds import checked
 from core.typing import Array
 from plugins.functions.math.cholesky import StackedCholesky
 from plugins.functions.math.det import StackedDet
@@ -106,6 +107,7 @@ def slogdet(x: Array, /) -> SlogdetResult:
     return SlogdetResult(*Slogdet.call(x))
 
 
+@checked
 def cholesky(x: Array, /, *, upper: bool = False) -> Variable:
     """The triangles L with L L^T = x, or their transposes, of positive definite matrices.
 
@@ -120,6 +122,7 @@ def cholesky(x: Array, /, *, upper: bool = False) -> Variable:
     return matrix_transpose(lower) if upper else lower
 
 
+@checked
 def matrix_power(x: Array, n: int, /) -> Variable:
     """Square matrices multiplied n times with themselves, their inverses for a negative n.
 

@@ -44,7 +44,7 @@ def _precision(xp: Any, a: Any) -> float:
     return max(a.shape[-2:]) * float(xp.finfo(a.dtype).eps)
 
 
-def pinv(x: Array, /, *, rtol: Any = None) -> Variable:
+def pinv(x: Array, /, *, rtol: float | None = None) -> Variable:
     """The inverses of matrices in the sense of Moore and Penrose.
 
     Singular values below `rtol`, a number, times the greatest count as 0; by default it is the
@@ -55,7 +55,7 @@ def pinv(x: Array, /, *, rtol: Any = None) -> Variable:
     variable([[0.5, 0. ],
               [0. , 0. ]])
     """
-    return Pinv.call(x, rtol=None if rtol is None else float(rtol))
+    return Pinv.call(x, rtol=rtol)
 
 
 def matrix_rank(x: Array, /, *, rtol: Any = None) -> Variable:

@@ -8,8 +8,9 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.intrinsics import astype, check_axes, reshape
 from core.intrinsics import sum as total
+from core.kinds import checked
 from core.typing import Array
-from plugins.functions.axes import Axis, as_axes, kept_shape
+from plugins.functions.axes import Axes, Axis, kept_shape
 from plugins.functions.math.sum import sum as summed
 from plugins.functions.namespace.linalg.singular_values import svdvals
 from plugins.functions.namespace.plain import count_nonzero
@@ -40,8 +41,9 @@ class EuclideanNorm(FunctionNode):
         return x * xp.reshape(ratio, kept)
 
 
+@checked
 def vector_norm(
-    x: Array, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2
+    x: Array, /, *, axis: Axes = None, keepdims: bool = False, ord: float = 2
 ) -> Variable:
     """The lengths of vectors along axes, by default of all elements as one.
 
@@ -53,7 +55,6 @@ def vector_norm(
     >>> vector_norm(np.array([3.0, -4.0])), vector_norm(np.array([3.0, -4.0]), ord=1)
     (variable(5.), variable(7.))
     """
-    axis = as_axes(axis, "vector_norm")
     if ord == 2:
         return EuclideanNorm.call(x, axis, keepdims)
     x = as_variable(x)
@@ -67,6 +68,7 @@ def vector_norm(
     return total(sizes**ord, axis, keepdims=keepdims) ** (1 / ord)
 
 
+@checked
 def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Variable:
     """The norms of matrices: of all elements ('fro'), of singular values, of rows or columns.
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from core import Domain, FunctionNode, Variable, choice, real
 from core.errors import NotDifferentiable
+from core.kinds import checked
 from core.typing import Array
 from plugins.functions.namespace.linalg.eigenvalues import spread
 from plugins.functions.namespace.linalg.equations import Solve
@@ -75,6 +76,7 @@ class QRResult(NamedTuple):
     R: Variable
 
 
+@checked
 def qr(x: Array, /, *, mode: str = "reduced") -> QRResult:
     """Matrices as products of orthonormal columns and upper triangles with diagonals >= 0.
 

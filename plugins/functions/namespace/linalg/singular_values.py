@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import NotDifferentiable
+from core.kinds import checked
 from core.typing import Array
 from plugins.functions.namespace.linalg.eigenvalues import spread, upright
 
@@ -73,6 +74,7 @@ class SVDResult(NamedTuple):
     Vh: Variable
 
 
+@checked
 def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     """Matrices as products U diag(S) Vh, S in descending order, with orthonormal vectors.
 

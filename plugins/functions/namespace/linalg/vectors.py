@@ -8,11 +8,13 @@ from core import Variable, as_variable
 from core.intrinsics import reshape
 from core.intrinsics.promotion import promoted, with_operands
 from core.intrinsics.standard import standard
+from core.kinds import checked
 from core.typing import Array
 from plugins.functions.array import diagonal as diagonals
 from plugins.functions.namespace.manipulation import broadcast_arrays, roll
 
 
+@checked
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Variable:
     """The vectors at right angles to those of three elements along an axis.
 
