@@ -24,7 +24,9 @@ def per_axis(value: Sizes, ndim: int, what: str) -> tuple[int, ...]:
     (2, 2, 2)
     """
     try:
-        given = value if isinstance(value, Iterable) else (value,) * ndim
+        given: Any = value
+        if not isinstance(value, Iterable) or getattr(value, "shape", None) == ():
+            given = (value,) * ndim
         sizes = tuple([index(size) for size in given])
     except TypeError:
         sizes = ()

@@ -309,18 +309,26 @@ def test_what_is_not_a_number_stays_so(name):
 CHOOSING = {"accuracy", "argmax", "argmin", "binary_accuracy", "precision", "recall", "zoneout"}
 
 
-def as_scalars(part):
-    """Python's numbers as NumPy's, of which float64 would widen arrays of float32."""
+NUMBERS = {
+    "scalars": {int: np.int64, float: np.float64},
+    "arrays of no dimensions": {int: np.array, float: np.array},
+}
+"""Python's numbers as NumPy's, of which float64 would widen arrays of float32."""
+
+
+def as_numbers(part, types):
     if type(part) in (tuple, list):
-        return type(part)([as_scalars(p) for p in part])
-    return {int: np.int64, float: np.float64}.get(type(part), lambda same: same)(part)
+        return type(part)([as_numbers(p, types) for p in part])
+    return types.get(type(part), lambda same: same)(part)
 
 
+@pytest.mark.parametrize("types", NUMBERS.values(), ids=NUMBERS)
 @pytest.mark.parametrize("name", CASES)
-def test_settings_may_be_numpy_scalars(name):
+def test_settings_may_be_numbers_of_numpy(name, types):
     case = CASES[name]
-    settings = {key: as_scalars(value) for key, value in case.settings.items()}
-    other = Case(case.name, as_scalars(case.args), settings, case.call, case.config, case.number)
+    settings = {key: as_numbers(value, types) for key, value in case.settings.items()}
+    args = as_numbers(case.args, types)
+    other = Case(case.name, args, settings, case.call, case.config, case.number)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = [[*o, *gradients(o, x)] for o, x in (run(c, "float32") for c in (other, case))]

@@ -6,8 +6,8 @@ Python and NumPy had then (`collections.Iterable`, `numpy.bool`, ...):
     python tests/oracles/record_version_3.py
 
 It writes to tests/data/oracle/version_3.json: of functions and operators the labels of what they
-put into the graph, and the dtypes that mixed ones give; of function classes attributes, outputs and
-gradients.
+put into the graph, the dtypes that mixed ones give, and what hooks are told of them; of function
+classes attributes, outputs and gradients.
 """
 
 import json
@@ -21,7 +21,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from oracles import classes, labels, mixed  # noqa: E402
+from oracles import classes, hooks, labels, mixed  # noqa: E402
 from oracles.cases import run  # noqa: E402
 
 
@@ -47,6 +47,7 @@ def main():
     found = {
         "labels": labels.of(chainer),
         "mixed": mixed.of(chainer),
+        "hooks": hooks.of(chainer),
         "classes": {name: of_class(case) for name, case in classes.CASES.items()},
     }
     sections = []

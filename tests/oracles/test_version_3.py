@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from oracles import classes, labels, mixed
+from oracles import classes, hooks, labels, mixed
 from oracles.cases import run
 from oracles.differences import ATTRIBUTES, LABELS, MIXED
 from signatures import signatures
@@ -48,6 +48,10 @@ def test_mixed_dtypes_are_computed_in_the_widest_or_refused_as_then():
     assert not [(name, found[name]) for name in others if not patterns(name, MIXED)]
     known = {pattern for names, _ in MIXED for pattern in names.split()}
     assert known == {pattern for name in others for pattern in patterns(name, MIXED)}
+
+
+def test_hooks_are_told_what_they_were_told_then():
+    assert hooks.of(core) == RECORDS["hooks"]
 
 
 def test_errors_and_graphs_call_operations_by_their_labels():
