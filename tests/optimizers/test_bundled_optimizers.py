@@ -400,4 +400,7 @@ def test_signatures():
         "LAMB": "(alpha=0.001, beta1=0.9, beta2=0.999, eps=1e-06, weight_decay_rate=0.0)",
         "MSVAG": "(lr=0.1, beta=0.9, eta=1.0, weight_decay_rate=0.0)",
     }.items():
-        assert str(inspect.signature(getattr(optimizers, name))) == expected
+        shown = inspect.signature(getattr(optimizers, name))
+        assert {p.annotation for p in shown.parameters.values()} <= {"float", "int", "bool"}
+        plain = [p.replace(annotation=p.empty) for p in shown.parameters.values()]
+        assert str(shown.replace(parameters=plain)) == expected

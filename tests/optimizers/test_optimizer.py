@@ -233,7 +233,9 @@ def test_a_setting_that_is_no_number_may_be_anything():
 
 
 def test_signatures():
-    assert str(inspect.signature(optimizers.MomentumSGD)) == "(lr=0.01, momentum=0.9)"
+    assert str(inspect.signature(optimizers.MomentumSGD)) == (
+        "(lr: float = 0.01, momentum: float = 0.9)"
+    )
     names = "alpha beta1 beta2 eps eta weight_decay_rate amsgrad adabound final_lr gamma"
     assert list(inspect.signature(optimizers.Adam).parameters) == names.split()
     assert list(inspect.signature(optimizers.AdaBound).parameters)[:5] == [
@@ -291,7 +293,7 @@ def test_a_variant_names_its_arguments_and_settings():
         arguments = ()
         settings = {"rate": 2.5}
 
-    assert str(inspect.signature(Grow)) == "(rate=2.0)"
+    assert str(inspect.signature(Grow)) == "(rate: float = 2.0)"
     assert str(inspect.signature(Doubling)) == "()"
     assert Doubling().rate == 2.5 and Grow().rate == 2.0
     with pytest.raises(TypeError, match="Doubling: got an unexpected keyword argument 'rate'"):

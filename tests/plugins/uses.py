@@ -25,6 +25,7 @@ y = F.softmax(x, axis=1)
 y = F.convolution_2d(images, images, stride=2, pad=(1, 1))
 y = F.dropout(x, ratio=0.5)
 h: tuple[Variable, Variable] = F.lstm(x, x)
+y = x.sum(axis=0) + F.lstm(x, x)[1]
 F.relu(x, use_cudnn=True)  # wrong: use_cudnn
 F.relu([1.0, 2.0])  # wrong: Array
 F.relu("x")  # wrong: Array

@@ -12,7 +12,7 @@ from typing import Any
 Array = Any
 
 
-def scaled_tail(xp: Any, x: Array) -> Array:
+def scaled_tail(xp: Any, x: Any) -> Array:
     """exp(x^2) erfc(x) for x >= 0, to a few units in the last place of float64.
 
     It is c(z) / (3 + x), with c a Chebyshev series in z = (3 - x) / (3 + x), interpolated at 200
@@ -53,7 +53,7 @@ _SERIES = [
 ]
 
 
-def erfc(xp: Any, x: Array) -> Array:
+def erfc(xp: Any, x: Any) -> Array:
     """1 - erf(x), with its relative precision kept where it is small."""
     size = xp.minimum(xp.abs(x), xp.full_like(x, 30.0))  # beyond 30, float64 has nothing but 0
     tail = xp.exp(-size * size) * scaled_tail(xp, size)

@@ -37,7 +37,7 @@ def in_double(xp: Any, formula: Any, *inputs: Array, like: Array) -> Array:
     return xp.astype(formula(xp, *[xp.astype(x, xp.float64) for x in inputs]), like.dtype)
 
 
-def lgamma(xp: Any, x: Array) -> Array:
+def lgamma(xp: Any, x: Any) -> Array:
     """The logarithm of |Γ(x)|; infinite at 0, -1, -2, ..."""
     fraction = xp.abs(x - xp.round(x))  # |sin(πx)| depends on it alone, and is precise so
     pole = (fraction == 0) & (x <= 0)
@@ -47,7 +47,7 @@ def lgamma(xp: Any, x: Array) -> Array:
     return xp.where(pole, inf, xp.where(mirrored, log(pi) - xp.log(sine) - above, above))
 
 
-def _lgamma_above(xp: Any, x: Array) -> Array:
+def _lgamma_above(xp: Any, x: Any) -> Array:
     """Stirling's series for x >= 1/2, at x + 8 where x is small."""
     small = x < _STEPS
     product = xp.ones_like(x)
@@ -60,7 +60,7 @@ def _lgamma_above(xp: Any, x: Array) -> Array:
     return total - xp.log(product)
 
 
-def digamma(xp: Any, x: Array) -> Array:
+def digamma(xp: Any, x: Any) -> Array:
     """The derivative of log Γ; NaN at 0, -1, -2, ..."""
     fraction = x - xp.round(x)
     pole = (fraction == 0) & (x <= 0)
@@ -70,7 +70,7 @@ def digamma(xp: Any, x: Array) -> Array:
     return xp.where(pole, nan, xp.where(mirrored, above - pi / tangent, above))
 
 
-def _digamma_above(xp: Any, x: Array) -> Array:
+def _digamma_above(xp: Any, x: Any) -> Array:
     """The asymptotic series for x >= 1/2, at x + 8 where x is small."""
     small = x < _STEPS
     total = xp.zeros_like(x)
@@ -83,7 +83,7 @@ def _digamma_above(xp: Any, x: Array) -> Array:
     return total
 
 
-def zeta(xp: Any, x: Array, q: Array) -> Array:
+def zeta(xp: Any, x: Any, q: Array) -> Array:
     """Hurwitz's zeta, sum of (q + k)^-x, by Euler and Maclaurin; NaN unless x > 1 and q > 0."""
     fit = (x > 1) & (q > 0)
     x, q = xp.where(fit, x, 2.0), xp.where(fit, q, 1.0)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, real
+from core import Domain, FunctionNode, Variable, real
 from core.type_check import expect
 from core.typing import Array
 
 
-def gate(xp: Any, x: Array, number: int) -> Any:
+def gate(xp: Any, x: Any, number: int) -> Any:
     """Every fourth column, from `number` on: the gates lie interleaved."""
     return xp.reshape(x, (x.shape[0], x.shape[1] // 4, 4, *x.shape[2:]))[:, :, number, ...]
 
@@ -20,7 +20,7 @@ def interleaved(xp: Any, *gates: Any) -> Any:
     return xp.reshape(xp.stack(gates, axis=2), (n, 4 * units, *rest))
 
 
-def sigmoid(xp: Any, x: Array) -> Any:
+def sigmoid(xp: Any, x: Any) -> Any:
     """1 / (1 + exp(-x)), which cannot overflow in this form."""
     return xp.tanh(x * 0.5) * 0.5 + 0.5
 
@@ -92,7 +92,7 @@ class LSTM(FunctionNode):
         return gc_prev, gx
 
 
-def lstm(c_prev: Any, x: Array) -> Any:
+def lstm(c_prev: Array, x: Array) -> tuple[Variable, Variable]:
     """One step of long short-term memory units.
 
     With the columns of x dealt out in turn to a, i, f and o:

@@ -89,7 +89,7 @@ def run(
     ws: Any,
     bs: Any,
     xs: Any,
-) -> tuple[Any, ...]:
+) -> Any:
     """The last states, stacked over layers and directions, and the outputs by time."""
     if not 0 <= dropout_ratio < 1:
         raise ValueError(f"{name}: expected a dropout_ratio in [0, 1), got {dropout_ratio}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core import Variable
 from core.kinds import checked
 from plugins.functions.removed import removed
 from plugins.functions.rnn.n_step import GRU_CELL, run
@@ -11,7 +12,9 @@ from plugins.functions.rnn.n_step import GRU_CELL, run
 
 @checked
 @removed("train", "use_cudnn")
-def n_step_gru(n_layers: int, dropout_ratio: float, hx: Any, ws: Any, bs: Any, xs: Any) -> Any:
+def n_step_gru(
+    n_layers: int, dropout_ratio: float, hx: Any, ws: Any, bs: Any, xs: Any
+) -> tuple[Variable, tuple[Variable, ...]]:
     """Layers of gated recurrent units, run over whole sequences.
 
     r = σ(W₀ x_t + W₃ h + b₀ + b₃), z = σ(W₁ x_t + W₄ h + b₁ + b₄),
@@ -50,7 +53,9 @@ def n_step_gru(n_layers: int, dropout_ratio: float, hx: Any, ws: Any, bs: Any, x
 
 @checked
 @removed("train", "use_cudnn")
-def n_step_bigru(n_layers: int, dropout_ratio: float, hx: Any, ws: Any, bs: Any, xs: Any) -> Any:
+def n_step_bigru(
+    n_layers: int, dropout_ratio: float, hx: Any, ws: Any, bs: Any, xs: Any
+) -> tuple[Variable, tuple[Variable, ...]]:
     """Layers of gated recurrent units in both directions; see `n_step_gru`.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core import Variable
 from core.kinds import checked
 from plugins.functions.removed import removed
 from plugins.functions.rnn.n_step import LSTM_CELL, run
@@ -19,7 +20,7 @@ def n_step_lstm(
     ws: Any,
     bs: Any,
     xs: Any,
-) -> Any:
+) -> tuple[Variable, Variable, tuple[Variable, ...]]:
     """Layers of long short-term memory, run over whole sequences.
 
     i = σ(W₀ x_t + W₄ h + b₀ + b₄), f = σ(W₁ x_t + W₅ h + b₁ + b₅),
@@ -71,7 +72,7 @@ def n_step_bilstm(
     ws: Any,
     bs: Any,
     xs: Any,
-) -> Any:
+) -> tuple[Variable, Variable, tuple[Variable, ...]]:
     """Layers of long short-term memory in both directions; see `n_step_lstm`.
 
     Each layer is run forward and backward in time, and what both give, side by side, is what the

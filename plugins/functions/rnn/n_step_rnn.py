@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core import Variable
 from core.kinds import checked
 from plugins.functions.removed import removed
 from plugins.functions.rnn.n_step import SIMPLE_CELLS, Cell, run
@@ -25,7 +26,7 @@ def n_step_rnn(
     bs: Any,
     xs: Any,
     activation: str = "tanh",
-) -> Any:
+) -> tuple[Variable, tuple[Variable, ...]]:
     """Layers of simple recurrent units, run over whole sequences.
 
     h_t = f(W₀ x_t + W₁ h + b₀ + b₁), with h that of the time before and f the activation. A further
@@ -70,7 +71,7 @@ def n_step_birnn(
     bs: Any,
     xs: Any,
     activation: str = "tanh",
-) -> Any:
+) -> tuple[Variable, tuple[Variable, ...]]:
     """Layers of simple recurrent units in both directions; see `n_step_rnn`.
 
     Args:

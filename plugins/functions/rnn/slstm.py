@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from core import Domain, FunctionNode, real
+from core import Domain, FunctionNode, Variable, real
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.rnn.lstm import gate, interleaved, sigmoid
 
 
@@ -77,7 +76,7 @@ class SLSTM(FunctionNode):
         return gc * f1, gc * f2, gx1, gx2
 
 
-def slstm(c_prev1: Any, c_prev2: Any, x1: Any, x2: Any) -> Any:
+def slstm(c_prev1: Array, c_prev2: Array, x1: Array, x2: Array) -> tuple[Variable, Variable]:
     """One unit of long short-term memory over two children.
 
     With the columns of x1 and x2 dealt out in turn to a, i, f and o:

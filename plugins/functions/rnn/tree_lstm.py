@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from core import Domain, FunctionNode, real
+from core import Domain, FunctionNode, Variable, real
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.array.stack import Stack
 from plugins.functions.rnn.lstm import sigmoid
 
@@ -71,7 +70,7 @@ class TreeLSTM(FunctionNode):
         return each * f, xp.concat([ga, gi, go, gf], axis=1)
 
 
-def tree_lstm(*inputs: Any) -> Any:
+def tree_lstm(*inputs: Array) -> tuple[Variable, Variable]:
     """One unit of long short-term memory over any number of children.
 
     With the columns of x cut into blocks a, i, o, f₁, ..., f_K:
