@@ -177,7 +177,7 @@ SETTINGS = {
     "LeakyReLU": {"slope": 0.3},
     "CReLU": {"axis": 1},
     "MaxPooling2D": {"ksize": 2},
-    "MaxPoolingND": {"ksize": 2},
+    "MaxPoolingND": {"ndim": 2, "ksize": 2},
     "MaxPoolingGradient": {
         "ksize": 2,
         "stride": 2,

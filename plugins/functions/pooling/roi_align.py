@@ -14,6 +14,8 @@ from plugins.functions.pooling.regions import prepared
 from plugins.functions.pooling.roi_average_pooling import weighed
 
 Pair = int | tuple[int, int]
+Ratio = int | None
+Ratios = Ratio | tuple[Ratio, Ratio]
 
 
 @checked
@@ -23,7 +25,7 @@ def roi_average_align_2d(
     roi_indices: Any,
     outsize: Pair,
     spatial_scale: float,
-    sampling_ratio: Pair | None = None,
+    sampling_ratio: Ratios = None,
 ) -> Variable:
     """The means of regions of images, each divided into a grid of bins and sampled evenly.
 
@@ -70,7 +72,7 @@ def roi_max_align_2d(
     roi_indices: Any,
     outsize: Pair,
     spatial_scale: float,
-    sampling_ratio: Pair | None = None,
+    sampling_ratio: Ratios = None,
 ) -> Variable:
     """The maxima of regions of images, each divided into a grid of bins and sampled evenly.
 
@@ -131,7 +133,7 @@ def _sampled(x: Variable, roi_indices: Any, rows: Any, columns: Any) -> Variable
 
 
 def _points(
-    name: str, x: Variable, rois: Any, outsize: Any, scale: float, sampling_ratio: Pair | None
+    name: str, x: Variable, rois: Any, outsize: Any, scale: float, sampling_ratio: Ratios
 ) -> list[tuple[Any, Any, Any]]:
     """For rows and for columns: what each element weighs at each point, and which points count."""
     one = not isinstance(sampling_ratio, (tuple, list))
