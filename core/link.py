@@ -298,7 +298,7 @@ class Link(Carrying, Registering):
     def copyparams(self, link: Link, copy_persistent: bool = True) -> None:
         """Copy the parameters, and persistent values, of a link of the same form into this one."""
         for mine, other in self._pairs(link, "copyparams"):
-            _copy_parameter(mine, other)
+            mine.copydata(other)
         if copy_persistent:
             others = dict(link.namedlinks())
             for path, own in self.namedlinks():
@@ -423,13 +423,6 @@ def _fill_anew(parameter: Parameter) -> None:
     if parameter.initializer is not None:
         parameter.initializer(parameter.array)
         parameter.version += 1
-
-
-def _copy_parameter(mine: Parameter, other: Parameter) -> None:
-    if not other.is_initialized and not mine.is_initialized:
-        return
-    mine.copydata(other)
-    mine.version += 1
 
 
 def _serialize_parameter(serializer: Any, name: str, parameter: Parameter) -> None:

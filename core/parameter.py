@@ -176,7 +176,9 @@ class Parameter(Variable):
         for sized, other in ((self, var), (var, self)):
             if sized.array is not None and isinstance(other, Parameter):
                 other.initialize(sized.shape)
-        super().copydata(var)
+        if self.array is not None or var.array is not None:
+            super().copydata(var)
+            self.version += 1
 
     def update(self) -> None:
         """Let the update rule, if there is one, change the array by the gradient."""

@@ -77,6 +77,7 @@ class UpdateRule:
         "_state",
         "_use_fp32_update",
         "_work",
+        "_written",
         "enabled",
         "hyperparam",
         "t",
@@ -91,6 +92,7 @@ class UpdateRule:
     _master: Parameter | None
     _master_version: int | None
     _work: Parameter | None
+    _written: Any  # the array that last took the rounded master
     if TYPE_CHECKING:
         state: Any  # in a class body the names of what is kept; on an instance name -> array
 
@@ -125,6 +127,7 @@ class UpdateRule:
         self._master = None
         self._master_version = None
         self._work = None
+        self._written = None
 
     def __getattr__(self, name: str) -> Any:
         if name in UpdateRule.__slots__:
@@ -278,7 +281,7 @@ class UpdateRule:
             return self._master
         if self._master.device != param.device:
             self._master.to_device(param.device)
-        if self._master_version != param.version:
+        if self._master_version != param.version or self._written is not array:
             master, wide = self._master.array, _cast(backend, array, "float32")
             same = _cast(backend, master, array.dtype) == array
             self._master.array = backend.xp.asarray(backend.xp.where(same, master, wide))
@@ -287,6 +290,7 @@ class UpdateRule:
     def _write_back(self, param: Parameter, master: Parameter) -> None:
         rounded = _cast(param.backend, master.array, param.dtype)
         param.backend.copyto(param.array, rounded)
+        self._written = param.array
         master.grad = None
 
     # ------------------------------------------------------------------ hooks

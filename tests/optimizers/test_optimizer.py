@@ -469,13 +469,33 @@ def test_float32_masters_keep_what_float16_would_lose():
     assert train(True).dtype == "float16"
 
 
-def test_masters_take_over_what_others_write():
+def written_in_place(model, values):
+    model.p0.array[...] = values
+    model.p0.version += 1
+
+
+def written_as_an_item(model, values):
+    with core.no_backprop_mode():
+        model.p0[...] = values
+
+
+WRITERS = {
+    "in place": written_in_place,
+    "as an item": written_as_an_item,
+    "the parameter's array": lambda model, values: setattr(model.p0, "array", values),
+    "the link's attribute": lambda model, values: setattr(model, "p0", values),
+    "another's elements": lambda model, values: model.p0.copydata(core.Variable(values)),
+    "another link's": lambda model, values: model.copyparams(model_of(values, dtype="float16")),
+}
+
+
+@pytest.mark.parametrize("how", WRITERS)
+def test_masters_take_over_what_others_write(how):
     model = with_gradients(model_of([1.0, 1.0], dtype="float16"), [1.0, 1.0])
     optimizer = optimizers.SGD(lr=1e-5).setup(model)
     optimizer.use_fp32_update()
     optimizer.update()
-    model.p0.array[0] = 5
-    model.p0.version += 1
+    WRITERS[how](model, np.array([5.0, 1.0], "float16"))
     for _ in range(99):
         optimizer.update()
     np.testing.assert_allclose(model.p0.update_rule._master.array, [5 - 99e-5, 0.999], rtol=1e-5)
