@@ -17,6 +17,7 @@ class Flag:
     """True or False; 1, 0 and the truth values of array libraries are taken as well."""
 
     expected = "True or False"
+    written = "1, true, yes or on, or 0, false, no or off"
     words: tuple[str, ...] = ()
 
     def accepts(self, value: Any) -> bool:
@@ -35,7 +36,7 @@ class Choice:
     def __init__(self, *words: str) -> None:
         self.words = words
         *others, last = map(repr, words)
-        self.expected = f"{', '.join(others)} or {last}"
+        self.expected = self.written = f"{', '.join(others)} or {last}"
 
     def accepts(self, value: Any) -> bool:
         """Whether `value` is one of them."""
@@ -77,7 +78,7 @@ KINDS: dict[str, Flag | Choice] = {
 }
 
 
-def check(name: str, value: Any, where: str = "") -> None:
+def check(name: str, value: Any) -> None:
     """Raise ValueError where the entry `name` cannot be `value`; others may be anything.
 
     >>> check("train", "no")
@@ -86,10 +87,8 @@ def check(name: str, value: Any, where: str = "") -> None:
     """
     kind = KINDS.get(name)
     if kind is not None and not kind.accepts(value):
-        hint = nearest(value, kind.words) if isinstance(value, str) and not where else ""
-        raise ValueError(
-            f"{where or f'config.{name}'}: expected {kind.expected}, got {value!r}.{hint}"
-        )
+        hint = nearest(value, kind.words) if isinstance(value, str) else ""
+        raise ValueError(f"config.{name}: expected {kind.expected}, got {value!r}.{hint}")
 
 
 def from_environment(name: str, default: Any) -> Any:
@@ -100,5 +99,6 @@ def from_environment(name: str, default: Any) -> Any:
     if text is None or (not text and kind is not FLAG):
         return default
     value = kind.read(text)
-    check(name, value, f"environment variable {variable}")
+    if not kind.accepts(value):
+        raise ValueError(f"{variable}: expected {kind.written}, got {text!r}. Change or unset it.")
     return value
