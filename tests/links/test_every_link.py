@@ -13,6 +13,7 @@ from core import registry
 from core.link import Chain, ChainList, Link
 from core.sequential import Sequential
 from core.testing.links import check_link, outputs, reset, values
+from core.unregistered import unregistered
 
 TABLES = {
     "test_activation_links": ["LINKS"],
@@ -87,6 +88,13 @@ def test_the_cases_are_run_with_all_checks(file):
     assert "check_link(" in text and "double=False" not in text and "init=False" not in text
     defaults = inspect.signature(check_link).parameters
     assert defaults["double"].default is True and defaults["init"].default is True
+
+
+def test_they_own_whatever_they_hold(cases):
+    """An optimizer that is set up has nothing to warn of."""
+    for file, case, make, *_ in cases:
+        link = make()
+        assert not list(unregistered(link)), f"{file}: {case}"
 
 
 NARROW = {"float16": (np.dtype("float16"), 0.02), "bfloat16": (np.dtype(ml_dtypes.bfloat16), 0.1)}
