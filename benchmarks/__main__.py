@@ -4,11 +4,20 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from benchmarks import BenchmarkError, importtime, instructions, overhead, threads, typecheck
+from benchmarks import (
+    BenchmarkError,
+    importtime,
+    instructions,
+    overhead,
+    parallel,
+    threads,
+    typecheck,
+)
 
 COMMANDS = {
     "overhead": overhead,
     "importtime": importtime,
+    "parallel": parallel,
     "threads": threads,
     "typecheck": typecheck,
 }

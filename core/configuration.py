@@ -313,7 +313,9 @@ _REMEMBERED = 64
 def _derive(state: State, name: str, value: Any) -> State:
     """The state that differs by one entry; `state` remembers the few it is asked for."""
     try:
-        known = state.derived.get((name, value))
+        known = state.derived[name, value]
+    except KeyError:
+        known = None
     except TypeError:  # an unhashable value is simply not remembered
         _accept(name, value)
         return State({**state.own, name: value}, state.hooks)

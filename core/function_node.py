@@ -189,8 +189,8 @@ class FunctionNode(GraphNode):
         specs: Any = tuple([spec_of(x) for x in arrays])
         key = self._plan_key(specs)
         try:
-            plan = self._plans.get(key)
-        except TypeError:  # an unhashable setting
+            plan = self._plans[key]
+        except (KeyError, TypeError):  # TypeError: an unhashable setting
             plan = None
         compute, xp, _ = plan or dispatch.admit(self, key, specs)
         return (compute or type(self).compute)(self, xp, *arrays)  # type: ignore[attr-defined]

@@ -93,8 +93,12 @@ class KernelTable(MutableMapping[Any, Kernel]):
         self._tell()
 
     def get(self, whose: Any, default: Any = None) -> Any:
-        """The kernel of a class, without the price of an exception where it has none."""
-        return self._kernels.get(kernel_key(whose), default)
+        """The kernel of a class, or `default`."""
+        kernels = self._kernels
+        try:
+            return kernels[kernel_key(whose)]
+        except KeyError:
+            return default
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)

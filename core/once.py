@@ -4,6 +4,9 @@ Calls must not wait, so none of what they look up is guarded: it is made in full
 as come, and published by one assignment, the first maker's for all. `publishing` is held by steps
 that publish several things, and by those that make anew what has been published. No plugin is
 loaded, nor asked for a name, while it is held: whoever imports a module might wait for it.
+
+Tables that all threads read are read as `table[key]`: without a global lock, CPython 3.13's `get`
+takes a lock twice, and waits for itself, for a key that another thread has made.
 """
 
 from __future__ import annotations

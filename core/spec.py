@@ -56,4 +56,7 @@ def spec_of(array: Any) -> Spec | None:
         return None
     backend = BACKENDS[type(array)]
     key = (backend, array.shape, array.dtype, backend.spec_device(array))
-    return _specs.get(key) or intern(*key)
+    try:
+        return _specs[key]
+    except KeyError:
+        return intern(*key)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import BenchmarkError, importtime, instructions, overhead, peers, typecheck
+from benchmarks import (
+    BenchmarkError,
+    importtime,
+    instructions,
+    overhead,
+    parallel,
+    peers,
+    typecheck,
+)
 from benchmarks.__main__ import main
 from benchmarks.process import WORKERS, environment
 from benchmarks.rounds import Slice, Spread, Summary, calm, disturbance, spread, summarise
@@ -38,6 +47,7 @@ def slice_of(wall=0.02, *, repeat=10, waited=1.0, slowed=1.0):
         (["overhead", "--rounds", "0"], "expected a whole number above zero, got '0'"),
         (["importtime", "--rounds", "many"], "expected a whole number above zero, got 'many'"),
         (["typecheck", "--rounds", "0"], "expected a whole number above zero, got '0'"),
+        (["parallel", "--rounds", "0"], "expected a whole number above zero, got '0'"),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(arguments, message, capsys):
@@ -347,3 +357,18 @@ def test_type_checks_are_measured_on_every_form_of_operation(capsys):
     printed = capsys.readouterr().out
     for name in typecheck.cases():
         assert name in printed
+
+
+def test_slices_of_one_thread_and_of_two():
+    made = []
+
+    def case():
+        made.append(threading.get_ident())
+        return lambda: None
+
+    alone, both = parallel.measure({"nothing": case}, 4)["nothing"]
+    assert len(alone) == len(both) == 4 and min(alone + both) > 0
+    assert len(set(made)) == 3  # to know how many calls; then one for each thread, in it
+    assert parallel.fastest([float(n) for n in range(100)]) == 2.0
+    for each in parallel.CASES.values():
+        each()()
