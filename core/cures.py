@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 Accepts = Callable[[dict[str, Any]], bool]
 
 _SIZES = {"bfloat16": 2, "float16": 2, "float32": 4, "float64": 8}
+_MOST = 4  # inputs that are looked at: pairs of repairs are tried
 _PARAMETERS = ("b", "gamma", "beta")
 _LABELS = "labels are numbers of classes, not one-hot rows"
 _ONE = "one example without its batch axis"
@@ -44,7 +45,7 @@ def cure(inputs: Mapping[str, Any], accepts: Accepts) -> str:
     >>> cure(inputs, lambda specs: len(specs["x"].shape) == 2)
     'write x[None]: one example without its batch axis.'
     """
-    data = [name for name in inputs if not (name[0].isupper() or name in _PARAMETERS)]
+    data = [name for name in inputs if not (name[0].isupper() or name in _PARAMETERS)][:_MOST]
     single = [(name, repair) for name in data for repair in repairs(name, inputs[name], inputs)]
     single.sort(key=lambda pair: pair[1].rank)
     found = [(name, repair) for name, repair in single if accepts({**inputs, name: repair})]

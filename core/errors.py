@@ -79,6 +79,9 @@ class DownloadError(CoreError, OSError):
     """A download that failed or gave the wrong file; nothing of it has been kept."""
 
 
+_MOST = 12  # inputs that an error tells one by one
+
+
 class InvalidType(CoreError, TypeError, ValueError):
     """Inputs whose shapes or dtypes an operation does not take.
 
@@ -130,7 +133,8 @@ class InvalidType(CoreError, TypeError, ValueError):
         from core.cures import cure
 
         inputs = self.inputs or place.arguments(self, self.operation)
-        shown = ", ".join(f"{name} {spec.shape} {spec.name}" for name, spec in inputs.items())
+        each = [f"{name} {spec.shape} {spec.name}" for name, spec in inputs.items()]
+        shown = ", ".join(each[:_MOST] + [f"and {len(each) - _MOST} more"] * (len(each) > _MOST))
         link, line = place.of(self)
         advice = cure(inputs, self.accepts) if self.accepts and inputs else ""
         told = {"Inputs": shown, "Link": link, "Line": line, "Cure": advice}

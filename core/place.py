@@ -42,7 +42,7 @@ def arguments(error: BaseException, function: str) -> dict[str, Any]:
         code, values = frame.f_code, frame.f_locals
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         owner = type(values.get(names[0])).__name__ if names else ""
-        if code.co_name == function or (owner == function and code.co_name == "forward"):
+        if function.casefold() in (code.co_name, owner.casefold()):
             return {k: spec for name in names for k, spec in _specs(name, values.get(name))}
     return {}
 

@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 REMOVED = {
     **CURES,
     "wscale": "Give initialW=initializers.HeNormal(scale / math.sqrt(2)), or LeCunNormal(scale).",
-    "bias": "Give initial_bias.",
+    "bias": "Give initial_bias, or nobias=True for none.",
     "volatile": "Use `with core.no_backprop_mode():`.",
 }
 

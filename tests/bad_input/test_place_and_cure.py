@@ -77,6 +77,11 @@ def test_inputs_that_are_several_arrays_are_told_one_by_one():
     assert part(text, "Inputs") == "xs[0] (2, 3) float32, xs[1] (2, 3) float64"
 
 
+def test_of_many_inputs_the_first_are_told():
+    text = refused(lambda: F.concat([ones(2, 3)] * 500 + [ones(2, 3, dtype="d")]))
+    assert part(text, "Inputs").endswith("xs[11] (2, 3) float32, and 489 more")
+
+
 def test_the_line_is_that_of_the_program_also_where_all_links_are_bundled(tmp_path):
     script = tmp_path / "train.py"
     script.write_text(
