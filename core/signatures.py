@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from core.variable import Variable
@@ -20,6 +22,12 @@ def annotation(classes: Iterable[type], name: str) -> Any:
     """What the first of the classes that annotates `name` says of it."""
     said = (base.__annotations__[name] for base in classes if name in base.__annotations__)
     return next(said, inspect.Parameter.empty)
+
+
+def operation_of(value: Any) -> Any:
+    """The class of which `value` is the call, or None."""
+    operation = getattr(value, "operation", None)
+    return operation if hasattr(operation, "declared") else None
 
 
 def of_call(operation: Any) -> inspect.Signature:
@@ -54,13 +62,13 @@ def show(value: Any, name: str = "") -> None:
         show(Variable)
     if isinstance(value, type):
         for base in value.__mro__:
-            if base not in _shown:
+            if base not in _shown and base.__module__ not in sys.stdlib_module_names:
                 _shown.add(base)
                 for function in _functions(base):
                     _bare(function)
         _bare_signature(value)
         return
-    operation = getattr(value, "operation", None)
+    operation = operation_of(value)
     if operation is not None and not hasattr(value, "__signature__"):
         value.__signature__ = of_call(operation)
         value.__name__ = value.__qualname__ = name
@@ -84,10 +92,11 @@ def _functions(cls: type) -> Iterator[Any]:
 def _bare(function: Any) -> None:
     while inspect.isfunction(function):
         _bare_signature(function)
-        said = function.__annotations__
-        for name, text in said.items():
-            if type(text) is str:
-                said[name] = Bare(text)
+        with suppress(Exception):  # Python 3.14 evaluates others' now, as far as it can
+            said = function.__annotations__
+            for name, text in said.items():
+                if type(text) is str:
+                    said[name] = Bare(text)
         function = getattr(function, "__wrapped__", None)
 
 

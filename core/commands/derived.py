@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from core.optimizer import GradientMethod
-from core.signatures import Bare, of_call
+from core.signatures import Bare, of_call, operation_of
 
 _KNOWN = {"Any", "Array", "None", "Variable", "bool", "complex", "float", "int", "str", "tuple"}
 _LITERAL = (bool, int, float, str, tuple, type(None))
@@ -28,7 +28,7 @@ def derived(name: str, value: Any) -> str:
     >>> print(derived("scale", Scale.call))
     def scale(x: Array, /, factor: float = 2.0) -> Variable: ...
     """
-    operation = getattr(value, "operation", None)
+    operation = operation_of(value)
     if operation is not None:
         return _definition(name, of_call(operation))
     if not isinstance(value, type) or not issubclass(value, GradientMethod):

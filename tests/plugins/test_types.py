@@ -16,7 +16,7 @@ USES = HERE / "uses.py"
 @pytest.fixture(scope="module")
 def workplace(fresh, tmp_path_factory):
     """A folder with the program, and stubs of a real installation with a stranger's plugin."""
-    fresh.install(str(HERE / "dists" / "wave"))
+    fresh.install(str(HERE / "typed_dist"))
     folder = tmp_path_factory.mktemp("workplace")
     (folder / "uses.py").write_text(USES.read_text(encoding="utf-8"), encoding="utf-8")
     fresh.run("plugrad", "stubs", "--output", "typings", cwd=folder)
