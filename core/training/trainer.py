@@ -11,7 +11,9 @@ class Trainer(Loop):
     """Repeats: one update, then every extension whose trigger fires, until the stop trigger does.
 
     `stop_trigger` is a pair such as `(20, 'epoch')` or a function of the trainer. `out` is the
-    directory of the results, made when the run begins. `extensions` are added as by `extend`.
+    directory of the results, made when the run begins; what an earlier run has left there, and this
+    one would replace without going on from it, is moved to a directory in it, with a warning.
+    `extensions` are added as by `extend`.
 
     While it runs, `observation` holds what was reported in this iteration: by the optimizers'
     targets, under the optimizers' names ('main/loss'), and by the extensions.
