@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _OURS = tuple(os.path.join(_ROOT, room, "") for room in ("core", "plugins", "backends"))
 _STDLIB = os.path.dirname(os.__file__) + os.sep
+_STARRED = 0x04  # of the flags of a function: it takes *args
 _INSTALLED = tuple(f"{os.sep}{folder}{os.sep}" for folder in ("site-packages", "dist-packages"))
 
 
@@ -40,7 +41,8 @@ def arguments(error: BaseException, function: str) -> dict[str, Any]:
     """The specs of the arrays given to the innermost function, or link, of that name, by name."""
     for frame, _ in reversed(list(_frames(error.__traceback__))):
         code, values = frame.f_code, frame.f_locals
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & _STARRED)
+        names = code.co_varnames[:count]
         owner = type(values.get(names[0])).__name__ if names else ""
         if function.casefold() in (code.co_name, owner.casefold()):
             return {k: spec for name in names for k, spec in _specs(name, values.get(name))}

@@ -77,6 +77,11 @@ def test_inputs_that_are_several_arrays_are_told_one_by_one():
     assert part(text, "Inputs") == "xs[0] (2, 3) float32, xs[1] (2, 3) float64"
 
 
+def test_the_inputs_of_functions_that_take_any_number():
+    text = refused(lambda: F.einsum("ij,jk", ones(2, 3), ones(4, 5)))
+    assert part(text, "Inputs") == "operands[1] (2, 3) float32, operands[2] (4, 5) float32"
+
+
 def test_of_many_inputs_the_first_are_told():
     text = refused(lambda: F.concat([ones(2, 3)] * 500 + [ones(2, 3, dtype="d")]))
     assert part(text, "Inputs").endswith("xs[11] (2, 3) float32, and 489 more")
