@@ -35,7 +35,8 @@ MISSING: Any = object()
 class Kind:
     """What a setting may be: a value of one of `types`, or a tuple of elements of the kind `each`.
 
-    `length` is that of the tuple, where only one is right. A kind without either takes anything.
+    `length` is that of the tuple, where only one is right. With `calls` whatever can be called is
+    right as well. A kind without words takes anything.
     """
 
     def __init__(
@@ -44,11 +45,13 @@ class Kind:
         types: tuple[type, ...] = (),
         each: Kind | None = None,
         length: int | None = None,
+        calls: bool = False,
     ) -> None:
         self.words = words
         self.types = frozenset(types)
         self.each = each
         self.length = length
+        self.calls = calls
 
     @property
     def anything(self) -> bool:
@@ -64,7 +67,8 @@ class Kind:
             return ANYTHING
         row = self if self.each else other
         words = tuple(dict.fromkeys(self.words + other.words))
-        return Kind(words, (*self.types, *other.types), row.each, row.length)
+        calls = self.calls or other.calls
+        return Kind(words, (*self.types, *other.types), row.each, row.length, calls)
 
     def test(self, name: str, scope: dict[str, Any]) -> str:
         """The text of a test that right values mostly pass; `scope` grows what it refers to."""
@@ -75,6 +79,8 @@ class Kind:
         if self.types:
             scope[f"types_{name}"] = self.types
             tests += [f"type({name}) in types_{name}"]
+        if self.calls:
+            tests += [f"callable({name})"]
         if self.each is not None and self.each.types:
             scope[f"each_{name}"] = self.each.types.issuperset
             counted = "" if self.length is None else f" and len({name}) == {self.length}"
@@ -99,6 +105,8 @@ class Kind:
 
     def _one(self, value: Any) -> Any:
         if type(value) in self.types or (str in self.types and isinstance(value, str)):
+            return value
+        if self.calls and callable(value):
             return value
         if bool in self.types and type(value) is int and value in (0, 1):
             return bool(value)
@@ -171,6 +179,8 @@ def _meaning(annotation: Any, module: str) -> Kind:
 def _compound(annotation: Any, module: str) -> Kind:
     parts = getattr(annotation, "__args__", ())
     origin = getattr(annotation, "__origin__", None)
+    if annotation is Callable or origin is Callable:
+        return Kind(("a function",), calls=True)
     if not parts:
         return ANYTHING
     if isinstance(annotation, type(int | str)) or str(origin) == "typing.Union":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable, intrinsics
+from core.errors import InvalidSetting
 from core.intrinsics import Cast as Cast
 from core.typing import Array
 
@@ -22,10 +23,14 @@ def cast(x: Array, typ: Any) -> Variable:
         The shape of `x`; `x` itself where it has the dtype.
 
     Raises:
+        InvalidSetting: `typ` is None or a Variable.
         BackendError: The backend of `x` has no such dtype.
 
     >>> import core.functions as F, numpy as np
     >>> F.cast(np.ones(2, "f"), "float64")
     variable([1., 1.])
     """
+    if typ is None or isinstance(typ, Variable):
+        came = "None" if typ is None else "a Variable"
+        raise InvalidSetting(f"cast: expected typ to be a dtype or the name of one, got {came}")
     return intrinsics.astype(x, typ)

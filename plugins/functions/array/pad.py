@@ -8,7 +8,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import nearest
 from core.intrinsics import broadcast_to
-from core.kinds import checked, plain
+from core.kinds import checked, kind_of, plain, taking
 from core.type_check import expect
 from core.typing import Array
 from plugins.functions.array.concat import Concat
@@ -117,7 +117,8 @@ def pad(x: Array, pad_width: Widths, mode: str, **keywords: Any) -> Variable:
         )
     widths = tuple([(int(before), int(after)) for before, after in widths])
     keyword, default = _KEYWORDS.get(mode, ("", 0))
-    values = _pairs(keyword, keywords.pop(keyword, default), x.ndim)
+    values = taking(_GIVEN[keyword], "pad", keyword)(keywords.pop(keyword, default))
+    values = _pairs(keyword, values, x.ndim)
     if keywords:
         raise TypeError(f"pad: mode {mode!r} takes no argument {next(iter(keywords))!r}")
     if mode == "constant":
@@ -208,3 +209,12 @@ _KEYWORDS = {
     **dict.fromkeys(("maximum", "minimum", "mean"), ("stat_length", None)),
 }
 """Mode -> the argument that goes with it, and its default."""
+
+_NUMBERS = kind_of("float | list[float | list[float]]")
+_GIVEN = {
+    "": _NUMBERS,
+    "constant_values": _NUMBERS,
+    "end_values": _NUMBERS,
+    "stat_length": kind_of("int | list[int | list[int]] | None"),
+}
+"""Argument -> what it may be."""

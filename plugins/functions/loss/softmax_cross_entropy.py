@@ -14,10 +14,11 @@ from core import (
     integers,
     real,
 )
-from core.errors import InvalidType
+from core.errors import InvalidSetting, InvalidType
 from core.intrinsics import astype, broadcast_to
 from core.kinds import checked
 from core.typing import Array
+from core.variable import is_array
 from plugins.functions.activation.log_softmax import log_softmax
 from plugins.functions.labels import refuse_outside
 from plugins.functions.loss.reduction import check_reduce
@@ -104,6 +105,11 @@ class SoftmaxCrossEntropy(FunctionNode):
 
 
 def _checked_weight(weight: Any) -> Any:
+    if not is_array(weight):
+        came = type(weight).__name__
+        raise InvalidSetting(
+            f"softmax_cross_entropy: expected class_weight to be an array, got {came}"
+        )
     require("softmax_cross_entropy", ("class_weight.ndim == 1", as_variable(weight).ndim, 1))
     return weight
 

@@ -8,6 +8,7 @@ from typing import Any
 from core import FunctionNode, Variable, as_variable, config, grad, using_config
 from core.backend import random_state, set_random_state
 from core.errors import GraphError
+from core.kinds import checked
 from core.specialize import next_sequence
 
 Func = Callable[..., Any]
@@ -110,6 +111,7 @@ class _Pull:
         return tuple([next(rest) if reached else None for reached in self.reached])
 
 
+@checked
 def forget(func: Func, *xs: Any) -> Any:
     """Call a function without keeping what it computes in between; backward computes it again.
 
