@@ -7,8 +7,8 @@ import pytest
 from core import Elementwise
 from core.registry import index
 
-BUNDLED = {"relu": object(), "tanh": object()}
-OURS, THEIRS, OTHERS = object(), object(), object()
+BUNDLED = {"relu": lambda: "relu", "tanh": lambda: "tanh"}
+OURS, THEIRS, OTHERS, MISH = (lambda: "ours"), (lambda: "theirs"), (lambda: "others"), (lambda: 1)
 
 
 def in_thread(function):
@@ -40,7 +40,10 @@ class Gate:
 
 def test_a_module_under_import_gets_bundled_names_while_another_thread_waits_for_it(make):
     """In every stage of the loading; the loader holds nothing that the importer needs."""
-    bundled, third = Gate(make.module(functions=BUNDLED)), Gate(make.module(functions={"mish": 1}))
+    bundled, third = (
+        Gate(make.module(functions=BUNDLED)),
+        Gate(make.module(functions={"mish": MISH})),
+    )
     environment = make.environment([make.entry("plugrad", bundled), make.entry("a-dist", third)])
     loader = in_thread(lambda: environment.functions.get("mish"))
     bundled.reached.wait(30)
@@ -50,13 +53,13 @@ def test_a_module_under_import_gets_bundled_names_while_another_thread_waits_for
     third.reached.wait(30)
     assert in_thread(lambda: environment.functions.get("tanh"))() is BUNDLED["tanh"]
     third.opened.set()
-    assert loader() == 1
+    assert loader() is MISH
 
 
 def test_a_module_under_import_does_not_wait_for_ever(make, monkeypatch, tmp_path):
     """It may be what the loader waits for: then it has the bundled names alone."""
     monkeypatch.setattr(index, "_PATIENCE", 0.01)
-    third = Gate(make.module(functions={"mish": 1}))
+    third = Gate(make.module(functions={"mish": MISH}))
     bundled = make.entry("plugrad", make.module(functions=BUNDLED))
     environment = make.environment([bundled, make.entry("a-dist", third)])
     loader = in_thread(lambda: environment.functions.get("mish"))
@@ -73,7 +76,7 @@ def test_a_module_under_import_does_not_wait_for_ever(make, monkeypatch, tmp_pat
     assert in_thread(imported)() is False
     waiting = in_thread(lambda: "mish" in environment.functions)
     third.opened.set()
-    assert loader() == 1 and waiting() is True  # who imports nothing has waited
+    assert loader() is MISH and waiting() is True  # who imports nothing has waited
 
 
 @pytest.mark.parametrize("decision", ["prefer", "disable"])
