@@ -12,7 +12,6 @@ from core import backend as backends
 from core.configuration import config
 from core.errors import DeclarationError, UnknownName, UpdateError, nearest
 from core.hyperparameter import Hyperparameter, HyperparameterProxy, as_number
-from core.known_attributes import names_attribute
 from core.link import Link
 from core.parameter import Parameter
 from core.public import listing
@@ -120,7 +119,7 @@ class Optimizer:
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute that the class has, declares, or names in its methods."""
         known = name.startswith("_") or name in self.__dict__ or hasattr(type(self), name)
-        if not known and not names_attribute(type(self), name, Optimizer):
+        if not known and not _names(type(self), name):
             own = self.__dict__.get("hyperparam")
             settable = own.get_dict() if own is not None else vars(self)
             hint = nearest(name, settable, "hyperparameters") or nearest(name, dir(self))
@@ -266,6 +265,13 @@ class Optimizer:
                 rule.t = self.t  # files of Chainer 3 have this one for all rules
         for name, hook in self._hooks.stateful():
             hook.serialize(serializer.optional("hooks")[name])
+
+
+def _names(cls: type[Optimizer], attribute: str) -> bool:
+    """Whether a class of one's own speaks of the attribute."""
+    from core.known_attributes import names_attribute
+
+    return names_attribute(cls, attribute, Optimizer)
 
 
 class GradientMethod(Optimizer):
