@@ -195,8 +195,8 @@ def test_the_classes_take_the_same_arrays_in_one_list(name, kind, settings, dire
     *last, ys = function(2, 0.0, *states, ws, bs, xs, **settings)
     layers = getattr(F, f"NStep{'Bi' * (directions - 1)}{kind}")(2, 0.0)
     flat = [array for parts in (*ws, *bs) for array in parts]
-    found = layers.apply((*states, *flat, *xs))
-    for one, other in zip(found, (*last, *ys), strict=True):
-        np.testing.assert_array_equal(one.array, other.array)
+    for found in (layers.apply((*states, *flat, *xs)), layers(*states, *flat, *xs)):
+        for one, other in zip(found, (*last, *ys), strict=True):
+            np.testing.assert_array_equal(one.array, other.array)
     with pytest.raises(TypeError, match="at least one time step"):
         layers.apply((*states, *flat))
