@@ -262,7 +262,10 @@ def checked(function: _Function) -> _Function:
 
 
 def _written(function: Any) -> Any:
-    """A function of the same arguments, written for them, as the calls of ops are."""
+    """A function of the same arguments, written for them, as the calls of ops are.
+
+    It stands in one line, which tracebacks and errors take for the first of the function itself.
+    """
     code, annotations = function.__code__, function.__annotations__
     names, count = code.co_varnames, code.co_argcount
     ordered, keyed = names[:count], names[count : (end := count + code.co_kwonlyargcount)]
@@ -273,8 +276,8 @@ def _written(function: Any) -> Any:
     where, owner = function.__name__.lstrip("_"), ""
     if function.__name__ == "__init__":
         where, owner = "", f", {ordered[0]}"
-    scope: dict[str, Any] = {"function": function}
-    lines = []
+    scope: dict[str, Any] = {"_function": function}
+    takes = []
     given = [*(function.__defaults__ or ())]
     defaults = dict(zip(reversed(ordered), reversed(given), strict=False))
     defaults |= function.__kwdefaults__ or {}
@@ -283,20 +286,20 @@ def _written(function: Any) -> Any:
         kind = kind_of(annotations.get(name, Any), function.__module__, default)
         if not kind.anything:
             scope[f"take_{name}"] = taking(kind, where, name)
-            lines += [f"  if not ({kind.test(name, scope)}): {name} = take_{name}({name}{owner})"]
+            test = kind.test(name, scope)
+            takes += [f"{name} = {name} if {test} else take_{name}({name}{owner}); "]
     positional = [*ordered[: code.co_posonlyargcount], "/"] if code.co_posonlyargcount else []
     head = [*positional, *ordered[code.co_posonlyargcount :], *more, *keyed, *last]
     passed = [*ordered, *others[:1] * ("*" in rest), *[f"{n}={n}" for n in keyed], *last]
-    made = function.__name__
-    text = "\n ".join(
-        [
-            f"def make({', '.join(scope)}):",
-            f"def {made}({', '.join(head)}):",
-            *lines,
-            f"  return function({', '.join(passed)})",
-            f"return {made}",
-        ]
-    )
+    body = f"{''.join(takes)}return _function({', '.join(passed)})"
+    text = f"def make({', '.join(scope)}):\n def made({', '.join(head)}): {body}\n return made"
     here: dict[str, Any] = {}
     exec(text, function.__globals__, here)
-    return here["make"](**scope)
+    made = here["make"](**scope)
+    made.__code__ = made.__code__.replace(
+        co_filename=code.co_filename,
+        co_firstlineno=code.co_firstlineno,
+        co_name=code.co_name,
+        co_qualname=code.co_qualname,
+    )
+    return made

@@ -1,6 +1,7 @@
 """Settings of a wrong kind: every function says which one, what it expected and what came."""
 
 import inspect
+import pickle
 import re
 
 import numpy as np
@@ -13,7 +14,7 @@ from oracles.cases import draw
 import core
 import core.functions as F
 import core.links as L
-from core.errors import InvalidSetting
+from core.errors import InvalidSetting, InvalidType
 from core.kinds import kind_of
 from core.namespace import namespace as xp
 
@@ -200,3 +201,12 @@ def test_settings_are_declared():
         if not inspect.isclass(function):
             for p, kind in parameters(function):
                 assert not kind.anything or p.name in INPUTS, (name, p)
+
+
+def test_errors_tell_the_line_of_who_called():
+    """And tracebacks the file of the function, though its settings are looked at first."""
+    with pytest.raises(InvalidType, match=rf"Line: {re.escape(__file__)}") as caught:
+        F.dropout(np.ones(3, int), ratio=0.5)
+    files = {str(entry.path) for entry in caught.traceback}
+    assert "<string>" not in files and inspect.getsourcefile(F.dropout) in files
+    assert pickle.loads(pickle.dumps(F.dropout)) is F.dropout
