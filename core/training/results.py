@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 _SHOWN = 5
@@ -22,7 +23,8 @@ def set_aside(out: str | os.PathLike[str], files: Iterable[Path]) -> Path:
     for path in files:
         target = aside / path.relative_to(out)
         target.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(path, target)
+        with suppress(FileNotFoundError):  # another run, that begins as well, has moved it
+            os.replace(path, target)
     return aside
 
 

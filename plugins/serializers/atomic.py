@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _TEMPORARY = re.compile(r"\..+\.(?P<process>\d+)-[0-9a-f]{8}\.tmp")
+_being_written: set[str] = set()  # names of temporaries, by all threads of this process
 
 
 @contextmanager
@@ -31,6 +32,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     _check_target(target)
     temporary = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    _being_written.add(temporary.name)
     try:
         yield temporary
         _sync(temporary)
@@ -41,6 +43,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         if isinstance(error, OSError) and error.errno in _CURES:
             raise _explained(error, target) from error
         raise
+    finally:
+        _being_written.discard(temporary.name)
     _sync(target.parent)
 
 
@@ -85,19 +89,19 @@ def _sync(path: Path) -> None:
 def remove_stale_temporaries(directory: str | os.PathLike[str]) -> list[Path]:
     """Remove what killed processes left in `directory`, and return it.
 
-    Temporaries of processes that still run are left alone.
+    Temporaries of processes that still run, and of this one's threads, are left alone.
     """
     stale = []
     for path in Path(directory).iterdir():
         match = _TEMPORARY.fullmatch(path.name)
-        if match and not _runs(int(match["process"])):
+        if match and path.name not in _being_written and not _runs(int(match["process"])):
             path.unlink(missing_ok=True)
             stale.append(path)
     return stale
 
 
 def _runs(process: int) -> bool:
-    """Whether another process of that number runs; ours is not writing while it cleans up."""
+    """Whether another process of that number runs; what ours writes is known by name."""
     if process == os.getpid() or os.name == "nt":  # on Windows, signal 0 would end the process
         return False
     try:

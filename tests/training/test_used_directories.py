@@ -12,6 +12,7 @@ import small
 from core import serializers, training
 from core.training import extensions
 from core.training.results import new_directory, set_aside
+from plugins.serializers.atomic import replacing
 
 SAVERS = {"npz": {}, "hdf5": {"savefun": serializers.save_hdf5}}
 
@@ -169,3 +170,16 @@ def test_nothing_is_set_aside_over_something_else(tmp_path):
     (tmp_path / "earlier-1").write_text("a file of the user's")
     (tmp_path / "log").write_text("[]")
     assert set_aside(tmp_path, [tmp_path / "log"]) == tmp_path / "earlier-2"
+
+
+def test_what_another_run_has_moved_meanwhile_is_passed_over(tmp_path):
+    (tmp_path / "log").write_text("[]")
+    made = set_aside(tmp_path, [tmp_path / "gone", tmp_path / "log"])
+    assert os.listdir(made) == ["log"]
+
+
+def test_a_run_that_begins_leaves_what_another_thread_is_writing(tmp_path):
+    with replacing(tmp_path / "snapshot_iter_1") as temporary:
+        temporary.write_text("half")
+        small.trainer(tmp_path, (1, "iteration")).run()
+        assert temporary.exists()

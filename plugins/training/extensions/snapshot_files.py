@@ -78,4 +78,7 @@ def _age(path: Path) -> tuple[int, list[int]]:
 
     Not by number first: an earlier, longer run may have left its snapshots in the directory.
     """
-    return path.stat().st_mtime_ns, [int(n) for n in re.findall(r"\d+", path.name)]
+    written = 0
+    with suppress(FileNotFoundError):  # another run has moved it meanwhile
+        written = path.stat().st_mtime_ns
+    return written, [int(n) for n in re.findall(r"\d+", path.name)]
