@@ -47,6 +47,7 @@ _shared: dict[str, Any] = {
 
 
 _OF_THE_FRAMEWORK = frozenset(_shared)
+_OWN = "user_"  # begins names that are nobody's slip, as in Chainer
 
 
 class State:
@@ -92,10 +93,12 @@ def install_hooks(hooks: Mapping[str, FunctionHook]) -> None:
 
 def _accept(name: str, value: Any) -> None:
     """Refuse a name that is a slip of a known one, and a value that the entry cannot be."""
-    if name not in _shared:
+    if name not in _shared and not name.startswith(_OWN):
         hint = nearest(name, _shared, "config")
         if hint:
-            raise UnknownName(f"config has no entry {name!r}.{hint}")
+            raise UnknownName(
+                f"config has no entry {name!r}.{hint} One of your own may begin with {_OWN!r}."
+            )
     check(name, value)
 
 
@@ -107,8 +110,8 @@ class GlobalConfig:
     """Values that every thread shares unless it has set its own.
 
     Those of `core.global_config` are what the framework reads: an entry of one's own may be added
-    to them by setting it; a name near a known one is taken for a slip. Another object has other
-    entries, at first none.
+    to them by setting it; a name near a known one is taken for a slip, unless it begins with
+    `user_`. Another object has other entries, at first none.
 
     >>> import core
     >>> core.global_config.train

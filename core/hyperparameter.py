@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from numbers import Number
 from typing import Any
 
 from core.errors import UnknownName, nearest
 from core.interval import Interval
+from core.variable import Variable
 
 
 class Hyperparameter:
@@ -110,8 +110,8 @@ def as_number(
     """The value, which has to be a number, and not NaN, where `default` is one.
 
     It has to be `within` the interval, if there is one; where the default is a truth value, it has
-    to be one, or 0 or 1. A scalar of NumPy becomes Python's, since it would widen the arrays that
-    it meets. `owner` is for the message.
+    to be one, or 0 or 1. A scalar of NumPy, or an array of no dimensions, becomes Python's, since
+    it would widen the arrays that it meets. `owner` is for the message.
 
     >>> from core.hyperparameter import as_number
     >>> as_number("SGD", "lr", "0.1")
@@ -120,6 +120,11 @@ def as_number(
     """
     if not isinstance(default, (bool, int, float)):
         return value
+    if isinstance(value, Variable):
+        raise TypeError(
+            f"{owner}: expected a number for {name}, got a Variable, which would not be trained. "
+            "Give the number itself, float(x.array)."
+        )
     if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
         raise TypeError(
             f"{owner}: expected a number for {name}, got {value!r} ({type(value).__name__})."
@@ -132,7 +137,9 @@ def as_number(
             raise ValueError(f"{owner}: expected True or False for {name}, got {value!r}.")
         if within is not None and number not in within:
             raise ValueError(f"{owner}: expected {name} in {within}, got {value!r}.")
-    return value.item() if isinstance(value, Number) and hasattr(value, "item") else value
+        if hasattr(value, "shape"):
+            return value.item() if hasattr(value, "item") else number
+    return value
 
 
 class HyperparameterProxy:

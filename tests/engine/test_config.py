@@ -158,6 +158,16 @@ def test_a_misspelt_entry_gets_the_nearest(config):
         pass
 
 
+def test_names_of_ones_own_that_look_like_slips(own, shared):
+    for config in (core.config, core.global_config):
+        with pytest.raises(UnknownName, match="begin with 'user_'"):
+            config.my_debug = 1
+        config.user_debug = 1
+        with core.using_config("user_train", 2, config):
+            assert core.config.user_train == 2
+        del config.user_debug
+
+
 def test_entries_of_ones_own(shared):
     shared.my_laboratory = 3
     assert core.config.my_laboratory == 3

@@ -87,6 +87,18 @@ def test_truth_values(name):
             assert getattr(optimizer, key)
 
 
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_arrays_of_no_dimensions_are_numbers_and_variables_are_none(name):
+    make = getattr(optimizers, name)
+    key = next(iter(make.rule.ranges))
+    optimizer = make()
+    value = getattr(optimizer, key) / 2
+    setattr(optimizer, key, np.array(value))
+    assert type(getattr(optimizer, key)) is float and getattr(optimizer, key) == value
+    with pytest.raises(TypeError, match=f"{name}: expected a number for {key}, got a Variable"):
+        setattr(optimizer, key, core.Variable(np.array(value)))
+
+
 HOOKS = {  # arguments that have a meaning, and those that have none
     "WeightDecay": ({"rate": 0}, {"rate": -1e-9}),
     "Lasso": ({"rate": 1}, {"rate": -1}),
