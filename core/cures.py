@@ -65,7 +65,7 @@ def repairs(text: str, spec: Any, inputs: Mapping[str, Any]) -> Iterator[Repair]
     for rank, name, habit in _dtypes(spec, dict.fromkeys([s.name for s in inputs.values()])):
         kind = "i" if name == "int32" else "f"
         yield Repair(rank, f"{text}.astype({name!r})", shape, kind, name, habit)
-    if len(shape) > 1 and shape[1] > 1 and not one_of_several:
+    if len(shape) > 1 and shape[1] > 1 and not one_of_several and spec.kind != "c":
         rest = (shape[0], *shape[2:])
         yield Repair(4, f"{text}.argmax(axis=1)", rest, "i", "int32", _LABELS)
 

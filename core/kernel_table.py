@@ -34,8 +34,8 @@ def kernel_key(whose: Any) -> str:
     'collections:OrderedDict'
     """
     if isinstance(whose, type):
-        cls = whose.__dict__.get("kernels_of") or whose
-        return f"{cls.__module__}:{cls.__qualname__}"
+        base = whose.__dict__.get("kernels_of")
+        return f"{whose.__module__}:{whose.__qualname__}" if base is None else kernel_key(base)
     if not isinstance(whose, str) or ":" not in whose:
         raise PluginError(
             f"A kernel is given for {whose!r}; expected a class or 'package.module:Class', for "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import islice
@@ -13,7 +14,7 @@ from core.parameter import Parameter
 
 _MOST = 1000  # elements of one container that are looked at: longer ones are data
 _SHOWN = 8
-CONTAINERS = (Mapping, list, tuple, AbstractSet)
+CONTAINERS = (Mapping, list, tuple, deque, AbstractSet)
 
 
 class Held(NamedTuple):
@@ -62,8 +63,8 @@ def warning_of(who: str, target: Link) -> str:
 def unregistered(target: Link) -> Iterator[Held]:
     """What attributes of the links of `target` hold that has parameters to train, and is not its.
 
-    Attributes, and lists, tuples, sets and dicts in them, are looked at. Left out is what has
-    been taken care of: parameters that are registered somewhere in `target`, that are frozen
+    Attributes, and lists, tuples, deques, sets and dicts in them, are looked at. Left out is what
+    has been taken care of: parameters that are registered somewhere in `target`, that are frozen
     (`disable_update`), that want no gradient, or that an optimizer trains already.
     """
     owned, seen = set(map(id, target.params())), set(map(id, target.links()))

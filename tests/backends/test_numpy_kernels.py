@@ -231,8 +231,11 @@ def test_a_subclass_that_computes_the_same_says_so() -> None:
     class Derived(Renamed):
         pass
 
+    class Again(Renamed):
+        kernels_of = Renamed
+
     expected = NUMPY.gradient_kernels[ReLU]
-    assert NUMPY.gradient_kernels[Renamed] is expected
+    assert NUMPY.gradient_kernels[Renamed] is NUMPY.gradient_kernels[Again] is expected
     assert Derived not in NUMPY.gradient_kernels  # what a base says is not said of it
     with pytest.raises(PluginError, match="expected a class or 'package.module:Class'"):
         NUMPY.kernels["ReLU"] = expected

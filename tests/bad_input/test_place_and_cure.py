@@ -198,6 +198,7 @@ def test_parameters_of_another_size():
 
 def test_no_cure_where_nothing_helps():
     assert part(refused(lambda: F.reshape(ones(2, 3), (4, 2))), "Cure") is None
+    assert part(refused(lambda: abs(core.Variable(np.ones((3, 3), "D")))), "Cure") is None
     assert part(refused(lambda: F.concat([ones(2, 3), ones(3, 3)])), "Cure") is None
 
 

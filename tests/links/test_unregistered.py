@@ -1,6 +1,7 @@
 """What a model holds without owning it is told by the setup of an optimizer, with path and cure."""
 
 import warnings
+from collections import deque
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ FLAT = {
     "parameter": (lambda: core.Parameter(0, (2,)), [""], "set it inside"),
     "list": (lambda: [L.Linear(2, 2), 3, L.Linear(2)], ["[0]", "[2]"], r"core\.ChainList\("),
     "tuple": (lambda: (L.Linear(2, 2),), ["[0]"], r"core\.ChainList\("),
+    "deque": (lambda: deque([L.Linear(2, 2)]), ["[0]"], r"core\.ChainList\("),
     "dict": (lambda: {"a": L.Linear(2, 2)}, ["['a']"], r"core\.ChainDict\(self\.held\)"),
     "nested": (lambda: {"a": [(L.Linear(2, 2),)]}, ["['a'][0][0]"], "in it likewise"),
     "parameters": (lambda: [core.Parameter(0, (2,))], ["[0]"], "each as an attribute"),
