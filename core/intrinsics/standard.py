@@ -30,6 +30,7 @@ from core.intrinsics.products import MatMul
 from core.intrinsics.promotion import (
     arrays_in,
     cast,
+    is_complex,
     is_integral,
     promoted,
     promoting,
@@ -55,6 +56,8 @@ def setitem(x: Variable, slices: Any, value: Any) -> None:
     its place in the graph, and is refused.
     """
     slices = tuple(map(as_array, slices)) if isinstance(slices, tuple) else as_array(slices)
+    if not is_complex(x):
+        refuse_complex("x[...] = value", value)
     wanted = any([isinstance(v, Variable) and v.requires_grad for v in (x, value)])
     if not wanted or not current().backprop:
         x.array[slices] = as_array(value)

@@ -135,6 +135,8 @@ def test_nothing_complex_has_a_derivative():
         lambda x: x + np.complex64(1j),
         lambda x: x * np.array([1j]),
         lambda x: np.array([1j]) + x,
+        lambda x: x.__setitem__(0, np.array(1j)),
+        lambda x: x.__setitem__(0, Variable(np.array(1j), requires_grad=False)),
         lambda x: xp.add(x, Variable(np.array([1j]))),
         lambda x: xp.astype(Variable(np.array([1j])), "float32"),
         lambda x: F.cast(Variable(np.array([1j])), "float64"),
