@@ -33,7 +33,10 @@ def of(error: BaseException) -> tuple[str, str]:
 
 def sentence(error: BaseException) -> str:
     """The place as a sentence; empty where no link was being called."""
-    link, line = of(error)
+    return _said(*of(error))
+
+
+def _said(link: str, line: str) -> str:
     return f"In link {link}" + (f", at {line}" if line else "") if link else ""
 
 
@@ -69,8 +72,11 @@ class Note(str):
 def note(error: BaseException) -> None:
     """Add to an error that leaves a link where it comes from, once, unless its text says so."""
     tells = isinstance(error, BackendError) or bool(getattr(error, "operation", ""))
-    if not tells and not any(isinstance(known, Note) for known in getattr(error, "__notes__", ())):
-        error.add_note(Note(sentence(error)))
+    if tells or any(isinstance(known, Note) for known in getattr(error, "__notes__", ())):
+        return
+    link, line = of(error)
+    if not line or line not in str(error):  # as debug mode tells of a NaN
+        error.add_note(Note(_said(link, line)))
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:

@@ -54,6 +54,7 @@ def test_forward(model):
         model(-np.ones((1, 2), "f"))
     text = str(caught.value)
     assert "/body/0" in text and "test_debug_of_models.py" in text and LINE in text
+    assert not hasattr(caught.value, "__notes__")
 
 
 def test_forward_in_the_second_block(model):
