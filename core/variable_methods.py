@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.errors import InvalidSetting
-
 if TYPE_CHECKING:
     from core.variable import Variable
 
@@ -18,6 +16,16 @@ def _function(name: str) -> Any:
     from core.namespace import namespace
 
     return getattr(namespace, name)
+
+
+def _rounded(x: Any, scale: int, xp: Any) -> Any:
+    """Whole numbers at the nearest multiple of `scale`, exactly, and within their dtype."""
+    if xp.isdtype(x.dtype, "bool") or scale > xp.iinfo(x.dtype).max:
+        return xp.zeros_like(x)
+    count = x // scale
+    rest = x - count * scale
+    half = rest == scale - rest
+    return (count + xp.astype((rest > scale - rest) | half & (count % 2 == 1), x.dtype)) * scale
 
 
 class Methods:
@@ -88,17 +96,21 @@ class Methods:
     def round(self: Any, decimals: int = 0) -> Variable:
         """The elements rounded to that many decimals, halves to even digits; without gradient.
 
+        Whole numbers are rounded to tens, hundreds, ... by -1, -2, ... decimals.
+
         >>> import core, numpy as np
         >>> core.Variable(np.array([0.126, 2.5])).round(2)
         variable([0.13, 2.5 ])
+        >>> core.Variable(np.array([15, 24, 25])).round(-1)
+        variable([20, 20, 20])
         """
         whole = self.backend.kind(self.dtype) in "biu"
         if decimals == 0 or whole and decimals > 0:
             return _function("round")(self)  # type: ignore[no-any-return]
         if whole:
-            raise InvalidSetting(
-                f"Variable.round: expected decimals of at least 0 for whole numbers, got {decimals}"
-            )
+            from core.variable import as_variable
+
+            return as_variable(_rounded(self.array, 10**-decimals, self.backend.xp))
         scale = 10.0 ** abs(decimals)
         array = self.array * scale if decimals > 0 else self.array / scale
         y = _function("round")(self.backend.asarray(array, self.dtype))

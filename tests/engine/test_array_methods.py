@@ -112,8 +112,17 @@ def test_numbers_as_they_are_written():
     assert Variable(np.array([[1, 2]])).tolist() == [[1, 2]] and loss.tolist() == loss.item()
     with pytest.raises(TypeError, match=r"expected one element, got the shape \(2,\)"):
         f"{Variable(np.ones(2)):.2f}"
-    with pytest.raises(TypeError, match="decimals"):
-        Variable(np.ones(2, int)).round(-1)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "uint64"])
+def test_whole_numbers_are_rounded_to_tens_as_by_numpy(dtype):
+    low = max(np.iinfo(dtype).min, -10_000)
+    x = np.arange(low, min(np.iinfo(dtype).max, 10_000), dtype=dtype)
+    for decimals in range(-5, 0):
+        expected = np.round(x, decimals)
+        y = Variable(x).round(decimals)
+        assert y.dtype == x.dtype and not y.requires_grad
+        np.testing.assert_array_equal(y.array, expected)
 
 
 def test_elements_one_by_one():
