@@ -144,7 +144,9 @@ def _is_one(value: Any) -> bool:
 
 
 def _is_row(value: Any) -> bool:
-    # Arrays of the bare standard have no __iter__.
+    # Arrays of the bare standard have no __iter__. Of a dict or a set the order says nothing.
+    if isinstance(value, (dict, set, frozenset)):
+        return False
     return hasattr(value, "__iter__") or hasattr(value, "__getitem__")
 
 

@@ -65,7 +65,8 @@ def unregistered(target: Link) -> Iterator[Held]:
 
     Attributes, and lists, tuples, deques, sets and dicts in them, are looked at. Left out is what
     has been taken care of: parameters that are registered somewhere in `target`, that are frozen
-    (`disable_update`), that want no gradient, or that an optimizer trains already.
+    (`disable_update`), that want no gradient, or that an optimizer trains already; and a link that
+    has this one below it, such as a parent, which could not be registered here.
     """
     owned, seen = set(map(id, target.params())), set(map(id, target.links()))
     for path, link in target.namedlinks():
@@ -73,7 +74,7 @@ def unregistered(target: Link) -> Iterator[Held]:
             held = [
                 (at, part)
                 for at, part in _held(f"{path.rstrip('/')}/{name}", value, seen)
-                if _is_trainable(part, owned)
+                if _is_trainable(part, owned) and not _is_above(part, link)
             ]
             if held:
                 yield Held(held, _cure(link, name, value, held[0][1]))
@@ -100,6 +101,10 @@ def _is_trainable(value: Link | Parameter, owned: set[int]) -> bool:
         id(each) not in owned and each.requires_grad and each.update_rule is None
         for each in parameters
     )
+
+
+def _is_above(value: Link | Parameter, link: Link) -> bool:
+    return isinstance(value, Link) and any(each is link for each in value.links())
 
 
 def _cure(owner: Link, name: str, value: Any, first: Link | Parameter) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from backends.numpy_backend import threads
@@ -18,6 +19,7 @@ from core.errors import BackendError, nearest  # noqa: E402
 from core.standard import Sizes  # noqa: E402
 
 Array = np.ndarray[Any, Any]
+_NUMBERS = "biufcV"  # kinds of dtypes; V are those of ml_dtypes
 
 
 class NumpyBackend(Backend):
@@ -52,13 +54,13 @@ class NumpyBackend(Backend):
         """
         if isinstance(name, str) and name == "bfloat16":
             return _bfloat16()
-        try:
+        with suppress(TypeError):
             found: np.dtype[Any] = np.dtype(name)
-        except TypeError:
-            raise BackendError(
-                f"dtype: NumPy has no dtype {name!r}.{nearest(str(name), self.dtypes())}"
-            ) from None
-        return found
+            if name is not None and found.kind in _NUMBERS:
+                return found
+        raise BackendError(
+            f"dtype: NumPy has no dtype of numbers {name!r}.{nearest(str(name), self.dtypes())}"
+        )
 
     def dtype_name(self, dtype: Any) -> str:
         """The plain name of a dtype, `'float32'`."""

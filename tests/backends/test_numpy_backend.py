@@ -114,6 +114,12 @@ def test_names_kinds_and_dtypes_agree(dtype: str) -> None:
     assert dtype in B.dtypes()
 
 
+@pytest.mark.parametrize("dtype", [None, "S3", object, "datetime64[s]"])
+def test_what_holds_no_numbers_is_refused(dtype: Any) -> None:
+    with pytest.raises(BackendError, match="no dtype of numbers"):
+        B.dtype(dtype)
+
+
 def test_an_unknown_dtype_is_refused_with_the_nearest() -> None:
     for dtype in (B.dtype, lambda name: Backend.dtype(B, name)):
         with pytest.raises(BackendError, match="Did you mean 'float32'"):

@@ -27,6 +27,8 @@ WRONG = {
     "a list of strings": ["a"],
     "a pair of floats": (0.5, 1.5),
     "an object": object(),
+    "a dict": {},
+    "a set": {1, 0},
     "an array": np.ones((2, 2)),
     "bytes": b"1",
     "a complex number": 1j,

@@ -126,3 +126,11 @@ def test_what_comes_after_setup_is_told_once():
         before = model.head["a"].W.array.copy()
         optimizer.update(loss)
     assert (model.head["a"].W.array != before).any()
+
+
+def test_a_parent_that_is_held_is_none_of_ours():
+    child = L.Linear(2, 2)
+    child.parents = [core.Chain(child=child, other=L.Linear(2, 2))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        optimizers.SGD().setup(child)

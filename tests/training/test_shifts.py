@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import core
 from core import optimizers, training
+from core.errors import InvalidSetting
 from core.serializers import DictionarySerializer, load_npz
 from core.training import extensions
 
@@ -404,5 +405,23 @@ def test_schedules_that_make_no_sense(make, message):
 
 
 def test_a_linear_shift_has_two_values_and_two_times():
-    with pytest.raises(ValueError, match=r"first and a last value.*\(1,\) and \(2, 3\)"):
+    with pytest.raises(ValueError, match="value_range to be a pair of numbers, got tuple"):
         extensions.LinearShift("lr", (1,), (2, 3))
+
+
+WRONG = {
+    "ExponentialShift": ("lr", "x"),
+    "CosineShift": ("lr", None),
+    "LinearShift": ("lr", (1, "b"), (0, 3)),
+    "PolynomialShift": ("lr", "x", 3),
+    "InverseShift": ("lr", 1, [2]),
+    "StepShift": ("lr", core.Variable(np.ones((), "f")), 3),
+    "MultistepShift": ("lr", "x", [3], 1),
+    "WarmupShift": ("lr", 0.1, 2.5),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_arguments_of_a_wrong_kind_are_named(name):
+    with pytest.raises(InvalidSetting, match=rf"{name}: expected \w+ to be"):
+        getattr(extensions, name)(*WRONG[name])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from core.kinds import checked
 from plugins.training.extensions.shift import Shift
 
 
@@ -34,6 +35,7 @@ class CosineShift(Shift):
     [0.8, 0.5, 0.8, 0.712132, 0.5, 0.287868, 0.8]
     """
 
+    @checked
     def __init__(
         self,
         attr: str,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.kinds import checked
 from plugins.training.extensions.shift import Shift, power, until
 
 
@@ -21,6 +22,7 @@ class ExponentialShift(Shift):
     [0.8, 0.4, 0.2, 0.15]
     """
 
+    @checked
     def __init__(
         self,
         attr: str,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.kinds import checked
 from plugins.training.extensions.shift import Shift, power, until
 
 
@@ -21,6 +22,7 @@ class InverseShift(Shift):
     [0.6, 0.3, 0.2, 0.1, 0.1]
     """
 
+    @checked
     def __init__(
         self,
         attr: str,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.kinds import checked
 from plugins.training.extensions.shift import Shift
 
 
@@ -22,6 +23,7 @@ class LinearShift(Shift):
     [1.0, 1.0, 0.75, 0.25, 0.0, 0.0]
     """
 
+    @checked
     def __init__(
         self,
         attr: str,
@@ -29,11 +31,6 @@ class LinearShift(Shift):
         time_range: tuple[float, float],
         optimizer: Any = None,
     ) -> None:
-        if len(value_range) != 2 or len(time_range) != 2:
-            raise ValueError(
-                "LinearShift: expected a first and a last value, and the calls where they are "
-                f"reached; got {value_range} and {time_range}."
-            )
         super().__init__(attr, value_range[0], optimizer)
         if not time_range[0] <= time_range[1]:
             raise ValueError(

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Any
 
+from core.kinds import checked
 from plugins.training.extensions.shift import Shift, power
 
 
@@ -23,6 +24,7 @@ class MultistepShift(Shift):
     [0.8, 0.8, 0.4, 0.4, 0.4, 0.2]
     """
 
+    @checked
     def __init__(
         self,
         attr: str,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.kinds import checked
 from plugins.training.extensions.shift import Shift, power, until
 
 
@@ -22,6 +23,7 @@ class PolynomialShift(Shift):
     [1.6, 0.9, 0.4, 0.2, 0.2]
     """
 
+    @checked
     def __init__(
         self,
         attr: str,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.kinds import checked
 from plugins.training.extensions.shift import Shift
 
 
@@ -29,6 +30,7 @@ class WarmupShift(Shift):
     [0.0, 0.5, 1.0, 0.854, 0.5, 0.146, 0.0, 0.0]
     """
 
+    @checked
     def __init__(
         self,
         attr: str,
