@@ -155,8 +155,11 @@ def trainer(out, optimizer, **options):
 
 def test_autoload_refuses_and_takes_it_when_asked_for(tmp_path):
     trainer(tmp_path, optimizers.NesterovAG()).run()
-    with pytest.raises(CheckpointError, match=r"MomentumSGDRule.*is that of NesterovAGRule"):
+    with pytest.raises(
+        CheckpointError, match=r"MomentumSGDRule.*is that of NesterovAGRule"
+    ) as told:
         trainer(tmp_path, optimizers.MomentumSGD(), autoload=True).run(False)
+    assert "ignore_names=[...] for state of other update rules" in told.value.__notes__[0]
     lenient = partial(load_npz, ignore_names="updater/optimizer:main/update_rules")
     resumed = trainer(tmp_path, optimizers.MomentumSGD(), autoload=lenient)
     resumed.run()

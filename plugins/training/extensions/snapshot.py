@@ -32,7 +32,8 @@ _SINCE_V2 = {
 _OTHER_TRAINING = (
     "snapshot: autoload takes a snapshot of another training for a mistake. Where the training was "
     "changed on purpose, pass autoload=functools.partial(load_npz, strict=False), which leaves "
-    "what the file lacks as it is; to start anew, choose another directory with out=..."
+    "what the file lacks as it is, with ignore_names=[...] for state of other update rules; to "
+    "start anew, choose another directory with out=..."
 )
 
 
