@@ -76,6 +76,8 @@ def _check(query: Variable, key: Variable, value: Variable) -> None:
     for name, x in (("query", query), ("key", key), ("value", value)):
         if x.ndim < 2:
             raise _refused(f"{name}.ndim >= 2", f"{x.ndim} < 2")
+        if x.dtype != query.dtype:  # matmul would compute in the wider one
+            raise _refused(f"{name}.dtype == query.dtype", f"{x.dtype} != {query.dtype}")
     if query.shape[-1] != key.shape[-1]:
         expect = "query.shape[-1] == key.shape[-1]"
         raise _refused(expect, f"{query.shape[-1]} != {key.shape[-1]}")
