@@ -95,6 +95,33 @@ def test_a_run_resumed_elsewhere_keeps_what_is_there(tmp_path):
     assert fresh.run_id == moved.run_id
 
 
+@pytest.mark.parametrize("name", ["log", "log.jsonl"])
+@pytest.mark.parametrize("first", [1, 9], ids=["a record loaded", "none loaded"])
+def test_a_run_resumed_where_another_has_left_its_log_alone_keeps_it(tmp_path, name, first):
+    def logging(out, stop, first=1):
+        made = training.Trainer(small.updater(), (stop, "iteration"), tmp_path / out)
+        trigger = training.triggers.ManualScheduleTrigger([*range(first, 99)], "iteration")
+        made.extend(extensions.LogReport(trigger=trigger, filename=name))
+        return made
+
+    logging("theirs", 3).run()
+    before = files(tmp_path / "theirs")
+    ours = logging("ours", 2, first)
+    ours.run()
+    serializers.save_npz(tmp_path / "by hand", ours)
+
+    own = logging("ours", 4, first)
+    serializers.load_npz(tmp_path / "by hand", own)
+    own.run()
+    assert not list((tmp_path / "ours").glob("earlier-*"))
+
+    moved = logging("theirs", 4, first)
+    serializers.load_npz(tmp_path / "by hand", moved)
+    with pytest.warns(UserWarning, match="holds results of an earlier run"):
+        moved.run()
+    assert aside(tmp_path / "theirs") == before
+
+
 def test_snapshots_of_others_are_never_removed(tmp_path):
     """Also where they come while the run is under way."""
     started(tmp_path / "other", 3)

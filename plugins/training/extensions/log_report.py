@@ -97,8 +97,23 @@ class LogReport(Extension):
             self._add_record(trainer)
 
     def files_in_the_way(self, trainer: Any) -> Iterable[tuple[Path, str | None]]:
-        """What stands where the file goes."""
-        return self._file.standing(trainer.out, self._filename)
+        """What stands where the file goes, with the run where it can be told."""
+        for path, _ in self._file.standing(trainer.out, self._filename):
+            yield path, self._run_of(path, trainer)
+
+    def _run_of(self, path: Path, trainer: Any) -> str | None:
+        """The trainer's run where the file begins as the log that was loaded; '' for another one.
+
+        None where no log was loaded that would have to be in the file.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+            first = json.loads(text.partition("\n")[0]) if self._lines else json.loads(text)[0]
+            if self._log:  # their times alone differ between runs
+                return trainer.run_id if json.dumps(first) == json.dumps(self._log[0]) else ""
+            return "" if first["iteration"] <= trainer.updater.iteration else None
+        except (OSError, ValueError, LookupError, TypeError):  # not written by a LogReport
+            return None
 
     def _add_record(self, trainer: Any) -> None:
         record = {key: float(mean) for key, mean in self._summary.compute_mean().items()}
