@@ -53,6 +53,7 @@ _REMOVED = {
     "weight_decay": "Add the hook WeightDecay(rate).",
     "accumulate_grads": "Call target.addgrads(link).",
 }
+_OF_ONES_OWN = " One of your own may begin with an underscore, or be declared by a subclass."
 _LARGEST_SCALE = 2.0**15  # the largest power of two that float16 holds
 
 
@@ -125,7 +126,7 @@ class Optimizer:
             hint = nearest(name, settable, "hyperparameters") or nearest(name, dir(self))
             raise UnknownName(
                 f"{type(self).__name__} has no attribute {name!r} to be set; its numbers are "
-                f"{', '.join(settable) or 'none'}.{hint}"
+                f"{', '.join(settable) or 'none'}.{hint or _OF_ONES_OWN}"
             )
         super().__setattr__(name, value)
 

@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 
 from core.dataset import Iterator
+from core.kinds import kind_of, taking
 from core.serializer import AbstractSerializer
 from core.set_by_init import set_by_init
 from plugins.iterators.order_samplers import ShuffleOrderSampler
 from plugins.iterators.position import Position, Sampler, advance, checked, serialize
+
+_REPEAT, _SHUFFLE = kind_of("bool"), kind_of("bool | None")
 
 
 class PositionedIterator(Iterator):
@@ -34,6 +37,8 @@ class PositionedIterator(Iterator):
         name = type(self).__name__
         _check_dataset(name, dataset)
         _check_batch_size(name, batch_size)
+        repeat = taking(_REPEAT, name, "repeat")(repeat)
+        shuffle = taking(_SHUFFLE, name, "shuffle")(shuffle)
         if shuffle is not None and order_sampler is not None:
             raise ValueError(
                 f"{name}: expected shuffle or order_sampler, got both; the sampler decides."

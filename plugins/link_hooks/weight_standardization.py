@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Link, Variable
 from core import functions as F
+from core.kinds import checked
 from plugins.link_hooks.weight_hook import WeightHook
 
 
@@ -36,6 +37,7 @@ class WeightStandardization(WeightHook):
 
     name = "WeightStandardization"
 
+    @checked
     def __init__(
         self, *, eps: float = 1e-5, weight_name: str = "W", name: str | None = None
     ) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from worker_datasets import Stopping
 
 import core
-from core.errors import CheckpointError
+from core.errors import CheckpointError, InvalidSetting
 from core.iterators import (
     MultiprocessIterator,
     MultithreadIterator,
@@ -162,6 +162,11 @@ def test_what_is_no_dataset_or_no_size_is_refused(iterator):
     for size in (2.0, "2", None, True):
         with pytest.raises(TypeError, match="whole number of examples as the batch size"):
             iterator([1, 2], size)
+    for name in ("repeat", "shuffle"):
+        with pytest.raises(
+            InvalidSetting, match=f"{iterator.__name__}: expected {name} to be True"
+        ):
+            iterator([1, 2], 2, **{name: "no"})
     assert iterator([1, 2], np.int64(2)).batch_size == 2
 
 

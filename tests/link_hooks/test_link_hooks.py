@@ -13,7 +13,7 @@ import core
 import core.functions as F
 import core.links as L
 from core import gradient_check, link_hooks
-from core.errors import HookError
+from core.errors import HookError, InvalidSetting
 from core.testing.memory import load, saved
 
 
@@ -367,3 +367,9 @@ def test_rows_are_standardized(shape, eps):
     expected.grad = y.grad
     expected.backward()
     np.testing.assert_allclose(link.W.grad, w.grad, atol=1e-12)
+
+
+@pytest.mark.parametrize("hook", ["SpectralNormalization", "WeightStandardization"])
+def test_settings_of_a_wrong_kind_are_refused_when_it_is_made(hook):
+    with pytest.raises(InvalidSetting, match=f"{hook}: expected eps to be a number, got str 'x'"):
+        getattr(link_hooks, hook)(eps="x")

@@ -179,6 +179,8 @@ def test_names_of_the_base_and_private_ones_are_set():
         assert getattr(optimizer, name) == 1
     with pytest.raises(UnknownName, match="Did you mean 'epoch'"):
         optimizer.epohc = 3
+    with pytest.raises(UnknownName, match="begin with an underscore, or be declared by a subclass"):
+        optimizer.xyz = 3
 
 
 class Counting(optimizers.SGD):
