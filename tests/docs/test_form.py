@@ -1,4 +1,4 @@
-"""Pages lead where they say, and the changelog has the form that it says."""
+"""Pages lead where they say; the changelog and the decisions have the form that they say."""
 
 import re
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 HEADINGS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
 
 
@@ -35,3 +36,24 @@ def test_versions_of_the_changelog_have_known_headings_in_order():
         found = re.findall(r"^### (.+)$", version, re.M)
         assert found
         assert found == [heading for heading in HEADINGS if heading in found]
+
+
+def test_decisions_are_numbered_and_listed():
+    rows = []
+    for number, path in enumerate(DECISIONS, 1):
+        text = path.read_text(encoding="utf-8")
+        title, status, date = re.match(
+            r"# \d+\. (.+)\n\n- Status: (.+)\n- Date: (\d{4}-\d\d-\d\d)\n", text
+        ).groups()
+        assert path.name.startswith(f"{number:04}-")
+        assert text.startswith(f"# {number}. ")
+        assert re.findall(r"^## (.+)$", text, re.M) == [
+            "Context",
+            "Decision",
+            "Consequences",
+            "What was measured",
+            "Alternatives, and what speaks against them",
+        ]
+        rows.append(f"| [{number:04}]({path.name}) | {title} | {status} | {date} |")
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| \[.*$", index, re.M) == rows
