@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from core.configuration import current, install_hooks
 from core.errors import DeclarationError, HookError
+from core.set_by_init import NeedsInit
 
 if TYPE_CHECKING:
     from core.function_node import FunctionNode
@@ -25,7 +26,7 @@ _CALLED = (
 _NEAR = 0.8  # how alike two names are, at least, for one to be taken for a slip of the other
 
 
-class FunctionHook:
+class FunctionHook(NeedsInit):
     """Base of function hooks; a subclass overrides the methods that it needs.
 
     `name` tells hooks apart: of one name there is one at a time. A method whose name is nearly that

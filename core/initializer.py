@@ -12,11 +12,12 @@ from typing import Any, TypeAlias
 from core import backend as backends
 from core.array_backend import Backend
 from core.configuration import config
+from core.set_by_init import NeedsInit
 
 InitializerSpec: TypeAlias = Any  # None, a number, an array, or a callable that fills an array
 
 
-class Initializer:
+class Initializer(NeedsInit):
     """Base of initializers: fills an array in place when called with it.
 
     Args:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from core.configuration import current
 from core.debug import links as links_called
 from core.errors import HookError
+from core.set_by_init import NeedsInit
 
 if TYPE_CHECKING:
     from core.link import Link
@@ -33,7 +34,7 @@ class ForwardArgs(NamedTuple):
     out: Any = None
 
 
-class LinkHook:
+class LinkHook(NeedsInit):
     """Base of link hooks; a subclass overrides the methods that it needs.
 
     `name` tells hooks apart: of one name there is one at a time.

@@ -7,9 +7,10 @@ from typing import Any
 
 from core import backend as backends
 from core.dataset.convert import concat_examples
+from core.set_by_init import NeedsInit
 
 
-class ConcatWithAsyncTransfer:
+class ConcatWithAsyncTransfer(NeedsInit):
     """A converter as `concat_examples`; copies to a GPU overlap with what it computes.
 
     Host arrays are copied through pinned memory, in `stream` (one of its own if None), and whoever

@@ -8,6 +8,7 @@ from functools import update_wrapper
 from typing import Any
 
 from core import backend as backends
+from core.set_by_init import NeedsInit
 
 
 def to_device(device: Any, x: Any) -> Any:
@@ -136,7 +137,7 @@ concat_examples_func = concat_examples
 """Another name of `concat_examples`, which the reference has."""
 
 
-class Converter(ABC):
+class Converter(NeedsInit, ABC):
     """What makes arrays of a batch; an updater calls it. `converter()` makes one of a function."""
 
     @abstractmethod

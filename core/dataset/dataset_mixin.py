@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from core.dataset.indexing import positions
+from core.set_by_init import NeedsInit
 
 
-class DatasetMixin(ABC):
+class DatasetMixin(NeedsInit, ABC):
     """A dataset that says how long it is and how to get one example; indexing follows from that.
 
     >>> class Squares(DatasetMixin):

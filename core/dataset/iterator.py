@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from core.serializer import AbstractSerializer
+from core.set_by_init import NeedsInit
 
 
-class Iterator:
+class Iterator(NeedsInit):
     """Hands out lists of examples, for ever or once through, and can say where it is.
 
     A subclass defines `__next__` or `next`; each does what the other does.

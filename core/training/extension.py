@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from core.errors import refuse_removed
 from core.removed import removed
 from core.serializer import AbstractSerializer
+from core.set_by_init import refuse_forgotten
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +53,7 @@ class Extension:
     def __getattr__(self, name: str) -> Any:
         if name == "invoke_before_training":
             refuse_removed(type(self).__name__, {name: True}, {name: INVOKE_BEFORE_TRAINING})
+        refuse_forgotten(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def initialize(self, trainer: Loop) -> None:

@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from core.serializer import AbstractSerializer
+from core.set_by_init import NeedsInit
 
 if TYPE_CHECKING:
     from core.training.loop import Loop
 
 
-class Updater(ABC):
+class Updater(NeedsInit, ABC):
     """Makes one step of training when asked.
 
     `iteration` counts the steps. Interval triggers also read `epoch`, `epoch_detail`,
@@ -50,10 +51,10 @@ class Updater(ABC):
         """The optimizer called `name`."""
         return self.get_all_optimizers()[name]
 
-    def connect_trainer(self, trainer: Loop) -> None:  # noqa: B027
+    def connect_trainer(self, trainer: Loop) -> None:
         """Called once by the trainer that is given this updater."""
 
-    def finalize(self) -> None:  # noqa: B027
+    def finalize(self) -> None:
         """Release what the updater holds; called when training ends."""
 
     def serialize(self, serializer: AbstractSerializer) -> None:

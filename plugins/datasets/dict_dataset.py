@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from core.dataset.indexing import positions
+from core.set_by_init import NeedsInit
 from plugins.datasets.tuple_dataset import equal_length
 
 
-class DictDataset:
+class DictDataset(NeedsInit):
     """Dicts of the elements of several named datasets of equal length.
 
     >>> dataset = DictDataset(x="abc", t=[1, 2, 3])

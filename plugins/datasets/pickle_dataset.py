@@ -9,6 +9,7 @@ from typing import Any
 
 from core.dataset import DatasetMixin
 from core.errors import DatasetDamaged
+from core.set_by_init import NeedsInit
 from plugins.datasets.per_process import PerProcess
 from plugins.formats import PICKLE, instead
 
@@ -106,7 +107,7 @@ def open_pickle_dataset(path: str | os.PathLike[str]) -> PickleDataset:
     return PickleDataset(PerProcess(partial(open, path, "rb")))
 
 
-class PickleDatasetWriter:
+class PickleDatasetWriter(NeedsInit):
     """Writes objects to `writer`, a binary file, each as a pickle of its own.
 
     `protocol` is that of `pickle`. A context manager, which closes the file.

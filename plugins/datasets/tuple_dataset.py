@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.dataset.indexing import positions
+from core.set_by_init import NeedsInit
 
 
 def equal_length(where: str, datasets: dict[str, Sequence[Any]]) -> int:
@@ -19,7 +20,7 @@ def equal_length(where: str, datasets: dict[str, Sequence[Any]]) -> int:
     return next(iter(lengths.values()))
 
 
-class TupleDataset:
+class TupleDataset(NeedsInit):
     """The tuples of the elements of several datasets (arrays, lists, datasets) of equal length.
 
     >>> dataset = TupleDataset("abc", [1, 2, 3])

@@ -9,9 +9,10 @@ from typing import Any
 from core import backend
 from core.errors import CheckpointError
 from core.serializer import AbstractSerializer, Deserializer
+from core.set_by_init import NeedsInit
 
 
-class OrderSampler(ABC):
+class OrderSampler(NeedsInit, ABC):
     """A function from the order of one pass to that of the next; any such callable will do.
 
     One that has a state of its own says so by a method `serialize(serializer)`: the iterator saves

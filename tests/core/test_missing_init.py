@@ -1,11 +1,24 @@
 """A base whose `__init__` was forgotten is named, at the first use of what it sets."""
 
+import inspect
+
 import numpy as np
 import pytest
+from training import small
 
 import core
+import core.functions as F
 import core.links as L
-from core import iterators, optimizers, training
+from core import (
+    datasets,
+    function_hooks,
+    initializers,
+    iterators,
+    link_hooks,
+    optimizer_hooks,
+    optimizers,
+    training,
+)
 from core.dataset import DatasetMixin, tabular
 from core.datasets import TransformDataset
 from core.errors import MissingInit
@@ -83,3 +96,124 @@ def test_a_forgotten_init_is_named(base, use):
 def test_a_base_that_sets_nothing_need_not_be_called(base):
     assert base.__init__ is object.__init__
     assert DatasetMixin.__init__ is object.__init__
+
+
+# ------------------------------------------------------------------ every class that is provided
+
+
+@pytest.fixture(autouse=True)
+def unseeded():
+    yield
+    core.seed(None)
+
+
+def within(hook):
+    with hook:
+        linear()(np.ones((1, 2), "f"))
+
+
+def hooking(hook):
+    model = linear()
+    optimizer = optimizers.SGD().setup(model)
+    optimizer.add_hook(hook)
+    optimizer.update(lambda: F.sum(model(np.ones((1, 2), "f"))))
+
+
+def extending(extension, out):
+    made = small.trainer(out, (1, "iteration"))
+    made.extend(extension, trigger=(1, "iteration"))
+    made.run(show_loop_exception_msg=False)
+
+
+def triggering(trigger, out):
+    made = small.trainer(out, (1, "iteration"))
+    made.extend(lambda trainer: None, trigger=trigger)
+    made.run(show_loop_exception_msg=False)
+
+
+def reading(dataset, out):
+    if hasattr(type(dataset), "__getitem__"):
+        dataset[0]
+    else:
+        dataset.write(1)
+
+
+def in_turn(made, out):
+    if isinstance(made, training.Updater):
+        made.update()
+    elif isinstance(made, training.Trainer):
+        made.run()
+    elif isinstance(made, training.Run):
+        within(made)
+    else:
+        triggering(made, out)
+
+
+def drawing(initializer, out):
+    initializer(np.ones((2, 2), "f"))
+
+
+def on_link(hook, out):
+    link = linear()
+    link.add_hook(hook)
+    link(np.ones((1, 2), "f"))
+
+
+USES = {
+    datasets: reading,
+    iterators: lambda made, out: made(4, 0) if isinstance(made, SAMPLERS) else next(made),
+    training: in_turn,
+    extensions: extending,
+    training.triggers: triggering,
+    training.updaters: lambda updater, out: updater.update(),
+    initializers: drawing,
+    function_hooks: lambda hook, out: within(hook),
+    link_hooks: on_link,
+    optimizer_hooks: lambda hook, out: hooking(hook),
+}
+SAMPLERS = iterators.OrderSampler
+NEEDLESS = (
+    initializers.Initializer,
+    initializers.UpsamplingDeconvFilter,
+    initializers.DownsamplingConvFilter,
+)
+"""Their methods do without what their `__init__` sets."""
+
+
+def provided():
+    for room in USES:
+        for name in dir(room):
+            cls = getattr(room, name)
+            stateful = inspect.isclass(cls) and cls.__init__ is not object.__init__
+            if stateful and cls not in NEEDLESS and not issubclass(cls, BaseException):
+                yield pytest.param(cls, USES[room], id=f"{room.__name__}.{name}")
+
+
+@pytest.mark.parametrize(("cls", "use"), [*provided()])
+def test_a_forgotten_init_is_named_by_every_class_that_is_provided(cls, use, tmp_path):
+    forgetful = type("Forgetful", (cls,), {"__init__": lambda self: None})()
+    with pytest.raises(MissingInit, match="Forgetful"):
+        use(forgetful, tmp_path)
+
+
+def test_other_attributes_are_missing_as_ever():
+    class Own(datasets.TupleDataset):
+        def __init__(self):
+            super().__init__([1, 2])
+
+        @property
+        def broken(self):
+            return self.nothing
+
+    with pytest.raises(AttributeError, match="'Own' object has no attribute 'nothing'"):
+        Own().broken  # noqa: B018
+    assert not hasattr(Own(), "size") and Own()[1] == (2,)
+
+
+def test_who_sets_the_attributes_itself_need_not_call_it():
+    class Mine(training.triggers.OnceTrigger):
+        def __init__(self):
+            self._call_on_resume = False
+
+    with pytest.raises(AttributeError, match="'Mine' object has no attribute"):
+        Mine().anything  # noqa: B018

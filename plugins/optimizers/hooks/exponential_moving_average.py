@@ -11,9 +11,10 @@ from core import Link, Optimizer, Parameter, backend
 from core.errors import UpdateError
 from core.hyperparameter import Quantity
 from core.serializer import Deserializer
+from core.set_by_init import NeedsInit
 
 
-class ExponentialMovingAverage:
+class ExponentialMovingAverage(NeedsInit):
     r"""Keeps averages of all parameters, which often do better than the parameters themselves.
 
     .. math::

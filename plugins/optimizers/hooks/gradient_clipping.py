@@ -6,10 +6,11 @@ import math
 
 from core import Optimizer
 from core.hyperparameter import Quantity
+from core.set_by_init import NeedsInit
 from plugins.optimizers.hooks.norms import squared_norm
 
 
-class GradientClipping:
+class GradientClipping(NeedsInit):
     r"""Scales all gradients down together when their joint norm exceeds a threshold.
 
     .. math:: g \leftarrow g \cdot \min(1, c / \|g\|_2)

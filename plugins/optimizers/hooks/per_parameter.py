@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from core import Parameter
+from core.set_by_init import NeedsInit
 
 
-class PerParameter:
+class PerParameter(NeedsInit):
     """Calls `change(rule, param, grad)` before each step for each parameter with a gradient.
 
     The hook's name is that of its class, unless it says another.

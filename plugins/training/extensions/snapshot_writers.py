@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from core.set_by_init import NeedsInit
 from plugins.serializers.atomic import replacing
 from plugins.serializers.npz import save_npz
 from plugins.training.helpers import leave_signals, signals_wait
@@ -37,7 +38,7 @@ Save = Callable[..., Any]
 Entries = Mapping[str, Any]
 
 
-class Writer:
+class Writer(NeedsInit):
     """Base of writers: called with a file name, a directory and a dict of host arrays.
 
     The functions in `after_save` are called with the path of every file that has been written.

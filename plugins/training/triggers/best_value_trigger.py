@@ -9,6 +9,7 @@ from typing import Any
 from core.errors import nearest
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
+from core.set_by_init import NeedsInit
 from core.training import get_trigger
 
 
@@ -23,7 +24,7 @@ def mean_of(summary: DictSummary, key: str, where: str, observed: Iterable[str])
     )
 
 
-class BestValueTrigger:
+class BestValueTrigger(NeedsInit):
     """Fires when the mean of the observed `key` is better than at all earlier checks.
 
     `compare(best, new)` says whether the new value is better; `trigger` when to check. The mean is

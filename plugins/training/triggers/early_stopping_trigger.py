@@ -8,13 +8,14 @@ from typing import Any
 from core.errors import nearest
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
+from core.set_by_init import NeedsInit
 from core.training import get_trigger
 from plugins.training.triggers.best_value_trigger import mean_of
 
 _MODES = ("auto", "max", "min")
 
 
-class EarlyStoppingTrigger:
+class EarlyStoppingTrigger(NeedsInit):
     """A stop trigger: fires when `monitor` has not improved at `patients` checks, or at the latest
     when `max_trigger` does.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from core.errors import nearest
 from core.serializer import AbstractSerializer, Deserializer
+from core.set_by_init import NeedsInit
 
 UNITS = ("epoch", "iteration")
 # Epochs are counted in fractions: the third tenth, 0.3 / 0.1 = 2.9999999999999996, is complete.
@@ -69,7 +70,7 @@ def _before(updater: Any, unit: str) -> float:
     return float(max(updater.iteration - 1, 0))
 
 
-class IntervalTrigger:
+class IntervalTrigger(NeedsInit):
     """Fires when another `period` (a number, also a fraction) of epochs or iterations is complete.
 
     `trainer.extend(extension, trigger=(5, 'epoch'))` makes one. It fires once even where one

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from core.serializer import AbstractSerializer
+from core.set_by_init import NeedsInit
 from plugins.training.triggers.interval_trigger import Progress, checked_unit
 
 
-class ManualScheduleTrigger:
+class ManualScheduleTrigger(NeedsInit):
     """Fires when one of `points` (a number, or several) of epochs or iterations has been passed.
 
     >>> from types import SimpleNamespace

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from core.serializer import AbstractSerializer, Serializer
+from core.set_by_init import NeedsInit
 
 
-class OnceTrigger:
+class OnceTrigger(NeedsInit):
     """Fires at the first iteration of training, and with `call_on_resume` at the first after each
     resumption too.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from core.serializer import AbstractSerializer
+from core.set_by_init import NeedsInit
 
 
-class TimeTrigger:
+class TimeTrigger(NeedsInit):
     """Fires when another `period` of seconds of training has passed.
 
     >>> from types import SimpleNamespace
