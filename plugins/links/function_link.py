@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 from core import Link
 from core.errors import nearest
+from core.kinds import Kind, kind_of, taking
 
 
 @dataclass_transform(eq_default=False)
@@ -29,16 +30,19 @@ class FunctionLink(Link):
     """
 
     _signature: ClassVar[inspect.Signature] = inspect.Signature()
+    _kinds: ClassVar[dict[str, Kind]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        known = dict(cls._signature.parameters)
+        known, kinds = dict(cls._signature.parameters), dict(cls._kinds)
         for name, kind in inspect.get_annotations(cls).items():
             if "ClassVar" not in str(kind):
                 default = vars(cls).get(name, inspect.Parameter.empty)
                 known[name] = inspect.Parameter(
                     name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default
                 )
+                kinds[name] = kind_of(kind, cls.__module__)
+        cls._kinds = kinds
         cls._signature = cls.__signature__ = inspect.Signature(list(known.values()))  # type: ignore[attr-defined]
 
     if TYPE_CHECKING:  # the fields of a subclass are its arguments, as those of a dataclass
@@ -60,7 +64,7 @@ class FunctionLink(Link):
                 ) from None
             given.apply_defaults()
             for name, value in given.arguments.items():
-                setattr(self, name, value)
+                setattr(self, name, taking(self._kinds[name], type(self).__name__, name)(value))
 
     @property
     def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:

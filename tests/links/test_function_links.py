@@ -153,6 +153,15 @@ def test_wrong_arguments_are_refused_by_name():
         L.Flatten()(np.zeros(()))
 
 
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("value", ["x", object(), core.Variable(np.ones(1))], ids=type)
+def test_settings_of_a_wrong_kind_are_refused_when_the_link_is_made(name, value):
+    for setting in inspect.signature(getattr(L, name)).parameters:
+        given = {"ksize": 2} if "Pooling" in name else {}
+        with pytest.raises(core.errors.InvalidSetting, match=f"^{name}: expected {setting} to be"):
+            getattr(L, name)(**{**given, setting: value})
+
+
 def test_dropout_drops_in_training_only():
     layer = L.Dropout(0.25)
     y = layer(np.ones((200, 50), "f")).array
