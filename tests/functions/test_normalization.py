@@ -6,6 +6,7 @@ from scipy import linalg
 
 import core
 import core.functions as F
+import core.links as L
 from core.gradient_check import check_backward, check_double_backward
 
 
@@ -185,3 +186,16 @@ def test_decorrelated_batch_normalization_moves_statistics_that_the_fixed_form_t
         F.decorrelated_batch_normalization(x, groups=3)
     with pytest.raises(ValueError, match="eps above 0"):
         F.decorrelated_batch_normalization(x, groups=2, eps=0)
+
+
+@pytest.mark.parametrize("decay", [-0.1, 1.5, float("nan")])
+@pytest.mark.parametrize(
+    "link", [L.BatchNormalization, L.BatchRenormalization, L.DecorrelatedBatchNormalization]
+)
+def test_a_decay_without_meaning_is_refused_before_a_statistic_moves(link, decay):
+    layer = link(16, decay=decay)
+    names = [name for name in layer.__dict__ if name.startswith(("avg_", "running_"))]
+    before = {name: getattr(layer, name).copy() for name in names}
+    with pytest.raises(ValueError, match=r"expected a decay in \[0, 1\]"):
+        layer(np.random.RandomState(0).rand(5, 16, 3).astype("f"))
+    assert before and all((getattr(layer, name) == before[name]).all() for name in names)

@@ -164,6 +164,8 @@ def batch_normalization(
 def move(running: Any, new: Any, decay: float) -> None:
     """Move a running statistic, which keeps its dtype, towards a new value, in place."""
     if running is not None:
+        if not 0 <= decay <= 1:
+            raise ValueError(f"running statistics: expected a decay in [0, 1], got {decay}")
         backend = of(running)
         moved = running * decay + backend.xp.astype(new, running.dtype) * (1 - decay)
         backend.copyto(running, moved)
