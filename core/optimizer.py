@@ -117,18 +117,20 @@ class Optimizer:
             + nearest(name, dir(self), "Optimizer")
         )
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute that the class has, declares, or names in its methods."""
-        known = name.startswith("_") or name in self.__dict__ or hasattr(type(self), name)
-        if not known and not _names(type(self), name):
-            own = self.__dict__.get("hyperparam")
-            settable = own.get_dict() if own is not None else vars(self)
-            hint = nearest(name, settable, "hyperparameters") or nearest(name, dir(self))
-            raise UnknownName(
-                f"{type(self).__name__} has no attribute {name!r} to be set; its numbers are "
-                f"{', '.join(settable) or 'none'}.{hint or _OF_ONES_OWN}"
-            )
-        super().__setattr__(name, value)
+    if not TYPE_CHECKING:  # so that checkers refuse unknown attributes as well
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            """Set an attribute that the class has, declares, or names in its methods."""
+            known = name.startswith("_") or name in self.__dict__ or hasattr(type(self), name)
+            if not known and not _names(type(self), name):
+                own = self.__dict__.get("hyperparam")
+                settable = own.get_dict() if own is not None else vars(self)
+                hint = nearest(name, settable, "hyperparameters") or nearest(name, dir(self))
+                raise UnknownName(
+                    f"{type(self).__name__} has no attribute {name!r} to be set; its numbers are "
+                    f"{', '.join(settable) or 'none'}.{hint or _OF_ONES_OWN}"
+                )
+            super().__setattr__(name, value)
 
     def new_epoch(self, auto: bool = False) -> None:
         """Count an epoch; `auto` says that an updater does it, which then is to be the only one."""

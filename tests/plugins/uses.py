@@ -127,6 +127,7 @@ optimizers.Adam(lrr=3)  # wrong: lrr
 optimizers.Adam(alpha="fast")  # wrong: "float"
 optimizers.SGD(momentum=0.9)  # wrong: momentum
 adam.alpha = "fast"  # wrong: "float"
+adam.learning_rate = 0.5  # wrong: learning_rate
 adam.setup(3)  # wrong: Link
 core.optimizer_hooks.WeightDecay(rat=0.1)  # wrong: rat
 
