@@ -109,6 +109,8 @@ def _two_habits(
 ) -> str:
     """Two inputs repaired, or the dtype and the shape of one."""
     for (one, first), (other, second) in product(single, single):
+        if first.habit == second.habit == _LABELS:
+            continue  # of one operation one input alone is labels
         if one != other:
             both, text = {one: first, other: second}, f"{first.text} and {second.text}"
         else:

@@ -127,6 +127,12 @@ def test_arrays_of_two_backends():
     assert "In link" not in str(pytest.raises(BackendError, F.linear, there, ones(2, 3)).value)
 
 
+def test_of_two_inputs_that_do_not_broadcast_none_is_taken_for_labels():
+    text = refused(lambda: core.Variable(ones(2, 3)) + ones(2, 4))
+    assert part(text, "Expect") == "x.shape and y.shape broadcast"
+    assert part(text, "Cure") is None
+
+
 class Fails(core.Link):
     def forward(self, x):
         raise OSError("no such device")
