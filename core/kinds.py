@@ -14,7 +14,8 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from core.errors import InvalidSetting
-from core.variable import Variable
+from core.typing import Array
+from core.variable import Variable, as_array, is_array
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -36,7 +37,8 @@ class Kind:
     """What a setting may be: a value of one of `types`, or a tuple of elements of the kind `each`.
 
     `length` is that of the tuple, where only one is right. With `calls` whatever can be called is
-    right as well. A kind without words takes anything.
+    right as well, with `arrays` the arrays of all backends, and Variables. A kind without words
+    takes anything.
     """
 
     def __init__(
@@ -46,12 +48,14 @@ class Kind:
         each: Kind | None = None,
         length: int | None = None,
         calls: bool = False,
+        arrays: bool = False,
     ) -> None:
         self.words = words
         self.types = frozenset(types)
         self.each = each
         self.length = length
         self.calls = calls
+        self.arrays = arrays
 
     @property
     def anything(self) -> bool:
@@ -67,8 +71,8 @@ class Kind:
             return ANYTHING
         row = self if self.each else other
         words = tuple(dict.fromkeys(self.words + other.words))
-        calls = self.calls or other.calls
-        return Kind(words, (*self.types, *other.types), row.each, row.length, calls)
+        calls, arrays = self.calls or other.calls, self.arrays or other.arrays
+        return Kind(words, (*self.types, *other.types), row.each, row.length, calls, arrays)
 
     def test(self, name: str, scope: dict[str, Any]) -> str:
         """The text of a test that right values mostly pass; `scope` grows what it refers to."""
@@ -81,6 +85,9 @@ class Kind:
             tests += [f"type({name}) in types_{name}"]
         if self.calls:
             tests += [f"callable({name})"]
+        if self.arrays:
+            scope |= {"Variable": Variable, "is_array": is_array}
+            tests += [f"isinstance({name}, Variable) or is_array({name})"]
         if self.each is not None and self.each.types:
             scope[f"each_{name}"] = self.each.types.issuperset
             counted = "" if self.length is None else f" and len({name}) == {self.length}"
@@ -92,6 +99,8 @@ class Kind:
 
         Of Variables only the array of one without gradient is taken, by settings of no other kind.
         """
+        if self.arrays and is_array(as_array(value)):
+            return value
         if isinstance(value, Variable):
             return value.array if self.anything and not value.requires_grad else MISSING
         if self.anything:
@@ -127,6 +136,7 @@ class Kind:
 
 
 ANYTHING = Kind()
+ARRAY = Kind(("an array",), arrays=True)
 
 
 def plain(value: Any) -> Any:
@@ -165,6 +175,8 @@ def kind_of(annotation: Any, module: str = "builtins", default: Any = MISSING) -
         except Exception:  # a name that only type checkers know
             return ANYTHING
     kind = _meaning(type(None) if annotation is None else annotation, module)
+    if annotation is Array:  # an input, which the operation refuses that it is given to
+        return ANYTHING
     if default is MISSING or isinstance(default, type) or kind.take(default) is not MISSING:
         return kind
     return kind | _meaning(type(default), module)
@@ -181,14 +193,16 @@ def _meaning(annotation: Any, module: str) -> Kind:
 def _compound(annotation: Any, module: str) -> Kind:
     parts = getattr(annotation, "__args__", ())
     origin = getattr(annotation, "__origin__", None)
+    if annotation is Array:
+        return ARRAY
     if annotation is Callable or origin is Callable:
         return Kind(("a function",), calls=True)
     if not parts:
         return ANYTHING
     if isinstance(annotation, type(int | str)) or str(origin) == "typing.Union":
-        found = kind_of(parts[0], module)
+        found = _meaning(parts[0], module)
         for part in parts[1:]:
-            found |= kind_of(part, module)
+            found |= _meaning(part, module)
         return found
     if not isinstance(origin, type) or not hasattr(origin, "__reversed__") and origin is not tuple:
         return ANYTHING

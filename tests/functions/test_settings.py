@@ -41,15 +41,16 @@ RIGHT = (None, 1, "a", (1, 1), ((1, 1), (1, 1)), True, print)
 INPUTS = re.findall(
     r"\w+",
     """
-    V1 V2 W X a anchor args attn_mask b beta bs c_prev c_prev1 c_prev2 class_weight condition cost
-    cx divisor dst e1 e2 embeddings eps gamma grid h hx indexes indices input_length inputs key
-    label_length labels ln_var log_pi mask mean n negative offset operands p positive pred
-    projection q query r roi_indices rois running_mean running_projection running_var sample_weight
-    samples self t theta true value var weights ws x x0 x1 x2 xs y ys z
+    W X a anchor args b beta bs c_prev c_prev1 c_prev2 condition cost cx divisor dst e1 e2
+    embeddings gamma grid h hx indexes indices inputs key labels ln_var log_pi mean n negative
+    offset operands p positive pred projection q query roi_indices rois samples self t theta
+    true value var ws x x0 x1 x2 xs y ys z
     dtype keywords pooling pooling_class slices typ
     """,
 )
 """Parameters that are arrays or Variables, and the last six, which have rules of their own."""
+
+WITH_RULES = INPUTS[-6:]
 
 
 def parameters(function):
@@ -187,8 +188,12 @@ def test_links_refuse_wrong_kinds_as_well(link, kinds):
         (lambda x: L.Classifier(L.Linear(2), lossfun="mse"), "Classifier: .*lossfun to be a func"),
         (
             lambda x: F.softmax_cross_entropy(x, np.zeros(3, "i"), class_weight="x"),
-            "softmax_cross_entropy: expected class_weight to be an array, got str",
+            "softmax_cross_entropy: expected class_weight to be an array or None, got str",
         ),
+        (lambda x: F.einsum(5, x), r"einsum: expected operands\[0\] to be a string .*, got int 5"),
+        (lambda x: F.einsum("ii", "x"), "einsum: expected each operand to be an array, got str"),
+        (lambda x: F.einsum(x, 5), "einsum: expected labels to be a tuple .*, got int 5"),
+        (lambda x: F.linear(x, x, "x"), "linear: expected b to be an array or None, got str"),
     ],
 )
 def test_settings_with_rules_of_their_own(call, message):
@@ -203,6 +208,8 @@ def test_settings_are_declared():
         if not inspect.isclass(function):
             for p, kind in parameters(function):
                 assert not kind.anything or p.name in INPUTS, (name, p)
+                optional = p.default is None and p.name not in WITH_RULES
+                assert not (kind.anything and optional), (name, p)
 
 
 def test_errors_tell_the_line_of_who_called():

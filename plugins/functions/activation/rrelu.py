@@ -49,7 +49,7 @@ def rrelu(
     l: float = 1.0 / 8,  # noqa: E741
     u: float = 1.0 / 3,
     *,
-    r: Any = None,
+    r: Array | None = None,
     return_r: bool = False,
 ) -> Any:
     """Scale negative elements down by random factors: x for x >= 0, else r x.

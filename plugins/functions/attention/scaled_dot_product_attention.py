@@ -19,7 +19,7 @@ def scaled_dot_product_attention(
     query: Array,
     key: Array,
     value: Array,
-    attn_mask: Any = None,
+    attn_mask: Array | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,

@@ -6,11 +6,20 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.intrinsics import matmul, reshape
+from core.kinds import checked
 from core.typing import Array
 from plugins.functions.refusal import require
 
 
-def bilinear(e1: Any, e2: Any, W: Array, V1: Any = None, V2: Any = None, b: Any = None) -> Variable:
+@checked
+def bilinear(
+    e1: Any,
+    e2: Any,
+    W: Array,
+    V1: Array | None = None,
+    V2: Array | None = None,
+    b: Array | None = None,
+) -> Variable:
     """The bilinear map of two inputs, with linear terms where they are given.
 
     y_il = Σ_jk e¹_ij e²_ik W_jkl + Σ_j e¹_ij V¹_jl + Σ_k e²_ik V²_kl + b_l.

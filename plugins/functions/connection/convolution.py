@@ -240,7 +240,7 @@ class ConvolutionFilterGradient(_Windowed):
 def convolution_nd(
     x: Array,
     W: Array,
-    b: Any = None,
+    b: Array | None = None,
     stride: Sizes = 1,
     pad: Sizes = 0,
     cover_all: bool = False,
@@ -289,7 +289,7 @@ def convolution_nd(
 def convolution_1d(
     x: Array,
     W: Array,
-    b: Any = None,
+    b: Array | None = None,
     stride: Sizes = 1,
     pad: Sizes = 0,
     cover_all: bool = False,
@@ -330,7 +330,7 @@ def convolution_1d(
 def convolution_2d(
     x: Array,
     W: Array,
-    b: Any = None,
+    b: Array | None = None,
     stride: Sizes = 1,
     pad: Sizes = 0,
     cover_all: bool = False,
@@ -372,7 +372,7 @@ def convolution_2d(
 def convolution_3d(
     x: Array,
     W: Array,
-    b: Any = None,
+    b: Array | None = None,
     stride: Sizes = 1,
     pad: Sizes = 0,
     cover_all: bool = False,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable, as_variable
 from core.kinds import checked
 from core.standard import per_axis
@@ -18,7 +16,7 @@ from plugins.functions.removed import removed
 def deconvolution_nd(
     x: Array,
     W: Array,
-    b: Any = None,
+    b: Array | None = None,
     stride: Sizes = 1,
     pad: Sizes = 0,
     outsize: Sizes | None = None,
@@ -71,7 +69,7 @@ def deconvolution_nd(
 def deconvolution_1d(
     x: Array,
     W: Array,
-    b: Any = None,
+    b: Array | None = None,
     stride: Sizes = 1,
     pad: Sizes = 0,
     outsize: Sizes | None = None,
@@ -111,7 +109,7 @@ def deconvolution_1d(
 def deconvolution_2d(
     x: Array,
     W: Array,
-    b: Any = None,
+    b: Array | None = None,
     stride: Sizes = 1,
     pad: Sizes = 0,
     outsize: Sizes | None = None,
@@ -152,7 +150,7 @@ def deconvolution_2d(
 def deconvolution_3d(
     x: Array,
     W: Array,
-    b: Any = None,
+    b: Array | None = None,
     stride: Sizes = 1,
     pad: Sizes = 0,
     outsize: Sizes | None = None,

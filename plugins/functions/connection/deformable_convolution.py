@@ -19,7 +19,7 @@ from plugins.functions.refusal import require
 
 @checked
 def deformable_convolution_2d_sampler(
-    x: Array, offset: Any, W: Array, b: Any = None, stride: Sizes = 1, pad: Sizes = 0
+    x: Array, offset: Any, W: Array, b: Array | None = None, stride: Sizes = 1, pad: Sizes = 0
 ) -> Variable:
     """Convolution over images, each element of each window moved by an offset.
 

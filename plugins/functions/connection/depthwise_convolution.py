@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable
 from core.errors import InvalidType
 from core.intrinsics import reshape, transpose
@@ -15,7 +13,7 @@ from plugins.functions.connection.windows import of_rank
 
 @checked
 def depthwise_convolution_2d(
-    x: Array, W: Array, b: Any = None, stride: Sizes = 1, pad: Sizes = 0
+    x: Array, W: Array, b: Array | None = None, stride: Sizes = 1, pad: Sizes = 0
 ) -> Variable:
     """Convolution over images, each channel by several filters, the channels kept apart.
 

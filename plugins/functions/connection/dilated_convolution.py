@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable
+from core.kinds import checked
 from core.typing import Array
 from plugins.functions.connection.convolution import Sizes, convolution_nd
 from plugins.functions.connection.windows import of_rank
 from plugins.functions.removed import removed
 
 
+@checked
 @removed()
 def dilated_convolution_2d(
     x: Array,
     W: Array,
-    b: Any = None,
+    b: Array | None = None,
     stride: Sizes = 1,
     pad: Sizes = 0,
     dilate: Sizes = 1,

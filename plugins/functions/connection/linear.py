@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, real
 from core.intrinsics import reshape
-from core.kinds import checked
+from core.kinds import ARRAY, checked
 from core.typing import Array
 
 
@@ -35,7 +35,7 @@ class LinearFunction(FunctionNode):
         return xp.sum(g, axis=0)
 
 
-def linear(x: Array, W: Array, b: Any = None, n_batch_axes: int = 1) -> Variable:
+def linear(x: Array, W: Array, b: Array | None = None, n_batch_axes: int = 1) -> Variable:
     """The affine map y = x Wᵀ + b of a fully connected layer.
 
     Args:
@@ -57,12 +57,16 @@ def linear(x: Array, W: Array, b: Any = None, n_batch_axes: int = 1) -> Variable
     """
     x = as_variable(x)
     if x.ndim <= 2 and type(n_batch_axes) is int and n_batch_axes == 1:
-        return LinearFunction.call(x, W, b)
+        try:
+            return LinearFunction.call(x, W, b)
+        except TypeError:
+            if b is None or ARRAY.takes(b):
+                raise
     return _linear(x, W, b, n_batch_axes)
 
 
 @checked
-def _linear(x: Variable, W: Any, b: Any, n_batch_axes: int) -> Variable:
+def _linear(x: Variable, W: Any, b: Array | None, n_batch_axes: int) -> Variable:
     """For more axes than two, flattened; one example without its axis is refused elsewhere."""
     if n_batch_axes < 1:
         raise ValueError(f"linear: expected n_batch_axes of at least 1, got {n_batch_axes}")

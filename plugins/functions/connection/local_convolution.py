@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from core import Variable, as_variable
 from core.errors import InvalidType
@@ -16,7 +15,7 @@ from plugins.functions.connection.windows import Windows, of_rank
 
 
 @checked
-def local_convolution_2d(x: Array, W: Array, b: Any = None, stride: Sizes = 1) -> Variable:
+def local_convolution_2d(x: Array, W: Array, b: Array | None = None, stride: Sizes = 1) -> Variable:
     """Convolution over images with filters of its own at each place: locally connected layers.
 
     Args:

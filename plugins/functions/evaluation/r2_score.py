@@ -6,6 +6,8 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
+from core.kinds import checked
+from core.typing import Array
 
 OUTPUTS = ("uniform_average", "raw_values")
 
@@ -82,8 +84,9 @@ class R2Score(FunctionNode):
         return xp.where(nothing, 0.0, g / variance), variance
 
 
+@checked
 def r2_score(
-    pred: Any, true: Any, sample_weight: Any = None, multioutput: str = "uniform_average"
+    pred: Any, true: Any, sample_weight: Array | None = None, multioutput: str = "uniform_average"
 ) -> Variable:
     """The coefficient of determination: 1 - Σ (pred - true)² / Σ (true - mean)², over the examples.
 

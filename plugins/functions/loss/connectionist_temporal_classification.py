@@ -202,8 +202,8 @@ def connectionist_temporal_classification(
     x: Array,
     t: Any,
     blank_symbol: int,
-    input_length: Any = None,
-    label_length: Any = None,
+    input_length: Array | None = None,
+    label_length: Array | None = None,
     reduce: str = "mean",
 ) -> Variable:
     """Connectionist temporal classification: -ln P(labels | scores), over all alignments.

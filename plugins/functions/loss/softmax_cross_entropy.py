@@ -121,7 +121,7 @@ def softmax_cross_entropy(
     t: Any,
     normalize: bool = True,
     cache_score: bool = True,
-    class_weight: Any = None,
+    class_weight: Array | None = None,
     ignore_label: int = -1,
     reduce: str = "mean",
     enable_double_backprop: bool = False,

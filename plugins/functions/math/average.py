@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.intrinsics import broadcast_to
+from core.kinds import checked
 from core.typing import Array
 from plugins.functions.axes import Axes, Axis, check_nonempty, count_along, kept_shape
 from plugins.functions.math.alongside import alongside
@@ -37,7 +36,9 @@ class Mean(FunctionNode):
         return xp.broadcast_to(g, shape)
 
 
-def mean(x: Array, axis: Axes = None, weights: Any = None, keepdims: bool = False) -> Variable:
+def mean(
+    x: Array, axis: Axes = None, weights: Array | None = None, keepdims: bool = False
+) -> Variable:
     """The mean over axes, weighted if weights are given: sum(w * x) / sum(w).
 
     Args:
@@ -63,6 +64,12 @@ def mean(x: Array, axis: Axes = None, weights: Any = None, keepdims: bool = Fals
     """
     if weights is None:
         return Mean.call(x, axis, keepdims)
+    return _mean(x, axis, weights, keepdims)
+
+
+@checked
+def _mean(x: Array, axis: Axes, weights: Array | None, keepdims: bool) -> Variable:
+    """The weighted mean."""
     x, weights = as_variable(x), as_variable(weights)
     if weights.shape != x.shape:
         first = 0 if axis is None else axis if isinstance(axis, int) else axis[0]
@@ -70,7 +77,9 @@ def mean(x: Array, axis: Axes = None, weights: Any = None, keepdims: bool = Fals
     return sum(x * weights, axis, keepdims) / sum(weights, axis, keepdims)
 
 
-def average(x: Array, axis: Axes = None, weights: Any = None, keepdims: bool = False) -> Variable:
+def average(
+    x: Array, axis: Axes = None, weights: Array | None = None, keepdims: bool = False
+) -> Variable:
     """The mean over axes, weighted if weights are given; another name of `mean`.
 
     Args:

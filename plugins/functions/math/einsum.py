@@ -9,7 +9,11 @@ from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.einsum import parse
 from core.errors import InvalidType
 from core.intrinsics import sum, transpose
+from core.kinds import ARRAY, kind_of, refusal
 from plugins.functions.array.diagonal import diagonal
+
+_TEXT = kind_of("str")
+_LABELS = kind_of("tuple[int, ...]")
 
 
 class EinSum(FunctionNode):
@@ -99,7 +103,12 @@ def einsum(*operands: Any) -> Variable:
         raise ValueError("einsum: expected subscripts and at least one operand, got nothing")
     text, arrays = operands[0], operands[1:]
     if not isinstance(text, str):
+        if not ARRAY.takes(text):
+            raise refusal(_TEXT | ARRAY, "einsum", "operands[0]", text)
         text, arrays = _from_lists(operands)
+    for x in arrays:
+        if not ARRAY.takes(x):
+            raise refusal(ARRAY, "einsum", "each operand", x)
     xs = [as_variable(x) for x in arrays]
     return _contracted(text, xs)
 
@@ -114,6 +123,8 @@ def _from_lists(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
 
 
 def _letters(labels: Any) -> str:
+    if not isinstance(labels, (list, tuple)):
+        raise refusal(_LABELS, "einsum", "labels", labels)
     return "".join(["..." if label is Ellipsis else ascii_letters[label] for label in labels])
 
 

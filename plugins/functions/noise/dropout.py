@@ -51,7 +51,9 @@ class Dropout(Elementwise):
 
 @checked
 @removed()
-def dropout(x: Array, ratio: float = 0.5, *, mask: Any = None, return_mask: bool = False) -> Any:
+def dropout(
+    x: Array, ratio: float = 0.5, *, mask: Array | None = None, return_mask: bool = False
+) -> Any:
     """Set a random part of the elements to zero and scale the rest, while training.
 
     Each element is dropped with probability `ratio`, the others are divided by (1 - `ratio`), so

@@ -7,6 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, as_array, backend, real
 from core.kinds import checked
 from core.type_check import expect
+from core.typing import Array
 
 
 class Gaussian(FunctionNode):
@@ -45,7 +46,7 @@ class Gaussian(FunctionNode):
 
 
 @checked
-def gaussian(mean: Any, ln_var: Any, *, eps: Any = None, return_eps: bool = False) -> Any:
+def gaussian(mean: Any, ln_var: Any, *, eps: Array | None = None, return_eps: bool = False) -> Any:
     """Draw from normal distributions so that gradients reach their means and variances.
 
     y = μ + exp(ln σ² / 2) ε with ε from the standard normal distribution.

@@ -72,10 +72,10 @@ def _product(xp: Any, x: Any, W: Any) -> Any:
 def simplified_dropconnect(
     x: Array,
     W: Array,
-    b: Any = None,
+    b: Array | None = None,
     ratio: float = 0.5,
     train: bool = True,
-    mask: Any = None,
+    mask: Array | None = None,
     use_batchwise_mask: bool = True,
 ) -> Variable:
     """The affine map of a fully connected layer with a random part of its weights set to zero.

@@ -17,6 +17,7 @@ from core import (
 )
 from core.kinds import checked
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.removed import removed
 
 
@@ -59,7 +60,7 @@ class Zoneout(FunctionNode):
 
 @checked
 @removed()
-def zoneout(h: Any, x: Any, ratio: float = 0.5, *, mask: Any = None) -> Variable:
+def zoneout(h: Any, x: Any, ratio: float = 0.5, *, mask: Array | None = None) -> Variable:
     """Let a random part of a state stay as it was, while training.
 
     Each element is that of `h` with probability `ratio`, else that of `x`. With

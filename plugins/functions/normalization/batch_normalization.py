@@ -116,8 +116,8 @@ def batch_normalization(
     beta: Array,
     *,
     eps: float = 2e-5,
-    running_mean: Any = None,
-    running_var: Any = None,
+    running_mean: Array | None = None,
+    running_var: Array | None = None,
     decay: float = 0.9,
     axis: Axes = None,
 ) -> Variable:

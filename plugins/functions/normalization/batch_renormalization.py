@@ -26,8 +26,8 @@ def batch_renormalization(
     rmax: float,
     dmax: float,
     eps: float = 2e-5,
-    running_mean: Any = None,
-    running_var: Any = None,
+    running_mean: Array | None = None,
+    running_var: Array | None = None,
     decay: float = 0.9,
     update_statistics: bool = False,
 ) -> Variable:

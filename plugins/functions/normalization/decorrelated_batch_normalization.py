@@ -23,8 +23,8 @@ def decorrelated_batch_normalization(
     *,
     groups: int = 16,
     eps: float = 2e-5,
-    running_mean: Any = None,
-    running_projection: Any = None,
+    running_mean: Array | None = None,
+    running_projection: Array | None = None,
     decay: float = 0.9,
 ) -> Variable:
     """Whiten groups of channels: mean 0, variance 1 and no correlation over the batch.
