@@ -78,7 +78,8 @@ def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
     scope: dict[str, Any] = {"__name__": cls.__module__, "default": declared.fields}
     lines = [f"def __init__(self{declared.parameters()}):", *declared.assigned("self", scope)]
     lines += ["  self.prepare()"] if cls._prepares else ["  pass"]
-    exec("\n".join(lines), scope)
+    where = f"<constructor of {cls.__qualname__} with {len(declared.names)} inputs>"
+    exec(compile("\n".join(lines), where, "exec"), scope)
     made: Callable[..., None] = declared.named(scope["__init__"])
     made.__qualname__ = f"{cls.__qualname__}.__init__"
     return made

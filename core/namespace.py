@@ -153,6 +153,11 @@ _RENAMED = {
 def _counterpart(name: str) -> Any:
     name = _RENAMED.get(name, name)
     if name not in _names() or name in DTYPES:
+        from core.variable import as_variable
+        from core.variable_methods import Methods
+
+        if name in vars(Methods):  # numpy.dot(x, y) is x.dot(y)
+            return lambda x, *args, **kwargs: getattr(as_variable(x), name)(*args, **kwargs)
         raise TypeError(
             f"numpy.{name} has no differentiable counterpart.{nearest(name, _names())} "
             "Call it on the .array if the gradient is not needed."

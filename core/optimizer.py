@@ -340,6 +340,11 @@ class GradientMethod(Optimizer):
         rule = type(self).rule
         parent = None if rule is None else rule.default_hyperparam()
         object.__setattr__(self, "hyperparam", Hyperparameter(parent))
+        if args and (isinstance(args[0], (Link, list, tuple)) or hasattr(args[0], "__next__")):
+            raise TypeError(
+                f"{type(self).__name__}: expected hyperparameters, got {type(args[0]).__name__}. "
+                f"What to train is given afterwards: {type(self).__name__}(...).setup(model)."
+            )
         try:
             given = _signature(type(self)).bind(*args, **kwargs)
         except TypeError as error:

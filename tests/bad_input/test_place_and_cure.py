@@ -227,3 +227,13 @@ def test_lists_of_arrays():
         L.Linear(3, 2)([ones(3), ones(3)])
     with pytest.raises(TypeError, match=r"got list.*numpy.asarray"):
         F.relu([1.0, 2.0])
+
+
+def test_the_line_of_a_setting_of_a_wrong_kind_is_the_user_s():
+    class Net(core.Chain):
+        def forward(self, x):
+            return F.ELU(alpha="x").apply((x,))  # this line
+
+    with pytest.raises(core.errors.InvalidSetting) as caught:
+        Net()(np.ones((2, 3), "f"))
+    assert any("# this line" in note for note in caught.value.__notes__)

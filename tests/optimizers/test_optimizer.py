@@ -590,3 +590,11 @@ def test_the_rate_of_a_rule_of_adam():
     optimizer = optimizers.Adam().setup(model)
     optimizer.update()
     assert model.p0.update_rule.lr == optimizer.lr
+
+
+@pytest.mark.parametrize("what", [lambda m: m, lambda m: m.params(), lambda m: list(m.params())])
+def test_what_to_train_is_given_to_setup(what):
+    model = L.Linear(2, 3)
+    with pytest.raises(TypeError, match=r"Adam: expected hyperparameters.*\.setup\(model\)"):
+        optimizers.Adam(what(model), alpha=0.1)
+    optimizers.SGD(np.array(0.1)).setup(model)
