@@ -185,6 +185,7 @@ BLOCKS = {
 @pytest.mark.parametrize("name", BLOCKS)
 def test_blocks(name):
     make, reference = BLOCKS[name]
+    np.random.seed(0)  # some weights leave so little variance that differences are not finite ones
 
     def bright():
         """The block with so much added that no rectifier is near its kink."""
