@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 
 from core import standard
 from core.device import Device, default_device
-from core.errors import BackendError, nearest
+from core.errors import BackendError
 from core.kernel_table import KernelTable, on_kernels_changed
 from core.once import once
+from core.place import no_dtype
 from core.random_streams import Random
 
 Array: TypeAlias = Any
@@ -90,9 +91,10 @@ class Backend(ABC):
             return name
         found = getattr(self.xp, name, None)
         if found is None or name not in self.dtypes():
-            raise BackendError(
-                f"dtype: backend {self.name!r} has no dtype {name!r}; it has "
-                f"{', '.join(self.dtypes())}.{nearest(name, self.dtypes())}"
+            raise no_dtype(
+                name,
+                self.dtypes(),
+                f"backend {self.name!r} has {', '.join(self.dtypes())}, but no dtype",
             )
         return found
 

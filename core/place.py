@@ -6,10 +6,11 @@ Nothing is recorded while all goes well: both are read off the frames that an er
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from core.errors import BackendError
+from core.errors import BackendError, nearest
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
@@ -61,6 +62,22 @@ def _specs(name: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from _specs(f"{name}[{i}]", part)
     elif value is not None and is_array(array := as_array(value)) and array is not None:
         yield name, spec_of(array)
+
+
+def no_dtype(given: Any, known: Iterable[str], problem: str) -> BackendError:
+    """The error for what is no dtype: it names the function that was given it, and the argument."""
+    frame: FrameType | None = sys._getframe(1)
+    where = ""
+    while frame is not None:  # the outermost one is what the user called
+        code, values = frame.f_code, frame.f_locals
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        taken = [name for name in names if values.get(name) is given]
+        if taken and _is_ours(code.co_filename):
+            constructor = code.co_name == "__init__"
+            name = type(values[names[0]]).__name__ if constructor else code.co_name.lstrip("_")
+            where = f"{name}: expected {taken[-1]} to be a dtype; "
+        frame = frame.f_back
+    return BackendError(f"{where}{problem} {given!r}.{nearest(str(given), known)}")
 
 
 class Note(str):

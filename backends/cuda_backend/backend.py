@@ -11,7 +11,8 @@ from backends.cuda_backend.namespace import Namespace
 from backends.cuda_backend.presence import missing
 from backends.cuda_backend.uploader import Uploader
 from core import is_debug
-from core.backend import Array, Backend, BackendError, Device, HostRandom
+from core.backend import Array, Backend, Device, HostRandom
+from core.place import no_dtype
 from core.standard import Geometry, Sizes
 
 
@@ -124,7 +125,7 @@ class CudaBackend(Backend):
         try:
             return self.cupy.dtype(name)
         except TypeError:
-            raise BackendError(f"dtype: CuPy has no dtype {name!r}.") from None
+            raise no_dtype(name, self.dtypes(), "CuPy has no dtype") from None
 
     def dtype_name(self, dtype: Any) -> str:
         """The plain name of a dtype, `'float32'`."""

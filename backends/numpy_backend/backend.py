@@ -15,7 +15,8 @@ from backends.numpy_backend.random import NumpyRandom  # noqa: E402
 from backends.numpy_backend.scatter import scatter_add  # noqa: E402
 from backends.numpy_backend.windows import windows  # noqa: E402
 from core.backend import Backend, Device  # noqa: E402
-from core.errors import BackendError, nearest  # noqa: E402
+from core.errors import BackendError  # noqa: E402
+from core.place import no_dtype  # noqa: E402
 from core.standard import Sizes  # noqa: E402
 
 Array = np.ndarray[Any, Any]
@@ -58,9 +59,7 @@ class NumpyBackend(Backend):
             found: np.dtype[Any] = np.dtype(name)
             if name is not None and found.kind in _NUMBERS:
                 return found
-        raise BackendError(
-            f"dtype: NumPy has no dtype of numbers {name!r}.{nearest(str(name), self.dtypes())}"
-        )
+        raise no_dtype(name, self.dtypes(), "NumPy has no dtype of numbers")
 
     def dtype_name(self, dtype: Any) -> str:
         """The plain name of a dtype, `'float32'`."""

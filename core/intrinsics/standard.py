@@ -235,6 +235,7 @@ def _made_like(name: str) -> Callable[..., Variable]:
         return wrap(getattr(backend.xp, name.removesuffix("_like"))(x.shape, **options))
 
     like.__name__ = name
+    like.__code__ = like.__code__.replace(co_name=name)  # as errors call it
     like.__doc__ = f"The namespace's `{name}` of the array of x: a Variable without gradient."
     return like
 

@@ -219,3 +219,35 @@ def test_errors_tell_the_line_of_who_called():
     files = {str(entry.path) for entry in caught.traceback}
     assert "<string>" not in files and inspect.getsourcefile(F.dropout) in files
     assert pickle.loads(pickle.dumps(F.dropout)) is F.dropout
+
+
+E = np.eye(3)
+DTYPES = {
+    **dict.fromkeys(("astype", "cumulative_prod", "cumulative_sum", "empty_like"), (E,)),
+    **dict.fromkeys(("ones_like", "prod", "sum", "zeros_like", "asarray"), (E,)),
+    **dict.fromkeys(("arange", "empty", "eye", "ones", "zeros"), (3,)),
+    "full": (3, 1),
+    "full_like": (E, 1),
+    "linspace": (0, 1, 3),
+}
+
+
+def takers_of_dtypes():
+    yield "cast", "typ", lambda dtype: F.cast(E, dtype)
+    yield "one_hot", "dtype", lambda dtype: F.one_hot(np.arange(2), 3, dtype=dtype)
+    for name in ("astype", "cumsum", "sum"):
+        yield name, "dtype", lambda dtype, m=name: getattr(core.Variable(E), m)(dtype=dtype)
+    for name in dir(xp):
+        function = getattr(xp, name)
+        takes = callable(function) and not isinstance(function, type) and name != "isdtype"
+        if takes and "dtype" in inspect.signature(function).parameters:
+            yield name, "dtype", lambda dtype, f=function, n=name: f(*DTYPES[n], dtype=dtype)
+
+
+@pytest.mark.parametrize(("name", "argument", "call"), [*takers_of_dtypes()])
+def test_a_dtype_that_does_not_exist_is_refused_by_name(name, argument, call):
+    text = f"^{name}: expected {argument} to be a dtype; .*'flaot32'. Did you mean 'float32'"
+    with pytest.raises(TypeError, match=text):
+        call("flaot32")
+    with pytest.raises(TypeError, match=f"^{name}: expected {argument} to be a dtype; .* 5"):
+        call(5)
