@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from core.arguments import arguments as arguments_of
 from core.errors import BackendError, nearest
 
 if TYPE_CHECKING:
@@ -93,7 +94,21 @@ def note(error: BaseException) -> None:
         return
     link, line = of(error)
     if not line or line not in str(error):  # as debug mode tells of a NaN
-        error.add_note(Note(_said(link, line)))
+        error.add_note(Note(_said(link, line) + _meant(error)))
+
+
+def _meant(error: BaseException) -> str:
+    """What to write for a keyword that the `forward` of the link does not take, or ''."""
+    function, _, rest = str(error).partition("() got an unexpected keyword argument '")
+    called = links_of([frame for frame, _ in _frames(error.__traceback__)])
+    if not rest or type(error) is not TypeError or not called:
+        return ""
+    forward = type(called[-1]).forward
+    if function != forward.__qualname__:
+        return ""
+    known = [taken.name for taken in arguments_of(forward)]
+    hint = nearest(rest.partition("'")[0], known[1:], "arguments")
+    return f".{hint}" if hint else ""
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:

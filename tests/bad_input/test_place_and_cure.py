@@ -153,6 +153,17 @@ def test_other_errors_carry_a_note(link, x, what):
     assert notes[0].startswith(f"In link /encoder/0/l1 ({type(link).__name__}), at {__file__}:")
 
 
+@pytest.mark.parametrize(
+    ("keywords", "meant"),
+    [({"input": ones(1, 3)}, "'x'"), ({"x": ones(1, 3), "n_batch_axis": 1}, "'n_batch_axes'")],
+)
+def test_keywords_of_other_libraries_are_answered_with_ours(keywords, meant):
+    with pytest.raises(TypeError, match="unexpected keyword") as caught:
+        L.Linear(3, 2)(**keywords)
+    (note,) = caught.value.__notes__
+    assert note.startswith("In link / (Linear), at ") and note.endswith(f"Did you mean {meant}?")
+
+
 # ------------------------------------------------------------------ cures
 
 CLASSES = np.zeros(4, "i")
