@@ -34,7 +34,7 @@ def expression(function: Callable[..., Any], arguments: Sequence[str]) -> str | 
     if not isinstance(tree, ast.FunctionDef) or not isinstance(tree.body[-1], ast.Return):
         return None
     value = tree.body[-1].value
-    if len(tree.body) != 1 or value is None:
+    if len(tree.body) != 1 or value is None or tree.name != function.__name__:
         return None
     texts = dict(zip([a.arg for a in tree.args.args], arguments, strict=True))
     names = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}

@@ -51,7 +51,7 @@ def removed(
     def decorate(function: F) -> F:
         assert isinstance(function, FunctionType)  # noqa: S101 - what a decorator of functions gets
         function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-        with suppress(OSError):  # without its source it refuses in Python's own words
+        with suppress(OSError, SyntaxError):  # without its source it refuses in Python's own words
             _write(function, had, cures or {}, renamed or {})
         return function
 
@@ -67,6 +67,8 @@ def _write(
     """Give `function` a body that refuses first."""
     tree = ast.parse(dedent(inspect.getsource(function)))
     definition: Any = tree.body[0]
+    if getattr(definition, "name", None) != function.__name__:
+        raise OSError("the source is another's")  # as that of `python -c` for what exec defines
     definition.decorator_list = []
     taken = definition.args
     names = [a.arg for a in (*taken.args, *taken.kwonlyargs)]
