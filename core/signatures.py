@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from core.variable import Variable
-
 
 class Bare(str):
     """The text of an annotation, which shows itself without quotes."""
@@ -57,13 +55,17 @@ def show(value: Any, name: str = "") -> None:
     The call of an operation gets the name, signature and text of what it computes; annotations,
     which are texts here, lose their quotes.
     """
-    if not _shown:
-        _shown.add(object)
-        show(Variable)
+    for room in ("core", "core.function", "core.training"):
+        if room in sys.modules and room not in _rooms:
+            _rooms.add(room)
+            for one in list(vars(sys.modules[room]).values()):
+                if str(getattr(one, "__module__", "")).startswith("core."):
+                    show(one)
     if isinstance(value, type):
         for base in value.__mro__:
             if base not in _shown and base.__module__ not in sys.stdlib_module_names:
                 _shown.add(base)
+                _bare_annotations(base)
                 for function in _functions(base):
                     _bare(function)
         _bare_signature(value)
@@ -77,7 +79,8 @@ def show(value: Any, name: str = "") -> None:
     _bare(value)
 
 
-_shown: set[type] = set()
+_shown: set[type] = {object}
+_rooms: set[str] = set()  # whose own classes and functions are shown already
 
 
 def _functions(cls: type) -> Iterator[Any]:
@@ -92,12 +95,16 @@ def _functions(cls: type) -> Iterator[Any]:
 def _bare(function: Any) -> None:
     while inspect.isfunction(function):
         _bare_signature(function)
-        with suppress(Exception):  # Python 3.14 evaluates others' now, as far as it can
-            said = function.__annotations__
-            for name, text in said.items():
-                if type(text) is str:
-                    said[name] = Bare(text)
+        _bare_annotations(function)
         function = getattr(function, "__wrapped__", None)
+
+
+def _bare_annotations(value: Any) -> None:
+    with suppress(Exception):  # Python 3.14 evaluates others' now, as far as it can
+        said = value.__annotations__
+        for name, text in said.items():
+            if type(text) is str:
+                said[name] = Bare(text)
 
 
 def _bare_signature(value: Any) -> None:

@@ -2,6 +2,7 @@
 
 import inspect
 import pydoc
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 
@@ -10,7 +11,9 @@ import pytest
 import core
 import core.functions as F
 import core.links as L
+from core import training
 from core.registry.records import FACES
+from core.signatures import show
 
 ROOMS = [
     "core",
@@ -81,9 +84,17 @@ def test_signatures_have_no_quotes(value, expected):
 
 
 @pytest.mark.parametrize(
-    "value", [lambda: F.relu, lambda: L.Linear, lambda: core.optimizers.Adam, lambda: core.Variable]
+    "value",
+    [
+        *[lambda: F.relu, lambda: L.Linear, lambda: core.optimizers.Adam],
+        *[partial(getattr, core, name) for name in dir(core) if name[0].isupper()],
+        *[partial(getattr, training, name) for name in dir(training) if name[0].isupper()],
+        *[lambda: core.grad, lambda: core.backward, lambda: training.make_extension],
+    ],
 )
 def test_help_shows_no_quotes_around_types(value):
+    value()
+    show(F.relu)  # as the first look-up of any name does
     text = pydoc.render_doc(value(), renderer=pydoc.plaintext)
     assert ": 'Any'" not in text and "-> '" not in text
     assert "use_cudnn" not in text and "former" not in text
@@ -97,8 +108,6 @@ def test_the_call_of_a_strangers_operation_is_shown_as_it_is_declared():
 
         def compute(self, xp, x):
             return self.height * xp.sin(x)
-
-    from core.signatures import show
 
     wave = Wave.call
     show(wave, "wave")
