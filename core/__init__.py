@@ -54,18 +54,8 @@ from core.link import ChainList as ChainList
 from core.link import Link as Link
 from core.link_hook import LinkHook as LinkHook
 from core.mixed import mixed16 as mixed16
-from core.optimizer import GradientMethod as GradientMethod
-from core.optimizer import Hyperparameter as Hyperparameter
-from core.optimizer import Optimizer as Optimizer
-from core.optimizer import UpdateRule as UpdateRule
 from core.parameter import Parameter as Parameter
 from core.public import listing
-from core.reporter import DictSummary as DictSummary
-from core.reporter import Reporter as Reporter
-from core.reporter import Summary as Summary
-from core.reporter import get_current_reporter as get_current_reporter
-from core.reporter import report as report
-from core.reporter import report_scope as report_scope
 from core.sequential import Sequential as Sequential
 from core.serializer import AbstractSerializer as AbstractSerializer
 from core.serializer import Deserializer as Deserializer
@@ -91,10 +81,12 @@ if TYPE_CHECKING:
     from core import iterators as iterators
     from core import link_hooks as link_hooks
     from core import links as links
+    from core import optimizer as optimizer
     from core import optimizer_hooks as optimizer_hooks
     from core import optimizers as optimizers
     from core import plugins as plugins
     from core import registry as registry
+    from core import reporter as reporter
     from core import serializers as serializers
     from core import testing as testing
     from core import training as training
@@ -105,6 +97,16 @@ if TYPE_CHECKING:
     from core.function import FunctionAdapter as FunctionAdapter
     from core.hookspecs import hookimpl as hookimpl
     from core.link_summary import summary as summary
+    from core.optimizer import GradientMethod as GradientMethod
+    from core.optimizer import Hyperparameter as Hyperparameter
+    from core.optimizer import Optimizer as Optimizer
+    from core.optimizer import UpdateRule as UpdateRule
+    from core.reporter import DictSummary as DictSummary
+    from core.reporter import Reporter as Reporter
+    from core.reporter import Summary as Summary
+    from core.reporter import get_current_reporter as get_current_reporter
+    from core.reporter import report as report
+    from core.reporter import report_scope as report_scope
 
 __version__ = "0.1.0"
 
@@ -125,10 +127,12 @@ _rooms = frozenset(
         "iterators",
         "link_hooks",
         "links",
+        "optimizer",
         "optimizer_hooks",
         "optimizers",
         "plugins",
         "registry",
+        "reporter",
         "serializers",
         "testing",
         "training",
@@ -138,11 +142,21 @@ _rooms = frozenset(
 )
 
 _elsewhere = {
+    "print_runtime_info": "core.commands.info",
     "Function": "core.function",
     "FunctionAdapter": "core.function",
     "hookimpl": "core.hookspecs",
-    "print_runtime_info": "core.commands.info",
     "summary": "core.link_summary",
+    "GradientMethod": "core.optimizer",
+    "Hyperparameter": "core.optimizer",
+    "Optimizer": "core.optimizer",
+    "UpdateRule": "core.optimizer",
+    "DictSummary": "core.reporter",
+    "Reporter": "core.reporter",
+    "Summary": "core.reporter",
+    "get_current_reporter": "core.reporter",
+    "report": "core.reporter",
+    "report_scope": "core.reporter",
 }
 
 
@@ -155,7 +169,8 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
         if name in _rooms:
             return import_module(f"core.{name}")
         if name in _elsewhere:
-            return getattr(import_module(_elsewhere[name]), name)
+            globals()[name] = value = getattr(import_module(_elsewhere[name]), name)
+            return value
         from core.errors import nearest
 
         known = [n for n in __dir__() if not n.startswith("_")]

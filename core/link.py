@@ -14,9 +14,7 @@ from core.configuration import current
 from core.errors import HookError, RegistrationError, nearest
 from core.foreign import real_names, refuse_foreign
 from core.link_hook import LinkHook, call_observed, hooks_in_force
-from core.link_tree import tree
 from core.parameter import Parameter
-from core.place import note
 from core.registering import Registering
 from core.serializer import Deserializer
 from core.variable import is_array
@@ -99,6 +97,8 @@ class Link(Carrying, Registering):
                     return self.forward(*args, **kwargs)
                 return call_observed(self, args, kwargs)
             except Exception as error:
+                from core.place import note
+
                 note(error)
                 raise
 
@@ -395,6 +395,8 @@ class Link(Carrying, Registering):
         yield from ()
 
     def __repr__(self) -> str:
+        from core.link_tree import tree
+
         return tree(self) if "_params" in self.__dict__ else object.__repr__(self)
 
     def _repr_html_(self) -> str:

@@ -6,7 +6,10 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from types import FunctionType
 from typing import Any
+
+import core
 
 
 class Bare(str):
@@ -55,11 +58,11 @@ def show(value: Any, name: str = "") -> None:
     The call of an operation gets the name, signature and text of what it computes; annotations,
     which are texts here, lose their quotes.
     """
-    for room in ("core", "core.function", "core.training"):
-        if room in sys.modules and room not in _rooms:
-            _rooms.add(room)
-            for one in list(vars(sys.modules[room]).values()):
-                if str(getattr(one, "__module__", "")).startswith("core."):
+    for room in ("core", "core.training"):
+        for one in list(vars(sys.modules.get(room, core)).values()):
+            if isinstance(one, (type, FunctionType)) and one not in _known:
+                _known.add(one)
+                if one.__module__.startswith("core."):
                     show(one)
     if isinstance(value, type):
         for base in value.__mro__:
@@ -80,7 +83,7 @@ def show(value: Any, name: str = "") -> None:
 
 
 _shown: set[type] = {object}
-_rooms: set[str] = set()  # whose own classes and functions are shown already
+_known: set[Any] = set()  # what stands in the rooms of the core, once it was shown
 
 
 def _functions(cls: type) -> Iterator[Any]:
