@@ -14,7 +14,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, SupportsIndex, TypeAlias
 
 from core import random_streams
 from core.array_backend import Array, Backend
@@ -33,6 +33,7 @@ __all__ = [
     "BackendError",
     "BackendUnavailable",
     "Device",
+    "DeviceSpec",
     "HostRandom",
     "Kernel",
     "KernelTable",
@@ -59,6 +60,9 @@ __all__ = [
     "using",
     "using_device",
 ]
+
+DeviceSpec: TypeAlias = str | SupportsIndex | Backend | Device
+"""What `get_device` takes."""
 
 __dir__ = listing(__name__)
 
@@ -269,7 +273,7 @@ def current_device() -> Device:
     return default_device() or get_device(os.environ.get("PLUGRAD_BACKEND") or "numpy")
 
 
-def use(spec: Any) -> Backend:
+def use(spec: DeviceSpec) -> Backend:
     """Make `spec` (a name, `'cuda:1'`, a backend or a device) the place where new arrays are made.
 
     Holds for all threads, and until the next `use`; a `using` that is open wins while it lasts.
@@ -281,7 +285,7 @@ def use(spec: Any) -> Backend:
 
 
 @contextmanager
-def using(spec: Any) -> Iterator[Backend]:
+def using(spec: DeviceSpec) -> Iterator[Backend]:
     """A block in which new arrays are made by the backend (or on the device) that `spec` names.
 
     Holds for this thread, or this asynchronous task, alone.
@@ -294,7 +298,7 @@ def using(spec: Any) -> Iterator[Backend]:
         yield device.backend
 
 
-def using_device(spec: Any) -> Device:
+def using_device(spec: DeviceSpec) -> Device:
     """The device that `spec` names, for a `with` block in which new arrays are made on it."""
     return get_device(spec)
 
@@ -322,7 +326,7 @@ def get_dtype(dtype: Any = None, map_mixed16: Any = None) -> Any:
 # -- devices and copies -----------------------------------------------------------------------
 
 
-def get_device(spec: Any) -> Device:
+def get_device(spec: DeviceSpec) -> Device:
     """The device that a name means: `'numpy'`, `'cuda'`, `'cuda:1'`, a backend, a device.
 
     An integer, also written as a string, is the number of a GPU, and a negative one the host, as in
@@ -340,8 +344,8 @@ def get_device(spec: Any) -> Device:
     if isinstance(spec, str):
         if spec.removeprefix("-").isdecimal():
             return get_device(int(spec))
-        name, colon, number = spec.replace("@cupy", "cuda").removeprefix("@").partition(":")
-        return _numbered(spec, name, number) if colon else get(name).default_device()
+        name, colon, ordinal = spec.replace("@cupy", "cuda").removeprefix("@").partition(":")
+        return _numbered(spec, name, ordinal) if colon else get(name).default_device()
     if hasattr(spec, "__index__") and not isinstance(spec, bool):
         number = spec.__index__()
         return get("cuda").as_device(number) if number >= 0 else get("numpy").default_device()

@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import wraps
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypeVar, cast
 from weakref import ref
 
-from core.entry_kinds import check, from_environment
+from core.entry_kinds import Entries, at_first, check
 from core.errors import UnknownName, nearest
 from core.once import publishing
 from core.public import listing
@@ -30,22 +30,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_shared: dict[str, Any] = {
-    "train": True,
-    "enable_backprop": True,
-    "debug": from_environment("debug", False),
-    "type_check": from_environment("type_check", True),
-    "keep_graph_on_report": from_environment("keep_graph_on_report", False),
-    "dtype": from_environment("dtype", "float32"),
-    "use_cudnn": from_environment("use_cudnn", "auto"),
-    "use_cudnn_tensor_core": "auto",
-    "cudnn_deterministic": False,
-    "autotune": False,
-    "warn_nondeterministic": False,
-    "in_recomputing": False,
-}
-
-
+_shared = at_first()
 _OF_THE_FRAMEWORK = frozenset(_shared)
 _OWN = "user_"  # begins names that are nobody's slip, as in Chainer
 
@@ -242,8 +227,21 @@ def _show(entries: Mapping[str, Any], file: TextIO | None) -> None:
         print(f"{name:<{width}} {entries[name]!r}", file=file or sys.stdout)
 
 
-global_config: GlobalConfig = _Shared()
-config: LocalConfig = _Config(global_config)
+if TYPE_CHECKING:
+
+    class Configuration(Entries):
+        """What checkers know `config` by: the declared entries, with their types, and no others.
+
+        An entry of one's own is set by `using_config`, or by `setattr`.
+        """
+
+        def show(self, file: TextIO | None = None) -> None:
+            """Print every entry with its value."""
+
+
+_shared_values = _Shared()
+global_config = cast("Configuration", _shared_values)
+config = cast("Configuration", _Config(_shared_values))
 
 
 class using_config:
@@ -255,7 +253,9 @@ class using_config:
 
     __slots__ = ("_blocks", "_config", "_name", "_value")
 
-    def __init__(self, name: str, value: Any, config: LocalConfig | GlobalConfig = config) -> None:
+    def __init__(
+        self, name: str, value: Any, config: Configuration | LocalConfig | GlobalConfig = config
+    ) -> None:
         self._name = name
         self._value = value
         self._config = config
@@ -306,8 +306,10 @@ class using_config:
 _MISSING = object()
 
 
-def _set_by(config: LocalConfig | GlobalConfig) -> Mapping[str, Any]:
-    return config._entries if isinstance(config, GlobalConfig) else config._own()
+def _set_by(config: Any) -> Mapping[str, Any]:
+    own: Mapping[str, Any]
+    own = config._entries if isinstance(config, GlobalConfig) else config._own()
+    return own
 
 
 _REMEMBERED = 64

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from core.errors import nearest
+from core.typing import DType
+
+Ternary: TypeAlias = Literal["always", "auto", "never"]
 
 _WORDS = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
@@ -59,23 +62,35 @@ class FloatingDtype(Choice):
 
 
 FLAG = Flag()
-TERNARY = Choice("always", "auto", "never")
+TERNARY = Choice(*get_args(Ternary))
 FLOATING = FloatingDtype("float16", "bfloat16", "float32", "float64")
 
-KINDS: dict[str, Flag | Choice] = {
-    "train": FLAG,
-    "enable_backprop": FLAG,
-    "debug": FLAG,
-    "type_check": FLAG,
-    "keep_graph_on_report": FLAG,
-    "dtype": FLOATING,
-    "use_cudnn": TERNARY,
-    "use_cudnn_tensor_core": TERNARY,
-    "cudnn_deterministic": FLAG,
-    "autotune": FLAG,
-    "warn_nondeterministic": FLAG,
-    "in_recomputing": FLAG,
-}
+
+class Entries:
+    """The entries that the framework reads: the type of each, and its value at first."""
+
+    train: bool = True
+    enable_backprop: bool = True
+    debug: bool = False
+    type_check: bool = True
+    keep_graph_on_report: bool = False
+    dtype: DType = "float32"
+    use_cudnn: Ternary = "auto"
+    use_cudnn_tensor_core: Ternary = "auto"
+    cudnn_deterministic: bool = False
+    autotune: bool = False
+    warn_nondeterministic: bool = False
+    in_recomputing: bool = False
+
+
+_OF_TYPE: dict[str, Flag | Choice] = {"bool": FLAG, "DType": FLOATING, "Ternary": TERNARY}
+KINDS = {n: _OF_TYPE[t] for n, t in Entries.__annotations__.items()}
+_IN_ENVIRONMENT = ("debug", "type_check", "keep_graph_on_report", "dtype", "use_cudnn")
+
+
+def at_first() -> dict[str, Any]:
+    """Each entry's first value: what the environment says, else its default."""
+    return {n: from_environment(n) if n in _IN_ENVIRONMENT else vars(Entries)[n] for n in KINDS}
 
 
 def check(name: str, value: Any) -> None:
@@ -91,13 +106,13 @@ def check(name: str, value: Any) -> None:
         raise ValueError(f"config.{name}: expected {kind.expected}, got {value!r}.{hint}")
 
 
-def from_environment(name: str, default: Any) -> Any:
+def from_environment(name: str) -> Any:
     """What the variable of an entry says, as PLUGRAD_DEBUG; the default where it is not set."""
     variable = f"PLUGRAD_{name.upper()}"
     text = os.environ.get(variable)
     kind = KINDS[name]
     if text is None or (not text and kind is not FLAG):
-        return default
+        return vars(Entries)[name]
     value = kind.read(text)
     if not kind.accepts(value):
         raise ValueError(f"{variable}: expected {kind.written}, got {text!r}. Change or unset it.")

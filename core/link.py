@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from core import backend as backends
-from core.backend import Device
+from core.backend import Device, DeviceSpec
 from core.carrying import Carrying
 from core.configuration import current
 from core.errors import HookError, RegistrationError, nearest
@@ -340,7 +340,7 @@ class Link(Carrying, Registering):
         """The namespace of the backend where the link lives."""
         return self.device.xp
 
-    def to_device(self, device: Any) -> Self:
+    def to_device(self, device: DeviceSpec) -> Self:
         """Move parameters and persistent arrays to `device` ('cuda:1', ...); gives itself."""
         target = backends.get_device(device)
         self._move(target)
@@ -355,7 +355,7 @@ class Link(Carrying, Registering):
             child.to_cpu()
         return self
 
-    def to_gpu(self, device: Any = None) -> Self:
+    def to_gpu(self, device: SupportsIndex | None = None) -> Self:
         """Move to the CUDA backend, `device` being a number or None for the current one."""
         target = backends.get_device("cuda" if device is None else f"cuda:{int(device)}")
         self._move(target)

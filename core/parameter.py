@@ -7,7 +7,7 @@ from operator import index
 from typing import Any, Self
 
 from core import backend as backends
-from core.backend import BACKENDS, Device
+from core.backend import BACKENDS, Device, DeviceSpec
 from core.configuration import config
 from core.variable import Variable, is_array, is_index
 from core.variable_node import VariableNode
@@ -165,7 +165,7 @@ class Parameter(Variable):
         super().__setitem__(slices, value)
         self.version += 1
 
-    def to_device(self, device: Any, *, stream: None = None) -> Parameter:
+    def to_device(self, device: DeviceSpec, *, stream: None = None) -> Self:
         """Move to `device`, in place; an uninitialized one will be made there."""
         self._home = backends.get_device(device)
         super().to_device(self._home, stream=stream)

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Sequence
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias
+
+Shape: TypeAlias = tuple[int, ...]
+"""The lengths of the axes."""
+
+Axis: TypeAlias = int | tuple[int, ...] | None
+"""One axis or several, negative ones from the last; None for all."""
+
+Sizes: TypeAlias = int | Sequence[int]
+"""One size for every spatial axis, or one each."""
+
+DType: TypeAlias = Any
+"""An object of the array's library, or a name such as 'float32': no type is common to them."""
 
 
 class Array(Protocol):
@@ -25,6 +39,32 @@ class Array(Protocol):
 
     def __getitem__(self, index: Any, /) -> Any: ...
 
+
+class Scalar(Protocol):
+    """A number as array libraries have it, such as `numpy.float32(1)`."""
+
+    @property
+    def shape(self) -> tuple[()]:
+        """No axes."""
+
+    def item(self) -> Any:
+        """The number of Python."""
+
+
+Operand: TypeAlias = Array | Scalar | complex
+"""What arithmetic takes beside an array: another, or a number."""
+
+Index: TypeAlias = (
+    SupportsIndex
+    | slice
+    | EllipsisType
+    | None
+    | Array
+    | Sequence[int]
+    | Sequence[Sequence[int]]
+    | tuple[Any, ...]  # of these, for which checkers infer `object` where kinds are mixed
+)
+"""What stands in the brackets of an array."""
 
 if TYPE_CHECKING:
 

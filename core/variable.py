@@ -7,11 +7,12 @@ strongly, so a graph dies by reference count with the last variable that leads t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Never
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, SupportsIndex, overload
 from weakref import ref
 
 from core import backend as backends
-from core.backend import BACKENDS, Backend, Device
+from core.backend import BACKENDS, Backend, Device, DeviceSpec
 from core.errors import UnknownName
 from core.foreign import real_names, refuse_foreign
 from core.once import publishing
@@ -23,8 +24,9 @@ from core.variable_protocols import Protocols
 from core.variable_text import variable_details, variable_repr, variable_str
 
 if TYPE_CHECKING:
+    from core.function import Function
     from core.function_node import FunctionNode
-    from core.typing import BackendArray
+    from core.typing import Array, Axis, BackendArray, DType, Index, Operand, Shape
 
 
 def _rare(slot: str, doc: str) -> Any:
@@ -85,54 +87,55 @@ class Variable(Copies, Methods, Protocols):
 
     if TYPE_CHECKING:  # core.intrinsics.operators gives them
 
-        def __add__(self, other: Any) -> Variable: ...
-        def __radd__(self, other: Any) -> Variable: ...
-        def __sub__(self, other: Any) -> Variable: ...
-        def __rsub__(self, other: Any) -> Variable: ...
-        def __mul__(self, other: Any) -> Variable: ...
-        def __rmul__(self, other: Any) -> Variable: ...
-        def __truediv__(self, other: Any) -> Variable: ...
-        def __rtruediv__(self, other: Any) -> Variable: ...
-        def __floordiv__(self, other: Any) -> Variable: ...
-        def __rfloordiv__(self, other: Any) -> Variable: ...
-        def __pow__(self, other: Any) -> Variable: ...
-        def __rpow__(self, other: Any) -> Variable: ...
-        def __matmul__(self, other: Any) -> Variable: ...
-        def __rmatmul__(self, other: Any) -> Variable: ...
+        def __add__(self, other: Operand) -> Variable: ...
+        def __radd__(self, other: Operand) -> Variable: ...
+        def __sub__(self, other: Operand) -> Variable: ...
+        def __rsub__(self, other: Operand) -> Variable: ...
+        def __mul__(self, other: Operand) -> Variable: ...
+        def __rmul__(self, other: Operand) -> Variable: ...
+        def __truediv__(self, other: Operand) -> Variable: ...
+        def __rtruediv__(self, other: Operand) -> Variable: ...
+        def __floordiv__(self, other: Operand) -> Variable: ...
+        def __rfloordiv__(self, other: Operand) -> Variable: ...
+        def __pow__(self, other: Operand) -> Variable: ...
+        def __rpow__(self, other: Operand) -> Variable: ...
+        def __matmul__(self, other: Operand) -> Variable: ...
+        def __rmatmul__(self, other: Operand) -> Variable: ...
         def __neg__(self) -> Variable: ...
         def __pos__(self) -> Variable: ...
         def __abs__(self) -> Variable: ...
-        def __getitem__(self, slices: Any) -> Variable: ...
-        def __setitem__(self, slices: Any, value: Any) -> None: ...
-        def __mod__(self, other: Any) -> Variable: ...
-        def __rmod__(self, other: Any) -> Variable: ...
-        def __and__(self, other: Any) -> Variable: ...
-        def __rand__(self, other: Any) -> Variable: ...
-        def __or__(self, other: Any) -> Variable: ...
-        def __ror__(self, other: Any) -> Variable: ...
-        def __xor__(self, other: Any) -> Variable: ...
-        def __rxor__(self, other: Any) -> Variable: ...
-        def __lshift__(self, other: Any) -> Variable: ...
-        def __rlshift__(self, other: Any) -> Variable: ...
-        def __rshift__(self, other: Any) -> Variable: ...
-        def __rrshift__(self, other: Any) -> Variable: ...
+        def __getitem__(self, slices: Index) -> Variable: ...
+        def __setitem__(self, slices: Index, value: Operand) -> None: ...
+        def __mod__(self, other: Operand) -> Variable: ...
+        def __rmod__(self, other: Operand) -> Variable: ...
+        def __and__(self, other: Operand) -> Variable: ...
+        def __rand__(self, other: Operand) -> Variable: ...
+        def __or__(self, other: Operand) -> Variable: ...
+        def __ror__(self, other: Operand) -> Variable: ...
+        def __xor__(self, other: Operand) -> Variable: ...
+        def __rxor__(self, other: Operand) -> Variable: ...
+        def __lshift__(self, other: Operand) -> Variable: ...
+        def __rlshift__(self, other: Operand) -> Variable: ...
+        def __rshift__(self, other: Operand) -> Variable: ...
+        def __rrshift__(self, other: Operand) -> Variable: ...
         def __invert__(self) -> Variable: ...
-        def __eq__(self, other: object) -> Any: ...
-        def __ne__(self, other: object) -> Any: ...
-        def __lt__(self, other: Any) -> Variable: ...
-        def __le__(self, other: Any) -> Variable: ...
-        def __gt__(self, other: Any) -> Variable: ...
-        def __ge__(self, other: Any) -> Variable: ...
+        # Elementwise, as of arrays.
+        def __eq__(self, other: object) -> Variable: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> Variable: ...  # type: ignore[override]
+        def __lt__(self, other: Operand) -> Variable: ...
+        def __le__(self, other: Operand) -> Variable: ...
+        def __gt__(self, other: Operand) -> Variable: ...
+        def __ge__(self, other: Operand) -> Variable: ...
 
     __array_priority__ = 200
     __hash__ = object.__hash__
 
     def __init__(
         self,
-        data: Any = None,
+        data: Array | None = None,
         *,
         name: str | None = None,
-        grad: Any = None,
+        grad: Array | None = None,
         requires_grad: bool = True,
         **removed: Never,
     ) -> None:
@@ -140,7 +143,7 @@ class Variable(Copies, Methods, Protocols):
             _refuse(removed)
         if data is not None and not is_array(data):
             raise no_array("Variable: expected", data)
-        self._array = data
+        self._array = data  # type: ignore[assignment]  # it is some backend's
         self._spec = spec_of(data)
         self._edge = VariableNode(self) if requires_grad else None
         if name is not None:
@@ -159,12 +162,13 @@ class Variable(Copies, Methods, Protocols):
         return self._array
 
     @array.setter
-    def array(self, array: Any) -> None:
+    def array(self, array: Array | None) -> None:
         self._spec = spec = spec_of(array)
         edge = self._edge or self._constant
         if edge is not None:
             edge.spec = spec
-        self._array = array  # last: a parameter that has its array has all
+        # Last: a parameter that has its array has all.
+        self._array = array  # type: ignore[assignment]  # it is some backend's
 
     data = array
 
@@ -189,7 +193,7 @@ class Variable(Copies, Methods, Protocols):
         return self.backend.xp
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Shape:
         """Lengths of the axes."""
         try:
             return self._array.shape
@@ -213,7 +217,7 @@ class Variable(Copies, Methods, Protocols):
             raise self._has_no("size") from None
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         """The dtype of the elements."""
         try:
             return self._array.dtype
@@ -287,13 +291,13 @@ class Variable(Copies, Methods, Protocols):
         return self.node.rank
 
     @property
-    def creator(self) -> Any:
+    def creator(self) -> FunctionNode | Function | None:
         """What made it, an old-style Function as such; None for a leaf."""
         function = self.creator_node
         return None if function is None else function.creator
 
     @creator.setter
-    def creator(self, creator: Any) -> None:
+    def creator(self, creator: FunctionNode | Function | None) -> None:
         self.node.creator = creator
 
     @property
@@ -310,7 +314,7 @@ class Variable(Copies, Methods, Protocols):
     def creator_node(self, function: FunctionNode | None) -> None:
         self.node.creator_node = function
 
-    def set_creator(self, gen_func: Any) -> None:
+    def set_creator(self, gen_func: FunctionNode | Function | None) -> None:
         """Make `gen_func`, a function node or an old-style Function, the creator."""
         self.node.set_creator(gen_func)
 
@@ -358,7 +362,7 @@ class Variable(Copies, Methods, Protocols):
         return gradient.array if isinstance(gradient, Variable) else gradient
 
     @grad.setter
-    def grad(self, gradient: Any) -> None:
+    def grad(self, gradient: Array | None) -> None:
         if isinstance(gradient, Variable):
             raise TypeError("Variable.grad: expected an array, got a Variable. Set grad_var.")
         self.grad_var = gradient
@@ -372,7 +376,7 @@ class Variable(Copies, Methods, Protocols):
         return gradient  # type: ignore[no-any-return]
 
     @grad_var.setter
-    def grad_var(self, gradient: Any) -> None:
+    def grad_var(self, gradient: Array | None) -> None:
         if gradient is not None:
             check_grad(self, gradient.array if isinstance(gradient, Variable) else gradient)
         self._grad = gradient
@@ -447,7 +451,7 @@ class Variable(Copies, Methods, Protocols):
     def volatile(self, value: object) -> None:
         raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
 
-    def to_device(self, device: Any, *, stream: None = None) -> Variable:
+    def to_device(self, device: DeviceSpec, *, stream: None = None) -> Self:
         """Move array and gradient to `device` ('numpy', 'cuda:1', ...), in place; gives itself."""
         if stream is not None:
             raise ValueError("Variable.to_device: moves on the current stream; leave stream out")
@@ -463,20 +467,28 @@ class Variable(Copies, Methods, Protocols):
             edge.data = self.array
         self._grad = None if gradient is None else backends.to_backend(gradient, device)
 
-    def to_cpu(self) -> Variable:
+    def to_cpu(self) -> Self:
         """Move to the NumPy backend."""
         return self.to_device("numpy")
 
-    def to_gpu(self, device: Any = None) -> Variable:
+    def to_gpu(self, device: SupportsIndex | None = None) -> Self:
         """Move to the CUDA backend, `device` being a number or None for the current one."""
         return self.to_device("cuda" if device is None else f"cuda:{int(device)}")
 
+    @overload
+    def reshape(self, shape: Sequence[SupportsIndex], /) -> Variable: ...
+    @overload
+    def reshape(self, *shape: SupportsIndex) -> Variable: ...
     def reshape(self, *shape: Any) -> Variable:
         """The same elements in another shape; one entry may be -1."""
         from core.intrinsics import reshape
 
         return reshape(self, shape[0] if len(shape) == 1 and not is_index(shape[0]) else shape)
 
+    @overload
+    def transpose(self, axes: Sequence[SupportsIndex] | None, /) -> Variable: ...
+    @overload
+    def transpose(self, *axes: SupportsIndex) -> Variable: ...
     def transpose(self, *axes: Any) -> Variable:
         """Permute the axes; without arguments reverse them."""
         from core.intrinsics import transpose
@@ -497,7 +509,9 @@ class Variable(Copies, Methods, Protocols):
 
         return matrix_transpose(self)
 
-    def mean(self, axis: Any = None, *, weights: Any = None, keepdims: bool = False) -> Variable:
+    def mean(
+        self, axis: Axis = None, *, weights: Array | None = None, keepdims: bool = False
+    ) -> Variable:
         """The mean over axes, as `core.functions.average` computes it.
 
         >>> import core, numpy as np

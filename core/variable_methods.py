@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from core.typing import Array, Axis, DType, Operand, Sizes
     from core.variable import Variable
 
 
@@ -33,7 +34,7 @@ class Methods:
 
     __slots__ = ()
 
-    def sum(self, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Variable:
+    def sum(self, axis: Axis = None, dtype: DType = None, *, keepdims: bool = False) -> Variable:
         """The sum over axes; integers are added in the default integer, at least.
 
         >>> import core, numpy as np
@@ -42,15 +43,15 @@ class Methods:
         """
         return _function("sum")(self, axis, dtype, keepdims)  # type: ignore[no-any-return]
 
-    def max(self, axis: Any = None, *, keepdims: bool = False) -> Variable:
+    def max(self, axis: Axis = None, *, keepdims: bool = False) -> Variable:
         """The greatest element along axes."""
         return _function("max")(self, axis, keepdims)  # type: ignore[no-any-return]
 
-    def min(self, axis: Any = None, *, keepdims: bool = False) -> Variable:
+    def min(self, axis: Axis = None, *, keepdims: bool = False) -> Variable:
         """The least element along axes."""
         return _function("min")(self, axis, keepdims)  # type: ignore[no-any-return]
 
-    def var(self, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Variable:
+    def var(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Variable:
         """The variance over axes; `ddof` is taken off the count that it divides by.
 
         >>> import core, numpy as np
@@ -59,7 +60,7 @@ class Methods:
         """
         return _function("var")(self, axis, ddof, keepdims)  # type: ignore[no-any-return]
 
-    def std(self, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Variable:
+    def std(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Variable:
         """The square root of `var`."""
         return _function("std")(self, axis, ddof, keepdims)  # type: ignore[no-any-return]
 
@@ -71,20 +72,20 @@ class Methods:
         """Where the least element stands; without gradient."""
         return _function("argmin")(self, axis, keepdims)  # type: ignore[no-any-return]
 
-    def any(self, axis: Any = None, *, keepdims: bool = False) -> Variable:
+    def any(self, axis: Axis = None, *, keepdims: bool = False) -> Variable:
         """Whether some element is true, or not 0; without gradient."""
         return _function("any")(self, axis, keepdims)  # type: ignore[no-any-return]
 
-    def all(self, axis: Any = None, *, keepdims: bool = False) -> Variable:
+    def all(self, axis: Axis = None, *, keepdims: bool = False) -> Variable:
         """Whether all elements are true, or not 0; without gradient."""
         return _function("all")(self, axis, keepdims)  # type: ignore[no-any-return]
 
-    def cumsum(self: Any, axis: int | None = None, dtype: Any = None) -> Variable:
+    def cumsum(self: Any, axis: int | None = None, dtype: DType = None) -> Variable:
         """The sums up to each element along an axis, or along all elements in a row."""
         x = self.reshape(-1) if axis is None else self
         return _function("cumulative_sum")(x, 0 if axis is None else axis, dtype)  # type: ignore[no-any-return]
 
-    def clip(self, min: Any = None, max: Any = None) -> Variable:
+    def clip(self, min: Operand | None = None, max: Operand | None = None) -> Variable:
         """The elements kept between bounds: numbers, arrays that broadcast, or None.
 
         >>> import core, numpy as np
@@ -116,7 +117,7 @@ class Methods:
         y = _function("round")(self.backend.asarray(array, self.dtype))
         return y / scale if decimals > 0 else y * scale  # type: ignore[no-any-return]
 
-    def astype(self, dtype: Any, *, copy: bool = True) -> Variable:
+    def astype(self, dtype: DType, *, copy: bool = True) -> Variable:
         """The elements in another dtype, the gradient cast back; in its own a copy, if asked for.
 
         >>> import core, numpy as np
@@ -139,7 +140,7 @@ class Methods:
         """A copy of all elements in a row."""
         return self.copy().reshape(-1)  # type: ignore[no-any-return]
 
-    def squeeze(self: Any, axis: Any = None) -> Variable:
+    def squeeze(self: Any, axis: Axis = None) -> Variable:
         """Without axes of length 1: all of them, or those named."""
         if axis is None:
             axis = tuple([i for i, n in enumerate(self.shape) if n == 1])
@@ -156,11 +157,11 @@ class Methods:
 
         return swapaxes(self, axis1, axis2)
 
-    def repeat(self, repeats: Any, axis: int | None = None) -> Variable:
+    def repeat(self, repeats: Sizes | Array, axis: int | None = None) -> Variable:
         """Each element repeated along an axis, or along all elements in a row."""
         return _function("repeat")(self, repeats, axis=axis)  # type: ignore[no-any-return]
 
-    def dot(self: Any, b: Any) -> Variable:
+    def dot(self: Any, b: Operand) -> Variable:
         """The products summed over the last axis of this and the last but one of `b`.
 
         Of vectors it is the inner product, of matrices the matrix product; a number, or an array

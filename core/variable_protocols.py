@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.configuration import current
+
+if TYPE_CHECKING:
+    from core.variable import Variable
 
 LOOKING = ("matplotlib.", "numpy.testing.", "pandas.", "sklearn.")
 """Libraries that draw, tabulate, compare or fit, and get the array of what wants a gradient."""
@@ -22,7 +25,7 @@ class Protocols:
             raise TypeError("len() of a Variable without dimensions")
         return self.shape[0]  # type: ignore[no-any-return]
 
-    def __iter__(self: Any) -> Iterator[Any]:
+    def __iter__(self: Any) -> Iterator[Variable]:
         if not self.shape:
             raise TypeError("a Variable without dimensions has no elements to go over")
         if only_looked_at(sys._getframe(1)):

@@ -61,9 +61,9 @@ def format_of(file: str | os.PathLike[str] | bytes | IO[bytes]) -> Format | None
     (True, 'a text in JSON', None)
     """
     if isinstance(file, str | os.PathLike):
-        with open(file, "rb") as stream:
-            return format_of(stream)
-    stream = BytesIO(file) if isinstance(file, bytes) else file
+        with open(file, "rb") as opened:
+            return format_of(opened)
+    stream: IO[bytes] = BytesIO(file) if isinstance(file, bytes) else file
     place = stream.tell()
     try:
         size = stream.seek(0, os.SEEK_END)

@@ -27,7 +27,7 @@ class Random(Initializer):
 
     def __init__(self, scale: float = 0.05, dtype: Any = None, *, rng: Any = None) -> None:
         super().__init__(dtype)
-        self.scale = as_number(type(self).__name__, "scale", scale)
+        self.scale: float = as_number(type(self).__name__, "scale", scale)
         self.rng = rng
 
     def spread(self, shape: tuple[int, ...]) -> float:

@@ -29,7 +29,7 @@ def register_einops() -> type:
     (4, 6)
     """
     # einops knows its backends by their base class, which has no public place.
-    base = need("einops._backends", "interop", "register_einops").AbstractBackend
+    base: Any = need("einops._backends", "interop", "register_einops").AbstractBackend
 
     class VariableBackend(base):  # type: ignore[misc]
         """Variables, in einops's words."""

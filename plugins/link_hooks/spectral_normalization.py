@@ -87,7 +87,7 @@ class SpectralNormalization(WeightHook):
         if self.use_gamma:
             del link.gamma  # type: ignore[union-attr]
 
-    def replacement(self, link: Link, weight: Any) -> Variable:
+    def replacement(self, link: Link, weight: Variable) -> Variable:
         """The normalized weight."""
         self._start(link, weight)
         u, v = self._vectors(link, weight)
@@ -96,23 +96,23 @@ class SpectralNormalization(WeightHook):
             sigma = sigma / self.factor
         normalized = weight / F.broadcast_to(sigma, weight.shape)
         if self.use_gamma:
-            normalized = normalized * F.broadcast_to(link.gamma, weight.shape)
+            normalized = normalized * F.broadcast_to(_gamma(link), weight.shape)
         return normalized
 
-    def _matrix(self, link: Link, weight: Any) -> Any:
+    def _matrix(self, link: Link, weight: Variable) -> Any:
         """The weight, a Variable, as a matrix with a row for each output."""
         if any(cls.__name__.startswith("Deconvolution") for cls in type(link).__mro__):
             weight = F.swapaxes(weight, 0, 1)
         return F.reshape(weight, (weight.shape[0], -1))
 
-    def _array(self, link: Link, weight: Any) -> Any:
+    def _array(self, link: Link, weight: Variable) -> Any:
         """The same as an array, in which a 16-bit float cannot overflow."""
         array = self._matrix(link, Variable(weight.array, requires_grad=False)).array
         backend = weight.backend
         narrow = backend.dtype_name(array.dtype) in _SIXTEEN_BIT
         return backend.asarray(array, backend.dtype("float32"), weight.device) if narrow else array
 
-    def _start(self, link: Link, weight: Any) -> None:
+    def _start(self, link: Link, weight: Variable) -> None:
         """Draw u, and let gamma begin as the largest singular value, unless they are there."""
         if getattr(link, self.vector_name) is None:
             matrix = self._array(link, weight)
@@ -121,13 +121,13 @@ class SpectralNormalization(WeightHook):
             u = weight.backend.asarray(u, matrix.dtype, weight.device)
             u = self._unit(weight.xp, u)
             setattr(link, self.vector_name, weight.backend.asarray(u, weight.dtype, weight.device))
-        if self.use_gamma and not link.gamma.is_initialized:
+        if self.use_gamma and not _gamma(link).is_initialized:
             sigma = weight.xp.linalg.svdvals(self._array(link, weight))[0]
-            link.gamma.initializer = Constant(float(sigma), dtype=weight.dtype)
-            link.gamma.to_device(weight.device)
-            link.gamma.initialize(())
+            _gamma(link).initializer = Constant(float(sigma), dtype=weight.dtype)
+            _gamma(link).to_device(weight.device)
+            _gamma(link).initialize(())
 
-    def _vectors(self, link: Link, weight: Any) -> tuple[Any, Any]:
+    def _vectors(self, link: Link, weight: Variable) -> tuple[Any, Any]:
         """The vectors u and v after the iterations; training keeps u, recomputing needs both."""
         if config.in_recomputing:
             return link.__dict__["_spectral_vectors"]  # type: ignore[no-any-return]
@@ -144,3 +144,9 @@ class SpectralNormalization(WeightHook):
 
     def _unit(self, xp: Any, vector: Any) -> Any:
         return vector / (xp.sqrt(xp.sum(vector * vector)) + self.eps)
+
+
+def _gamma(link: Any) -> Parameter:
+    """The parameter that `added` registers."""
+    gamma: Parameter = link.gamma
+    return gamma

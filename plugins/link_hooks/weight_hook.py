@@ -25,7 +25,7 @@ class WeightHook(LinkHook):
         self.name = name or type(self).__name__
         self._replaced: dict[int, list[Any]] = {}  # by link, for calls that are under way
 
-    def replacement(self, link: Link, weight: Any) -> Variable:
+    def replacement(self, link: Link, weight: Variable) -> Variable:
         """What stands in the weight's place."""
         raise NotImplementedError
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Link, Variable
 from core import functions as F
 from core.kinds import checked
@@ -44,7 +42,7 @@ class WeightStandardization(WeightHook):
         super().__init__(weight_name, name)
         self.eps = eps
 
-    def replacement(self, link: Link, weight: Any) -> Variable:
+    def replacement(self, link: Link, weight: Variable) -> Variable:
         """The standardized weight."""
         rows = F.reshape(weight, (weight.shape[0], -1))
         space, place = weight.xp, weight.device.backend.native_device(weight.device)

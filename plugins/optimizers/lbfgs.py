@@ -248,7 +248,8 @@ class LBFGS(GradientMethod):
 def _direction(grads: Vector, pairs: list[tuple[Vector, Vector]]) -> Vector:
     """-H g by the two loops of the paper, over pairs of which the newest is the first."""
     q = [backend.of(g).copy(g) for g in grads]
-    loop, scale = [], 1.0
+    loop: list[tuple[Vector, Vector, float, float]] = []
+    scale = 1.0
     for s, y in pairs:
         curvature = _dot(s, y)
         if not curvature > 0:  # nothing was remembered, or not of these parameters

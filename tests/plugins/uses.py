@@ -57,6 +57,37 @@ x.array.shape.append(3)  # wrong: append
 Variable(x.array, nam="x")  # wrong: nam
 Variable(x.array, volatile=True)  # wrong: volatile
 x.backwards()  # wrong: backwards
+y = x + images - np.float32(1) / x
+y = 2.0**x % 3 // np.float64(2)
+y = x.reshape((3, -1)) + x.reshape([6]) + x.reshape(np.int64(6))
+y = x.transpose(1, 0) + x.transpose((1, 0)) + x.transpose()
+y = x[:, None] + x[..., 0] + x[[0, 1]] + x[np.zeros(2, "i")] + x[x > 0] + x[1:, [0]]
+y = x.max(axis=(0, -1), keepdims=True) + x.var(1, ddof=1) + x.mean(0, weights=images)
+y = x.clip(0, images) + x.astype("float64") + x.repeat([1, 2], axis=0) + x.dot(x.T)
+for row in x:
+    y = row
+x.array = x.grad = images
+x.grad = None
+x.to_device("cuda:1").to_gpu(0).to_cpu().backward()
+x + "a"  # wrong: +
+"a" + x  # wrong: Variable
+x @ None  # wrong: None
+y = x > "a"  # wrong: >
+x["a"]  # wrong: Array
+x[0.5]  # wrong: Array
+x[0] = "a"  # wrong: Array
+x.reshape("a")  # wrong: reshape
+x.reshape((2, 3), 1)  # wrong: reshape
+x.reshape(0.5)  # wrong: reshape
+x.transpose("a")  # wrong: transpose
+x.sum(axis="a")  # wrong: "int
+x.mean(0, weights="a")  # wrong: Array
+x.clip("a")  # wrong: Array
+x.dot("a")  # wrong: Array
+x.array = "a"  # wrong: Array
+x.grad = [1.0]  # wrong: Array
+x.to_device(0.5)  # wrong: "float"
+Variable([1.0])  # wrong: Array
 
 # Links: a call takes and gives what forward does
 y = L.Linear(3, 4)(x)
@@ -167,6 +198,12 @@ training.make_extension(priorty=3)  # wrong: priorty
 L.Linear(3, 4, initialW=initializers.HeNormal(scale=2))
 initializers.HeNormal(scal=2)  # wrong: scal
 core.config.train = False
+core.config.dtype = core.mixed16
+core.global_config.use_cudnn = "never"
+core.config.trian = True  # wrong: trian
+core.config.train = "no"  # wrong: "bool"
+core.global_config.use_cudnn = "sometimes"  # wrong: Literal
+anything = core.config.no_such_entry  # wrong: no_such_entry
 with core.using_config("train", False), core.no_backprop_mode():
     y = F.relu(x)
 with core.using("numpy"):

@@ -56,7 +56,10 @@ def bilinear(
     j, k, units = W.shape
     inner = reshape(matmul(e1, reshape(W, (j, k * units))), (e1.shape[0], k, units))
     y = reshape(matmul(reshape(e2, (e2.shape[0], 1, k)), inner), (e1.shape[0], units))
-    return y if V1 is None else y + matmul(e1, V1) + matmul(e2, V2) + b
+    if not linear:
+        return y
+    V1, V2, b = linear
+    return y + matmul(e1, V1) + matmul(e2, V2) + b
 
 
 def _flat(name: str, e: Any) -> Variable:

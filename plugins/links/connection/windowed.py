@@ -53,7 +53,7 @@ class Windowed(Link):
         self,
         ndim: int,
         in_channels: int | None,
-        out_channels: Size,
+        out_channels: Any,
         ksize: Any,
         stride: Any,
         pad: Any,

@@ -130,7 +130,7 @@ class ExponentialMovingAverage(NeedsInit):
             parameter.cleargrad()
         params = dict(model.namedparams())
         self._write((path, params[path]) for path in paths)
-        return model
+        return model  # type: ignore[no-any-return]  # of the target's class
 
     def _write(self, parameters: Any) -> None:
         for path, parameter in parameters:

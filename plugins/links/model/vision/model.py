@@ -55,18 +55,19 @@ class VisionModel(Chain):
         functions = self.functions
         wanted = self._wanted(["prob"] if layers is None else layers, functions)
         found: dict[str, Variable] = {}
+        y: Any = x
         for name in functions:
             if len(found) == len(wanted):
                 break
             if name in self.branches:
                 continue
             for step in functions[name]:
-                x = step(x)
+                y = step(y)
             if name in wanted:
-                found[name] = x
+                found[name] = y
             for branch in wanted:
                 if self.branches.get(branch) == name:
-                    found[branch] = _applied(functions[branch], x)
+                    found[branch] = _applied(functions[branch], y)
         return {name: found[name] for name in functions if name in found}
 
     def _wanted(self, layers: Iterable[str], known: Iterable[str]) -> set[str]:

@@ -170,23 +170,32 @@ class BuildingBlock(Chain):
         initialW: Any = None,
         downsample_fb: bool = False,
     ) -> None:
-        sizes: Any = (in_channels, mid_channels, out_channels, stride)
-        if n_layers is None or None in sizes:
+        sizes = (in_channels, mid_channels, out_channels, stride)
+        if (
+            n_layers is None
+            or in_channels is None
+            or mid_channels is None
+            or out_channels is None
+            or stride is None
+        ):
             raise TypeError(
                 "links.BuildingBlock: expected n_layers, in_channels, mid_channels, out_channels "
                 f"and stride, got {n_layers}, {', '.join(map(str, sizes))}."
             )
         super().__init__()
-        self.add_link("a", BottleneckA(*sizes, initialW, downsample_fb))
+        first = BottleneckA(
+            in_channels, mid_channels, out_channels, stride, initialW, downsample_fb
+        )
+        self.add_link("a", first)
         for i in range(1, n_layers):
             self.add_link(f"b{i}", BottleneckB(out_channels, mid_channels, initialW))
 
     def forward(self, x: Array) -> Variable:
         """Apply the blocks to images (n, in_channels, h, w)."""
+        y: Any = x
         for block in self.children():
-            x = block(x)
-        y: Variable = x
-        return y
+            y = block(y)
+        return y  # type: ignore[no-any-return]  # a Variable, as a block gives it
 
 
 def _halved(x: Any) -> Any:
