@@ -120,21 +120,20 @@ def as_number(
     """
     if not isinstance(default, (bool, int, float)):
         return value
+    words = "True or False" if isinstance(default, bool) else "a number"
     if isinstance(value, Variable):
         raise TypeError(
-            f"{owner}: expected a number for {name}, got a Variable, which would not be trained. "
+            f"{owner}: expected {words} for {name}, got a Variable, which would not be trained. "
             "Give the number itself, float(x.array)."
         )
     if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
         raise TypeError(
-            f"{owner}: expected a number for {name}, got {value!r} ({type(value).__name__})."
+            f"{owner}: expected {words} for {name}, got {value!r} ({type(value).__name__})."
         )
     if getattr(value, "shape", ()) == ():
         number = float(value)
-        if math.isnan(number):
-            raise ValueError(f"{owner}: expected a number for {name}, got {value!r}.")
-        if isinstance(default, bool) and number not in (0, 1):
-            raise ValueError(f"{owner}: expected True or False for {name}, got {value!r}.")
+        if math.isnan(number) or (isinstance(default, bool) and number not in (0, 1)):
+            raise ValueError(f"{owner}: expected {words} for {name}, got {value!r}.")
         if within is not None and number not in within:
             raise ValueError(f"{owner}: expected {name} in {within}, got {value!r}.")
         if hasattr(value, "shape"):

@@ -299,13 +299,16 @@ class GradientMethod(Optimizer):
     GradientDescent(lr=0.5)
 
     A variant of another optimizer names the `arguments` that it takes, in their order, and the
-    `settings` of other hyper-parameters, as `AMSGrad` does with ``settings = {"amsgrad": True}``.
+    `settings` of other hyper-parameters, as in ``settings = {"momentum": 0.5}``. One whose rule is
+    of several classes names the others, whose hyper-parameters it has as well, in `variants`;
+    attributes that it is constructed with it names among its settings and arguments.
     One written in the older way sets `self.hyperparam` and overrides `create_update_rule`.
     """
 
     rule: ClassVar[type[UpdateRule] | None] = None
     arguments: ClassVar[tuple[str, ...] | None] = None
     settings: ClassVar[dict[str, Any]] = {}
+    variants: ClassVar[tuple[type[UpdateRule], ...]] = ()  # of `rule`; others have their own
     hyperparam: Hyperparameter = set_by_init()
     _use_cleargrads: bool = True
     _use_fp32_update: bool = False
@@ -317,9 +320,11 @@ class GradientMethod(Optimizer):
         super().__init_subclass__(**kwargs)
         if cls.rule is None:
             return
-        known = cls.rule.hyperparameters
+        if "rule" in vars(cls) and "variants" not in vars(cls):
+            cls.variants = ()
+        known = cls._declared()
         for name in (*(cls.arguments or ()), *cls.settings):
-            if name not in known:
+            if name not in known and not hasattr(cls, name):
                 raise DeclarationError(
                     f"{cls.__name__}: its rule has no hyper-parameter {name!r}; there are "
                     f"{', '.join(known)}.{nearest(name, known)}"
@@ -337,8 +342,9 @@ class GradientMethod(Optimizer):
         cls.__signature__ = shown  # type: ignore[attr-defined]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        rule = type(self).rule
-        parent = None if rule is None else rule.default_hyperparam()
+        declared = self._declared()
+        ranges = {k: v for rule in self._rules() for k, v in rule.ranges.items()}
+        parent = Hyperparameter(ranges=ranges).define(**declared) if declared else None
         object.__setattr__(self, "hyperparam", Hyperparameter(parent))
         if args and (isinstance(args[0], (Link, list, tuple)) or hasattr(args[0], "__next__")):
             raise TypeError(
@@ -354,9 +360,20 @@ class GradientMethod(Optimizer):
                 f"{type(self).__name__}: {error}.{next(hints, '')} It takes "
                 f"{', '.join(known) or 'no arguments'}."
             ) from None
-        defaults = {} if rule is None else rule.hyperparameters | self.settings
-        for name, value in (defaults | given.arguments).items():
-            self.hyperparam.assign(type(self).__name__, name, value)
+        for name, value in (declared | self.settings | given.arguments).items():
+            if name in declared:
+                self.hyperparam.assign(type(self).__name__, name, value)
+            else:
+                setattr(self, name, value)
+
+    @classmethod
+    def _rules(cls) -> tuple[type[UpdateRule], ...]:
+        return () if cls.rule is None else (cls.rule, *cls.variants)
+
+    @classmethod
+    def _declared(cls) -> dict[str, Any]:
+        """The hyper-parameters of its rules, with their defaults."""
+        return {k: v for rule in cls._rules() for k, v in rule.hyperparameters.items()}
 
     def setup(self, link: Link) -> Self:
         """Take `link` as what to train, and give each of its parameters an update rule."""
@@ -587,7 +604,9 @@ class GradientMethod(Optimizer):
                 yield rule, rule.work_of(parameter)
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{k}={v!r}" for k, v in self.hyperparam.get_dict().items())
+        numbers = self.hyperparam.get_dict()
+        own = {name: getattr(self, name) for name in self.settings if name not in numbers}
+        values = ", ".join(f"{k}={v!r}" for k, v in (numbers | own).items())
         return f"{type(self).__name__}({values})"
 
 
@@ -595,18 +614,19 @@ def _signature(method: type[GradientMethod]) -> inspect.Signature:
     """Arguments of an optimizer: the hyper-parameters of its rule, with their defaults."""
     import inspect
 
-    declared = {} if method.rule is None else method.rule.hyperparameters
+    declared = method._declared()
     names = declared if method.arguments is None else method.arguments
+    defaults = declared | method.settings
     from core.signatures import annotation
 
     made = inspect.Parameter
-    classes = getattr(method.rule, "__mro__", ())
+    classes = [base for each in (*method._rules(), method) for base in each.__mro__[:-1]]
     return inspect.Signature(
         [
             made(
                 name,
                 made.POSITIONAL_OR_KEYWORD,
-                default=declared[name],
+                default=defaults[name],
                 annotation=annotation(classes, name),
             )
             for name in names

@@ -2,8 +2,8 @@
 
 It is JSON: a list of groups, each with the class of its rules, the names of what they keep, their
 hyper-parameters, and the paths of their parameters. State is taken for a rule of the same class
-name that keeps the same. Hyper-parameters are there to be read: a script may change them from run
-to run. What they change in the state (as `amsgrad` does) shows in its names.
+name (or of one that `UpdateRule.continues` says) that keeps the same. Hyper-parameters are there to
+be read: a script may change them from run to run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def misfit(rules: Mapping[str, UpdateRule], text: str) -> str:
         names = rule._initial_names()
         for path in filter(stored.__contains__, paths):
             group = stored[path]
-            if group["rule"] != type(rule).__name__ or set(group["state"]) != set(names):
+            same = rule.continues(group["rule"], group["hyperparameters"])
+            if not same or set(group["state"]) != set(names):
                 values = ", ".join(f"{k}={v!r}" for k, v in group["hyperparameters"].items())
                 return (
                     f"{rule!r}, which keeps {_listed(names)}, expected as what updates {path}; the "

@@ -23,6 +23,7 @@ hooks and freezing follow. Rules written in the older way, which override `init_
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from core import backend as backends
@@ -67,7 +68,7 @@ class UpdateRule:
     kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
     _fills: ClassVar[dict[str, float]] = {}
     # Without a dict an attribute that nobody knows is refused; a class of one's own has one,
-    # unless it says which attributes it needs, as AdamRule does.
+    # unless it says which attributes it needs, as AdaBoundRule does.
     __slots__ = (
         "__weakref__",
         "_hooks",
@@ -340,6 +341,15 @@ class UpdateRule:
         stand_in.zerograd()
         twin.init_state(stand_in)
         return list(twin._state)
+
+    @classmethod
+    def continues(cls, rule: str, hyperparameters: Mapping[str, Any]) -> bool:
+        """Whether state of the `rule` that a file names, by its class, goes on with this one.
+
+        A class that once had another name, or was another's option, overrides it; it is given the
+        hyper-parameters in the file, to tell by.
+        """
+        return rule == cls.__name__
 
     def __repr__(self) -> str:
         values = ", ".join(f"{k}={v!r}" for k, v in self.hyperparam.get_dict().items())

@@ -1,11 +1,13 @@
-"""Adam, and the siblings that are settings of it."""
+"""Adam and its siblings: five rules over the same two moments."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from core import Parameter
+from core.hyperparameter import as_number
 from core.optimizer import GradientMethod, UpdateRule
 from plugins.optimizers.half import divisor
 
@@ -18,10 +20,13 @@ def corrected_rate(hyperparam: Any, t: int) -> float:
     return float(hyperparam.alpha * math.sqrt(second) / (1.0 - hyperparam.beta1**t))
 
 
-class AdamRule(UpdateRule):
-    """The rule of `Adam`: moments `m` and `v`, and with `amsgrad` the largest `v`, `vhat`."""
+class _MomentsRule(UpdateRule):
+    """What the rules of this file share: the moments `m` and `v`, and the change of the parameter.
 
-    __slots__ = ("_alpha_at_setup",)
+    Files of earlier versions call all five of them `AdamRule`, among whose numbers were options.
+    """
+
+    __slots__ = ()
 
     alpha: float = 0.001
     beta1: float = 0.9
@@ -29,10 +34,6 @@ class AdamRule(UpdateRule):
     eps: float = 1e-8
     eta: float = 1.0
     weight_decay_rate: float = 0.0
-    amsgrad: bool = False
-    adabound: bool = False
-    final_lr: float = 0.1
-    gamma: float = 0.001
     ranges = {
         "alpha": "[0, inf)",
         "beta1": "[0, 1)",
@@ -40,22 +41,7 @@ class AdamRule(UpdateRule):
         "eps": "[0, inf)",
         "eta": "[0, inf)",
         "weight_decay_rate": "[0, inf)",
-        "final_lr": "[0, inf)",
-        "gamma": "(0, inf)",
     }
-    state: Any = ("m", "v")
-
-    def __init__(self, *args: Any, **hyperparameters: Any) -> None:
-        super().__init__(*args, **hyperparameters)
-        self._alpha_at_setup = float(self.alpha)  # what AdaBound measures later rates by
-
-    def init_state(self, param: Parameter) -> None:
-        """Zeros for each moment; what the options need beside."""
-        super().init_state(param)
-        if self.amsgrad:
-            self.state["vhat"] = param.backend.copy(self.state["v"])
-        if self.adabound:
-            self.state["initial_alpha"] = self._alpha_at_setup
 
     @property
     def alpha_t(self) -> float:
@@ -67,37 +53,145 @@ class AdamRule(UpdateRule):
         """The same."""
         return self.alpha_t
 
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The bounds that AdaBound puts on the rate of each element at the present step."""
-        final = self.final_lr * self.alpha / float(self.state["initial_alpha"])
-        slack = self.gamma * self.t
-        return final * (1 - 1 / (slack + 1)), final * (1 + 1 / slack)
+    @classmethod
+    def continues(cls, rule: str, hyperparameters: Mapping[str, Any]) -> bool:
+        """Whether state of the rule that a file names goes on with this one."""
+        shared = rule == "AdamRule" and "adabound" in hyperparameters
+        return shared or super().continues(rule, hyperparameters)
 
-    def step(
-        self,
-        xp: Any,
-        param: Any,
-        grad: Any,
-        m: Any,
-        v: Any,
-        vhat: Any = None,
-        initial_alpha: float | None = None,
-    ) -> None:
-        """One step, in place."""
+    def _average(self, grad: Any, m: Any, v: Any) -> None:
         m += (1 - self.beta1) * (grad - m)
         v += (1 - self.beta2) * (grad * grad - v)
-        if vhat is not None:
-            vhat[...] = xp.maximum(vhat, v)
-            v = vhat
-        rate = self.alpha_t / divisor(self, xp, xp.sqrt(v) + self.eps)
-        if self.adabound:
-            lower, upper = self.bounds
-            rate = xp.clip(rate, lower, upper)
+
+    def _rate(self, xp: Any, v: Any) -> Any:
+        return self.alpha_t / divisor(self, xp, xp.sqrt(v) + self.eps)
+
+    def _move(self, param: Any, rate: Any, m: Any) -> None:
         change = rate * m
         if self.weight_decay_rate:
             change = change + self.weight_decay_rate * param
         param -= self.eta * change
+
+
+class AdamRule(_MomentsRule):
+    """The rule of `Adam`: moments `m` and `v`."""
+
+    __slots__ = ()
+    state = ("m", "v")
+
+    def step(self, xp: Any, param: Any, grad: Any, m: Any, v: Any) -> None:
+        """One step, in place."""
+        self._average(grad, m, v)
+        self._move(param, self._rate(xp, v), m)
+
+
+class AdamWRule(AdamRule):
+    """The rule of `AdamW`: that of `Adam`, whose decay is what it is for."""
+
+    __slots__ = ()
+
+
+class AMSGradRule(_MomentsRule):
+    """The rule of `AMSGrad`: moments `m` and `v`, and the largest `v`, `vhat`."""
+
+    __slots__ = ()
+    state = ("m", "v", "vhat")
+
+    def step(self, xp: Any, param: Any, grad: Any, m: Any, v: Any, vhat: Any) -> None:
+        """One step, in place."""
+        self._average(grad, m, v)
+        vhat[...] = xp.maximum(vhat, v)
+        self._move(param, self._rate(xp, vhat), m)
+
+
+class AdaBoundRule(_MomentsRule):
+    """The rule of `AdaBound`: moments `m` and `v`, and the rate that later ones are measured by."""
+
+    __slots__ = ("_alpha_at_setup",)
+
+    final_lr: float = 0.1
+    gamma: float = 0.001
+    ranges = {"final_lr": "[0, inf)", "gamma": "(0, inf)"}
+    state = ("m", "v")
+
+    def __init__(self, *args: Any, **hyperparameters: Any) -> None:
+        super().__init__(*args, **hyperparameters)
+        self._alpha_at_setup = float(self.alpha)
+
+    def init_state(self, param: Parameter) -> None:
+        """Zeros for each moment, and the rate at setup."""
+        super().init_state(param)
+        self.state["initial_alpha"] = self._alpha_at_setup
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The bounds on the rate of each element at the present step."""
+        final = self.final_lr * self.alpha / float(self.state["initial_alpha"])
+        slack = self.gamma * self.t
+        return final * (1 - 1 / (slack + 1)), final * (1 + 1 / slack)
+
+    def step(self, xp: Any, param: Any, grad: Any, m: Any, v: Any, initial_alpha: float) -> None:
+        """One step, in place."""
+        self._average(grad, m, v)
+        self._move(param, xp.clip(self._rate(xp, v), *self.bounds), m)
+
+
+class AMSBoundRule(AdaBoundRule):
+    """The rule of `AMSBound`: that of `AdaBound`, with the largest `v`, `vhat`, in place of `v`."""
+
+    __slots__ = ()
+    state = ("m", "v", "vhat")
+
+    def step(  # type: ignore[override]
+        self, xp: Any, param: Any, grad: Any, m: Any, v: Any, vhat: Any, initial_alpha: float
+    ) -> None:
+        """One step, in place."""
+        self._average(grad, m, v)
+        vhat[...] = xp.maximum(vhat, v)
+        self._move(param, xp.clip(self._rate(xp, vhat), *self.bounds), m)
+
+
+_VARIANTS: dict[tuple[bool, bool], type[UpdateRule]] = {
+    (False, False): AdamRule,
+    (True, False): AMSGradRule,
+    (False, True): AdaBoundRule,
+    (True, True): AMSBoundRule,
+}
+
+
+class _Option:
+    """An option of `Adam`, which says of what class the rules are that `setup` gives.
+
+    Args:
+        rules: Those for which it is true.
+    """
+
+    def __init__(self, *rules: type[UpdateRule]) -> None:
+        self._rules = rules
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, optimizer: Any, cls: Any = None) -> Any:
+        return self if optimizer is None else issubclass(optimizer.rule, self._rules)
+
+    def __set__(self, optimizer: Any, value: Any) -> None:
+        name, present = type(optimizer).__name__, self.__get__(optimizer)
+        wanted = bool(as_number(name, self._name, value, present))
+        if wanted == present:
+            return
+        if type(optimizer).rule is not AdamRule:
+            raise ValueError(
+                f"{name}: {self._name} is {present} for {optimizer.rule.__name__}; "
+                f"write Adam({self._name}={wanted})."
+            )
+        if optimizer.target is not None:
+            raise ValueError(
+                f"{name}: setup() has chosen {optimizer.rule.__name__} by {self._name}={present}; "
+                f"write {name}({self._name}={wanted}).setup(...)."
+            )
+        flags = {"amsgrad": optimizer.amsgrad, "adabound": optimizer.adabound, self._name: wanted}
+        optimizer.rule = _VARIANTS[flags["amsgrad"], flags["adabound"]]
 
 
 class Adam(GradientMethod):
@@ -122,10 +216,13 @@ class Adam(GradientMethod):
         eps: Added to the root of the second moment.
         eta: Factor on the whole change, to be scheduled.
         weight_decay_rate: The decay :math:`\lambda`.
-        amsgrad: Use the largest v so far in place of v.
-        adabound: Keep the rate of every element within bounds that close in on `final_lr`.
+        amsgrad: Use the largest v so far in place of v, as `AMSGrad` does.
+        adabound: Keep the rate of every element within bounds that close in on `final_lr`, as
+            `AdaBound` does; with `amsgrad`, as `AMSBound` does.
         final_lr: Where the bounds meet.
         gamma: How fast they do.
+
+    `amsgrad` and `adabound` are settled by `setup`, which gives each parameter its rule.
 
     Sources: Kingma and Ba 2015 (arXiv:1412.6980), section 2; Loshchilov and Hutter 2019
     (arXiv:1711.05101), algorithm 2; Reddi et al. 2018 (arXiv:1904.09237), algorithm 2; Luo et al.
@@ -143,6 +240,11 @@ class Adam(GradientMethod):
     """
 
     rule = AdamRule
+    variants = (AdaBoundRule,)
+    arguments = (*AdamRule.hyperparameters, "amsgrad", "adabound", "final_lr", "gamma")
+    settings = {"amsgrad": False, "adabound": False}
+    amsgrad: bool = _Option(AMSGradRule, AMSBoundRule)  # type: ignore[assignment]
+    adabound: bool = _Option(AdaBoundRule)  # type: ignore[assignment]
 
     @property
     def alpha_t(self) -> float:
@@ -163,7 +265,7 @@ class Adam(GradientMethod):
 
 
 class AdamW(Adam):
-    r"""Adam with decoupled weight decay: `Adam` by the name of its `weight_decay_rate`.
+    r"""Adam with decoupled weight decay.
 
     .. math:: \theta \leftarrow \theta - \eta (d + \lambda \theta)
 
@@ -178,7 +280,9 @@ class AdamW(Adam):
     0.01
     """
 
-    arguments = ("alpha", "beta1", "beta2", "eps", "eta", "weight_decay_rate")
+    rule = AdamWRule
+    arguments = tuple(AdamWRule.hyperparameters)
+    settings = {}
 
 
 class AMSGrad(Adam):
@@ -195,12 +299,13 @@ class AMSGrad(Adam):
     True
     """
 
+    rule = AMSGradRule
     arguments = ("alpha", "beta1", "beta2", "eps", "eta")
-    settings = {"amsgrad": True}
+    settings = {}
 
 
 class AdaBound(Adam):
-    r"""Adam that turns into SGD: `Adam` with `adabound=True`.
+    r"""Adam that turns into SGD: bounds on the rate of each element close in on one rate.
 
     .. math:: r \left(1 - \frac{1}{\gamma t + 1}\right) \le \frac{\alpha_t}{\sqrt v + \epsilon}
         \le r \left(1 + \frac{1}{\gamma t}\right)
@@ -215,8 +320,9 @@ class AdaBound(Adam):
     0.1
     """
 
+    rule = AdaBoundRule
     arguments = ("alpha", "beta1", "beta2", "final_lr", "gamma", "eps", "eta")
-    settings = {"adabound": True}
+    settings = {}
 
 
 class AMSBound(AdaBound):
@@ -233,4 +339,4 @@ class AMSBound(AdaBound):
     (True, True)
     """
 
-    settings = {"adabound": True, "amsgrad": True}
+    rule = AMSBoundRule

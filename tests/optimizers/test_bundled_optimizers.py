@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import core
 import core.functions as F
+import core.links as L
 from core import optimizers
 from core.testing import check_optimizer
 
@@ -404,3 +405,45 @@ def test_signatures():
         assert {p.annotation for p in shown.parameters.values()} <= {"float", "int", "bool"}
         plain = [p.replace(annotation=p.empty) for p in shown.parameters.values()]
         assert str(shown.replace(parameters=plain)) == expected
+
+
+ADAMS = {
+    (False, False): optimizers.Adam,
+    (True, False): optimizers.AMSGrad,
+    (False, True): optimizers.AdaBound,
+    (True, True): optimizers.AMSBound,
+}
+
+
+@pytest.mark.parametrize("flags", ADAMS)
+def test_options_of_adam_choose_the_rule_that_another_name_has(flags):
+    amsgrad, adabound = flags
+    given = optimizers.Adam(amsgrad=amsgrad, adabound=adabound, final_lr=0.2)
+    assigned = optimizers.Adam(final_lr=0.2)
+    assigned.adabound, assigned.amsgrad = adabound, amsgrad
+    for optimizer in (given, assigned, ADAMS[flags]()):
+        assert (optimizer.amsgrad, optimizer.adabound) == flags
+        assert type(optimizer.create_update_rule()) is ADAMS[flags].rule
+    assert given.create_update_rule().hyperparam.final_lr == 0.2
+    assert optimizers.Adam.rule is type(optimizers.Adam().create_update_rule())
+
+
+def test_options_of_adam_are_settled_by_setup_and_by_other_names():
+    optimizer = optimizers.Adam().setup(L.Linear(2, 1))
+    with pytest.raises(ValueError, match=r"Adam: setup\(\) has chosen AdamRule by amsgrad=False"):
+        optimizer.amsgrad = True
+    optimizer.amsgrad = False
+    for flags in ([True, False], [False, True], [True, True]):
+        other = ADAMS[tuple(flags)]()
+        with pytest.raises(ValueError, match=r"amsgrad is .*write Adam\(amsgrad="):
+            other.amsgrad = not flags[0]
+    with pytest.raises(ValueError, match=r"AdamW: adabound is False for AdamWRule"):
+        optimizers.AdamW().adabound = True
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "AMSGrad"])
+def test_only_bounded_rules_have_bounds(name):
+    rule = getattr(optimizers, name).rule
+    assert "final_lr" not in rule.hyperparameters and "amsgrad" not in rule.hyperparameters
+    with pytest.raises(AttributeError):
+        rule().final_lr  # noqa: B018

@@ -3,6 +3,7 @@
 import json
 import warnings
 from functools import partial
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -53,12 +54,15 @@ def trained(optimizer, steps=2):
     return optimizer
 
 
+ADAMS = ("Adam", "AdamW", "AMSGrad", "AdaBound", "AMSBound")
 OTHERS = {
     "Adam to MomentumSGD": (optimizers.Adam, optimizers.MomentumSGD),
     "Adam to SGD": (optimizers.Adam, optimizers.SGD),
     "SGD to Adam": (optimizers.SGD, optimizers.Adam),
-    "AMSGrad to Adam": (optimizers.AMSGrad, optimizers.Adam),
-    "Adam to AMSGrad": (optimizers.Adam, optimizers.AMSGrad),
+    **{
+        f"{a} to {b}": (getattr(optimizers, a), getattr(optimizers, b))
+        for a, b in permutations(ADAMS, 2)
+    },
     "NesterovAG to MomentumSGD": (optimizers.NesterovAG, optimizers.MomentumSGD),
     "RMSprop to AdaGrad": (optimizers.RMSprop, optimizers.AdaGrad),
     "a stranger's of the same name": (Strange, optimizers.MomentumSGD),
@@ -92,7 +96,10 @@ def test_it_is_loaded_when_asked_for(kind, path):
     ("make", "again"),
     [
         (optimizers.Adam, partial(optimizers.Adam, alpha=0.5, beta1=0.1)),
-        (optimizers.Adam, partial(optimizers.AdamW, weight_decay_rate=0.1)),
+        (optimizers.AdamW, partial(optimizers.AdamW, weight_decay_rate=0.1)),
+        (optimizers.AMSGrad, partial(optimizers.Adam, amsgrad=True)),
+        (partial(optimizers.Adam, adabound=True), optimizers.AdaBound),
+        (partial(optimizers.Adam, amsgrad=True, adabound=True), optimizers.AMSBound),
         (optimizers.MomentumSGD, partial(optimizers.MomentumSGD, lr=1)),
         (Later, Later),
     ],
@@ -104,6 +111,28 @@ def test_the_same_rule_with_other_numbers_goes_on(kind, path, make, again):
         warnings.filterwarnings("ignore", "load_.*: nothing asked for these .*count")
         kind.load(path, loaded)
     assert loaded.t == 2
+
+
+EARLIER = {"weight_decay_rate": 0.0, "amsgrad": False, "adabound": False, "final_lr": 0.1}
+
+
+@pytest.mark.parametrize("name", ADAMS)
+def test_files_of_earlier_versions_call_five_rules_by_one_name(name):
+    saved = DictionarySerializer()
+    saved.save(trained(getattr(optimizers, name)()))
+    groups = json.loads(saved.target["update_rules"].tobytes())
+    names = set(groups[0]["state"])
+    for group in groups:
+        group["rule"], group["hyperparameters"] = "AdamRule", EARLIER
+    saved.target["update_rules"] = np.frombuffer(json.dumps(groups).encode(), np.uint8)
+    for other in ADAMS:
+        loaded = trained(getattr(optimizers, other)())
+        if names == set(loaded.target.W.update_rule.state):
+            NpzDeserializer(saved.target).load(loaded)
+            assert loaded.t == 2
+            continue
+        with pytest.raises(CheckpointError, match=rf"{other}Rule\(.* is that of AdamRule\("):
+            NpzDeserializer(saved.target).load(loaded)
 
 
 def test_files_that_say_nothing_load_without_a_word(kind, path):

@@ -29,7 +29,11 @@ UPDATE = dict.fromkeys(
     [
         "plugins.optimizers.adadelta:AdaDeltaRule",
         "plugins.optimizers.adagrad:AdaGradRule",
+        "plugins.optimizers.adam:AMSBoundRule",
+        "plugins.optimizers.adam:AMSGradRule",
+        "plugins.optimizers.adam:AdaBoundRule",
         "plugins.optimizers.adam:AdamRule",
+        "plugins.optimizers.adam:AdamWRule",
         "plugins.optimizers.corrected_momentum_sgd:CorrectedMomentumSGDRule",
         "plugins.optimizers.msvag:MSVAGRule",
         "plugins.optimizers.momentum_sgd:MomentumSGDRule",
