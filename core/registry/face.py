@@ -68,7 +68,9 @@ def make_face(registry: Registry, module: str, kind: str) -> Face:
 
 
 def _own(module: str) -> list[str]:
-    return [name for name in vars(sys.modules[module]) if name == "of" or name.startswith("__")]
+    return [
+        name for name in list(vars(sys.modules[module])) if name == "of" or name.startswith("__")
+    ]
 
 
 def _is_import(frame: Any) -> bool:

@@ -26,7 +26,11 @@ def resolve(target: str) -> Any:
     'Mapping'
     """
     module, _, path = target.partition(":")
-    found = importlib.import_module(module)
+    found = None
+    for end in [i for i, sign in enumerate(module) if sign == "."] + [None]:
+        # The packages first: who holds a part and waits for its package, which imports that part in
+        # another thread, waits for ever.
+        found = importlib.import_module(module[:end])
     for attribute in path.split("."):
         found = getattr(found, attribute)
     return found

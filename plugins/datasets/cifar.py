@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.dataset.download import cached_download, get_dataset_directory
+from core.dataset import cached_download, get_dataset_directory
 from core.errors import DatasetDamaged
 from plugins.datasets import image_arrays, plain_pickle
 from plugins.datasets.found_files import Published, arrays_of, kept_by_chainer, look, missing

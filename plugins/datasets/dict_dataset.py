@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.dataset.indexing import positions
+from core.dataset import indexing
 from core.set_by_init import NeedsInit
 from plugins.datasets.tuple_dataset import equal_length
 
@@ -26,7 +26,7 @@ class DictDataset(NeedsInit):
 
     def __getitem__(self, index: Any) -> Any:
         """One dict for an integer; a list of them for a slice, a list or an array of integers."""
-        found = positions(type(self).__name__, index, self._length)
+        found = indexing.positions(type(self).__name__, index, self._length)
         if found is not None:
             return [self[i] for i in found]
         return {name: dataset[index] for name, dataset in self._datasets.items()}

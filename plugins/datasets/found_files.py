@@ -16,12 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.dataset.download import (
-    cached_download,
-    cached_path,
-    file_digest,
-    get_dataset_directory,
-)
+from core.dataset import cached_download, get_dataset_directory
+from core.dataset.download import cached_path, file_digest
 from core.errors import DatasetDamaged, DatasetMissing
 from plugins.formats import NPZ, instead
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core.dataset.indexing import positions
+from core.dataset import indexing
 from core.set_by_init import NeedsInit
 
 
@@ -38,7 +38,7 @@ class TupleDataset(NeedsInit):
 
     def __getitem__(self, index: Any) -> Any:
         """One tuple for an integer; a list of them for a slice, a list or an array of integers."""
-        found = positions(type(self).__name__, index, self._length)
+        found = indexing.positions(type(self).__name__, index, self._length)
         if found is not None:
             return [self[i] for i in found]
         return tuple([dataset[index] for dataset in self._datasets])

@@ -103,6 +103,28 @@ def test_an_op_called_first_by_several_threads(name, restless):
     check()
 
 
+def test_a_face_lists_its_names_while_others_find_some(restless):
+    import core.functions
+
+    names, listed, here = dir(core.functions), threading.Event(), vars(core.functions)
+
+    def look():
+        try:
+            return [core.functions.__dir__() == names for _ in range(1000)]
+        finally:
+            listed.set()
+
+    def find():
+        found = [f"_{i}" for i in range(200)]
+        while not listed.is_set():
+            for name in found:
+                here[name] = None
+            for name in found:
+                del here[name]
+
+    assert all(at_once(look, find)[0])
+
+
 def test_what_is_made_once_is_one_object_for_all():
     meeting = threading.Barrier(WORKERS)
 

@@ -43,13 +43,18 @@ print(open(path, "rb").read() == old, os.listdir(os.path.dirname(path)))
 """
 
 
-def trouble(tmp_path, kind, what):
-    folder = tmp_path / "out"
-    folder.mkdir()
-    temporary = Path(tempfile.gettempdir())
-    for parent in (tmp_path, *tmp_path.parents):  # the other user has to reach it
-        if temporary in parent.parents:
-            parent.chmod(0o755)
+@pytest.fixture
+def folder():
+    """A directory that other users reach, which no pytest closes to them when it starts."""
+    with tempfile.TemporaryDirectory() as parent:
+        Path(parent).chmod(0o755)
+        folder = Path(parent, "out")
+        folder.mkdir()
+        yield folder
+        folder.chmod(0o755)
+
+
+def trouble(folder, kind, what):
     user = 65534 if os.geteuid() == 0 else 0  # whoever may do all notices no permissions
     run = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(folder / "state"), what, str(user), kind.name],
@@ -57,13 +62,12 @@ def trouble(tmp_path, kind, what):
         text=True,
         env={**os.environ, "PYTHONPATH": PATH},
     )
-    folder.chmod(0o755)
     assert run.returncode == 0, run.stderr
     return run.stdout.splitlines()
 
 
-def test_a_file_that_becomes_too_large(tmp_path, kind):
-    assert trouble(tmp_path, kind, "full") == [
+def test_a_file_that_becomes_too_large(folder, kind):
+    assert trouble(folder, kind, "full") == [
         "OSError 27 True",
         "File too large; the file that stands there is kept. Raise the limit on the size of files "
         "(ulimit -f), or choose another directory",
@@ -71,8 +75,8 @@ def test_a_file_that_becomes_too_large(tmp_path, kind):
     ]
 
 
-def test_a_directory_that_is_not_ours(tmp_path, kind):
-    assert trouble(tmp_path, kind, "rights") == [
+def test_a_directory_that_is_not_ours(folder, kind):
+    assert trouble(folder, kind, "rights") == [
         "PermissionError 13 True",
         "Permission denied; the file that stands there is kept. Choose a directory that this user "
         "may write to",

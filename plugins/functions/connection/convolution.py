@@ -17,7 +17,7 @@ from core.standard import Geometry, per_axis, window_count
 from core.type_check import eval, expect
 from core.type_check import prod as size_of
 from core.typing import Array
-from core.utils.conv import get_deconv_outsize
+from core.utils import get_deconv_outsize
 from plugins.functions.connection.windows import expect_windows, of_rank
 from plugins.functions.removed import removed
 

@@ -7,7 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, choice, integers, real
 from core.errors import InvalidType
 from core.intrinsics import matrix_transpose, where
-from core.utils.sparse import CooMatrix
+from core.utils import CooMatrix
 from plugins.functions.array.take import Take
 
 

@@ -10,7 +10,7 @@ from core.kinds import checked
 from core.standard import Geometry, per_axis
 from core.type_check import eval, expect
 from core.typing import Array
-from core.utils.conv import get_deconv_outsize
+from core.utils import get_deconv_outsize
 from plugins.functions.connection.windows import ImageWindows, _OverAxes, ndim_of_x, of_rank
 from plugins.functions.pooling.average_pooling import average_over
 
