@@ -80,6 +80,8 @@ class Loop:
         self._random_state: dict[str, Any] | None = None
         self.run_id = os.urandom(8).hex()
         self.is_resumed = False
+        self._run_is_told = True
+        self._aside: Path | None = None
         updater.connect_trainer(self)
         for extension in extensions or ():
             self.extend(extension)
@@ -227,14 +229,24 @@ class Loop:
             with _naming(name, "files_in_the_way"):
                 ask = getattr(entry.extension, "files_in_the_way", None)
                 found.update(() if ask is None else ask(self))
-        if self.is_resumed and set(found.values()) <= {None, self.run_id}:
+        runs = set(found.values())
+        # Files that do not tell their run are this one's where some are that do.
+        here = self.run_id in runs or not self._run_is_told
+        if self.is_resumed and here and runs <= {None, self.run_id}:
             return
         out = Path(self.out)
         files = [path for path, run in found.items() if run != self.run_id and out in path.parents]
         if files:
-            aside = results.set_aside(out, files)
-            text = results.told(type(self).__name__, out, aside, files)
-            warnings.warn(text, stacklevel=6)
+            self.set_aside(files, stacklevel=7)
+
+    def set_aside(self, files: list[Path], *, stacklevel: int = 2) -> None:
+        """Move files of another run, which lie in `out`, to a directory of their own, and say so.
+
+        All that this run finds goes to one directory, unless names occur twice.
+        """
+        self._aside = results.set_aside(self.out, files, self._aside)
+        text = results.told(type(self).__name__, self.out, self._aside, files)
+        warnings.warn(text, stacklevel=stacklevel)
 
     def _turns(self) -> Generator[None, None, None]:
         """Once for each step: whoever asks for the next one has made it."""
@@ -320,6 +332,7 @@ class Loop:
         state = json.loads(serializer("random_state", json.dumps(backend.random_state())))
         if isinstance(serializer, Deserializer):
             self.is_resumed = True
+            self._run_is_told = not serializer.lacks("run_id")
             self.observation = loaded_observation(observed)
             self._elapsed_before = float(elapsed)
             self._random_state = state

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 
 _SHOWN = 5
 
 
-def set_aside(out: str | os.PathLike[str], files: Iterable[Path]) -> Path:
-    """Move files of an earlier run, which lie in `out`, to a new directory in it; gives that one.
+def set_aside(
+    out: str | os.PathLike[str], files: Collection[Path], aside: Path | None = None
+) -> Path:
+    """Move files of an earlier run, which lie in `out`, to a directory in it, and return that.
+
+    It is a new one, unless there is one `aside` that has room for them.
 
     >>> import tempfile
     >>> out = Path(tempfile.mkdtemp())
@@ -19,7 +23,8 @@ def set_aside(out: str | os.PathLike[str], files: Iterable[Path]) -> Path:
     >>> set_aside(out, [out / "log"]).name, sorted(path.name for path in out.iterdir())
     ('earlier-1', ['earlier-1'])
     """
-    aside = _new(lambda number: Path(out) / f"earlier-{number}", 1)
+    if aside is None or any([(aside / path.relative_to(out)).exists() for path in files]):
+        aside = _new(lambda number: Path(out) / f"earlier-{number}", 1)
     for path in files:
         target = aside / path.relative_to(out)
         target.parent.mkdir(parents=True, exist_ok=True)

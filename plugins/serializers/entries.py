@@ -19,6 +19,9 @@ File: TypeAlias = str | os.PathLike[str] | IO[bytes]
 NONE = np.zeros((), dtype=[("None", "?")])
 """How None is stored: a type that nothing else has, and that needs no pickle."""
 
+RUN = "run_id"
+"""The entry that names the run which wrote the file, also beside what a model saves."""
+
 CHUNK = 1 << 20
 DIGITS = 64
 MARK = b"plugrad sha256 "

@@ -14,7 +14,7 @@ from core import backend
 from core.errors import CheckpointError, nearest
 from core.serializer import Deserializer, Serializable, Serializer
 from plugins.serializers.dictionary import check_serializable
-from plugins.serializers.entries import Array, is_none
+from plugins.serializers.entries import RUN, Array, is_none
 from plugins.serializers.extended_dtypes import restored
 
 Ignored: TypeAlias = str | Callable[[str], bool] | Iterable[str | Callable[[str], bool]] | None
@@ -280,7 +280,7 @@ def _check_fit(who: str, before: _Outline, source: EntriesDeserializer, obj: Any
         lines += [f"  {stored}: missing from the file" for stored in missing]
     if not lines:
         return
-    known = {*names.values(), *stated}
+    known = {*names.values(), *stated, RUN}
     lines += [
         f"  {stored}: in the file, but nothing asks for it"
         for stored in archive
@@ -303,7 +303,8 @@ def _warn_of_unused(who: str, source: EntriesDeserializer) -> None:
     unused = [
         name
         for name in source.entries
-        if name.startswith(source.path) and name not in source.asked and not source.ignores(name)
+        if name.startswith(source.path) and name not in {*source.asked, RUN}
+        if not source.ignores(name)
     ]
     if unused:
         warnings.warn(

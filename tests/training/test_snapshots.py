@@ -203,12 +203,20 @@ def test_settings_that_cannot_be_are_refused(options, error, message):
         extensions.snapshot(**options)
 
 
+@pytest.mark.parametrize("keep", range(1, 9))
+def test_as_many_are_kept_as_is_asked_for(tmp_path, keep):
+    run(tmp_path, 6, 1, n_retains=keep)
+    kept = [f"snapshot_iter_{i}" for i in range(1, 7)][-keep:]
+    assert sorted(path.name for path in tmp_path.glob("snapshot*")) == kept
+
+
 @pytest.mark.parametrize(
     "options",
     [
         {"savefun": save_hdf5},
         {"savefun": functools.partial(save_npz, compression=False)},
         {"writer": writers.ThreadWriter(save_hdf5, compression=1)},
+        {"writer": writers.ThreadQueueWriter(save_hdf5)},
     ],
 )
 def test_autoload_knows_what_was_written(tmp_path, whole, options):

@@ -1,7 +1,9 @@
 """A run that begins in a directory of another one leaves the other's results as they are."""
 
+import functools
 import json
 import os
+import pickle
 import warnings
 from pathlib import Path
 
@@ -135,6 +137,137 @@ def test_snapshots_of_others_are_never_removed(tmp_path):
     made.run()
     left = sorted(path.name for path in (tmp_path / "own").glob("snapshot*"))
     assert left == ["snapshot_iter_100", "snapshot_iter_5"]
+
+
+def intruder(directory, name, content):
+    """An extension by which another run writes a file meanwhile."""
+
+    def intrude(trainer):
+        if trainer.updater.iteration == 2:
+            (Path(directory) / name).write_bytes(content)
+
+    return intrude
+
+
+def pickled(path, target):
+    Path(path).write_bytes(pickle.dumps(target))
+
+
+PARTS = {
+    "npz": {},
+    "hdf5": {"savefun": functools.partial(serializers.save_hdf5, compression=1)},
+    "thread": {"writer": extensions.snapshot_writers.ThreadWriter()},
+    "queue": {"writer": extensions.snapshot_writers.ThreadQueueWriter(serializers.save_hdf5)},
+    "of one's own": {"savefun": pickled},
+}
+
+
+def model_keeper(out, stop, **options):
+    made = training.Trainer(small.updater(), (stop, "iteration"), out)
+    model = made.updater.get_optimizer("main").target
+    keeper = extensions.snapshot_object(model, "model_{.updater.iteration}", **options)
+    made.extend(keeper, trigger=(1, "iteration"))
+    return made, model
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_files_of_models_are_removed_by_their_own_run_alone(tmp_path, kind):
+    options = {**PARTS[kind], "n_retains": 1}
+    model_keeper(tmp_path / "other", 3, **options)[0].run()
+    content = (tmp_path / "other" / "model_3").read_bytes()
+    made, model = model_keeper(tmp_path / "own", 5, **options)
+    made.extend(intruder(tmp_path / "own", "model_100", content), trigger=(1, "iteration"))
+    made.run()
+    assert sorted(files(tmp_path / "own")) == ["model_100", "model_5"]
+    assert files(tmp_path / "own")["model_100"] == content
+    if kind != "of one's own":
+        load = serializers.load_hdf5 if kind in ("hdf5", "queue") else serializers.load_npz
+        before = model.l1.W.array.copy()
+        model.l1.W.array[...] = 0
+        load(tmp_path / "own" / "model_5", model)  # without a warning of the run
+        np.testing.assert_array_equal(model.l1.W.array, before)
+
+
+@pytest.mark.parametrize("kind", ["npz", "of one's own"])
+def test_what_another_run_writes_under_the_next_name_is_set_aside(tmp_path, kind):
+    made, _ = model_keeper(tmp_path, 3, **PARTS[kind], n_retains=2)
+    made.extend(intruder(tmp_path, "model_3", b"theirs"), trigger=(1, "iteration"))
+    with pytest.warns(UserWarning, match="holds results of an earlier run") as told:
+        made.run()
+    assert told[0].filename == __file__
+    assert aside(tmp_path) == {"model_3": b"theirs"}
+    assert sorted(files(tmp_path)) == ["model_2", "model_3"]
+
+
+def test_a_resumed_run_removes_the_models_that_it_kept_before(tmp_path):
+    def run(stop):
+        made, _ = model_keeper(tmp_path, stop, n_retains=2)
+        made.extend(extensions.snapshot(autoload=True), trigger=(1, "iteration"))
+        made.run()
+
+    run(3)
+    run(6)
+    assert sorted(path.name for path in tmp_path.glob("model*")) == ["model_5", "model_6"]
+    assert not list(tmp_path.glob("earlier-*"))
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_names_that_a_function_gives_replace_nothing_of_an_earlier_run(tmp_path, part):
+    def run(stop, resume=None):
+        made = training.Trainer(small.updater(), (stop, "iteration"), tmp_path)
+        target = made.updater.get_optimizer("main").target if part else None
+        named = extensions.snapshot(
+            target=target, filename=lambda trainer: f"at-{trainer.updater.iteration}"
+        )
+        made.extend(named, trigger=(1, "iteration"))
+        if resume:
+            serializers.load_npz(resume, made)
+        made.run()
+        return made
+
+    first = run(3)
+    before = files(tmp_path)
+    with pytest.warns(UserWarning, match="holds results of an earlier run") as told:
+        run(4)
+    assert len(told) == 3 and {each.filename for each in told} == {__file__}
+    assert aside(tmp_path) == before and len(files(tmp_path)) == 4
+    assert not (tmp_path / "earlier-2").exists()
+    if not part:
+        own = tmp_path / "earlier-1" / "at-2"
+        serializers.save_npz(tmp_path / "at-3", first)  # as if the run had gone on to there
+        with pytest.warns(UserWarning, match="at-4"):
+            run(4, resume=own)
+        assert sorted(aside(tmp_path, 2)) == ["at-4"]
+
+
+@pytest.mark.parametrize("name", ["log", "log.jsonl"])
+def test_a_run_resumed_by_hand_keeps_a_log_that_starts_later(tmp_path, name):
+    def logging(out, stop, first):
+        made = training.Trainer(small.updater(), (stop, "iteration"), tmp_path / out)
+        trigger = training.triggers.ManualScheduleTrigger([*range(first, 99)], "iteration")
+        made.extend(extensions.LogReport(trigger=trigger, filename=name))
+        return made
+
+    logging("theirs", 6, 5).run()
+    before = files(tmp_path / "theirs")
+    ours = logging("ours", 2, 3)
+    ours.run()
+    serializers.save_npz(tmp_path / "by hand", ours)
+    moved = logging("theirs", 4, 3)
+    serializers.load_npz(tmp_path / "by hand", moved)
+    with pytest.warns(UserWarning, match="holds results of an earlier run"):
+        moved.run()
+    assert aside(tmp_path / "theirs") == before
+
+
+def test_a_run_resumed_by_hand_takes_over_its_own_log_that_starts_later(tmp_path):
+    """It went on after the snapshot, and began its log, before it was killed."""
+    run = functools.partial(small.trainer, tmp_path, n_retains=9)
+    run((6, "iteration")).run()
+    again = run((8, "iteration"))
+    serializers.load_npz(tmp_path / "snapshot_iter_2", again)
+    again.run()
+    assert not list(tmp_path.glob("earlier-*"))
 
 
 def test_files_without_a_run_load_and_go_on(tmp_path):

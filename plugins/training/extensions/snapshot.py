@@ -15,6 +15,7 @@ from core.removed import removed
 from core.training import Extension
 from plugins.serializers.atomic import remove_stale_temporaries, replacing
 from plugins.serializers.dictionary import entries_of
+from plugins.serializers.entries import RUN
 from plugins.serializers.hdf5 import load_hdf5, save_hdf5
 from plugins.serializers.npz import load_npz, save_npz
 from plugins.training.extensions import snapshot_files
@@ -62,7 +63,8 @@ def snapshot(
     - `writer(filename, directory, dict of host arrays)` takes the place of `savefun`: those of
       `extensions.snapshot_writers` write in the background.
     - `n_retains` is how many snapshots to keep, the newest ones; -1 keeps all. Those of other runs
-      are never removed.
+      are never removed; files of a `savefun` of one's own, which do not tell their run, are removed
+      by the process that wrote them alone.
     - `autoload` loads the newest snapshot in the directory, if any, when the run begins. One that
       turns out to be damaged is put aside under the ending '.damaged', with a warning, and the one
       before it is taken. One that does not fit the trainer is an error. A function
@@ -137,6 +139,7 @@ class Snapshot(Extension):
     snapshot_on_interrupt = False
     on_write_error = "raise"
     _run: str | None = None  # the one under way
+    _loaded: Path | None = None  # what `autoload` has found
     _newest: Path | None = None  # of the files that stand
 
     def __init__(
@@ -150,6 +153,7 @@ class Snapshot(Extension):
         self.writer = writer
         self._savefun = savefun
         self._target = target
+        self._written: set[Path] = set()
         self.condition: Callable[[], bool] | None = None
 
     def check(self) -> None:
@@ -198,10 +202,17 @@ class Snapshot(Extension):
         """What loads the files that are saved here."""
         if callable(self.autoload):
             return self.autoload
-        save: Any = getattr(self.writer, "_savefun", None) if self.writer else self._savefun
+        save = self._save_function()
+        return load_npz if save is None else _LOAD.get(save)
+
+    def _save_function(self) -> Any:
+        """What saves, without its arguments; None where a writer does not say."""
+        save: Any = self._savefun or save_npz
+        if self.writer is not None:
+            save = getattr(self.writer, "_savefun", None)
         while isinstance(save, functools.partial):
             save = save.func
-        return load_npz if save is None else _LOAD.get(save)
+        return save
 
     def initialize(self, trainer: Any) -> None:
         """Clean up after a killed run, and load its newest good snapshot if `autoload` is set."""
@@ -223,7 +234,8 @@ class Snapshot(Extension):
         directory = Path(trainer.out) / Path(name).parent
         if "{" not in str(directory) and directory.is_dir():
             for path in snapshot_files.found(directory, name):
-                yield path, snapshot_files.run_of(path)
+                loaded = self._target is None and path == self._loaded
+                yield path, trainer.run_id if loaded else snapshot_files.run_of(path)
 
     def __call__(self, trainer: Any) -> None:
         """Save, then remove what is not to be kept."""
@@ -231,8 +243,26 @@ class Snapshot(Extension):
             return
         path = self._path(trainer)
         self._run = getattr(trainer, "run_id", None)
-        target = trainer if self._target is None else self._target
+        self._keep_another_runs(path, trainer)
+        target = trainer if self._target is None else self._with_run(self._target)
         self._guarded(lambda: self._save(path, target))
+
+    def _with_run(self, target: Any) -> Any:
+        """What is saved of a part of the training: with the run, where files are to be removed."""
+        if self.n_retains > 0 and self._run is not None and self._save_function() in _LOAD:
+            return {RUN: self._run, **entries_of("snapshot", target)}
+        return target
+
+    def _keep_another_runs(self, path: Path, trainer: Any) -> None:
+        """Move a file of another run out of the way, which has come, or got its name, meanwhile."""
+        unknown = getattr(trainer, "is_resumed", False)
+        if path.exists() and not self._is_own(path, unknown):
+            trainer.set_aside([path], stacklevel=6)
+
+    def _is_own(self, path: Path, unknown: bool = False) -> bool:
+        """Whether this run wrote the file; `unknown` answers where nothing tells."""
+        run = snapshot_files.run_of(path)
+        return path in self._written or unknown if run is None else run == self._run
 
     def _save(self, path: Path, target: Any) -> None:
         if self.writer is not None:
@@ -248,8 +278,9 @@ class Snapshot(Extension):
     def _stands(self, path: Path) -> None:
         """Note that the file is complete, and remove what is not to be kept."""
         self._newest = path
+        self._written.add(path)
         if self.n_retains > 0:
-            snapshot_files.remove_old(path, str(self.filename), self.n_retains, self._run)
+            snapshot_files.remove_old(path, str(self.filename), self.n_retains, self._is_own)
 
     def _guarded(self, write: Callable[[], Any]) -> None:
         """Write; a failure of the system's is what `on_write_error` says."""
@@ -312,6 +343,7 @@ class Snapshot(Extension):
                 error.add_note(_OTHER_TRAINING)
                 raise
             else:
+                self._loaded = path
                 print(f"Resumed from {path}", file=sys.stderr)
                 return
         if found:

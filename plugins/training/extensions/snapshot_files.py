@@ -7,12 +7,14 @@ import string
 import sys
 import warnings
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from numpy.lib import format as npy
 
 from core.errors import CheckpointDamaged
+from plugins.serializers.entries import RUN
 
 _ASIDE = ".damaged"
 _COUNTS = ("iteration", "epoch")
@@ -27,25 +29,23 @@ def found(directory: Path, filename: str) -> list[Path]:
 
 
 def run_of(path: Path) -> str | None:
-    """The run that wrote a snapshot of a trainer; None where the file does not say so."""
+    """The run that wrote a snapshot; None where the file does not say so."""
     with suppress(Exception):  # whatever the file is, it is not this one's task to tell
         if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive, archive.open("run_id.npy") as entry:
+            with zipfile.ZipFile(path) as archive, archive.open(f"{RUN}.npy") as entry:
                 return str(npy.read_array(entry, allow_pickle=False))
         if "h5py" in sys.modules:  # as it is in a run that writes such files
             with sys.modules["h5py"].File(path) as file:
-                return str(file["run_id"].asstr()[()])
+                return str(file[RUN].asstr()[()])
     return None
 
 
-def remove_old(newest: Path, filename: str, keep: int, run: str | None) -> None:
+def remove_old(newest: Path, filename: str, keep: int, is_own: Callable[[Path], bool]) -> None:
     """Keep the newest ones; the one just written is among them, those of other runs are not."""
     others = [
-        path
-        for path in found(newest.parent, filename)
-        if path.name != newest.name and run_of(path) in (None, run)
+        path for path in found(newest.parent, filename) if path.name != newest.name and is_own(path)
     ]
-    for path in others[: len(others) + 1 - keep]:
+    for path in others[: max(0, len(others) + 1 - keep)]:
         path.unlink(missing_ok=True)
 
 

@@ -168,6 +168,7 @@ class QueueWriter(Writer):
 
     def __init__(self, savefun: Save = save_npz, task: Callable[..., Any] | None = None) -> None:
         super().__init__()
+        self._savefun = savefun
         self._task = self.create_task(savefun) if task is None else task
         self._queue: Any = None
         self._consumer: Any = None
