@@ -242,7 +242,8 @@ def taking(kind: Kind, where: str, name: str) -> Callable[..., Any]:
 
 def refusal(kind: Kind, where: str, name: str, value: Any) -> InvalidSetting:
     """The error for a setting of another kind."""
-    return InvalidSetting(f"{where}: expected {name} to be {kind}, got {_described(value)}")
+    cure = "; round it, as by int() or //" if type(value) is float and int in kind.types else ""
+    return InvalidSetting(f"{where}: expected {name} to be {kind}, got {_described(value)}{cure}")
 
 
 def _described(value: Any) -> str:
@@ -268,9 +269,9 @@ def checked(function: _Function) -> _Function:
     >>> @checked
     ... def halve(x, times: int = 1):
     ...     return x / 2**times
-    >>> halve(8, times=1.5)
+    >>> halve(8, times="1")
     Traceback (most recent call last):
-    core.errors.InvalidSetting: halve: expected times to be a whole number, got float 1.5
+    core.errors.InvalidSetting: halve: expected times to be a whole number, got str '1'
     """
     made: Any = wraps(function)(_written(function))
     made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__

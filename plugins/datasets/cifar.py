@@ -12,6 +12,7 @@ import numpy as np
 
 from core.dataset import cached_download, get_dataset_directory
 from core.errors import DatasetDamaged
+from core.kinds import checked
 from plugins.datasets import image_arrays, plain_pickle
 from plugins.datasets.found_files import Published, arrays_of, kept_by_chainer, look, missing
 from plugins.formats import GZIP, instead
@@ -192,6 +193,7 @@ def _get(
     return train, test
 
 
+@checked
 def get_cifar10(
     withlabel: bool = True,
     ndim: int = 3,
@@ -217,6 +219,7 @@ def get_cifar10(
     return _get(10, withlabel, ndim, scale, dtype, download)
 
 
+@checked
 def get_cifar100(
     withlabel: bool = True,
     ndim: int = 3,

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from core.kinds import checked
 from plugins.datasets.split import random_order
 from plugins.datasets.sub_dataset import SubDataset
 
 Folds = list[tuple[SubDataset, SubDataset]]
 
 
+@checked
 def get_cross_validation_datasets(
     dataset: Any, n_folds: int | None = None, order: Any = None, *, n_fold: int | None = None
 ) -> Folds:
@@ -42,6 +44,7 @@ def _pair(dataset: Any, order: Any, at: int) -> tuple[SubDataset, SubDataset]:
     return SubDataset(dataset, 0, at, order), SubDataset(dataset, at, len(order), order)
 
 
+@checked
 def get_cross_validation_datasets_random(
     dataset: Any, n_folds: int | None = None, seed: int | None = None, *, n_fold: int | None = None
 ) -> Folds:

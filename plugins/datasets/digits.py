@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from core.kinds import checked
 from plugins.datasets.tuple_dataset import TupleDataset
 
 _FILE = Path(__file__).parent / "data" / "digits.npz"
@@ -14,6 +15,7 @@ _BRIGHTEST = 16
 _FORMS = {1: (-1, 64), 2: (-1, 8, 8), 3: (-1, 1, 8, 8)}
 
 
+@checked
 def get_digits(withlabel: bool = True, ndim: int = 1, scale: float = 1.0) -> tuple[Any, Any]:
     """The bundled handwritten digits, as (training set of 1,437, test set of 360).
 

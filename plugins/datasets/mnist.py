@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from core.kinds import checked
 from plugins.datasets import image_arrays
 from plugins.datasets.found_files import Published, arrays_of, kept_by_chainer, look, obtain
 from plugins.datasets.idx import read_idx
@@ -108,6 +109,7 @@ def _get(family: _Family, form: _Form, download: bool) -> tuple[Any, Any]:
     return parts[0], parts[1]
 
 
+@checked
 def get_mnist(
     withlabel: bool = True,
     ndim: int = 1,
@@ -137,6 +139,7 @@ def get_mnist(
     return _get(_MNIST, form, download)
 
 
+@checked
 def get_fashion_mnist(
     withlabel: bool = True,
     ndim: int = 1,
@@ -166,6 +169,7 @@ def get_fashion_mnist_labels() -> list[str]:
     return names.split(",")
 
 
+@checked
 def get_kuzushiji_mnist(
     withlabel: bool = True,
     ndim: int = 1,

@@ -9,6 +9,7 @@ from typing import Any
 
 from core.dataset import DatasetMixin
 from core.errors import DatasetDamaged
+from core.kinds import checked
 from core.set_by_init import NeedsInit
 from plugins.datasets.per_process import PerProcess
 from plugins.formats import PICKLE, instead
@@ -113,6 +114,7 @@ class PickleDatasetWriter(NeedsInit):
     `protocol` is that of `pickle`. A context manager, which closes the file.
     """
 
+    @checked
     def __init__(self, writer: Any, protocol: int = pickle.HIGHEST_PROTOCOL) -> None:
         self._file = writer
         self._protocol = protocol
@@ -136,6 +138,7 @@ class PickleDatasetWriter(NeedsInit):
         self.close()
 
 
+@checked
 def open_pickle_dataset_writer(
     path: str | os.PathLike[str], protocol: int = pickle.HIGHEST_PROTOCOL
 ) -> PickleDatasetWriter:

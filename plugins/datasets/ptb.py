@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import DatasetDamaged
+from core.kinds import checked
 from plugins.datasets.found_files import Published, arrays_of, kept_by_chainer, look, obtain
 from plugins.formats import instead
 
@@ -49,6 +50,7 @@ def _is_kept() -> bool:
     return None not in _kept() and None in [look(_FOLDER, _file(part)) for part in _PARTS]
 
 
+@checked
 def get_ptb_words(*, download: bool = False) -> tuple[Array, Array, Array]:
     """The Penn Treebank as numbers of words, from files that you have: (train, valid, test).
 
@@ -80,6 +82,7 @@ def _coded(part: str, words: list[str], vocabulary: dict[str, int]) -> Array:
         ) from None
 
 
+@checked
 def get_ptb_words_vocabulary(*, download: bool = False) -> dict[str, int]:
     """The number of each word in `get_ptb_words`, 0 for the first one; files and errors are those.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from core import backend
+from core.kinds import checked
 from plugins.datasets.sub_dataset import SubDataset
 
 
@@ -17,6 +18,7 @@ def random_order(dataset: Any, seed: int | None) -> np.ndarray[Any, Any]:
     return np.random.RandomState(seed).permutation(len(dataset))
 
 
+@checked
 def split_dataset(dataset: Any, split_at: int, order: Any = None) -> tuple[SubDataset, SubDataset]:
     """The first `split_at` examples, and the rest; of the dataset as `order` lists it, if given.
 
@@ -37,6 +39,7 @@ def split_dataset(dataset: Any, split_at: int, order: Any = None) -> tuple[SubDa
     )
 
 
+@checked
 def split_dataset_random(
     dataset: Any, first_size: int, seed: int | None = None
 ) -> tuple[SubDataset, SubDataset]:
@@ -49,6 +52,7 @@ def split_dataset_random(
     return split_dataset(dataset, first_size, random_order(dataset, seed))
 
 
+@checked
 def split_dataset_n(dataset: Any, n: int, order: Any = None) -> list[SubDataset]:
     """`n` parts of equal length; what does not divide evenly is left out at the end.
 
@@ -65,6 +69,7 @@ def split_dataset_n(dataset: Any, n: int, order: Any = None) -> list[SubDataset]
     return [SubDataset(dataset, i * size, (i + 1) * size, order) for i in range(n)]
 
 
+@checked
 def split_dataset_n_random(dataset: Any, n: int, seed: int | None = None) -> list[SubDataset]:
     """`n` parts of equal length, drawn at random without repeats."""
     return split_dataset_n(dataset, n, random_order(dataset, seed))

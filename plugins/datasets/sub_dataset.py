@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.dataset import DatasetMixin
+from core.kinds import checked
 
 
 class SubDataset(DatasetMixin):
@@ -16,6 +17,7 @@ class SubDataset(DatasetMixin):
     (['b', 'c'], ['e', 'd'])
     """
 
+    @checked
     def __init__(self, dataset: Any, start: int, finish: int, order: Any = None) -> None:
         length = len(dataset)
         if not 0 <= start <= finish <= length:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import DatasetDamaged
+from core.kinds import checked
 from plugins.datasets import image_arrays
 from plugins.datasets.found_files import Published, arrays_of, kept_by_chainer, look, obtain
 from plugins.extras import need
@@ -51,6 +52,7 @@ def _matlab(path: str) -> tuple[Array, Array]:
         ) from error
 
 
+@checked
 def get_svhn(
     withlabel: bool = True,
     scale: float = 1.0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from core import FunctionHook, FunctionNode, Variable
+from core.kinds import checked
 
 
 class PrintHook(FunctionHook):
@@ -31,6 +32,7 @@ class PrintHook(FunctionHook):
 
     name = "PrintHook"
 
+    @checked
     def __init__(
         self,
         sep: str = "",

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from weakref import WeakKeyDictionary
 
 from core import Device, FunctionHook, FunctionNode, LinkHook
+from core.kinds import checked
 from core.link_hook import ForwardArgs
 from core.spec import spec_of
 from plugins.function_hooks import chrome_trace, profile
@@ -53,6 +54,7 @@ class ProfilerHook(FunctionHook):
 
     name = "ProfilerHook"
 
+    @checked
     def __init__(self, memory: bool = False, links: bool = True, synchronize: bool = True) -> None:
         self.calls: list[Call] = []
         self._memory, self._synchronize = memory, synchronize

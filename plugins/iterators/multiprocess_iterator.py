@@ -6,6 +6,7 @@ import os
 from concurrent.futures import Future
 from typing import Any
 
+from core.kinds import checked
 from core.random_streams import stream
 from plugins.iterators import worker_pool
 from plugins.iterators.position import Position, Sampler
@@ -45,6 +46,7 @@ class MultiprocessIterator(PrefetchIterator):
     TimeoutWarning = worker_pool.TimeoutWarning
     WorkerDied = worker_pool.WorkerDied
 
+    @checked
     def __init__(
         self,
         dataset: Any,

@@ -59,7 +59,7 @@ def advance(
         epoch, used = epoch + 1, 0
         if not repeat:
             break
-        order = None if sampler is None else checked(sampler(order, begun))
+        order = None if sampler is None else checked_order(sampler(order, begun))
         begun = 0
         if len(indices) == batch_size:
             break
@@ -90,7 +90,7 @@ def foreseen(
         position = step[0]
 
 
-def checked(order: Any) -> Order:
+def checked_order(order: Any) -> Order:
     """An order that a sampler gave: None, or an array of integers with at least one."""
     if order is None:
         return None

@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from core.dataset import Iterator
-from core.kinds import kind_of, taking
+from core.kinds import checked
 from core.serializer import AbstractSerializer
 from core.set_by_init import set_by_init
 from plugins.iterators.order_samplers import ShuffleOrderSampler
-from plugins.iterators.position import Position, Sampler, advance, checked, serialize
-
-_REPEAT, _SHUFFLE = kind_of("bool"), kind_of("bool | None")
+from plugins.iterators.position import Position, Sampler, advance, checked_order, serialize
 
 
 class PositionedIterator(Iterator):
@@ -26,6 +24,7 @@ class PositionedIterator(Iterator):
     dataset: Any = set_by_init()
     _position: Position = set_by_init()
 
+    @checked
     def __init__(
         self,
         dataset: Any,
@@ -37,8 +36,6 @@ class PositionedIterator(Iterator):
         name = type(self).__name__
         _check_dataset(name, dataset)
         _check_batch_size(name, batch_size)
-        repeat = taking(_REPEAT, name, "repeat")(repeat)
-        shuffle = taking(_SHUFFLE, name, "shuffle")(shuffle)
         if shuffle is not None and order_sampler is not None:
             raise ValueError(
                 f"{name}: expected shuffle or order_sampler, got both; the sampler decides."
@@ -55,7 +52,7 @@ class PositionedIterator(Iterator):
         """Start again at the beginning, with a new order where there is a sampler."""
         order = None
         if self.order_sampler is not None:
-            order = checked(self.order_sampler(np.arange(len(self.dataset)), 0))
+            order = checked_order(self.order_sampler(np.arange(len(self.dataset)), 0))
         self._position = Position(0, 0, False, order)
 
     def _step(self) -> tuple[Position, list[int]]:
@@ -121,11 +118,6 @@ def _check_dataset(name: str, dataset: Any) -> None:
 
 
 def _check_batch_size(name: str, batch_size: Any) -> None:
-    if not hasattr(batch_size, "__index__") or isinstance(batch_size, bool):
-        raise TypeError(
-            f"{name}: expected a whole number of examples as the batch size, got {batch_size!r}. "
-            "Round it, as by int() or //."
-        )
     if batch_size < 1:
         raise ValueError(f"{name}: expected a batch size of 1 or more, got {batch_size}.")
 

@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from core.kinds import checked
 from core.serializer import Serializable, Serializer
 from plugins.serializers.dictionary import as_bytes, entries_of, host_array
 from plugins.serializers.hdf5_file import GroupEntries, open_hdf5, write_dataset, write_hdf5
 from plugins.serializers.loading import EntriesDeserializer, Ignored, load_entries
 
 
+@checked
 def save_hdf5(
     filename: str | os.PathLike[str],
     obj: Serializable | Mapping[str, Any],
@@ -35,6 +37,7 @@ def save_hdf5(
     write_hdf5(filename, entries_of("save_hdf5", obj), compression)
 
 
+@checked
 def load_hdf5(
     filename: str | os.PathLike[str],
     obj: Serializable,
@@ -73,6 +76,7 @@ class HDF5Serializer(Serializer):
     ['W', 'b']
     """
 
+    @checked
     def __init__(self, group: Any, compression: int | None = 4) -> None:
         self.group = group
         self.compression = compression
@@ -105,6 +109,7 @@ class HDF5Deserializer(EntriesDeserializer):
     True
     """
 
+    @checked
     def __init__(self, group: Any, strict: bool = True) -> None:
         super().__init__(GroupEntries(group, group.name), strict=strict)
         self.group = group

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import CheckpointError
+from core.kinds import checked
 from core.serializer import Serializable
 from plugins.serializers.dictionary import entries_of
 from plugins.serializers.entries import File
@@ -15,6 +16,7 @@ from plugins.serializers.loading import EntriesDeserializer, Ignored, load_entri
 from plugins.serializers.npz_archive import Archive, open_archive, write_archive
 
 
+@checked
 def save_npz(file: File, obj: Serializable | Mapping[str, Any], compression: bool = True) -> None:
     """Save `obj` to an npz file, given by its path (used as it is) or open for writing bytes.
 
@@ -32,6 +34,7 @@ def save_npz(file: File, obj: Serializable | Mapping[str, Any], compression: boo
     write_archive(file, entries_of("save_npz", obj), compression)
 
 
+@checked
 def load_npz(
     file: File,
     obj: Serializable,
@@ -70,6 +73,7 @@ class NpzDeserializer(EntriesDeserializer):
     not fit. `load_npz` compares everything before it loads anything; this class alone does not.
     """
 
+    @checked
     def __init__(
         self,
         npz: Mapping[str, Any],

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from core.kinds import checked
 from core.serializer import Serializable
 from plugins.serializers.atomic import replacing
 from plugins.serializers.dictionary import entries_of
@@ -38,6 +39,7 @@ def save_safetensors(file: File, obj: Serializable | Mapping[str, Any]) -> None:
         file.write(data)
 
 
+@checked
 def load_safetensors(
     file: File,
     obj: Serializable,

@@ -160,7 +160,7 @@ def test_what_is_no_dataset_or_no_size_is_refused(iterator):
         with pytest.raises(TypeError, match=f"{iterator.__name__}: expected a dataset.*a list of"):
             iterator(dataset, 2)
     for size in (2.0, "2", None, True):
-        with pytest.raises(TypeError, match="whole number of examples as the batch size"):
+        with pytest.raises(TypeError, match="expected batch_size to be a whole number, got"):
             iterator([1, 2], size)
     for name in ("repeat", "shuffle"):
         with pytest.raises(

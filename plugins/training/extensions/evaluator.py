@@ -10,6 +10,7 @@ import core
 from core.carrying import serialize_carried
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest
+from core.kinds import checked
 from core.removed import removed
 from core.reporter import DictSummary, Reporter, report, report_scope
 from core.serializer import AbstractSerializer
@@ -50,6 +51,7 @@ class Evaluator(Extension):
     _iterators: dict[str, Any] = set_by_init()
     _targets: dict[str, Any] = set_by_init()
 
+    @checked
     @removed(renamed={"input_device": "device"})
     def __init__(
         self,

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from core import Link, backend, report
+from core.kinds import checked
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
 from core.training import PRIORITY_WRITER, Extension, get_trigger
@@ -70,6 +71,7 @@ class ParameterStatistics(Extension):
         }
     )
 
+    @checked
     def __init__(
         self,
         links: Link | Iterable[Link],

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import nearest
+from core.kinds import checked
 from core.removed import removed
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
@@ -38,6 +39,7 @@ class PlotReport(Extension):
     Needs Matplotlib: `pip install 'plugrad[plot]'`.
     """
 
+    @checked
     @removed(renamed={"file_name": "filename"})
     def __init__(
         self,

@@ -7,6 +7,7 @@ import shutil
 import time
 from typing import Any, TextIO
 
+from core.kinds import checked
 from core.training import Extension
 from plugins.training.extensions.notebook import Output, in_notebook
 from plugins.training.extensions.terminal import Terminal
@@ -26,6 +27,7 @@ class ProgressBar(Extension):
     gets a line now and then. A terminal that goes away does not end the training.
     """
 
+    @checked
     def __init__(
         self,
         training_length: tuple[float, str] | None = None,
@@ -118,6 +120,7 @@ class ProgressBar(Extension):
 class ProgressBarNotebook(ProgressBar):
     """A `ProgressBar` that is shown as HTML, wherever IPython displays that."""
 
+    @checked
     def __init__(
         self,
         training_length: tuple[float, str] | None = None,

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from core.errors import CheckpointDamaged, CheckpointError, nearest
+from core.kinds import checked
 from core.removed import removed
 from core.training import Extension
 from plugins.serializers.atomic import remove_stale_temporaries, replacing
@@ -38,6 +39,7 @@ _OTHER_TRAINING = (
 )
 
 
+@checked
 @removed(cures=_SINCE_V2)
 def snapshot(
     savefun: Save | None = None,
@@ -91,6 +93,7 @@ def snapshot(
     return made
 
 
+@checked
 @removed(cures=_SINCE_V2)
 def snapshot_object(
     target: Any,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core import Link, Variable, backend
+from core.kinds import checked
 from core.removed import removed
 from core.serializer import AbstractSerializer
 from core.training import Extension, get_trigger
@@ -44,6 +45,7 @@ class VariableStatisticsPlot(Extension):
     Raises ValueError where there would be nothing to plot.
     """
 
+    @checked
     @removed(renamed={"file_name": "filename"})
     def __init__(
         self,

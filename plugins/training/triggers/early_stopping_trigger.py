@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from core.errors import nearest
+from core.kinds import checked
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
 from core.set_by_init import NeedsInit
@@ -31,6 +32,7 @@ class EarlyStoppingTrigger(NeedsInit):
     [False, False, False, False, False, True]
     """
 
+    @checked
     def __init__(
         self,
         check_trigger: Any = (1, "epoch"),

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from core.errors import nearest
+from core.kinds import checked
 from core.serializer import AbstractSerializer, Deserializer
 from core.set_by_init import NeedsInit
 
@@ -83,6 +84,7 @@ class IntervalTrigger(NeedsInit):
     [3, 6]
     """
 
+    @checked
     def __init__(self, period: float, unit: str) -> None:
         if not period > 0:
             raise ValueError(f"IntervalTrigger: expected a period above 0, got {period!r}.")

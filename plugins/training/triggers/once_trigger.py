@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.kinds import checked
 from core.serializer import AbstractSerializer, Serializer
 from core.set_by_init import NeedsInit
 
@@ -17,6 +18,7 @@ class OnceTrigger(NeedsInit):
     (True, False, True)
     """
 
+    @checked
     def __init__(self, call_on_resume: bool = False) -> None:
         self._due = True
         self._call_on_resume = call_on_resume

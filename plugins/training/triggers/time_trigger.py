@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.kinds import checked
 from core.serializer import AbstractSerializer
 from core.set_by_init import NeedsInit
 
@@ -17,6 +18,7 @@ class TimeTrigger(NeedsInit):
     [75, 125]
     """
 
+    @checked
     def __init__(self, period: float) -> None:
         if not period > 0:
             raise ValueError(f"TimeTrigger: expected a period above 0, got {period!r}.")

@@ -12,6 +12,7 @@ from typing import Any
 from core import backend
 from core.dataset import Iterator, concat_examples
 from core.errors import UpdateError
+from core.kinds import checked
 from core.optimizer import Optimizer
 from core.serializer import AbstractSerializer, Deserializer
 from plugins.iterators.worker_pool import WorkerDied
@@ -41,6 +42,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
     Raises ValueError where iterators, devices and datasets do not go together.
     """
 
+    @checked
     def __init__(
         self,
         iterators: Sequence[Iterator],

@@ -11,6 +11,7 @@ from core import Link, backend
 from core.carrying import serialize_carried
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest
+from core.kinds import checked
 from core.optimizer import Optimizer
 from core.serializer import AbstractSerializer, Deserializer
 from plugins.training.calling import call_with
@@ -46,6 +47,7 @@ class ParallelUpdater(StandardUpdater):
     1
     """
 
+    @checked
     def __init__(
         self,
         iterator: Iterator | dict[str, Iterator],

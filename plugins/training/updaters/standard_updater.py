@@ -10,6 +10,7 @@ from typing import Any
 from core.carrying import serialize_carried
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest
+from core.kinds import checked
 from core.optimizer import Optimizer
 from core.removed import removed
 from core.serializer import AbstractSerializer
@@ -51,6 +52,7 @@ class StandardUpdater(Updater):
     _iterators: dict[str, Iterator] = set_by_init()
     _optimizers: dict[str, Any] = set_by_init()
 
+    @checked
     @removed()
     def __init__(
         self,
@@ -85,10 +87,10 @@ class StandardUpdater(Updater):
 
     def _check(self) -> None:
         """Refuse what is no iterator or no optimizer before it is asked for anything."""
-        if not hasattr(self.accumulate, "__index__") or self.accumulate < 1:
+        if self.accumulate < 1:
             raise ValueError(
-                f"{type(self).__name__}: expected to accumulate a whole number of batches, 1 or "
-                f"more; got {self.accumulate!r}."
+                f"{type(self).__name__}: expected accumulate to be 1 or more, "
+                f"got {self.accumulate!r}."
             )
         for name, iterator in self._iterators.items():
             if not hasattr(iterator, "next"):
