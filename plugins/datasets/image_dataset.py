@@ -41,7 +41,7 @@ class ImageDataset(DatasetMixin):
     """
 
     def __init__(self, paths: Any, root: Any = ".", dtype: Any = None) -> None:
-        self._paths = listed(paths)
+        self._paths = listed(paths, "ImageDataset")
         self._root = root
         self._dtype = float_dtype(dtype)
 

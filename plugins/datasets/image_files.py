@@ -12,8 +12,11 @@ import numpy as np
 from core import backend
 from core.configuration import config
 from core.errors import DatasetDamaged
+from plugins.datasets.text_files import decoding
 from plugins.extras import need
 from plugins.formats import JPEG, PNG, instead
+
+_LIST = " The name of a file stands for the list in it; images themselves are given as [path, ...]."
 
 
 def float_dtype(dtype: Any) -> Any:
@@ -42,9 +45,9 @@ def read_image(file: Any, name: str, dtype: Any, who: str) -> np.ndarray[Any, An
     return array.transpose(2, 0, 1)
 
 
-def listed(paths: Any) -> list[Any]:
+def listed(paths: Any, who: str) -> list[Any]:
     """The names in a list of paths, or in a text file of one path a line."""
-    return list(paths) if not _is_path(paths) else [line for _, line in _lines(paths)]
+    return list(paths) if not _is_path(paths) else [line for _, line in _lines(paths, who)]
 
 
 def listed_pairs(pairs: Any, who: str) -> list[tuple[Any, Any]]:
@@ -56,13 +59,14 @@ def _is_path(value: Any) -> bool:
     return isinstance(value, str | os.PathLike)
 
 
-def _lines(path: Any) -> list[tuple[int, str]]:
-    lines = Path(path).read_text(encoding="utf-8").splitlines()
+def _lines(path: Any, who: str) -> list[tuple[int, str]]:
+    with decoding(who, path, also=_LIST):
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
     return [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
 
 
 def _read_pairs(path: Any, who: str) -> Iterator[tuple[str, int]]:
-    for number, line in _lines(path):
+    for number, line in _lines(path, who):
         try:
             name, label = line.rsplit(None, 1)
             yield name, int(label)

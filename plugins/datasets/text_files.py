@@ -1,0 +1,60 @@
+"""Text files that are none, or have another encoding: the line that tells it, and the cure."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from core.errors import DatasetDamaged
+from plugins.formats import TEXT, instead
+
+_CHUNK = 1 << 16
+_BEGINNINGS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_NO_TEXT = {*range(32)} - {*b"\t\n\r\f\x1b"}
+
+
+@contextmanager
+def decoding(
+    who: str, path: Any, encoding: str = "utf-8", cure: str = "Save it as UTF-8.", also: str = ""
+) -> Iterator[None]:
+    """Tell bytes that are no text in `encoding` by file and line: raise DatasetDamaged for them.
+
+    `cure` says what to do with a text in another encoding; `also` is told in any case.
+    """
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise DatasetDamaged(
+            f"{who}: expected text in {encoding!r}, got the byte {error.object[error.start]:#04x} "
+            f"({error.reason}) in line {_line(path, encoding)} of {path}.{_meant(path, cure)}{also}"
+        ) from None
+
+
+def _line(path: Any, encoding: str) -> int:
+    """The line, counted from 1, of the first bytes that are no text."""
+    decoder: Any = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), True)
+    line, chunk = 1, b"first"
+    with open(path, "rb") as file:
+        while chunk:
+            before, chunk = decoder.getstate(), file.read(_CHUNK)
+            try:
+                line += decoder.decode(chunk, final=not chunk).count("\n")
+            except UnicodeDecodeError as error:
+                held = len(error.object) - len(chunk)  # bytes of the chunk before
+                decoder.setstate(before)
+                return line + decoder.decode(chunk[: max(error.start - held, 0)]).count("\n")
+    return line
+
+
+def _meant(path: Any, cure: str) -> str:
+    """What the file is, as far as its beginning tells, or what to do with a text."""
+    with open(path, "rb") as file:
+        head = file.read(_CHUNK)
+    encoding = _BEGINNINGS.get(head[:2])
+    if encoding:
+        return f" It begins as text in {encoding!r} does. {cure}"
+    known = instead(head, TEXT)
+    return known or (" It is a binary file." if _NO_TEXT & {*head} else f" {cure}")
