@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeAlias
+from typing import Any
 
 from core import standard
 from core.device import Device, default_device
@@ -14,9 +14,7 @@ from core.kernel_table import KernelTable, on_kernels_changed
 from core.once import once
 from core.place import no_dtype
 from core.random_streams import Random
-
-Array: TypeAlias = Any
-Sizes: TypeAlias = int | Sequence[int]
+from core.typing import AnyArray, Sizes
 
 
 class Backend(ABC):
@@ -45,7 +43,7 @@ class Backend(ABC):
         """Why this backend cannot be used here and what would help; None where it can."""
 
     @abstractmethod
-    def asarray(self, obj: Any, dtype: Any = None, device: Any = None) -> Array:
+    def asarray(self, obj: Any, dtype: Any = None, device: Any = None) -> AnyArray:
         """An array of this backend from a host array, a sequence, a number or one of its own.
 
         `dtype` may be a name; `device` is a `Device`, an id, or None for the default one. An
@@ -53,7 +51,7 @@ class Backend(ABC):
         """
 
     @abstractmethod
-    def to_host(self, array: Array) -> Any:
+    def to_host(self, array: AnyArray) -> Any:
         """The values as a `numpy.ndarray` (shared with `array` where the library allows that)."""
 
     # -- kernels -------------------------------------------------------------------------------
@@ -123,11 +121,11 @@ class Backend(ABC):
     def _native_devices(self) -> list[Any]:
         return list(self.xp.__array_namespace_info__().devices())
 
-    def device_of(self, array: Array) -> Device:
+    def device_of(self, array: AnyArray) -> Device:
         """The device an array lives on."""
         return Device(self, self._native_devices.index(array.device))
 
-    def spec_device(self, array: Array) -> Any:
+    def spec_device(self, array: AnyArray) -> Any:
         """Something cheap and hashable, equal for arrays on one device; None where all are."""
         return array.device
 
@@ -161,7 +159,7 @@ class Backend(ABC):
         """What the library's own `device=` takes for a device of this backend."""
         return self._native_devices[self.as_device(device).id or 0]
 
-    def to_device(self, array: Array, device: Any = None) -> Array:
+    def to_device(self, array: AnyArray, device: Any = None) -> AnyArray:
         """The array on another device of this backend; itself where it is there already."""
         target = self.as_device(device)
         if self.device_of(array) == target:
@@ -185,7 +183,7 @@ class Backend(ABC):
 
     def uploader(
         self, device: Any = None, stream: Any = None, compute_stream: Any = None
-    ) -> Callable[[Sequence[Any]], list[Array]]:
+    ) -> Callable[[Sequence[Any]], list[AnyArray]]:
         """A function from host arrays to arrays on a device; it may overlap with other work.
 
         What the device computes with the arrays waits for them, the host does not. The library's
@@ -200,46 +198,46 @@ class Backend(ABC):
 
     # -- copies --------------------------------------------------------------------------------
 
-    def copy(self, array: Array) -> Array:
+    def copy(self, array: AnyArray) -> AnyArray:
         """A new array with the same values, on the same device."""
         return self.xp.asarray(array, copy=True)
 
-    def copyto(self, dst: Array, src: Any) -> None:
+    def copyto(self, dst: AnyArray, src: Any) -> None:
         """Write `src` (a number, or an array of any backend that broadcasts) into `dst`."""
         standard.copy_into(self.xp, dst, self._beside(dst, src))
 
-    def _beside(self, dst: Array, src: Any) -> Any:
+    def _beside(self, dst: AnyArray, src: Any) -> Any:
         if isinstance(src, (bool, int, float, complex)):
             return src
         from core.backend import to_backend
 
         return to_backend(src, self.device_of(dst))
 
-    def add_in_place(self, a: Array, b: Array) -> Array:
+    def add_in_place(self, a: AnyArray, b: AnyArray) -> AnyArray:
         """Add `b` into `a` and give `a` back: the same array, also when it has no dimensions."""
         a += b
         return a
 
     # -- what the standard lacks ---------------------------------------------------------------
 
-    def scatter_add(self, a: Array, index: Any, values: Any) -> None:
+    def scatter_add(self, a: AnyArray, index: Any, values: Any) -> None:
         """`a[index] += values` in place; a place that `index` names twice is added to twice."""
         standard.scatter_add(self.xp, a, index, values)
 
-    def pad(self, x: Array, widths: Sequence[tuple[int, int]], value: float = 0.0) -> Array:
+    def pad(self, x: AnyArray, widths: Sequence[tuple[int, int]], value: float = 0.0) -> AnyArray:
         """`x` with `widths[i] = (before, after)` elements of `value` around axis i."""
         return standard.pad(self.xp, x, widths, value)
 
     def windows(
         self,
-        x: Array,
+        x: AnyArray,
         ksize: Sizes,
         stride: Sizes = 1,
         pad: Sizes = 0,
         dilate: Sizes = 1,
         cover_all: bool = False,
         pad_value: float = 0.0,
-    ) -> Array:
+    ) -> AnyArray:
         """All windows of `x` (n, c, *spatial): an array (n, c, *ksize, *out), not to be written to.
 
         `out` along each axis is `core.standard.window_count`. With `cover_all` the windows reach
@@ -249,30 +247,30 @@ class Backend(ABC):
 
     def fold(
         self,
-        windows: Array,
+        windows: AnyArray,
         size: Sequence[int],
         stride: Sizes = 1,
         pad: Sizes = 0,
         dilate: Sizes = 1,
-    ) -> Array:
+    ) -> AnyArray:
         """The adjoint of `windows`: (n, c, *ksize, *out) to (n, c, *size), overlaps summed."""
         return standard.fold(self.xp, windows, size, stride, pad, dilate)
 
-    def einsum(self, subscripts: str, *operands: Array) -> Array:
+    def einsum(self, subscripts: str, *operands: AnyArray) -> AnyArray:
         """Sum of products over labelled axes, in the notation of `numpy.einsum`."""
         from core.einsum import einsum
 
         return einsum(self.xp, subscripts, *operands)
 
-    def erf(self, x: Array) -> Array:
+    def erf(self, x: AnyArray) -> AnyArray:
         """The error function, elementwise, in the dtype of `x`."""
         return standard.erf(self.xp, x)
 
-    def logsumexp(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+    def logsumexp(self, x: AnyArray, axis: Any = None, keepdims: bool = False) -> AnyArray:
         """`log(sum(exp(x)))` along `axis` without overflow."""
         return standard.logsumexp(self.xp, x, axis, keepdims)
 
-    def outside(self, numbers: Array, size: int) -> bool:
+    def outside(self, numbers: AnyArray, size: int) -> bool:
         """Whether one of `numbers`, integers, is not in [0, size).
 
         A backend whose devices run ahead of the host answers in debug mode alone: to answer is to
@@ -280,7 +278,7 @@ class Backend(ABC):
         """
         return bool(self.xp.any((numbers < 0) | (numbers >= size)))
 
-    def sum_to(self, x: Array, shape: tuple[int, ...]) -> Array:
+    def sum_to(self, x: AnyArray, shape: tuple[int, ...]) -> AnyArray:
         """Sum `x` down to a shape that broadcasts to its own: the adjoint of broadcasting."""
         return standard.sum_to(self.xp, x, shape)
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any, SupportsIndex, TypeAlias
 
 from core import random_streams
-from core.array_backend import Array, Backend
+from core.array_backend import Backend
 from core.device import Device, default_device, share_default
 from core.errors import BackendError, BackendUnavailable, CheckpointError, CoreError, nearest
 from core.kernel_table import Kernel, KernelTable, on_kernels_changed
@@ -25,6 +25,7 @@ from core.mixed import Mixed16
 from core.once import publishing
 from core.public import listing
 from core.random_streams import HostRandom, Random, seed
+from core.typing import AnyArray as Array
 
 __all__ = [
     "BACKENDS",

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 from core.errors import DeclarationError, InvalidType, nearest
 from core.public import listing
-from core.shapes import Shape, Signature, broadcast_shapes
+from core.shapes import Signature, broadcast_shapes
+from core.typing import Shape
 
 __all__ = [
     "CHECKS",

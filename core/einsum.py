@@ -8,10 +8,10 @@ from itertools import chain
 from string import ascii_letters
 from typing import Any
 
-Array = Any
+from core.typing import AnyArray
 
 
-def einsum(xp: Any, subscripts: str, *operands: Array) -> Array:
+def einsum(xp: Any, subscripts: str, *operands: AnyArray) -> AnyArray:
     """What `numpy.einsum` means by `subscripts`: repeated labels, ellipsis, implied output.
 
     Operands are contracted from left to right; each contraction is one batched matrix product.
@@ -68,7 +68,7 @@ def _check(subscripts: str, inputs: list[str], output: str, ndims: Sequence[int]
         raise ValueError(f"einsum {subscripts!r}: the label {wrong[0]!r} cannot stand there.")
 
 
-def _sizes(subscripts: str, inputs: list[str], operands: Sequence[Array]) -> dict[str, int]:
+def _sizes(subscripts: str, inputs: list[str], operands: Sequence[AnyArray]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for labels, x in zip(inputs, operands, strict=True):
         for label, n in zip(labels, x.shape, strict=True):
@@ -81,7 +81,7 @@ def _sizes(subscripts: str, inputs: list[str], operands: Sequence[Array]) -> dic
     return sizes
 
 
-def _diagonal(xp: Any, x: Array, labels: str) -> tuple[Array, str]:
+def _diagonal(xp: Any, x: AnyArray, labels: str) -> tuple[AnyArray, str]:
     """Take the diagonal over labels that stand twice, so that each stands once."""
     unique = "".join(dict.fromkeys(labels))
     if unique == labels:
@@ -97,7 +97,7 @@ def _diagonal(xp: Any, x: Array, labels: str) -> tuple[Array, str]:
     return xp.reshape(flat, shape), unique
 
 
-def _sum_out(xp: Any, x: Array, labels: str, needed: set[str]) -> tuple[Array, str]:
+def _sum_out(xp: Any, x: AnyArray, labels: str, needed: set[str]) -> tuple[AnyArray, str]:
     gone = tuple(i for i, c in enumerate(labels) if c not in needed)
     if not gone:
         return x, labels
@@ -106,8 +106,8 @@ def _sum_out(xp: Any, x: Array, labels: str, needed: set[str]) -> tuple[Array, s
 
 
 def _pair(
-    xp: Any, sizes: dict[str, int], x: Array, a: str, y: Array, b: str, needed: set[str]
-) -> tuple[Array, str]:
+    xp: Any, sizes: dict[str, int], x: AnyArray, a: str, y: AnyArray, b: str, needed: set[str]
+) -> tuple[AnyArray, str]:
     """Contract two operands over the labels that nobody needs afterwards."""
     x, a = _sum_out(xp, x, a, needed | set(b))
     y, b = _sum_out(xp, y, b, needed | set(a))
@@ -122,8 +122,8 @@ def _pair(
 
 
 def _arranged(
-    xp: Any, x: Array, labels: str, groups: tuple[str, str, str], sizes: dict[str, int]
-) -> Array:
+    xp: Any, x: AnyArray, labels: str, groups: tuple[str, str, str], sizes: dict[str, int]
+) -> AnyArray:
     """`x` with its axes in the order of the groups, each group made one axis."""
     order = "".join(groups)
     x = xp.permute_dims(x, tuple(labels.index(c) for c in order))

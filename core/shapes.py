@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from core.errors import DeclarationError, InvalidType
+from core.typing import Shape
 
-Shape = tuple[int, ...]
 _ARGUMENT = re.compile(r"\(([^()]*)\)([?*]?)")
 _DIMENSION = re.compile(r"\.\.\.\w*|\d+|[A-Za-z_]\w*")
 

@@ -13,8 +13,7 @@ from itertools import product
 from operator import index
 from typing import Any
 
-Array = Any
-Sizes = int | Sequence[int]
+from core.typing import AnyArray, Sizes
 
 
 def per_axis(value: Sizes, ndim: int, what: str) -> tuple[int, ...]:
@@ -114,7 +113,7 @@ class Geometry:
         """The slices of the padded axes that leave the padding out."""
         return tuple(slice(b, b + s) for s, (b, _) in zip(self.size, self.widths(), strict=True))
 
-    def strided(self, padded: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def strided(self, padded: AnyArray) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Shape and strides of the windows as a view of an array (n, c, *padded)."""
         steps = padded.strides[2:]
         inside = [step * d for step, d in zip(steps, self.dilate, strict=True)]
@@ -136,14 +135,14 @@ class Geometry:
 
 def windows(
     xp: Any,
-    x: Array,
+    x: AnyArray,
     ksize: Sizes,
     stride: Sizes,
     pad_width: Sizes,
     dilate: Sizes,
     cover_all: bool,
     pad_value: float,
-) -> Array:
+) -> AnyArray:
     """All windows of `x` (n, c, *spatial) as an array (n, c, *ksize, *out)."""
     g = Geometry(x.shape[2:], ksize, stride, pad_width, dilate, cover_all).checked()
     padded = pad(xp, x, [(0, 0), (0, 0), *g.widths()], pad_value)
@@ -152,8 +151,8 @@ def windows(
 
 
 def fold(
-    xp: Any, cols: Array, size: Sequence[int], stride: Sizes, pad_width: Sizes, dilate: Sizes
-) -> Array:
+    xp: Any, cols: AnyArray, size: Sequence[int], stride: Sizes, pad_width: Sizes, dilate: Sizes
+) -> AnyArray:
     """Sum windows (n, c, *ksize, *out) back into (n, c, *size): the adjoint of `windows`."""
     g = unfolded(cols.shape, size, stride, pad_width, dilate)
     image = xp.zeros((*cols.shape[:2], *g.padded_size()), dtype=cols.dtype, device=cols.device)
@@ -179,7 +178,7 @@ def unfolded(
     )
 
 
-def pad(xp: Any, x: Array, widths: Sequence[tuple[int, int]], value: float) -> Array:
+def pad(xp: Any, x: AnyArray, widths: Sequence[tuple[int, int]], value: float) -> AnyArray:
     """`x` with `widths[i] = (before, after)` elements of `value` around axis i."""
     if len(widths) != x.ndim or any(min(pair) < 0 for pair in widths):
         raise ValueError(
@@ -197,7 +196,7 @@ def pad(xp: Any, x: Array, widths: Sequence[tuple[int, int]], value: float) -> A
 # -- sums into places ---------------------------------------------------------------------------
 
 
-def scatter_add(xp: Any, a: Array, index: Any, values: Any) -> None:
+def scatter_add(xp: Any, a: AnyArray, index: Any, values: Any) -> None:
     """`a[index] += values` in place, with repeated places added to as often as they are named.
 
     Where `index` holds arrays, the additions to one place happen in the order of `values`.
@@ -222,11 +221,11 @@ def _for_every_axis(index: Any, ndim: int) -> tuple[Any, ...]:
     return (*parts, *[slice(None)] * (ndim - sum(part is not None for part in parts)))
 
 
-def _places(xp: Any, a: Array, parts: tuple[Any, ...]) -> Array:
+def _places(xp: Any, a: AnyArray, parts: tuple[Any, ...]) -> AnyArray:
     """For each element that the index names, its position in the flattened array."""
     if not all(_is_integer_array(xp, part) for part in parts):
         return xp.reshape(xp.arange(math.prod(a.shape), device=a.device), a.shape)[parts]
-    row: Array = 0
+    row: AnyArray = 0
     for part, n in zip(parts, a.shape, strict=False):
         row = row * n + xp.where(part < 0, part + n, part)
     rest = a.shape[len(parts) :]
@@ -251,7 +250,7 @@ def _is_integer(part: Any) -> bool:
     return not isinstance(part, bool) and hasattr(part, "__index__") and not hasattr(part, "shape")
 
 
-def _add_at(xp: Any, flat: Array, places: Array, values: Any) -> Array:
+def _add_at(xp: Any, flat: AnyArray, places: AnyArray, values: Any) -> AnyArray:
     """Add round by round: the first value of each place, then the second, ..."""
     if places.shape[0] == 0 or flat.shape[0] == 0:
         return flat
@@ -270,7 +269,7 @@ def _add_at(xp: Any, flat: Array, places: Array, values: Any) -> Array:
     return flat
 
 
-def sum_to(xp: Any, x: Array, shape: tuple[int, ...]) -> Array:
+def sum_to(xp: Any, x: AnyArray, shape: tuple[int, ...]) -> AnyArray:
     """Sum `x` down to `shape`: the adjoint of broadcasting from `shape` to that of `x`."""
     if x.shape == shape:
         return x
@@ -284,7 +283,7 @@ def sum_to(xp: Any, x: Array, shape: tuple[int, ...]) -> Array:
     return xp.reshape(summed, shape)
 
 
-def copy_into(xp: Any, dst: Array, src: Any) -> None:
+def copy_into(xp: Any, dst: AnyArray, src: Any) -> None:
     """Write a number, or an array that broadcasts, into `dst`, in the dtype of `dst`."""
     if not isinstance(src, (bool, int, float, complex)):
         src = xp.broadcast_to(xp.astype(src, dst.dtype, copy=False), dst.shape)
@@ -294,7 +293,7 @@ def copy_into(xp: Any, dst: Array, src: Any) -> None:
 # -- functions ----------------------------------------------------------------------------------
 
 
-def logsumexp(xp: Any, x: Array, axis: Any, keepdims: bool) -> Array:
+def logsumexp(xp: Any, x: AnyArray, axis: Any, keepdims: bool) -> AnyArray:
     """`log(sum(exp(x)))` with the greatest element taken out first; -inf where all are -inf."""
     top = xp.max(x, axis=axis, keepdims=True)
     top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
@@ -308,7 +307,7 @@ def logsumexp(xp: Any, x: Array, axis: Any, keepdims: bool) -> Array:
     return xp.squeeze(total, axis=axes)
 
 
-def erf(xp: Any, x: Array) -> Array:
+def erf(xp: Any, x: AnyArray) -> AnyArray:
     """The error function to a few units in the last place.
 
     In float64 up to 1 by its power series; beyond it as 1 - exp(-x*x) * q(u), with q a polynomial
@@ -333,7 +332,7 @@ def erf(xp: Any, x: Array) -> Array:
     return xp.sign(x) * xp.where(size < 1.0, inside, beyond)
 
 
-def _polynomial(coefficients: Sequence[float], x: Array) -> Array:
+def _polynomial(coefficients: Sequence[float], x: AnyArray) -> AnyArray:
     total = x * coefficients[-1] + coefficients[-2]
     for c in reversed(coefficients[:-2]):
         total *= x

@@ -12,8 +12,14 @@ Shape: TypeAlias = tuple[int, ...]
 Axis: TypeAlias = int | tuple[int, ...] | None
 """One axis or several, negative ones from the last; None for all."""
 
+Axes: TypeAlias = int | Sequence[int] | None
+"""What functions take for axes; operations are given it as an `Axis`."""
+
 Sizes: TypeAlias = int | Sequence[int]
 """One size for every spatial axis, or one each."""
+
+Pair: TypeAlias = int | tuple[int, int]
+"""One size for both axes of an image, or one each."""
 
 DType: TypeAlias = Any
 """An object of the array's library, or a name such as 'float32': no type is common to them."""
@@ -65,6 +71,8 @@ Index: TypeAlias = (
     | tuple[Any, ...]  # of these, for which checkers infer `object` where kinds are mixed
 )
 """What stands in the brackets of an array."""
+AnyArray: TypeAlias = Any
+"""An array to compute with in the words of the standard: the libraries share no type for it."""
 
 if TYPE_CHECKING:
 

@@ -13,7 +13,8 @@ from backends.cuda_backend.uploader import Uploader
 from core import is_debug
 from core.backend import Array, Backend, Device, HostRandom
 from core.place import no_dtype
-from core.standard import Geometry, Sizes
+from core.standard import Geometry
+from core.typing import Sizes
 
 
 class CudaBackend(Backend):

@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any
 
-Array = Any
+from core.typing import AnyArray
+
 CREATORS = (
     *("arange", "asarray", "astype", "empty", "empty_like", "eye", "from_dlpack", "full"),
     *("full_like", "linspace", "ones", "ones_like", "zeros", "zeros_like"),
@@ -60,8 +61,8 @@ class Namespace:
         return Info(self._module, self._devices)
 
     def argsort(
-        self, x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True
-    ) -> Array:
+        self, x: AnyArray, /, *, axis: int = -1, descending: bool = False, stable: bool = True
+    ) -> AnyArray:
         """Indices that sort `x`; equal elements keep their order."""
         if not descending:
             return self._module.argsort(x, axis=axis)
@@ -70,40 +71,42 @@ class Namespace:
         return last - self._module.flip(mirrored, axis=axis)
 
     def sort(
-        self, x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True
-    ) -> Array:
+        self, x: AnyArray, /, *, axis: int = -1, descending: bool = False, stable: bool = True
+    ) -> AnyArray:
         """`x` sorted along an axis."""
         found = self._module.sort(x, axis=axis)
         return self._module.flip(found, axis=axis) if descending else found
 
     def std(
-        self, x: Array, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False
-    ) -> Array:
+        self, x: AnyArray, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False
+    ) -> AnyArray:
         """Standard deviation, dividing by the count less `correction`."""
         return self._module.std(x, axis=axis, ddof=correction, keepdims=keepdims)
 
     def var(
-        self, x: Array, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False
-    ) -> Array:
+        self, x: AnyArray, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False
+    ) -> AnyArray:
         """Variance, dividing by the count less `correction`."""
         return self._module.var(x, axis=axis, ddof=correction, keepdims=keepdims)
 
-    def clip(self, x: Array, /, min: Any = None, max: Any = None) -> Array:
+    def clip(self, x: AnyArray, /, min: Any = None, max: Any = None) -> AnyArray:
         """`x` held between two bounds, either of which may be left out."""
         if min is None and max is None:
             return self._module.positive(x)
         return self._module.clip(x, min, max)
 
-    def count_nonzero(self, x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    def count_nonzero(
+        self, x: AnyArray, /, *, axis: Any = None, keepdims: bool = False
+    ) -> AnyArray:
         """How many elements differ from zero."""
         return self._module.sum(x != 0, axis=axis, keepdims=keepdims, dtype=self._module.int64)
 
-    def unstack(self, x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+    def unstack(self, x: AnyArray, /, *, axis: int = 0) -> tuple[AnyArray, ...]:
         """The slices of `x` along an axis, which the slices no longer have."""
         moved = self._module.moveaxis(x, axis, 0)
         return tuple(moved[i] for i in range(moved.shape[0]))
 
-    def vecdot(self, x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    def vecdot(self, x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> AnyArray:
         """Scalar products along an axis, the first operand conjugated."""
         a, b = (self._module.moveaxis(x, axis, -1) for x in (x1, x2))
         product = self._module.matmul(self._module.conj(a)[..., None, :], b[..., :, None])
@@ -149,12 +152,12 @@ class Info:
 
 
 def _placed(
-    make: Callable[..., Array], on: Callable[[Any], AbstractContextManager[Any]]
-) -> Callable[..., Array]:
+    make: Callable[..., AnyArray], on: Callable[[Any], AbstractContextManager[Any]]
+) -> Callable[..., AnyArray]:
     """A function that makes arrays, with the `device=` that it lacks."""
 
     @wraps(make)
-    def placed(*args: Any, device: Any = None, **kwargs: Any) -> Array:
+    def placed(*args: Any, device: Any = None, **kwargs: Any) -> AnyArray:
         if device is None:
             return make(*args, **kwargs)
         with on(device):

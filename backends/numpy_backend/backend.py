@@ -17,7 +17,7 @@ from backends.numpy_backend.windows import windows  # noqa: E402
 from core.backend import Backend, Device  # noqa: E402
 from core.errors import BackendError  # noqa: E402
 from core.place import no_dtype  # noqa: E402
-from core.standard import Sizes  # noqa: E402
+from core.typing import Sizes  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 _NUMBERS = "biufcV"  # kinds of dtypes; V are those of ml_dtypes

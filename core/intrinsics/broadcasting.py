@@ -8,11 +8,10 @@ from core.domain import Domain, anything, choice, real
 from core.domain import axes as axes_setting
 from core.function_node import FunctionNode
 from core.type_check import expect, expect_broadcast_shapes
+from core.typing import Axes, Axis
 
-Axis = int | tuple[int, ...] | None
 
-
-def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
+def axes_of(axis: Axes, ndim: int) -> tuple[int, ...]:
     """The axes that `axis` (a number, several, or None for all) names, counted from the front."""
     if axis is None:
         return tuple(range(ndim))

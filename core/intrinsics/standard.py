@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from core.backend import BACKENDS, get_device
@@ -22,7 +22,7 @@ from core.intrinsics.arithmetic import (
     Subtract,
     Where,
 )
-from core.intrinsics.broadcasting import Axis, BroadcastTo, Sum
+from core.intrinsics.broadcasting import BroadcastTo, Sum
 from core.intrinsics.casting import Cast
 from core.intrinsics.comparisons import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
 from core.intrinsics.indexing import GetItem, SetItem
@@ -38,6 +38,7 @@ from core.intrinsics.promotion import (
 )
 from core.intrinsics.shapes import Reshape, Transpose
 from core.kinds import kind_of, taking
+from core.typing import Axes
 from core.variable import Variable, as_array, as_variable, is_index, wrap
 
 
@@ -93,7 +94,7 @@ def reshape(x: Any, shape: Any, *, copy: bool | None = None) -> Variable:
     return Reshape.call(x, (shape,) if is_index(shape) else shape)
 
 
-def transpose(x: Any, axes: tuple[int, ...] | None = None) -> Variable:
+def transpose(x: Any, axes: Sequence[int] | None = None) -> Variable:
     """X with permuted axes; None reverses them."""
     return Transpose.call(x, axes)
 
@@ -112,7 +113,7 @@ def broadcast_to(x: Any, shape: Any) -> Variable:
     return x if type(shape) is tuple and x.shape == shape else BroadcastTo.call(x, shape)
 
 
-def sum(x: Any, axis: Axis = None, *, dtype: Any = None, keepdims: bool = False) -> Variable:
+def sum(x: Any, axis: Axes = None, *, dtype: Any = None, keepdims: bool = False) -> Variable:
     """The sum over axes, in the dtype of x unless another is given."""
     x = x if dtype is None else astype(x, dtype)
     return Sum.call(x, axis, keepdims)
@@ -199,7 +200,7 @@ def _reshape(x: Any, shape: Any, *, copy: bool | None = None) -> Variable:
     return unshared(y) if copy else y
 
 
-def _sum(x: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Variable:
+def _sum(x: Any, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Variable:
     """The sum over axes; integers are added in the default integer, at least."""
     return Sum.call(widened(x, dtype), axis, keepdims)
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from core.domain import Axes, Choice, Domain, Input, Number, Setting
 from core.errors import DeclarationError
-from core.shapes import Argument, Shape
+from core.shapes import Argument
+from core.typing import Shape
 
 Draw = Any
 

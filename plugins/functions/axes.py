@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from core.intrinsics import axes_of, check_axes
 from core.type_check import eval, expect
-from core.typing import Array
-
-Axis = int | tuple[int, ...] | None
-Axes = int | Sequence[int] | None
-"""What functions take for axes; ops are given it as an `Axis`."""
+from core.typing import Array, Axes, Axis, Shape
 
 
 def is_whole(value: Array) -> bool:
@@ -23,7 +18,7 @@ def is_whole(value: Array) -> bool:
     return hasattr(value, "__index__") and getattr(value, "ndim", 0) == 0
 
 
-def kept_shape(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
+def kept_shape(shape: Shape, axis: Axes) -> Shape:
     """The shape with length 1 along the axes: that of a reduction that keeps its axes.
 
     >>> kept_shape((2, 3, 4), (0, -1))
@@ -33,7 +28,7 @@ def kept_shape(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
     return tuple([1 if i in axes else n for i, n in enumerate(shape)])
 
 
-def count_along(shape: tuple[int, ...], axis: Axis) -> int:
+def count_along(shape: Shape, axis: Axes) -> int:
     """How many elements each place of a reduction takes.
 
     >>> count_along((2, 3, 4), (0, -1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from core import Parameter
 from core.hyperparameter import as_number
@@ -121,12 +121,14 @@ class AdaBoundRule(_MomentsRule):
     def init_state(self, param: Parameter) -> None:
         """Zeros for each moment, and the rate at setup."""
         super().init_state(param)
-        self.state["initial_alpha"] = self._alpha_at_setup
+        state: Any = self.state
+        state["initial_alpha"] = self._alpha_at_setup
 
     @property
     def bounds(self) -> tuple[float, float]:
         """The bounds on the rate of each element at the present step."""
-        final = self.final_lr * self.alpha / float(self.state["initial_alpha"])
+        state: Any = self.state
+        final = self.final_lr * self.alpha / float(state["initial_alpha"])
         slack = self.gamma * self.t
         return final * (1 - 1 / (slack + 1)), final * (1 + 1 / slack)
 
@@ -140,7 +142,7 @@ class AMSBoundRule(AdaBoundRule):
     """The rule of `AMSBound`: that of `AdaBound`, with the largest `v`, `vhat`, in place of `v`."""
 
     __slots__ = ()
-    state = ("m", "v", "vhat")
+    state = ("m", "v", "vhat")  # type: ignore[assignment]  # more than the base keeps
 
     def step(  # type: ignore[override]
         self, xp: Any, param: Any, grad: Any, m: Any, v: Any, vhat: Any, initial_alpha: float
@@ -239,7 +241,7 @@ class Adam(GradientMethod):
     array([0.702])
     """
 
-    rule = AdamRule
+    rule: ClassVar[type[UpdateRule] | None] = AdamRule
     variants = (AdaBoundRule,)
     arguments = (*AdamRule.hyperparameters, "amsgrad", "adabound", "final_lr", "gamma")
     settings = {"amsgrad": False, "adabound": False}

@@ -10,6 +10,7 @@ from typing import Any
 from core import Parameter, Variable, backend
 from core.errors import UpdateError
 from core.optimizer import GradientMethod, UpdateRule
+from core.parameter_group import ParameterGroup
 from core.reporter import NoReporter, get_current_reporter, report_scope
 from plugins.optimizers.hooks.norms import inner
 from plugins.optimizers.line_search import strong_wolfe
@@ -144,7 +145,7 @@ class LBFGS(GradientMethod):
     _loss: Callable[[], Any] | None = None
     _value: float = math.nan
 
-    def group(self, *patterns: str, **hyperparameters: Any) -> Any:
+    def group(self, *patterns: str, **hyperparameters: Any) -> ParameterGroup:
         """A group to add hooks to; hyper-parameters of its own are refused."""
         if hyperparameters:
             raise UpdateError(

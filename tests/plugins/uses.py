@@ -32,9 +32,36 @@ F.relu("x")  # wrong: Array
 F.softmax(x, axes=1)  # wrong: axes
 F.softmax(x, axis="1")  # wrong: "int"
 F.convolution_2d(images, images, strid=2)  # wrong: strid
-F.max_pooling_2d(images)  # wrong: ksize
+F.average_pooling_2d(images)  # wrong: ksize
+F.max_pooling_2d(images)  # wrong: overload
 F.no_such_function(x)  # wrong: no_such_function
 wrong_number: int = F.relu(x)  # wrong: Variable
+
+# Functions whose result depends on a flag, or on how many arguments there are
+y, mask = F.dropout(x, 0.3, return_mask=True)
+y, r = F.rrelu(x, return_r=True)
+y, eps = F.gaussian(x, x, return_eps=True)
+y, indexes = F.max_pooling_2d(images, 2, return_indices=True)
+y = F.max_pooling_nd(images, (2, 2), cover_all=False) + F.rrelu(x) + F.gaussian(x, x, eps=x)
+y = F.max_pooling_1d(images, 2) + F.max_pooling_2d(images, 2) + F.max_pooling_3d(images, 2)
+y = F.identity(x) + F.broadcast(x) + F.forget(F.exp, x) + F.forget(lambda x: F.exp(x) * x, x)
+parts: tuple[Variable, ...] = F.identity(x, images) + F.broadcast(*[x, x]) + F.split_axis(x, 3, 1)
+parts = F.forget(F.separate, x)
+sampler = core.utils.WalkerAlias([1, 2]).sample
+y = F.negative_sampling(x, np.zeros(2, "i"), x, sampler, 3)
+y, words = F.negative_sampling(x, np.zeros(2, "i"), x, sampler, 3, return_samples=True)
+y = L.NegativeSampling(3, [1, 2], 4)(x, np.zeros(2, "i"))
+scores, labels = F.argmax_crf1d(x, [images, images])
+y = scores + labels[0].argmax()
+y = F.dropout(x, return_mask=True)  # wrong: tuple
+F.rrelu(x).no_such_method()  # wrong: no_such_method
+F.gaussian(x, x).no_such_method()  # wrong: no_such_method
+F.max_pooling_2d(images, 2).no_such_method()  # wrong: no_such_method
+F.identity(x).no_such_method()  # wrong: no_such_method
+F.forget(F.exp, x).no_such_method()  # wrong: no_such_method
+y = F.identity(x, x)  # wrong: tuple
+y = F.broadcast(x, x)  # wrong: tuple
+y = F.split_axis(x, 3, 1)  # wrong: tuple
 
 # Operations as classes: settings are the constructor
 F.LeakyReLU(slope=0.1)

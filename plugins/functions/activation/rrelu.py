@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
-from core import Domain, Elementwise, as_array, as_variable, backend, choice, config, real
+from core import Domain, Elementwise, Variable, as_array, as_variable, backend, choice, config, real
 from core.kinds import checked
 from core.type_check import expect
-from core.typing import Array
+from core.typing import Array, BackendArray
 from plugins.functions.removed import removed
 
 
@@ -42,6 +42,33 @@ class RReLU(Elementwise):
         return xp.where(x >= 0, g, g * r)
 
 
+@overload
+def rrelu(
+    x: Array,
+    l: float = ...,  # noqa: E741
+    u: float = ...,
+    *,
+    r: Array | None = ...,
+    return_r: Literal[False] = ...,
+) -> Variable: ...
+@overload
+def rrelu(
+    x: Array,
+    l: float = ...,  # noqa: E741
+    u: float = ...,
+    *,
+    r: Array | None = ...,
+    return_r: Literal[True],
+) -> tuple[Variable, BackendArray]: ...
+@overload
+def rrelu(
+    x: Array,
+    l: float = ...,  # noqa: E741
+    u: float = ...,
+    *,
+    r: Array | None = ...,
+    return_r: bool,
+) -> Variable | tuple[Variable, BackendArray]: ...
 @checked
 @removed()
 def rrelu(

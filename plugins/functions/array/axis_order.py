@@ -17,10 +17,10 @@ from core.typing import Array
 class _Reordered(FunctionNode):
     """x with its axes in the order that the settings give; the gradient in the order before."""
 
-    def compute(self, xp, x):
+    def compute(self: Any, xp, x):
         return xp.permute_dims(x, self.order(x.ndim))
 
-    def gradient(self, xp, g):
+    def gradient(self: Any, xp, g):
         order = self.order(g.ndim)
         return xp.permute_dims(g, tuple(sorted(range(g.ndim), key=order.__getitem__)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 from core import Domain, FunctionNode, Variable, anything, backend, intrinsics
 from core.domain import broadcast_shapes
@@ -62,7 +62,11 @@ def broadcast_to(x: Array, shape: Sequence[int]) -> Variable:
     return intrinsics.broadcast_to(x, shape)
 
 
-def broadcast(*args: Any) -> Any:
+@overload
+def broadcast(x: Array, y: Array, /, *args: Array) -> tuple[Variable, ...]: ...
+@overload
+def broadcast(x: Array, /) -> Variable: ...
+def broadcast(*args: Array) -> Any:
     """Repeat all arguments up to their common shape.
 
     Args:

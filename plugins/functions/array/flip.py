@@ -7,8 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, anything, axes
 from core.intrinsics import check_axes
 from core.kinds import checked
-from core.typing import Array
-from plugins.functions.axes import Axis
+from core.typing import Array, Axis
 
 
 class Flip(FunctionNode):

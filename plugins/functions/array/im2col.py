@@ -6,10 +6,8 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
 from core.standard import per_axis, window_count
-from core.typing import Array
+from core.typing import Array, Pair
 from plugins.functions.connection.windows import ImageWindows, expect_windows
-
-Sizes = int | tuple[int, int]
 
 
 def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
@@ -21,18 +19,18 @@ def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
 class _Columns(FunctionNode):
     """What both directions know of the windows."""
 
-    ksize: Sizes
-    stride: Sizes = 1
-    pad: Sizes = 0
+    ksize: Pair
+    stride: Pair = 1
+    pad: Pair = 0
     cover_all: bool = False
-    dilate: Sizes = 1
+    dilate: Pair = 1
 
     def prepare(self) -> None:
         for name in ("ksize", "stride", "pad", "dilate"):
             setattr(self, name, per_axis(getattr(self, name), 2, name))
 
     @property
-    def settings(self) -> tuple[Any, ...]:
+    def settings(self) -> tuple[Any, Any, Any, Any, Any]:
         return self.ksize, self.stride, self.pad, self.cover_all, self.dilate
 
 
@@ -70,10 +68,10 @@ class Im2Col(ImageWindows, _Columns):
 class Col2Im(_Columns):
     """Columns added up into images of a size: the adjoint of Im2Col."""
 
-    size: tuple[int, int] = (1, 1)
+    size: tuple[int, ...] = (1, 1)
     wide = True
 
-    def compute(self, xp, x):
+    def compute(self: Any, xp, x):
         n, c, p, q = x.shape
         kh, kw = self.ksize
         seen = xp.reshape(x, (n, c // (kh * kw), kh, kw, p, q))
@@ -85,11 +83,11 @@ class Col2Im(_Columns):
 
 def im2col(
     x: Array,
-    ksize: Sizes,
-    stride: Sizes = 1,
-    pad: Sizes = 0,
+    ksize: Pair,
+    stride: Pair = 1,
+    pad: Pair = 0,
     cover_all: bool = False,
-    dilate: Sizes = 1,
+    dilate: Pair = 1,
 ) -> Variable:
     """Lay out the windows of images as columns, as a convolution sees them.
 

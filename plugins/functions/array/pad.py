@@ -115,18 +115,18 @@ def pad(x: Array, pad_width: Widths, mode: str, **keywords: Any) -> Variable:
         raise ValueError(
             f"pad: expected a mode among {', '.join(known)}, got {mode!r}.{nearest(mode, known)}"
         )
-    widths = tuple([(int(before), int(after)) for before, after in widths])
+    whole = tuple([(int(before), int(after)) for before, after in widths])
     keyword, default = _KEYWORDS.get(mode, ("", 0))
     values = taking(_GIVEN[keyword], "pad", keyword)(keywords.pop(keyword, default))
     values = _pairs(keyword, values, x.ndim)
     if keywords:
         raise TypeError(f"pad: mode {mode!r} takes no argument {next(iter(keywords))!r}")
     if mode == "constant":
-        return ConstantPad.call(x, widths, values)
+        return ConstantPad.call(x, whole, values)
     if mode in _SOURCES:
-        return _from_itself(x, widths, mode)
+        return _from_itself(x, whole, mode)
     for axis in range(x.ndim):
-        x = _with_borders(x, axis, widths[axis], mode, values[axis])
+        x = _with_borders(x, axis, whole[axis], mode, values[axis])
     return x
 
 
@@ -148,7 +148,7 @@ def _pairs(name: str, given: Any, ndim: int) -> Pairs:
     return tuple(rows)
 
 
-def _from_itself(x: Variable, widths: Pairs, mode: str) -> Variable:
+def _from_itself(x: Variable, widths: tuple[tuple[int, int], ...], mode: str) -> Variable:
     for axis, (before, after) in enumerate(widths):
         n = x.shape[axis]
         if n == 0 and before + after:

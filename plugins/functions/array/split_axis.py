@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.errors import InvalidType
@@ -87,6 +87,17 @@ def zeros_beside(like: Variable, shape: tuple[int, ...]) -> Variable:
     return as_variable(like.xp.zeros(shape, dtype=array.dtype, device=array.device))
 
 
+@overload
+def split_axis(
+    x: Array,
+    indices_or_sections: int | Sequence[int],
+    axis: int,
+    force_tuple: Literal[True] = ...,
+) -> tuple[Variable, ...]: ...
+@overload
+def split_axis(
+    x: Array, indices_or_sections: int | Sequence[int], axis: int, force_tuple: bool
+) -> Variable | tuple[Variable, ...]: ...
 @checked
 def split_axis(
     x: Array, indices_or_sections: int | Sequence[int], axis: int, force_tuple: bool = True

@@ -5,8 +5,7 @@ from __future__ import annotations
 from core import Domain, FunctionNode, Variable, anything, choice
 from core.intrinsics import axes_of, check_axes
 from core.type_check import expect
-from core.typing import Array
-from plugins.functions.axes import Axes, Axis
+from core.typing import Array, Axes, Axis
 
 
 class Squeeze(FunctionNode):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, choice
 from core.kinds import checked
@@ -28,7 +29,7 @@ class Tile(FunctionNode):
     def compute(self, xp, x):
         return xp.tile(x, self.reps)
 
-    def gradient(self, xp, g):
+    def gradient(self: Any, xp, g):
         shape = self.input_shape(0)
         ndim = max(len(shape), len(self.reps))
         reps = (1,) * (ndim - len(self.reps)) + self.reps

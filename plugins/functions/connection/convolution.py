@@ -16,12 +16,10 @@ from core.kinds import checked
 from core.standard import Geometry, per_axis, window_count
 from core.type_check import eval, expect
 from core.type_check import prod as size_of
-from core.typing import Array
+from core.typing import Array, Sizes
 from core.utils import get_deconv_outsize
 from plugins.functions.connection.windows import expect_windows, of_rank
 from plugins.functions.removed import removed
-
-Sizes = int | tuple[int, ...]
 
 
 def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
@@ -63,7 +61,7 @@ class _Windowed(FunctionNode):
         return (self.groups, W.shape[0] // self.groups, prod(W.shape[1:]))
 
     @property
-    def settings(self) -> tuple[Any, ...]:
+    def settings(self) -> tuple[Any, Any, Any, Any, Any]:
         return self.stride, self.pad, self.cover_all, self.dilate, self.groups
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from core import Variable, as_variable
 from core.kinds import checked
 from core.standard import per_axis
-from core.typing import Array
-from plugins.functions.connection.convolution import Deconvolution, Sizes
+from core.typing import Array, Sizes
+from plugins.functions.connection.convolution import Deconvolution
 from plugins.functions.connection.windows import of_rank
 from plugins.functions.removed import removed
 

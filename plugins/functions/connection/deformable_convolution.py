@@ -10,9 +10,8 @@ from core.intrinsics import matmul, reshape, transpose
 from core.intrinsics.promotion import refuse_complex
 from core.kinds import checked
 from core.standard import per_axis, window_count
-from core.typing import Array
+from core.typing import Array, Sizes
 from plugins.functions.array.take import Take
-from plugins.functions.connection.convolution import Sizes
 from plugins.functions.connection.windows import of_rank
 from plugins.functions.refusal import require
 
@@ -51,19 +50,19 @@ def deformable_convolution_2d_sampler(
     array([2. , 4. , 2.5], dtype=float32)
     """
     name = "deformable_convolution_2d_sampler"
-    x, W = of_rank(name, 2, x), of_rank(name, 2, W, "W")
+    images, W = of_rank(name, 2, x), of_rank(name, 2, W, "W")
     offset = of_rank(name, 2, offset, "offset")
     stride, pad = (
         per_axis(stride, 2, "deformable_convolution_2d_sampler: stride"),
         per_axis(pad, 2, "deformable_convolution_2d_sampler: pad"),
     )
-    (n, c, *size), ksize = x.shape, W.shape[2:]
+    (n, c, *size), ksize = images.shape, W.shape[2:]
     out = [window_count(*each) for each in zip(size, ksize, stride, pad, strict=True)]
     taps = prod(ksize)
-    refuse_complex(name, x)
+    refuse_complex(name, images)
     require(
         name,
-        ("offset.dtype == x.dtype", offset.dtype, x.dtype),
+        ("offset.dtype == x.dtype", offset.dtype, images.dtype),
         (f"offset.shape == {(n, 2 * taps, *out)}", offset.shape, (n, 2 * taps, *out)),
         (f"W.shape[1] == {c}", W.shape[1], c),
     )
@@ -71,7 +70,7 @@ def deformable_convolution_2d_sampler(
         _positions(offset, axis, ksize, out, stride[axis], pad[axis], size[axis])
         for axis in range(2)
     ]
-    seen = _sampled(x, *sides)
+    seen = _sampled(images, *sides)
     filters = reshape(transpose(W, (2, 3, 1, 0)), (taps * c, W.shape[0]))
     y = matmul(reshape(transpose(seen, (0, 2, 1, 3)), (n * prod(out), taps * c)), filters)
     y = y if b is None else y + b
@@ -117,4 +116,4 @@ def _sampled(x: Variable, rows: Any, columns: Any) -> Variable:
             index = x.xp.reshape((image * h + row) * w + column, (-1,))
             values = reshape(Take.call(elements, index, axis=0), (*row.shape, c))
             total = values * reshape(down * across, (*row.shape, 1)) + total
-    return total  # type: ignore[no-any-return]
+    return total

@@ -6,8 +6,8 @@ from core import Variable
 from core.errors import InvalidType
 from core.intrinsics import reshape, transpose
 from core.kinds import checked
-from core.typing import Array
-from plugins.functions.connection.convolution import Sizes, convolution_nd
+from core.typing import Array, Sizes
+from plugins.functions.connection.convolution import convolution_nd
 from plugins.functions.connection.windows import of_rank
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from core import Variable
 from core.kinds import checked
-from core.typing import Array
-from plugins.functions.connection.convolution import Sizes, convolution_nd
+from core.typing import Array, Sizes
+from plugins.functions.connection.convolution import convolution_nd
 from plugins.functions.connection.windows import of_rank
 from plugins.functions.removed import removed
 

@@ -9,8 +9,7 @@ from core.errors import InvalidType
 from core.intrinsics import matmul, reshape, transpose
 from core.kinds import checked
 from core.standard import per_axis, window_count
-from core.typing import Array
-from plugins.functions.connection.convolution import Sizes
+from core.typing import Array, Sizes
 from plugins.functions.connection.windows import Windows, of_rank
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
 from core.standard import per_axis
 from core.type_check import expect
-from core.typing import Array
-
-Sizes = int | tuple[int, ...]
+from core.typing import Array, Sizes
 
 
 class Shift(FunctionNode):
@@ -39,7 +38,7 @@ class Shift(FunctionNode):
         if any([k < 1 or k % 2 == 0 for k in self.ksize]):
             raise ValueError(f"shift: expected a ksize of odd numbers, got {self.ksize}")
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self: Any, in_types):
         expect(in_types[0].shape[1] >= self.ksize[0] * self.ksize[1])
 
     def compute(self, xp, x):
@@ -53,7 +52,7 @@ class Shift(FunctionNode):
     def gradient(self, xp, g):
         return Shift(self.ksize, self.dilate, not self.back).evaluate(g)
 
-    def moves(self, channels: int) -> list[tuple[slice, tuple[int, int]]]:
+    def moves(self: Any, channels: int) -> list[tuple[slice, tuple[int, int]]]:
         """Slices of the channels, and from how far below and to the right each takes its values.
 
         The places of the kernel come row by row from the last to the first, but the last group,

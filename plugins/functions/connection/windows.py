@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, as_variable, choice, real
 from core.errors import InvalidType
 from core.standard import Geometry, per_axis, window_count
 from core.type_check import eval, expect
-from core.typing import Array
-
-Sizes = int | tuple[int, ...]
+from core.typing import Array, Sizes
 
 
 def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
@@ -44,7 +43,7 @@ def _is_image(ndim: int, x: Any, W: Any) -> bool:
     return len(x.shape) == ndim + 2 and bool(fits)
 
 
-def expect_windows(f: Any, x: Array, ksize: Sizes) -> None:
+def expect_windows(f: Any, x: Any, ksize: int | Sequence[int]) -> None:
     """A rule of types for images x: a window at least along every spatial axis.
 
     `f` says by its settings how the windows lie.

@@ -8,7 +8,7 @@ that no infinity is ever subtracted from another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from core import (
@@ -199,8 +199,8 @@ class CTC(FunctionNode):
 
 @checked
 def connectionist_temporal_classification(
-    x: Array,
-    t: Any,
+    x: Array | Sequence[Array],
+    t: Array,
     blank_symbol: int,
     input_length: Array | None = None,
     label_length: Array | None = None,

@@ -12,6 +12,7 @@ from typing import Any
 from core import Variable, as_variable
 from core.errors import InvalidType
 from core.kinds import checked
+from core.typing import Array, BackendArray
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.expand_dims import ExpandDims
 from plugins.functions.array.select_item import SelectItem
@@ -61,7 +62,7 @@ def crf1d(cost: Any, xs: Any, ys: Any, reduce: str = "mean") -> Variable:
     return reduced(loss, reduce)
 
 
-def argmax_crf1d(cost: Any, xs: Any) -> tuple[Variable, list[Any]]:
+def argmax_crf1d(cost: Array, xs: Sequence[Array]) -> tuple[Variable, list[BackendArray]]:
     """The labels that have the greatest score under a linear-chain conditional random field.
 
     Found by the algorithm of Viterbi. The derivatives of the score are those of a maximum.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeAlias, overload
 
 from core import Variable, as_array, as_variable
 from core.intrinsics import astype, matmul
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, BackendArray
 from plugins.functions.activation.softplus import softplus
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.expand_dims import ExpandDims
@@ -17,13 +17,48 @@ from plugins.functions.loss.reduction import check_reduce, reduced
 from plugins.functions.math.sum import sum
 from plugins.functions.refusal import require, require_integral
 
+Sampler: TypeAlias = Callable[[tuple[int, int]], Array]
 
+
+@overload
+def negative_sampling(
+    x: Array,
+    t: Array,
+    W: Array,
+    sampler: Sampler,
+    sample_size: int,
+    reduce: str = ...,
+    *,
+    return_samples: Literal[False] = ...,
+) -> Variable: ...
+@overload
+def negative_sampling(
+    x: Array,
+    t: Array,
+    W: Array,
+    sampler: Sampler,
+    sample_size: int,
+    reduce: str = ...,
+    *,
+    return_samples: Literal[True],
+) -> tuple[Variable, BackendArray]: ...
+@overload
+def negative_sampling(
+    x: Array,
+    t: Array,
+    W: Array,
+    sampler: Sampler,
+    sample_size: int,
+    reduce: str = ...,
+    *,
+    return_samples: bool,
+) -> Variable | tuple[Variable, BackendArray]: ...
 @checked
 def negative_sampling(
     x: Array,
-    t: Any,
+    t: Array,
     W: Array,
-    sampler: Callable[[tuple[int, int]], Any],
+    sampler: Sampler,
     sample_size: int,
     reduce: str = "sum",
     *,

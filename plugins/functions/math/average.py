@@ -5,8 +5,8 @@ from __future__ import annotations
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.intrinsics import broadcast_to
 from core.kinds import checked
-from core.typing import Array
-from plugins.functions.axes import Axes, Axis, check_nonempty, count_along, kept_shape
+from core.typing import Array, Axes, Axis
+from plugins.functions.axes import check_nonempty, count_along, kept_shape
 from plugins.functions.math.alongside import alongside
 from plugins.functions.math.sum import sum
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from math import inf, nan, pi, sqrt
 from typing import Any
 
-Array = Any
+from core.typing import AnyArray
 
 
-def scaled_tail(xp: Any, x: Any) -> Array:
+def scaled_tail(xp: Any, x: Any) -> AnyArray:
     """exp(x^2) erfc(x) for x >= 0, to a few units in the last place of float64.
 
     It is c(z) / (3 + x), with c a Chebyshev series in z = (3 - x) / (3 + x), interpolated at 200
@@ -53,24 +53,24 @@ _SERIES = [
 ]
 
 
-def erfc(xp: Any, x: Any) -> Array:
+def erfc(xp: Any, x: Any) -> AnyArray:
     """1 - erf(x), with its relative precision kept where it is small."""
     size = xp.minimum(xp.abs(x), xp.full_like(x, 30.0))  # beyond 30, float64 has nothing but 0
     tail = xp.exp(-size * size) * scaled_tail(xp, size)
     return xp.where(x < 0, 2.0 - tail, tail)
 
 
-def inverse_erfc(xp: Any, erf: Callable[[Array], Array], q: Array) -> Array:
+def inverse_erfc(xp: Any, erf: Callable[[AnyArray], AnyArray], q: AnyArray) -> AnyArray:
     """The x with erfc(x) = q: infinite at 0 and 2, NaN beyond."""
     return _inverse(xp, erf, 1.0 - q, xp.minimum(q, 2.0 - q))
 
 
-def inverse_erf(xp: Any, erf: Callable[[Array], Array], y: Array) -> Array:
+def inverse_erf(xp: Any, erf: Callable[[AnyArray], AnyArray], y: AnyArray) -> AnyArray:
     """The x with erf(x) = y: infinite at -1 and 1, NaN beyond."""
     return _inverse(xp, erf, y, 1.0 - xp.abs(y))
 
 
-def _inverse(xp: Any, erf: Callable[[Array], Array], y: Array, q: Array) -> Array:
+def _inverse(xp: Any, erf: Callable[[AnyArray], AnyArray], y: AnyArray, q: AnyArray) -> AnyArray:
     """The x with erf(x) = y, given q = 1 - |y| as well, which is the more precise for large x."""
     central = xp.abs(y) < 0.5
     inner = _inner(xp, erf, xp.where(central, y, 0.0))
@@ -80,7 +80,7 @@ def _inverse(xp: Any, erf: Callable[[Array], Array], y: Array, q: Array) -> Arra
     return xp.where(q > 0, found, xp.where(q == 0, infinite, nan))
 
 
-def _inner(xp: Any, erf: Callable[[Array], Array], y: Array) -> Array:
+def _inner(xp: Any, erf: Callable[[AnyArray], AnyArray], y: AnyArray) -> AnyArray:
     """The first terms of the inverse's power series, then Newton's method on erf(x) - y."""
     square = y * y
     x = y * (1.0 + square * (pi / 12 + square * (7 * pi**2 / 480))) * (sqrt(pi) / 2)
@@ -89,7 +89,7 @@ def _inner(xp: Any, erf: Callable[[Array], Array], y: Array) -> Array:
     return x
 
 
-def _outer(xp: Any, q: Array) -> Array:
+def _outer(xp: Any, q: AnyArray) -> AnyArray:
     """Winitzki's approximation (2008), then Newton's method on log erfc(x) - log q."""
     wanted = xp.log(q)
     known = wanted + xp.log(2.0 - q)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, axes, choice, real
-from core.typing import Array
-from plugins.functions.axes import Axes, Axis, check_nonempty, kept_shape
+from core.typing import Array, Axes, Axis
+from plugins.functions.axes import check_nonempty, kept_shape
 
 
 class _Extremum(FunctionNode):

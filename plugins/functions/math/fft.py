@@ -42,7 +42,7 @@ class FFT(FunctionNode):
         return back[0] * scale, back[1] * scale
 
 
-def fft(x: Array) -> tuple[Variable, Variable]:
+def fft(x: tuple[Array, Array]) -> tuple[Variable, Variable]:
     """The discrete Fourier transform along the last axis: sum of x_j exp(-2πi j k / n).
 
     Args:
@@ -62,7 +62,7 @@ def fft(x: Array) -> tuple[Variable, Variable]:
     return FFT.call(real, imag, inverse=False)
 
 
-def ifft(x: Array) -> tuple[Variable, Variable]:
+def ifft(x: tuple[Array, Array]) -> tuple[Variable, Variable]:
     """The inverse discrete Fourier transform along the last axis: 1/n sum of x_j exp(2πi j k / n).
 
     Args:

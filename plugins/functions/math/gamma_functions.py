@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import factorial, inf, log, nan, pi
 from typing import Any
 
-Array = Any
+from core.typing import AnyArray
 
 BERNOULLI = (
     1 / 6,
@@ -32,12 +32,12 @@ DIRECT = 10
 _STEPS = 8  # the asymptotic series are good from there on
 
 
-def in_double(xp: Any, formula: Any, *inputs: Array, like: Array) -> Array:
+def in_double(xp: Any, formula: Any, *inputs: AnyArray, like: AnyArray) -> AnyArray:
     """The formula computed in float64, where sums cancel, rounded to the dtype of `like`."""
     return xp.astype(formula(xp, *[xp.astype(x, xp.float64) for x in inputs]), like.dtype)
 
 
-def lgamma(xp: Any, x: Any) -> Array:
+def lgamma(xp: Any, x: Any) -> AnyArray:
     """The logarithm of |Γ(x)|; infinite at 0, -1, -2, ..."""
     fraction = xp.abs(x - xp.round(x))  # |sin(πx)| depends on it alone, and is precise so
     pole = (fraction == 0) & (x <= 0)
@@ -47,7 +47,7 @@ def lgamma(xp: Any, x: Any) -> Array:
     return xp.where(pole, inf, xp.where(mirrored, log(pi) - xp.log(sine) - above, above))
 
 
-def _lgamma_above(xp: Any, x: Any) -> Array:
+def _lgamma_above(xp: Any, x: Any) -> AnyArray:
     """Stirling's series for x >= 1/2, at x + 8 where x is small."""
     small = x < _STEPS
     product = xp.ones_like(x)
@@ -60,7 +60,7 @@ def _lgamma_above(xp: Any, x: Any) -> Array:
     return total - xp.log(product)
 
 
-def digamma(xp: Any, x: Any) -> Array:
+def digamma(xp: Any, x: Any) -> AnyArray:
     """The derivative of log Γ; NaN at 0, -1, -2, ..."""
     fraction = x - xp.round(x)
     pole = (fraction == 0) & (x <= 0)
@@ -70,7 +70,7 @@ def digamma(xp: Any, x: Any) -> Array:
     return xp.where(pole, nan, xp.where(mirrored, above - pi / tangent, above))
 
 
-def _digamma_above(xp: Any, x: Any) -> Array:
+def _digamma_above(xp: Any, x: Any) -> AnyArray:
     """The asymptotic series for x >= 1/2, at x + 8 where x is small."""
     small = x < _STEPS
     total = xp.zeros_like(x)
@@ -83,7 +83,7 @@ def _digamma_above(xp: Any, x: Any) -> Array:
     return total
 
 
-def zeta(xp: Any, x: Any, q: Array) -> Array:
+def zeta(xp: Any, x: Any, q: AnyArray) -> AnyArray:
     """Hurwitz's zeta, sum of (q + k)^-x, by Euler and Maclaurin; NaN unless x > 1 and q > 0."""
     fit = (x > 1) & (q > 0)
     x, q = xp.where(fit, x, 2.0), xp.where(fit, q, 1.0)
@@ -99,7 +99,7 @@ def zeta(xp: Any, x: Any, q: Array) -> Array:
     return xp.where(fit, total, nan)
 
 
-def polygamma(xp: Any, n: Array, x: Array) -> Array:
+def polygamma(xp: Any, n: AnyArray, x: AnyArray) -> AnyArray:
     """The n-th derivative of digamma: (-1)^(n+1) n! zeta(n + 1, x), for n > 0."""
     order = xp.where(n > 0, n, 1.0)
     sign = 1.0 - 2.0 * xp.remainder(order + 1.0, xp.full_like(order, 2.0))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
-from core import Domain, FunctionNode, anything
+from core import Domain, FunctionNode, Variable, anything
+from core.typing import Array
 
 
 class Identity(FunctionNode):
@@ -19,7 +20,11 @@ class Identity(FunctionNode):
         return g
 
 
-def identity(*inputs: Any) -> Any:
+@overload
+def identity(x: Array, y: Array, /, *inputs: Array) -> tuple[Variable, ...]: ...
+@overload
+def identity(x: Array, /) -> Variable: ...
+def identity(*inputs: Array) -> Any:
     """Give the arguments back, as steps of the graph.
 
     Args:

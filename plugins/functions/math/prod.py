@@ -6,8 +6,8 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, choice, real
 from core.intrinsics import axes_of, check_axes
-from core.typing import Array
-from plugins.functions.axes import Axes, Axis, count_along, kept_shape
+from core.typing import Array, Axes, Axis
+from plugins.functions.axes import count_along, kept_shape
 
 
 class Prod(FunctionNode):

@@ -7,8 +7,7 @@ from core.errors import InvalidType
 from core.intrinsics import Sum as Sum
 from core.intrinsics import SumTo as SumTo
 from core.kinds import checked
-from core.typing import Array
-from plugins.functions.axes import Axes
+from core.typing import Array, Axes
 
 
 def sum(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:

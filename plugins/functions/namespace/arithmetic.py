@@ -81,11 +81,11 @@ def _numeric(name: str, operation: Any, integral: Any) -> Callable[[Any], Variab
 
     def function(x: Any, /) -> Variable:
         try:
-            return operation.call(x)  # type: ignore[no-any-return]
+            return operation.call(x)
         except InvalidType:
             if not is_integral(x):
                 raise
-        return integral(x)  # type: ignore[no-any-return]
+        return integral(x)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The array standard's `{name}`, differentiable on floating arrays."

@@ -53,8 +53,9 @@ def finfo(type: Any, /) -> FloatInfo:
     """
     backend, dtype = _described(type)
     found = backend.xp.finfo(dtype)
-    limits = [float(getattr(found, name)) for name in ("eps", "max", "min", "smallest_normal")]
-    return FloatInfo(int(found.bits), *limits, found.dtype)
+    names = ("eps", "max", "min", "smallest_normal")
+    limits = {name: float(getattr(found, name)) for name in names}
+    return FloatInfo(bits=int(found.bits), dtype=found.dtype, **limits)
 
 
 @asking_for_backend

@@ -9,7 +9,7 @@ from core import Variable, as_variable
 from core.intrinsics import axes_of, reshape
 from core.intrinsics.promotion import promoted
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, Axes
 from plugins.functions.array.axis_order import moveaxis as moveaxis
 from plugins.functions.array.broadcast import broadcast
 from plugins.functions.array.concat import Concat
@@ -20,7 +20,6 @@ from plugins.functions.array.split_axis import separate
 from plugins.functions.array.squeeze import squeeze as squeeze
 from plugins.functions.array.stack import Stack
 from plugins.functions.array.tile import tile as tile
-from plugins.functions.axes import Axes
 
 
 def concat(arrays: Any, axis: int | None = 0) -> Variable:
@@ -76,19 +75,19 @@ def roll(x: Array, shift: int | Sequence[int], axis: Axes = None) -> Variable:
     >>> roll(np.array([1.0, 2.0, 3.0]), 1)
     variable([3., 1., 2.])
     """
-    x = as_variable(x)
+    y = as_variable(x)
     if axis is None:
-        return reshape(roll(reshape(x, (x.size,)), shift, 0), x.shape)
-    axes = axes_of(axis, x.ndim)
+        return reshape(roll(reshape(y, (y.size,)), shift, 0), y.shape)
+    axes = axes_of(axis, y.ndim)
     shifts = (shift,) * len(axes) if isinstance(shift, int) else tuple(shift)
     for a, by in zip(axes, shifts, strict=True):
-        n = x.shape[a]
+        n = y.shape[a]
         cut = -by % n if n else 0
         if cut:
             before = (slice(None),) * a
-            parts = [x[(*before, slice(cut, None), ...)], x[(*before, slice(0, cut), ...)]]
-            x = Concat.call(*parts, axis=a)
-    return x
+            parts = [y[(*before, slice(cut, None), ...)], y[(*before, slice(0, cut), ...)]]
+            y = Concat.call(*parts, axis=a)
+    return y
 
 
 @checked

@@ -8,9 +8,8 @@ from typing import Any
 from core import Variable, as_array
 from core.intrinsics.standard import without_gradient as without_gradient
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, Axes
 from core.variable import wrap
-from plugins.functions.axes import Axes
 
 
 def _unary(name: str) -> Callable[..., Variable]:

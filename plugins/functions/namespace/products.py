@@ -25,7 +25,7 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Variable:
     """
     x1, x2 = map(as_variable, promoted(x1, x2))
     if is_complex(x1, x2):
-        return without_gradient("vecdot", x1, x2, axis=axis)  # type: ignore[no-any-return]
+        return without_gradient("vecdot", x1, x2, axis=axis)
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(
             f"vecdot: expected as many elements along axis {axis} of both, got "
@@ -43,11 +43,12 @@ def tensordot(x1: Any, x2: Any, axes: int | Sequence[int | Sequence[int]] = 2) -
     (2, 4)
     """
     if is_integral(x1, x2):
-        return without_gradient("tensordot", x1, x2, axes=axes)  # type: ignore[no-any-return]
+        return without_gradient("tensordot", x1, x2, axes=axes)
     x1, x2 = map(as_variable, promoted(x1, x2))
+    pair: Any = axes
     if isinstance(axes, int):
-        axes = tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
-    over1, over2 = axes_of(tuple(axes[0]), x1.ndim), axes_of(tuple(axes[1]), x2.ndim)
+        pair = range(x1.ndim - axes, x1.ndim), range(axes)
+    over1, over2 = axes_of(tuple(pair[0]), x1.ndim), axes_of(tuple(pair[1]), x2.ndim)
     free1 = tuple([i for i in range(x1.ndim) if i not in over1])
     free2 = tuple([i for i in range(x2.ndim) if i not in over2])
     kept1, kept2 = [x1.shape[i] for i in free1], [x2.shape[i] for i in free2]

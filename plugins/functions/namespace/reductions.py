@@ -10,9 +10,9 @@ from core.intrinsics import axes_of
 from core.intrinsics.promotion import is_floating
 from core.intrinsics.standard import widened
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, Axes
 from plugins.functions.array.concat import Concat
-from plugins.functions.axes import Axes, count_along
+from plugins.functions.axes import count_along
 from plugins.functions.math.average import Mean
 from plugins.functions.math.cumulative import Cumprod, Cumsum
 from plugins.functions.math.extrema import Max, Min
@@ -25,10 +25,8 @@ from plugins.functions.namespace.plain import without_gradient
 def _reduction(op: Any, name: str) -> Callable[..., Variable]:
     def function(x: Any, axis: Axes = None, keepdims: bool = False) -> Variable:
         if is_floating(x):
-            return op.call(x, axis, keepdims)  # type: ignore[no-any-return]
-        return without_gradient(  # type: ignore[no-any-return]
-            name, x, axis=axis, keepdims=keepdims
-        )
+            return op.call(x, axis, keepdims)
+        return without_gradient(name, x, axis=axis, keepdims=keepdims)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The array standard's `{name}`, differentiable on floating arrays."

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
-from core import Domain, Elementwise, as_variable, backend, choice, config, real
+from core import Domain, Elementwise, Variable, as_variable, backend, choice, config, real
 from core.errors import InvalidType
 from core.kinds import checked
 from core.type_check import eval
-from core.typing import Array
+from core.typing import Array, BackendArray
 from plugins.functions.removed import removed
 
 
@@ -49,6 +49,18 @@ class Dropout(Elementwise):
         return g * mask
 
 
+@overload
+def dropout(
+    x: Array, ratio: float = ..., *, mask: Array | None = ..., return_mask: Literal[False] = ...
+) -> Variable: ...
+@overload
+def dropout(
+    x: Array, ratio: float = ..., *, mask: Array | None = ..., return_mask: Literal[True]
+) -> tuple[Variable, BackendArray | None]: ...
+@overload
+def dropout(
+    x: Array, ratio: float = ..., *, mask: Array | None = ..., return_mask: bool
+) -> Variable | tuple[Variable, BackendArray | None]: ...
 @checked
 @removed()
 def dropout(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
-from core import Domain, FunctionNode, as_array, backend, real
+from core import Domain, FunctionNode, Variable, as_array, backend, real
 from core.kinds import checked
 from core.type_check import expect
-from core.typing import Array
+from core.typing import Array, BackendArray
 
 
 class Gaussian(FunctionNode):
@@ -45,8 +45,22 @@ class Gaussian(FunctionNode):
         return g * xp.exp(ln_var / 2) * eps / 2
 
 
+@overload
+def gaussian(
+    mean: Array, ln_var: Array, *, eps: Array | None = ..., return_eps: Literal[False] = ...
+) -> Variable: ...
+@overload
+def gaussian(
+    mean: Array, ln_var: Array, *, eps: Array | None = ..., return_eps: Literal[True]
+) -> tuple[Variable, BackendArray]: ...
+@overload
+def gaussian(
+    mean: Array, ln_var: Array, *, eps: Array | None = ..., return_eps: bool
+) -> Variable | tuple[Variable, BackendArray]: ...
 @checked
-def gaussian(mean: Any, ln_var: Any, *, eps: Array | None = None, return_eps: bool = False) -> Any:
+def gaussian(
+    mean: Array, ln_var: Array, *, eps: Array | None = None, return_eps: bool = False
+) -> Any:
     """Draw from normal distributions so that gradients reach their means and variances.
 
     y = μ + exp(ln σ² / 2) ε with ε from the standard normal distribution.

@@ -9,14 +9,11 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
 from core.backend import of
 from core.kinds import checked
-from core.typing import Array
-from plugins.functions.axes import Axes
+from core.typing import Array, Axes
 from plugins.functions.removed import removed
 
-Axis = tuple[int, ...]
 
-
-def reduced_axes(axis: Any, ndim: int, channels: int = 1) -> Axis:
+def reduced_axes(axis: Any, ndim: int, channels: int = 1) -> tuple[int, ...]:
     """The axes that statistics are taken over: those given, or all but the channels.
 
     Channels lie along axis 1, and the next ones where the parameters have several axes.
@@ -26,7 +23,7 @@ def reduced_axes(axis: Any, ndim: int, channels: int = 1) -> Axis:
     return tuple(sorted([a % ndim for a in ((axis,) if hasattr(axis, "__index__") else axis)]))
 
 
-def expanded(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
+def expanded(shape: tuple[int, ...], axis: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of statistics that broadcasts against x: 1 along the reduced axes."""
     return tuple([1 if i in axis else n for i, n in enumerate(shape)])
 
@@ -45,7 +42,7 @@ def check_statistics(axis: Any, in_types: Any) -> None:
             expect(parameter.shape[place] == x.shape[i])
 
 
-def fitting_axes(shapes: dict[str, Any]) -> list[Axis]:
+def fitting_axes(shapes: dict[str, Any]) -> list[tuple[int, ...]]:
     """The axes of x without which it has the shape of its parameters; there may be none."""
     x, gamma = shapes["x"], shapes["gamma"]
     some = [axis for n in (1, 2) for axis in combinations(range(len(x)), n)]
@@ -56,7 +53,7 @@ class BatchNormalization(FunctionNode):
     """y = gamma (x - mean) / sqrt(var + eps) + beta, with mean and variance of the batch."""
 
     eps: float = 2e-5
-    axis: Axis | None = None
+    axis: tuple[int, ...] | None = None
 
     outputs = ("y", "mean", "var")
     wide = True

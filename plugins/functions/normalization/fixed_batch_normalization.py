@@ -6,10 +6,8 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
 from core.kinds import checked
-from core.typing import Array
-from plugins.functions.axes import Axes
+from core.typing import Array, Axes
 from plugins.functions.normalization.batch_normalization import (
-    Axis,
     check_statistics,
     expanded,
     fitting_axes,
@@ -22,7 +20,7 @@ class FixedBatchNormalization(FunctionNode):
     """y = gamma (x - mean) / sqrt(var + eps) + beta, with given mean and variance."""
 
     eps: float = 2e-5
-    axis: Axis | None = None
+    axis: tuple[int, ...] | None = None
 
     wide = True
     domain = Domain(

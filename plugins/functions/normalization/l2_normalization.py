@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, choice, number, real
 from core.intrinsics import check_axes
-from core.typing import Array
-from plugins.functions.axes import Axes, Axis
+from core.typing import Array, Axes, Axis
 
 
 class NormalizeL2(FunctionNode):

@@ -8,14 +8,11 @@ from typing import Any
 from core import Domain, Variable, as_variable, choice, number, real
 from core.kinds import checked
 from core.type_check import expect
-from core.typing import Array
-from plugins.functions.axes import Axes
+from core.typing import Array, Axes
 from plugins.functions.normalization.own_statistics import _OwnStatistics
 
-Axis = tuple[int, ...]
 
-
-def _fitting(shapes: dict[str, Any]) -> list[Axis]:
+def _fitting(shapes: dict[str, Any]) -> list[tuple[int, ...]]:
     """The axes along which x has the shape of its parameters and is not empty."""
     x, gamma = shapes["x"], shapes["gamma"]
     some = combinations(range(len(x)), len(gamma))
@@ -26,7 +23,7 @@ class LayerNormalization(_OwnStatistics):
     """Mean and variance over some axes of x, a scale and a shift for each place along them."""
 
     eps: float = 1e-5
-    axis: Axis = (1,)
+    axis: tuple[int, ...] = (1,)
 
     domain = Domain(
         "(...x),(...p),(...p)->(...x)",
@@ -82,8 +79,7 @@ def layer_normalization(
               [-1.,  1.]], dtype=float32)
     """
     x, gamma = as_variable(x), as_variable(gamma)
-    if axis is None:
-        axis = range(max(x.ndim - gamma.ndim, 0), x.ndim)
-    axis = (axis,) if hasattr(axis, "__index__") else axis
-    axis = tuple(sorted([a + x.ndim if a < 0 else a for a in axis]))
-    return LayerNormalization.call(x, gamma, beta, eps, axis)
+    given: Any = range(max(x.ndim - gamma.ndim, 0), x.ndim) if axis is None else axis
+    several = (given,) if hasattr(given, "__index__") else given
+    axes = tuple(sorted([a + x.ndim if a < 0 else a for a in several]))
+    return LayerNormalization.call(x, gamma, beta, eps, axes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import FunctionNode
 
 
@@ -15,19 +17,19 @@ class _OwnStatistics(FunctionNode):
     wide = True
     saved = ("mean", "scale")
 
-    def recompute_mean(self, xp, x):
+    def recompute_mean(self: Any, xp, x):
         shape, axes = self.parts(x.shape)
         return xp.mean(xp.reshape(x, shape), axis=axes, keepdims=True)
 
-    def recompute_scale(self, xp, x):
+    def recompute_scale(self: Any, xp, x):
         shape, axes = self.parts(x.shape)
         return self.scale_of(xp, xp.reshape(x, shape) - self.recompute_mean(xp, x), axes)
 
-    def scale_of(self, xp, centred, axes):
+    def scale_of(self: Any, xp, centred, axes):
         var = xp.mean(centred * centred, axis=axes, keepdims=True)
         return 1.0 / xp.sqrt(var + self.eps)
 
-    def compute(self, xp, x, gamma, beta):
+    def compute(self: Any, xp, x, gamma, beta):
         shape, axes = self.parts(x.shape)
         self.mean = self.recompute_mean(xp, x)
         y = xp.reshape(x, shape) - self.mean
@@ -38,7 +40,7 @@ class _OwnStatistics(FunctionNode):
         y += xp.reshape(beta, self.spread(x.shape))
         return y
 
-    def gradient(self, xp, g, x, gamma, mean, scale, wanted):
+    def gradient(self: Any, xp, g, x, gamma, mean, scale, wanted):
         (shape, axes), spread = self.parts(x.shape), self.spread(x.shape)
         others = tuple([i for i, n in enumerate(spread) if n == 1])
         z = (xp.reshape(x, shape) - mean) * scale

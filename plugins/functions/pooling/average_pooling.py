@@ -9,7 +9,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.kinds import checked
 from core.standard import per_axis
-from core.typing import Array
+from core.typing import Array, Sizes
 from plugins.functions.connection.windows import (
     ImageWindows,
     _OverAxes,
@@ -19,8 +19,6 @@ from plugins.functions.connection.windows import (
 )
 from plugins.functions.pooling.max_pooling import fits
 from plugins.functions.removed import removed
-
-Sizes = int | tuple[int, ...]
 
 
 class _AveragePooling(FunctionNode):
@@ -37,7 +35,7 @@ class _AveragePooling(FunctionNode):
         self.stride = self.ksize if self.stride is None else self.stride
 
     @property
-    def settings(self) -> tuple[Any, ...]:
+    def settings(self) -> tuple[Any, Any, Any, Any]:
         return self.ksize, self.stride, self.pad, self.cover_all
 
 
@@ -48,7 +46,7 @@ class _Average(_AveragePooling):
         super().check_type_forward(in_types)
         expect_windows(self, in_types[0], self.ksize)
 
-    def compute(self, xp, x):
+    def compute(self: Any, xp, x):
         ksize = per_axis(self.ksize, x.ndim - 2, "ksize")
         seen = self.backend.windows(x, ksize, self.stride, self.pad, 1, self.cover_all)
         inside, out = prod(ksize), prod(seen.shape[2 + len(ksize) :])
@@ -102,7 +100,7 @@ class AveragePoolingGradient(_AveragePooling):
 
     size: tuple[int, ...] = ()
 
-    def compute(self, xp, g):
+    def compute(self: Any, xp, g):
         ksize = per_axis(self.ksize, g.ndim - 2, "ksize")
         lone = xp.reshape(g / float(prod(ksize)), (*g.shape[:2], *(1,) * len(ksize), *g.shape[2:]))
         cols = xp.broadcast_to(lone, (*g.shape[:2], *ksize, *g.shape[2:]))

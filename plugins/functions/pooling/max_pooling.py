@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
-from typing import Any
+from typing import Any, Literal, Protocol, overload
 
-from core import Domain, FunctionNode, as_variable, choice, real
+from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.kinds import checked
 from core.standard import per_axis, window_count
-from core.typing import Array
+from core.typing import Array, BackendArray, Sizes
 from plugins.functions.connection.windows import (
     ImageWindows,
     _OverAxes,
@@ -17,8 +18,6 @@ from plugins.functions.connection.windows import (
     of_rank,
 )
 from plugins.functions.removed import removed
-
-Sizes = int | tuple[int, ...]
 
 
 def fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
@@ -47,7 +46,7 @@ class _MaxPooling(FunctionNode):
     def prepare(self) -> None:
         self.stride = self.ksize if self.stride is None else self.stride
 
-    def windows(self, x, value):
+    def windows(self: Any, x, value):
         """The elements of the windows by their place: pairs of a number and (n, c, *out)."""
         spatial = x.ndim - 2
         ksize = per_axis(self.ksize, spatial, "ksize")
@@ -58,7 +57,7 @@ class _MaxPooling(FunctionNode):
         ]
 
     @property
-    def settings(self) -> tuple[Any, ...]:
+    def settings(self) -> tuple[Any, Any, Any, Any]:
         return self.ksize, self.stride, self.pad, self.cover_all
 
 
@@ -123,7 +122,7 @@ class MaxPoolingGradient(_MaxPooling):
     indexes: Any = None
     size: tuple[int, ...] = ()
 
-    def compute(self, xp, g):
+    def compute(self: Any, xp, g):
         ksize = per_axis(self.ksize, g.ndim - 2, "ksize")
         nothing = xp.zeros_like(g)
         spread = [
@@ -154,6 +153,48 @@ class MaxPoolingPick(_MaxPooling):
         return MaxPoolingGradient(*self.settings, indexes=self.indexes, size=size).evaluate(g)
 
 
+class _Pooling(Protocol):
+    """A call that gives a pair where the indices are asked for."""
+
+    @overload
+    def __call__(
+        self,
+        x: Array,
+        ksize: Sizes,
+        stride: Sizes | None = ...,
+        pad: Sizes = ...,
+        cover_all: bool = ...,
+        return_indices: Literal[False] = ...,
+    ) -> Variable: ...
+    @overload
+    def __call__(
+        self,
+        x: Array,
+        ksize: Sizes,
+        stride: Sizes | None = ...,
+        pad: Sizes = ...,
+        cover_all: bool = ...,
+        *,
+        return_indices: Literal[True],
+    ) -> tuple[Variable, BackendArray]: ...
+    @overload
+    def __call__(
+        self,
+        x: Array,
+        ksize: Sizes,
+        stride: Sizes | None = ...,
+        pad: Sizes = ...,
+        cover_all: bool = ...,
+        return_indices: bool = ...,
+    ) -> Variable | tuple[Variable, BackendArray]: ...
+
+
+def _pooling(function: Callable[..., Any]) -> _Pooling:
+    """The function, for type checkers by what its flag makes of the result."""
+    return function
+
+
+@_pooling
 @checked
 @removed()
 def max_pooling_nd(
@@ -193,6 +234,7 @@ def max_pooling_nd(
     return (y, node.indexes) if return_indices else y
 
 
+@_pooling
 @checked
 def max_pooling_1d(
     x: Array,
@@ -228,6 +270,7 @@ def max_pooling_1d(
     return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
 
 
+@_pooling
 @checked
 @removed()
 def max_pooling_2d(
@@ -264,6 +307,7 @@ def max_pooling_2d(
     return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
 
 
+@_pooling
 @checked
 def max_pooling_3d(
     x: Array,

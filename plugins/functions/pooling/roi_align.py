@@ -7,13 +7,12 @@ from typing import Any
 from core import Variable
 from core.intrinsics import matmul, reshape, transpose, where
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, Pair
 from plugins.functions.array.take import Take
 from plugins.functions.namespace.selection import TakeAlongAxis
 from plugins.functions.pooling.regions import prepared
 from plugins.functions.pooling.roi_average_pooling import weighed
 
-Pair = int | tuple[int, int]
 Ratio = int | None
 Ratios = Ratio | tuple[Ratio, Ratio]
 
@@ -57,12 +56,14 @@ def roi_average_align_2d(
     variable([[[[5.]]]], dtype=float32)
     """
     name = "roi_average_align_2d"
-    x, rois, roi_indices, outsize = prepared(name, x, rois, roi_indices, outsize)
-    sides = []
-    for points, inside, count in _points(name, x, rois, outsize, spatial_scale, sampling_ratio):
-        counted = points * x.xp.astype(inside, x.dtype)[..., None]
-        sides.append(x.xp.sum(counted, axis=2) / x.xp.astype(count, x.dtype)[:, None, None])
-    return weighed(x, roi_indices, *sides)
+    images, regions, indices, size = prepared(name, x, rois, roi_indices, outsize)
+    xp, dtype, sides = images.xp, images.dtype, []
+    for points, inside, count in _points(
+        name, images, regions, size, spatial_scale, sampling_ratio
+    ):
+        counted = points * xp.astype(inside, dtype)[..., None]
+        sides.append(xp.sum(counted, axis=2) / xp.astype(count, dtype)[:, None, None])
+    return weighed(images, indices, *sides)
 
 
 @checked
@@ -101,12 +102,12 @@ def roi_max_align_2d(
     variable([[[[7.5]]]], dtype=float32)
     """
     name = "roi_max_align_2d"
-    x, rois, roi_indices, outsize = prepared(name, x, rois, roi_indices, outsize)
-    rows, columns = _points(name, x, rois, outsize, spatial_scale, sampling_ratio)
-    sampled = _sampled(x, roi_indices, rows[0], columns[0])
+    images, regions, indices, size = prepared(name, x, rois, roi_indices, outsize)
+    rows, columns = _points(name, images, regions, size, spatial_scale, sampling_ratio)
+    sampled = _sampled(images, indices, rows[0], columns[0])
     known = rows[1][:, None, :, :, None, None] & columns[1][:, None, None, None, :, :]
-    xp = x.xp
-    nothing = xp.full(sampled.shape, -float("inf"), dtype=x.dtype, device=x.array.device)
+    xp, like = images.xp, {"dtype": images.dtype, "device": images.array.device}
+    nothing = xp.full(sampled.shape, -float("inf"), **like)
     best = _greatest(where(known, sampled, nothing))
     found = xp.any(known, axis=(3, 5))
     return where(found, best, xp.zeros_like(best.array))
@@ -136,10 +137,10 @@ def _points(
     name: str, x: Variable, rois: Any, outsize: Any, scale: float, sampling_ratio: Ratios
 ) -> list[tuple[Any, Any, Any]]:
     """For rows and for columns: what each element weighs at each point, and which points count."""
-    one = not isinstance(sampling_ratio, (tuple, list))
-    ratios = (sampling_ratio, sampling_ratio) if one else tuple(sampling_ratio)
-    given = [ratio for ratio in ratios if ratio is not None]
-    if len(ratios) != 2 or not all(hasattr(n, "__index__") and n > 0 for n in given):
+    given = sampling_ratio
+    ratios = tuple(given) if isinstance(given, (tuple, list)) else (given, given)
+    counts = [ratio for ratio in ratios if ratio is not None]
+    if len(ratios) != 2 or not all(hasattr(n, "__index__") and n > 0 for n in counts):
         raise ValueError(
             f"{name}: expected a sampling_ratio of at least 1, or two, got {sampling_ratio!r}"
         )
@@ -150,8 +151,8 @@ def _points(
     for axis in range(2):
         low, high = rois[:, axis] * scale, rois[:, axis + 2] * scale
         length = x.shape[axis + 2]
-        place, counts, count = _grid(xp, low, high, outsize[axis], ratios[axis])
-        inside = counts & (place >= -1) & (place <= length)
+        place, real, count = _grid(xp, low, high, outsize[axis], ratios[axis])
+        inside = real & (place >= -1) & (place <= length)
         element = xp.arange(length, dtype=place.dtype, device=place.device)
         last = xp.full_like(place, length - 1)
         place = xp.minimum(xp.maximum(place, xp.zeros_like(place)), last)

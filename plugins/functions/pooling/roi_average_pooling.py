@@ -7,11 +7,9 @@ from typing import Any
 from core import Variable
 from core.intrinsics import matmul
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, Pair
 from plugins.functions.array.take import Take
 from plugins.functions.pooling.regions import bins, members, prepared, whole
-
-Pair = int | tuple[int, int]
 
 
 @checked
@@ -42,15 +40,15 @@ def roi_average_pooling_2d(
     variable([[[[ 3.5],
                 [11.5]]]], dtype=float32)
     """
-    x, rois, roi_indices, outsize = prepared(
+    images, regions, indices, size = prepared(
         "roi_average_pooling_2d", x, rois, roi_indices, outsize
     )
     sides = []
     for axis in range(2):
-        low, high = [whole(x.xp, rois[:, axis + i], spatial_scale) for i in (0, 2)]
-        edges = bins(x.xp, low, high - low, outsize[axis], x.shape[axis + 2])
-        sides.append(_shares(x, edges, x.shape[axis + 2]))
-    return weighed(x, roi_indices, *sides)
+        low, high = [whole(images.xp, regions[:, axis + i], spatial_scale) for i in (0, 2)]
+        edges = bins(images.xp, low, high - low, size[axis], images.shape[axis + 2])
+        sides.append(_shares(images, edges, images.shape[axis + 2]))
+    return weighed(images, indices, *sides)
 
 
 def _shares(x: Variable, edges: Any, length: int) -> Any:

@@ -7,12 +7,10 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, integers, real
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, Pair
 from plugins.functions.array.take import AddTaken
 from plugins.functions.labels import refuse_outside
 from plugins.functions.pooling.regions import IMAGES, bins, members, positive, whole
-
-Pair = int | tuple[int, int]
 
 
 class _RegionMax(FunctionNode):
@@ -23,7 +21,7 @@ class _RegionMax(FunctionNode):
 
     saved = ("places", "seen")
 
-    def maxima(self, xp, x, indices, rows, columns):
+    def maxima(self: Any, xp, x, indices, rows, columns):
         """Maxima (r, c, i, j) of bins given by their edges; 0, with `seen` false, where empty."""
         rows, columns = members(xp, rows, x.shape[2]), members(xp, columns, x.shape[3])
         images = xp.take(x, indices, axis=0)

@@ -48,13 +48,13 @@ def spatial_pyramid_pooling_2d(
     pooling = pooling_class if pooling is None else pooling
     if pooling not in ("max", MaxPooling2D):
         raise ValueError(f"spatial_pyramid_pooling_2d: expected pooling='max', got {pooling!r}")
-    x = of_rank("spatial_pyramid_pooling_2d", 2, as_variable(x))
+    images = of_rank("spatial_pyramid_pooling_2d", 2, as_variable(x))
     if pyramid_height < 1:
         raise ValueError(
             "spatial_pyramid_pooling_2d: expected pyramid_height of at least 1, got "
             f"{pyramid_height}"
         )
-    levels = [_level(x, 2**level) for level in range(pyramid_height)]
+    levels = [_level(images, 2**level) for level in range(pyramid_height)]
     return Concat.call(*levels, axis=1)
 
 

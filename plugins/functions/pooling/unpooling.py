@@ -9,12 +9,10 @@ from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.kinds import checked
 from core.standard import Geometry, per_axis
 from core.type_check import eval, expect
-from core.typing import Array
+from core.typing import Array, Sizes
 from core.utils import get_deconv_outsize
 from plugins.functions.connection.windows import ImageWindows, _OverAxes, ndim_of_x, of_rank
 from plugins.functions.pooling.average_pooling import average_over
-
-Sizes = int | tuple[int, ...]
 
 
 def fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
@@ -31,17 +29,17 @@ class _Spreading(FunctionNode):
     A subclass has the settings `ksize`, `stride`, `pad`, `outsize` and `cover_all`.
     """
 
-    def prepare(self) -> None:
+    def prepare(self: Any) -> None:
         self.stride = self.ksize if self.stride is None else self.stride
 
-    def check_type_forward(self, in_types):
+    def check_type_forward(self: Any, in_types):
         super().check_type_forward(in_types)
         expect(in_types[0].ndim > 2)
         shape = tuple([eval(n) for n in in_types[0].shape])[2:]
         for i, n in enumerate(self.windows_on(self.size(shape))):
             expect(in_types[0].shape[i + 2] == n)
 
-    def size(self, shape):
+    def size(self: Any, shape):
         """The spatial sizes of the output, from those of the input."""
         if self.outsize is not None:
             return per_axis(self.outsize, len(shape), "outsize")
@@ -50,7 +48,7 @@ class _Spreading(FunctionNode):
         each = zip(shape, *steps, strict=True)
         return tuple([get_deconv_outsize(n, k, s, p, self.cover_all) for n, k, s, p in each])
 
-    def windows_on(self, size):
+    def windows_on(self: Any, size):
         """How many windows an output of this size has along each axis."""
         return Geometry(size, self.ksize, self.stride, self.pad, 1, self.cover_all).out
 
@@ -66,7 +64,7 @@ class _Unpooling(_Spreading):
 
     wide = True
 
-    def compute(self, xp, x):
+    def compute(self: Any, xp, x):
         ksize = per_axis(self.ksize, x.ndim - 2, "ksize")
         lone = xp.reshape(x, (*x.shape[:2], *(1,) * len(ksize), *x.shape[2:]))
         filled = xp.broadcast_to(lone, (*x.shape[:2], *ksize, *x.shape[2:]))

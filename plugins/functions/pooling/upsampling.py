@@ -8,13 +8,11 @@ from typing import Any
 from core import Domain, Variable, as_array, choice, real
 from core.standard import per_axis
 from core.type_check import expect
-from core.typing import Array
+from core.typing import Array, Sizes
 from plugins.functions.connection.windows import ImageWindows
 from plugins.functions.labels import refuse_outside
 from plugins.functions.pooling.max_pooling import MaxPoolingGradient, MaxPoolingPick
 from plugins.functions.pooling.unpooling import _Spreading, fits
-
-Sizes = int | tuple[int, ...]
 
 
 def _places(shape: tuple[int, ...], start: int = 0) -> Any:

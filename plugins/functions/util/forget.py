@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from core import FunctionNode, Variable, as_variable, config, grad, using_config
 from core.backend import random_state, set_random_state
 from core.errors import GraphError
 from core.kinds import checked
 from core.specialize import next_sequence
+from core.typing import Array
 
 Func = Callable[..., Any]
+Outputs = TypeVar("Outputs", bound=tuple[Variable, ...])
 
 
 class _Replay:
@@ -111,8 +113,14 @@ class _Pull:
         return tuple([next(rest) if reached else None for reached in self.reached])
 
 
+@overload  # a tuple of one comes as its element
+def forget(  # type: ignore[overload-overlap]
+    func: Callable[..., Variable | tuple[Variable]], *xs: Array
+) -> Variable: ...
+@overload
+def forget(func: Callable[..., Outputs], *xs: Array) -> Outputs: ...
 @checked
-def forget(func: Func, *xs: Any) -> Any:
+def forget(func: Func, *xs: Array) -> Any:
     """Call a function without keeping what it computes in between; backward computes it again.
 
     Only the arguments are kept. When gradients are asked for, of any order, `func` runs once more

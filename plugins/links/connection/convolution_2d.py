@@ -7,10 +7,9 @@ from typing import Any
 from core import Variable
 from core import functions as F
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, Sizes
 from plugins.links import arguments
 from plugins.links.connection.convolution_nd import ConvolutionND
-from plugins.links.connection.windowed import Size
 
 
 class Convolution2D(ConvolutionND):
@@ -50,15 +49,15 @@ class Convolution2D(ConvolutionND):
     def __init__(
         self,
         in_channels: int | None,
-        out_channels: Size,
-        ksize: Size | None = None,
-        stride: Size = 1,
-        pad: Size = 0,
+        out_channels: Sizes,
+        ksize: Sizes | None = None,
+        stride: Sizes = 1,
+        pad: Sizes = 0,
         nobias: bool = False,
         initialW: Any = None,
         initial_bias: Any = None,
         *,
-        dilate: Size = 1,
+        dilate: Sizes = 1,
         groups: int = 1,
     ) -> None:
         sizes = (in_channels, out_channels, ksize, stride, pad)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 from core import Variable
 from core import functions as F
 from core.kinds import checked
-from core.typing import Array
-from plugins.links.connection.windowed import Size, Windowed, of_rank
+from core.typing import Array, Sizes
+from plugins.links.connection.windowed import Windowed, of_rank
 
 
 class ConvolutionND(Windowed):
@@ -50,15 +50,15 @@ class ConvolutionND(Windowed):
         self,
         ndim: int,
         in_channels: int | None,
-        out_channels: Size,
-        ksize: Size | None = None,
-        stride: Size = 1,
-        pad: Size = 0,
+        out_channels: Sizes,
+        ksize: Sizes | None = None,
+        stride: Sizes = 1,
+        pad: Sizes = 0,
         nobias: bool = False,
         initialW: Any = None,
         initial_bias: Any = None,
         cover_all: bool = False,
-        dilate: Size = 1,
+        dilate: Sizes = 1,
         groups: int = 1,
     ) -> None:
         sizes = (in_channels, out_channels, ksize, stride, pad)
@@ -77,8 +77,8 @@ class ConvolutionND(Windowed):
         cls,
         W: Any,
         b: Any = None,
-        stride: Size = 1,
-        pad: Size = 0,
+        stride: Sizes = 1,
+        pad: Sizes = 0,
         nobias: bool = False,
         **settings: Any,
     ) -> Self:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from core.kinds import checked
+from core.typing import Sizes
 from plugins.links import arguments
 from plugins.links.connection.deconvolution_nd import DeconvolutionND
-from plugins.links.connection.windowed import Size
 
 
 class Deconvolution2D(DeconvolutionND):
@@ -46,16 +46,16 @@ class Deconvolution2D(DeconvolutionND):
     def __init__(
         self,
         in_channels: int | None,
-        out_channels: Size,
-        ksize: Size | None = None,
-        stride: Size = 1,
-        pad: Size = 0,
+        out_channels: Sizes,
+        ksize: Sizes | None = None,
+        stride: Sizes = 1,
+        pad: Sizes = 0,
         nobias: bool = False,
-        outsize: Size | None = None,
+        outsize: Sizes | None = None,
         initialW: Any = None,
         initial_bias: Any = None,
         *,
-        dilate: Size = 1,
+        dilate: Sizes = 1,
         groups: int = 1,
     ) -> None:
         sizes = (in_channels, out_channels, ksize, stride, pad)

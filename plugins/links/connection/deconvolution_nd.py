@@ -8,8 +8,8 @@ from core import Variable
 from core import functions as F
 from core.kinds import checked
 from core.standard import per_axis
-from core.typing import Array
-from plugins.links.connection.windowed import Size, Windowed, of_rank
+from core.typing import Array, Sizes
+from plugins.links.connection.windowed import Windowed, of_rank
 
 
 class DeconvolutionND(Windowed):
@@ -53,15 +53,15 @@ class DeconvolutionND(Windowed):
         self,
         ndim: int,
         in_channels: int | None,
-        out_channels: Size,
-        ksize: Size | None = None,
-        stride: Size = 1,
-        pad: Size = 0,
+        out_channels: Sizes,
+        ksize: Sizes | None = None,
+        stride: Sizes = 1,
+        pad: Sizes = 0,
         nobias: bool = False,
-        outsize: Size | None = None,
+        outsize: Sizes | None = None,
         initialW: Any = None,
         initial_bias: Any = None,
-        dilate: Size = 1,
+        dilate: Sizes = 1,
         groups: int = 1,
     ) -> None:
         sizes = (in_channels, out_channels, ksize, stride, pad)

@@ -8,9 +8,8 @@ from core import Chain, Variable
 from core import functions as F
 from core.kinds import checked
 from core.standard import per_axis
-from core.typing import Array
+from core.typing import Array, Sizes
 from plugins.links.connection.convolution_2d import Convolution2D
-from plugins.links.connection.windowed import Size
 
 
 class _Sampled(Convolution2D):
@@ -60,9 +59,9 @@ class DeformableConvolution2D(Chain):
         self,
         in_channels: int | None,
         out_channels: int,
-        ksize: Size,
-        stride: Size = 1,
-        pad: Size = 0,
+        ksize: Sizes,
+        stride: Sizes = 1,
+        pad: Sizes = 0,
         offset_nobias: bool = False,
         offset_initialW: Any = None,
         offset_initial_bias: Any = None,

@@ -9,9 +9,9 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.kinds import checked
 from core.standard import per_axis
-from core.typing import Array
+from core.typing import Array, Sizes
 from plugins.links import arguments
-from plugins.links.connection.windowed import Size, shown
+from plugins.links.connection.windowed import shown
 
 
 class DepthwiseConvolution2D(Link):
@@ -47,9 +47,9 @@ class DepthwiseConvolution2D(Link):
         self,
         in_channels: int | None,
         channel_multiplier: int,
-        ksize: Size,
-        stride: Size = 1,
-        pad: Size = 0,
+        ksize: Sizes,
+        stride: Sizes = 1,
+        pad: Sizes = 0,
         nobias: bool = False,
         initialW: Any = None,
         initial_bias: Any = None,

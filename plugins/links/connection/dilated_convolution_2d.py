@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from core.kinds import checked
+from core.typing import Sizes
 from plugins.links import arguments
 from plugins.links.connection.convolution_2d import Convolution2D
-from plugins.links.connection.windowed import Size
 
 
 class DilatedConvolution2D(Convolution2D):
@@ -43,11 +43,11 @@ class DilatedConvolution2D(Convolution2D):
     def __init__(
         self,
         in_channels: int | None,
-        out_channels: Size,
-        ksize: Size | None = None,
-        stride: Size = 1,
-        pad: Size = 0,
-        dilate: Size = 1,
+        out_channels: Sizes,
+        ksize: Sizes | None = None,
+        stride: Sizes = 1,
+        pad: Sizes = 0,
+        dilate: Sizes = 1,
         nobias: bool = False,
         initialW: Any = None,
         initial_bias: Any = None,

@@ -9,9 +9,9 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.kinds import checked
 from core.standard import per_axis, window_count
-from core.typing import Array
+from core.typing import Array, Sizes
 from plugins.links import arguments
-from plugins.links.connection.windowed import Size, shown
+from plugins.links.connection.windowed import shown
 
 
 class LocalConvolution2D(Link):
@@ -49,9 +49,9 @@ class LocalConvolution2D(Link):
         self,
         in_channels: int | None,
         out_channels: int,
-        in_size: Size | None = None,
-        ksize: Size | None = None,
-        stride: Size = 1,
+        in_size: Sizes | None = None,
+        ksize: Sizes | None = None,
+        stride: Sizes = 1,
         nobias: bool = False,
         initialW: Any = None,
         initial_bias: Any = None,

@@ -8,10 +8,9 @@ from typing import Any
 from core import ChainList, Variable
 from core import functions as F
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, Sizes
 from plugins.links import arguments
 from plugins.links.connection.convolution_2d import Convolution2D
-from plugins.links.connection.windowed import Size
 
 
 class MLPConvolution2D(ChainList):
@@ -47,10 +46,10 @@ class MLPConvolution2D(ChainList):
     def __init__(
         self,
         in_channels: Any,
-        out_channels: Size,
-        ksize: Size | None = None,
-        stride: Size = 1,
-        pad: Size = 0,
+        out_channels: Sizes,
+        ksize: Sizes | None = None,
+        stride: Sizes = 1,
+        pad: Sizes = 0,
         activation: Callable[[Any], Any] | None = F.relu,
         conv_init: Any = None,
         bias_init: Any = None,

@@ -11,9 +11,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from core import Link, Parameter
 from core.kinds import checked
 from core.standard import per_axis
+from core.typing import Sizes
 from plugins.links import arguments
-
-Size = int | tuple[int, ...]
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -34,7 +33,7 @@ def of_rank(
     return __init__
 
 
-def shown(sizes: tuple[int, ...]) -> Size:
+def shown(sizes: tuple[int, ...]) -> Sizes:
     """Sizes for all axes as they may be given: one number where they are equal."""
     return sizes[0] if len(set(sizes)) == 1 else sizes
 
@@ -105,7 +104,7 @@ class Windowed(Link):
         return (self.out_channels, in_channels // self.groups, *self.ksize)
 
     def _sized(self, x: Any) -> None:
-        """Size W by the first input."""
+        """Sizes W by the first input."""
         if not self.W.is_initialized:
             arguments.check_rank(self, x, self.ndim + 2)
             self._initialize(x.shape[1])

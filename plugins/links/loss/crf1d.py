@@ -8,6 +8,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import as_initializer
 from core.kinds import checked
+from core.typing import BackendArray
 
 
 class CRF1d(Link):
@@ -51,7 +52,7 @@ class CRF1d(Link):
         loss = F.crf1d(self.cost, _by_time(xs, order), _by_time(ys, order), reduce)
         return loss if reduce == "mean" else loss[_inverse(order)]
 
-    def argmax(self, xs: Any, transpose: bool = False) -> tuple[Variable, list[Any]]:
+    def argmax(self, xs: Any, transpose: bool = False) -> tuple[Variable, list[BackendArray]]:
         """The greatest scores (n_1,), and the labels that have them, by time.
 
         With `transpose` scores are given, and labels returned, by sequence.

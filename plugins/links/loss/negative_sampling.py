@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
+from core import Variable
 from core import functions as F
 from core.initializer import as_initializer
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, BackendArray
 from plugins.links.loss.sampled import Sampled
 
 
@@ -48,8 +49,20 @@ class NegativeSampling(Sampled):
         weights = [float(count) ** power for count in counts]
         super().__init__(in_size, weights, sample_size, as_initializer(0, dtype=dtype))
 
+    @overload
     def forward(
-        self, x: Array, t: Any, reduce: str = "sum", *, return_samples: bool = False
+        self, x: Array, t: Array, reduce: str = ..., *, return_samples: Literal[False] = ...
+    ) -> Variable: ...
+    @overload
+    def forward(
+        self, x: Array, t: Array, reduce: str = ..., *, return_samples: Literal[True]
+    ) -> tuple[Variable, BackendArray]: ...
+    @overload
+    def forward(
+        self, x: Array, t: Array, reduce: str = ..., *, return_samples: bool
+    ) -> Variable | tuple[Variable, BackendArray]: ...
+    def forward(
+        self, x: Array, t: Array, reduce: str = "sum", *, return_samples: bool = False
     ) -> Any:
         """The loss of vectors `x` for the words `t`.
 

@@ -11,7 +11,7 @@ from core import functions as F
 from core.initializer import as_initializer, generate_array
 from core.kinds import checked
 from core.parameter import sizing
-from core.typing import Array
+from core.typing import Array, Axis
 from plugins.links import arguments
 
 _SINGLE = (
@@ -19,8 +19,6 @@ _SINGLE = (
     "whatever the input. For an evaluation set `with core.using_config('train', False):`; if it is "
     "the last batch of an epoch, leave it out or make it larger."
 )
-
-Axes = int | tuple[int, ...] | None
 
 
 class BatchNormalization(Link):
@@ -77,7 +75,7 @@ class BatchNormalization(Link):
         use_beta: bool = True,
         initial_gamma: Any = None,
         initial_beta: Any = None,
-        axis: Axes = None,
+        axis: Axis = None,
         initial_avg_mean: Any = None,
         initial_avg_var: Any = None,
     ) -> None:

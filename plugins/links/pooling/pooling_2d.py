@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from core import Variable
 from core import functions as F
-from core.typing import Array
+from core.typing import Array, Pair
 from plugins.links.function_link import FunctionLink
-
-Size = int | tuple[int, int]
 
 
 class MaxPooling2D(FunctionLink):
@@ -16,7 +14,7 @@ class MaxPooling2D(FunctionLink):
     .. math:: y_{nchw} = \max_{i, j} x_{n\, c,\, s h + i - p,\, s w + j - p}
 
     Args:
-        ksize: Size of the windows, one number or (rows, columns).
+        ksize: Pair of the windows, one number or (rows, columns).
         stride: Distance s of the windows; None takes that at which they touch.
         pad: Width p of the border around the image.
         cover_all: Whether windows may reach over the border, so that no pixel is left out.
@@ -30,9 +28,9 @@ class MaxPooling2D(FunctionLink):
     variable([[[[3.]]]], dtype=float32)
     """
 
-    ksize: Size
-    stride: Size | None = None
-    pad: Size = 0
+    ksize: Pair
+    stride: Pair | None = None
+    pad: Pair = 0
     cover_all: bool = True
 
     def forward(self, x: Array) -> Variable:
@@ -47,7 +45,7 @@ class AveragePooling2D(FunctionLink):
     .. math:: y_{nchw} = \frac{1}{k^2} \sum_{i, j} x_{n\, c,\, s h + i - p,\, s w + j - p}
 
     Args:
-        ksize: Size k of the windows, one number or (rows, columns).
+        ksize: Pair k of the windows, one number or (rows, columns).
         stride: Distance s of the windows; None takes that at which they touch.
         pad: Width p of the border of zeros around the image.
 
@@ -60,9 +58,9 @@ class AveragePooling2D(FunctionLink):
     variable([[[[1.5]]]], dtype=float32)
     """
 
-    ksize: Size
-    stride: Size | None = None
-    pad: Size = 0
+    ksize: Pair
+    stride: Pair | None = None
+    pad: Pair = 0
 
     def forward(self, x: Array) -> Variable:
         """Apply it to x (n, c, h, w)."""

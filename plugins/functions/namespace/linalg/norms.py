@@ -9,8 +9,8 @@ from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.intrinsics import astype, check_axes, reshape
 from core.intrinsics import sum as total
 from core.kinds import checked
-from core.typing import Array
-from plugins.functions.axes import Axes, Axis, kept_shape
+from core.typing import Array, Axes, Axis
+from plugins.functions.axes import kept_shape
 from plugins.functions.math.sum import sum as summed
 from plugins.functions.namespace.linalg.singular_values import svdvals
 from plugins.functions.namespace.plain import count_nonzero

@@ -59,4 +59,4 @@ def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Variable:
     >>> trace(np.array([[1.0, 2.0], [3.0, 4.0]]))
     variable(5.)
     """
-    return standard["sum"](diagonal(x, offset=offset), axis=-1, dtype=dtype)  # type: ignore[no-any-return]
+    return standard["sum"](diagonal(x, offset=offset), axis=-1, dtype=dtype)
