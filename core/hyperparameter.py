@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from core.errors import UnknownName, nearest
 from core.interval import Interval
+from core.kinds import kind_of, taking
 from core.variable import Variable
+
+_WHOLE = kind_of("int")
 
 
 class Hyperparameter:
@@ -19,6 +22,8 @@ class Hyperparameter:
 
     Args:
         parent: Where names are looked up that are not set here.
+        ranges: The interval that a number has to be in, by its name.
+        whole: The names of those that have to be whole.
 
     >>> from core.hyperparameter import Hyperparameter
     >>> shared = Hyperparameter()
@@ -33,12 +38,18 @@ class Hyperparameter:
 
     _parent: Hyperparameter | None
     _ranges: Mapping[str, Interval] = {}
+    _whole: Collection[str] = ()
     _closed: bool = False
 
     def __init__(
-        self, parent: Hyperparameter | None = None, ranges: Mapping[str, Interval] | None = None
+        self,
+        parent: Hyperparameter | None = None,
+        ranges: Mapping[str, Interval] | None = None,
+        whole: Collection[str] = (),
     ) -> None:
         object.__setattr__(self, "_parent", parent)
+        if whole:
+            object.__setattr__(self, "_whole", whole)
         if ranges:
             object.__setattr__(self, "_ranges", ranges)
         if parent is not None and parent._closed:
@@ -84,11 +95,16 @@ class Hyperparameter:
             )
         within = self._range_of(name)
         number = as_number(owner, name, value, getattr(self, name, None), within)
+        if self._is_whole(name):
+            number = taking(_WHOLE, owner, name)(number)
         object.__setattr__(self, name, number)
 
     def _range_of(self, name: str) -> Interval | None:
         above = None if self._parent is None else self._parent._range_of(name)
         return self._ranges.get(name, above)
+
+    def _is_whole(self, name: str) -> bool:
+        return name in self._whole or (self._parent is not None and self._parent._is_whole(name))
 
     def define(self, **values: Any) -> Hyperparameter:
         """Declare names, with their values; gives itself."""

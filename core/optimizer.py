@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from core import backend as backends
 from core.configuration import config
-from core.errors import DeclarationError, UnknownName, UpdateError, nearest
+from core.errors import DeclarationError, UpdateError, nearest
 from core.hyperparameter import Hyperparameter, HyperparameterProxy, as_number
+from core.kinds import checked
+from core.known_attributes import KnownAttributes, names_attribute
 from core.link import Link
 from core.parameter import Parameter
 from core.public import listing
@@ -53,11 +55,10 @@ _REMOVED = {
     "weight_decay": "Add the hook WeightDecay(rate).",
     "accumulate_grads": "Call target.addgrads(link).",
 }
-_OF_ONES_OWN = " One of your own may begin with an underscore, or be declared by a subclass."
 _LARGEST_SCALE = 2.0**15  # the largest power of two that float16 holds
 
 
-class Optimizer:
+class Optimizer(KnownAttributes):
     """Base of all that trains a link: counts steps (`t`) and epochs, holds hooks and loss scale.
 
     `setup(link)` comes first and gives the optimizer back; then `update` makes a step.
@@ -117,21 +118,14 @@ class Optimizer:
             + nearest(name, dir(self), "Optimizer")
         )
 
-    if not TYPE_CHECKING:  # so that checkers refuse unknown attributes as well
+    def _may_have(self, name: str) -> bool:
+        return name in vars(self) or names_attribute(type(self), name, Optimizer)
 
-        def __setattr__(self, name: str, value: Any) -> None:
-            """Set an attribute that the class has, declares, or names in its methods."""
-            known = name.startswith("_") or name in self.__dict__ or hasattr(type(self), name)
-            if not known and not _names(type(self), name):
-                own = self.__dict__.get("hyperparam")
-                settable = own.get_dict() if own is not None else vars(self)
-                hint = nearest(name, settable, "hyperparameters") or nearest(name, dir(self))
-                raise UnknownName(
-                    f"{type(self).__name__} has no attribute {name!r} to be set; its numbers are "
-                    f"{', '.join(settable) or 'none'}.{hint or _OF_ONES_OWN}"
-                )
-            super().__setattr__(name, value)
+    def _settable(self) -> Iterable[str]:
+        own = vars(self).get("hyperparam")
+        return vars(self) if own is None else own.get_dict()
 
+    @checked
     def new_epoch(self, auto: bool = False) -> None:
         """Count an epoch; `auto` says that an updater does it, which then is to be the only one."""
         if auto:
@@ -254,13 +248,12 @@ class Optimizer:
             if parameter.update_rule is not None
         }
         serializer.statement("update_rules", record(rules), partial(misfit, rules))
-        self.t = serializer("t", self.t)
-        self.epoch = serializer("epoch", self.epoch)
+        t, epoch = serializer("t", self.t), serializer("epoch", self.epoch)
         if self._scale_interval is not None:
             self._loss_scale = float(serializer("loss_scale", self._loss_scale))
             self._clean_steps = int(serializer("clean_steps", self._clean_steps))
         if isinstance(serializer, Deserializer):
-            self.t, self.epoch = int(self.t), int(self.epoch)
+            self.t, self.epoch = int(t), int(epoch)
         for path, rule in rules.items():
             part = serializer[path]
             rule.serialize(part)
@@ -268,13 +261,6 @@ class Optimizer:
                 rule.t = self.t  # files of Chainer 3 have this one for all rules
         for name, hook in self._hooks.stateful():
             hook.serialize(serializer.optional("hooks")[name])
-
-
-def _names(cls: type[Optimizer], attribute: str) -> bool:
-    """Whether a class of one's own speaks of the attribute."""
-    from core.known_attributes import names_attribute
-
-    return names_attribute(cls, attribute, Optimizer)
 
 
 class GradientMethod(Optimizer):
@@ -344,8 +330,9 @@ class GradientMethod(Optimizer):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         declared = self._declared()
         ranges = {k: v for rule in self._rules() for k, v in rule.ranges.items()}
-        parent = Hyperparameter(ranges=ranges).define(**declared) if declared else None
-        object.__setattr__(self, "hyperparam", Hyperparameter(parent))
+        whole = [name for rule in self._rules() for name in rule.whole()]
+        parent = Hyperparameter(None, ranges, whole).define(**declared) if declared else None
+        self.hyperparam = Hyperparameter(parent)
         if args and (isinstance(args[0], (Link, list, tuple)) or hasattr(args[0], "__next__")):
             raise TypeError(
                 f"{type(self).__name__}: expected hyperparameters, got {type(args[0]).__name__}. "
@@ -425,10 +412,12 @@ class GradientMethod(Optimizer):
         """The groups of parameters that have been made since setup."""
         return self._groups
 
+    @checked
     def use_cleargrads(self, use: bool = True) -> None:
         """Clear gradients to None before backward (the default), or fill them with zeros."""
         self._use_cleargrads = use
 
+    @checked
     def use_fp32_update(self, flag: bool = True) -> None:
         """Update 16-bit parameters through float32 masters; see `UpdateRule.use_fp32_update`."""
         self._use_fp32_update = flag

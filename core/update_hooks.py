@@ -21,6 +21,7 @@ class HookTable:
     def __init__(self, owner: str) -> None:
         self._owner = owner
         self._hooks: dict[str, tuple[Hook, str]] = {}
+        self._at: dict[str, tuple[Hook, ...]] = {}
 
     def add(self, hook: Hook, name: str | None, timing: str) -> None:
         """Add a hook; `auto` takes the timing that the hook states, else `pre`."""
@@ -43,6 +44,7 @@ class HookTable:
             )
         stated = getattr(hook, "timing", "pre")
         self._hooks[name] = (hook, stated if timing == "auto" else timing)
+        self._sort()
 
     def remove(self, name: str) -> None:
         """Remove the hook called `name`."""
@@ -52,10 +54,17 @@ class HookTable:
                 f"{', '.join(self._hooks) or 'none'}.{nearest(str(name), self._hooks)}"
             )
         del self._hooks[name]
+        self._sort()
 
-    def at(self, timing: str) -> Iterator[Hook]:
+    def _sort(self) -> None:
+        self._at = {
+            timing: tuple([hook for hook, when in self._hooks.values() if when == timing])
+            for timing in TIMINGS
+        }
+
+    def at(self, timing: str) -> tuple[Hook, ...]:
         """The hooks of one timing, in the order they were added."""
-        return iter([hook for hook, when in self._hooks.values() if when == timing])
+        return self._at.get(timing, ())
 
     def stateful(self) -> Iterator[tuple[str, Any]]:
         """Name and hook of those that have something to save."""

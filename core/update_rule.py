@@ -23,13 +23,14 @@ hooks and freezing follow. Rules written in the older way, which override `init_
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from core import backend as backends
 from core.errors import DeclarationError, UnknownName, UpdateError, nearest
 from core.hyperparameter import Hyperparameter, take_declared
 from core.interval import Interval
+from core.known_attributes import KnownAttributes, annotated_kinds
 from core.parameter import Parameter
 from core.serializer import Deserializer
 from core.set_by_init import missing_init
@@ -40,7 +41,7 @@ _PARTS = ("enabled", "hyperparam", "parent", "t")
 _SIXTEEN_BIT = ("float16", "bfloat16")
 
 
-class UpdateRule:
+class UpdateRule(KnownAttributes):
     """How one parameter changes by its gradient; each parameter has a rule of its own.
 
     Args:
@@ -67,8 +68,8 @@ class UpdateRule:
     ranges: ClassVar[dict[str, Any]] = {}
     kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
     _fills: ClassVar[dict[str, float]] = {}
-    # Without a dict an attribute that nobody knows is refused; a class of one's own has one,
-    # unless it says which attributes it needs, as AdaBoundRule does.
+    # Without a dict there are no attributes that nobody knows; a class of one's own has one, unless
+    # it says which attributes it needs, as AdaBoundRule does.
     __slots__ = (
         "__weakref__",
         "_hooks",
@@ -143,7 +144,18 @@ class UpdateRule:
         """The declared values, as the parent of all others; None where nothing is declared."""
         if not cls.hyperparameters:
             return None
-        return Hyperparameter(ranges=cls.ranges).define(**cls.hyperparameters)
+        return Hyperparameter(None, cls.ranges, cls.whole()).define(**cls.hyperparameters)
+
+    @classmethod
+    def whole(cls) -> list[str]:
+        """The hyper-parameters that are annotated as whole numbers."""
+        return [name for name, kind in annotated_kinds(cls).items() if kind.types == {int}]
+
+    def _may_have(self, name: str) -> bool:
+        return hasattr(self, "__dict__")  # a class of one's own
+
+    def _settable(self) -> Iterable[str]:
+        return [*self.hyperparameters, "enabled", "t"]
 
     # ------------------------------------------------------------------ what an author writes
 
@@ -203,17 +215,16 @@ class UpdateRule:
         if not self.wants(param):
             return
         work = self.begin(param) if self._work is None else self._work
-        self._work = None
-        self.t += 1
+        _set_work(self, None)
+        _set_t(self, self.t + 1)
         for hook in self._hooks.at("pre"):
             hook(self, work)
         self.update_core(work)
         for hook in self._hooks.at("post"):
             hook(self, work)
+        param.version += 1
         if work is not param:
             self._write_back(param, work)
-        param.version += 1
-        self._master_version = param.version
 
     def wants(self, param: Parameter) -> bool:
         """Whether there is something to do; raises UpdateError where it could not be done."""
@@ -240,7 +251,7 @@ class UpdateRule:
         self.check(work)
         work.grad = grad
         self._prepare(work)
-        self._work = work
+        _set_work(self, work)
         return work
 
     def work_of(self, param: Parameter) -> Parameter:
@@ -249,7 +260,8 @@ class UpdateRule:
 
     def abandon(self) -> None:
         """Forget what `begin` prepared."""
-        self._work = None
+        if self._work is not None:
+            self._work = None
 
     def _prepare(self, param: Parameter) -> None:
         """Make the state where there is none, and bring it to where the parameter is."""
@@ -292,6 +304,7 @@ class UpdateRule:
         rounded = _cast(param.backend, master.array, param.dtype)
         param.backend.copyto(param.array, rounded)
         self._written = param.array
+        self._master_version = param.version
         master.grad = None
 
     # ------------------------------------------------------------------ hooks
@@ -354,6 +367,11 @@ class UpdateRule:
     def __repr__(self) -> str:
         values = ", ".join(f"{k}={v!r}" for k, v in self.hyperparam.get_dict().items())
         return f"{type(self).__name__}({values})"
+
+
+# What each step sets: without a look at names and kinds, which would cost more than the rest of it.
+_set_work: Any = vars(UpdateRule)["_work"].__set__
+_set_t: Any = vars(UpdateRule)["t"].__set__
 
 
 def _state(self: UpdateRule) -> dict[str, Any] | None:

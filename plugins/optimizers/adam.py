@@ -112,7 +112,7 @@ class AdaBoundRule(_MomentsRule):
     final_lr: float = 0.1
     gamma: float = 0.001
     ranges = {"final_lr": "[0, inf)", "gamma": "(0, inf)"}
-    state = ("m", "v")
+    state: Any = ("m", "v")
 
     def __init__(self, *args: Any, **hyperparameters: Any) -> None:
         super().__init__(*args, **hyperparameters)

@@ -210,7 +210,8 @@ def test_what_is_no_number_is_refused_by_name(name, wrong):
             with pytest.raises(TypeError, match=refusal):
                 setattr(optimizer.create_update_rule().hyperparam, argument, wrong)
         value = getattr(optimizer, argument)
-        for number in (True, 1) if flag else (np.float32(value), np.array(value)):
+        scalar = np.int32 if type(value) is int else np.float32
+        for number in (True, 1) if flag else (scalar(value), np.array(value)):
             setattr(optimizer, argument, number)
 
 

@@ -10,11 +10,12 @@ from typing import Any
 from core import Link, Optimizer, Parameter, backend
 from core.errors import UpdateError
 from core.hyperparameter import Quantity
+from core.known_attributes import KnownAttributes
 from core.serializer import Deserializer
 from core.set_by_init import NeedsInit
 
 
-class ExponentialMovingAverage(NeedsInit):
+class ExponentialMovingAverage(KnownAttributes, NeedsInit):
     r"""Keeps averages of all parameters, which often do better than the parameters themselves.
 
     .. math::
@@ -52,9 +53,9 @@ class ExponentialMovingAverage(NeedsInit):
     array([0.25])
     """
 
-    name = "ExponentialMovingAverage"
-    call_for_each_param = False
-    timing = "post"
+    name: str = "ExponentialMovingAverage"
+    call_for_each_param: bool = False
+    timing: str = "post"
     decay = Quantity("(0, 1]")
 
     def __init__(self, decay: float = 0.999) -> None:

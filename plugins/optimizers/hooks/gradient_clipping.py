@@ -6,11 +6,12 @@ import math
 
 from core import Optimizer
 from core.hyperparameter import Quantity
+from core.known_attributes import KnownAttributes
 from core.set_by_init import NeedsInit
 from plugins.optimizers.hooks.norms import squared_norm
 
 
-class GradientClipping(NeedsInit):
+class GradientClipping(KnownAttributes, NeedsInit):
     r"""Scales all gradients down together when their joint norm exceeds a threshold.
 
     .. math:: g \leftarrow g \cdot \min(1, c / \|g\|_2)
@@ -35,9 +36,9 @@ class GradientClipping(NeedsInit):
     array([-0.6, -0.8])
     """
 
-    name = "GradientClipping"
-    call_for_each_param = False
-    timing = "pre"
+    name: str = "GradientClipping"
+    call_for_each_param: bool = False
+    timing: str = "pre"
 
     threshold = Quantity("(0, inf]")
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from core import Parameter
+from core.known_attributes import KnownAttributes
 from core.set_by_init import NeedsInit
 
 
-class PerParameter(NeedsInit):
+class PerParameter(KnownAttributes, NeedsInit):
     """Calls `change(rule, param, grad)` before each step for each parameter with a gradient.
 
     The hook's name is that of its class, unless it says another.
     """
 
     name: str
-    call_for_each_param = True
-    timing = "pre"
+    call_for_each_param: bool = True
+    timing: str = "pre"
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
