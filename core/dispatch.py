@@ -8,7 +8,7 @@ none of them. A plan found is a check passed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -95,7 +95,7 @@ def check_types(f: FunctionNode, specs: list[Spec]) -> None:
     except InvalidType as error:
         names = _named(f, len(specs))
         error.inputs = dict(zip(names, specs, strict=True))
-        error.accepts = partial(_accepts, f, names)
+        error.accepts = partial(_accepts, f, error.inputs)
         raise
 
 
@@ -117,13 +117,24 @@ def _named(f: FunctionNode, count: int) -> Sequence[str]:
     return [f"{names[0]}[{i}]" for i in range(count)] if f.declared.variadic else names[:count]
 
 
-def _accepts(f: FunctionNode, names: Sequence[str], inputs: dict[str, Any]) -> bool:
-    """Whether the operation would take inputs of these specs."""
+def _accepts(f: FunctionNode, given: Mapping[str, Any], inputs: dict[str, Any]) -> bool:
+    """Whether the operation would take inputs of these specs in the place of those given.
+
+    Who names an axis of an input means one of those that there are: another shape is no answer.
+    """
+    first = next(iter(given))
+    if tuple(inputs[first].shape) != given[first].shape and _names_axes(f):
+        return False
     try:
-        _check_types(f, [inputs[name] for name in names])
+        _check_types(f, [inputs[name] for name in given])
     except (CoreError, ValueError, TypeError, IndexError):
         return False
     return True
+
+
+def _names_axes(f: FunctionNode) -> bool:
+    fields: dict[str, Any] = {} if f.declared is None else f.declared.fields
+    return any([name[:2] == "ax" and getattr(f, name) != fields[name] for name in fields])
 
 
 def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:

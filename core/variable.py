@@ -225,10 +225,11 @@ class Variable(Copies, Methods, Protocols):
             raise self._has_no("dtype") from None
 
     def _has_no(self, what: str) -> UnknownName:
-        return UnknownName(
-            f"Variable.{what}: {self.name or 'this variable'} has no array yet. Set its array; "
-            "initialize(shape) makes that of a parameter, as the first call of its link does."
-        )
+        cure = "It was made of None; give an array in its place, or set its array."
+        if hasattr(self, "initialize"):
+            cure = "Give its link an input first, call initialize(shape), or set its array."
+        who = self.name or "this variable"
+        return UnknownName(f"Variable.{what}: {who} has no array yet. {cure}")
 
     def __repr__(self) -> str:
         return variable_repr(self)

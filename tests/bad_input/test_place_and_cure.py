@@ -219,6 +219,35 @@ def test_no_cure_where_nothing_helps():
     assert part(refused(lambda: F.concat([ones(2, 3), ones(3, 3)])), "Cure") is None
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.squeeze(0),
+        lambda x: F.squeeze(x, (0, 1)),
+        lambda x: x.sum(2),
+        lambda x: F.max(x, axis=2),
+        lambda x: F.swapaxes(x, 0, 2),
+        lambda x: F.softmax(x, axis=2),
+        lambda x: F.transpose(x, (0, 2, 1)),
+        lambda x: F.concat([x, x], axis=2),
+    ],
+)
+def test_an_axis_that_is_named_makes_nobody_add_others(call):
+    """It is the axis that is wrong, not the shape."""
+    assert part(refused(call, core.Variable(ones(3, 4))), "Cure") is None
+
+
+def test_where_no_axis_is_named_that_of_the_batch_may_be_missing():
+    assert part(refused(F.softmax, ones(3)), "Cure").startswith("write x[None]: one example")
+
+
+def test_none_in_the_place_of_an_array_is_not_taken_for_a_parameter():
+    with pytest.raises(core.errors.UnknownName, match="made of None; give an array in its place"):
+        L.Linear(3, 2)(None)
+    with pytest.raises(core.errors.UnknownName, match=r"Give its link an input first, call init"):
+        len(L.Linear(None, 2).W.shape)
+
+
 @given(
     shape=st.lists(st.integers(1, 4), max_size=5),
     dtype=st.sampled_from(["f4", "f8", "i4", "u1", "?"]),
