@@ -7,14 +7,17 @@ An initializer is called with an array and fills it in place. Any callable that 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from core import backend as backends
 from core.array_backend import Backend
 from core.configuration import config
 from core.set_by_init import NeedsInit
+from core.typing import Array, Scalar
 
-InitializerSpec: TypeAlias = Any  # None, a number, an array, or a callable that fills an array
+InitializerSpec: TypeAlias = float | Array | Scalar | Callable[[Any], object] | None
+"""What parameters start as: a number, an array, or what fills an array that it is called with."""
 
 
 class Initializer(NeedsInit):

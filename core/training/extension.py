@@ -10,6 +10,7 @@ from core.errors import refuse_removed
 from core.removed import removed
 from core.serializer import AbstractSerializer
 from core.set_by_init import refuse_forgotten
+from core.training.trigger import TriggerSpec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,7 +90,7 @@ class Extension:
 
 @removed(cures={"invoke_before_training": INVOKE_BEFORE_TRAINING})
 def make_extension(
-    trigger: Any = None,
+    trigger: TriggerSpec = None,
     default_name: str | None = None,
     priority: int | None = None,
     finalizer: Callable[[], Any] | None = None,

@@ -22,7 +22,7 @@ from core.set_by_init import set_by_init
 from core.training import results, summary
 from core.training.extension import INVOKE_BEFORE_TRAINING, Extension
 from core.training.interruption import Interruption
-from core.training.trigger import Trigger, get_trigger
+from core.training.trigger import Trigger, TriggerSpec, get_trigger
 from core.training.updater import Updater
 
 _NOTHING_SAVED = (
@@ -55,7 +55,7 @@ class Loop:
     def __init__(
         self,
         updater: Updater,
-        stop_trigger: Any = None,
+        stop_trigger: TriggerSpec = None,
         out: str | os.PathLike[str] = "result",
         extensions: Iterable[Any] | None = None,
     ) -> None:
@@ -112,7 +112,7 @@ class Loop:
         self,
         extension: Any,
         name: str | None = None,
-        trigger: Any = None,
+        trigger: TriggerSpec = None,
         priority: int | None = None,
         *,
         call_before_training: bool = False,

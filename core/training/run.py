@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from core.training.loop import Loop
+from core.training.trigger import TriggerSpec
 
 
 class Run(Loop):
@@ -52,7 +53,7 @@ class Run(Loop):
         self,
         iterator: Any,
         optimizer: Any,
-        stop_trigger: Any = None,
+        stop_trigger: TriggerSpec = None,
         out: str | os.PathLike[str] = "result",
         extensions: Iterable[Any] | None = None,
     ) -> None:

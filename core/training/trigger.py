@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from core.training.loop import Loop
 
 Trigger: TypeAlias = Callable[["Loop"], bool]
 
+TriggerSpec: TypeAlias = Trigger | tuple[float, str] | None
+"""What `get_trigger` takes: a trigger, an interval such as (5, 'epoch'), or None for never."""
+
 
 def _never(trainer: Loop) -> bool:
     return False
 
 
-def get_trigger(trigger: Any) -> Trigger:
+def get_trigger(trigger: TriggerSpec) -> Trigger:
     """The trigger that `trigger` means: itself if callable, an interval for (5, 'epoch'), never
     for None.
 

@@ -13,6 +13,7 @@ import numpy as np
 from core.dataset import cached_download, get_dataset_directory
 from core.errors import DatasetDamaged
 from core.kinds import checked
+from core.typing import DType
 from plugins.datasets import image_arrays, plain_pickle
 from plugins.datasets.found_files import Published, arrays_of, kept_by_chainer, look, missing
 from plugins.formats import GZIP, instead
@@ -180,7 +181,7 @@ def _check(path: str, arrays: Sequence[Array], classes: int) -> None:
 
 
 def _get(
-    classes: int, withlabel: bool, ndim: int, scale: float, dtype: Any, download: bool
+    classes: int, withlabel: bool, ndim: int, scale: float, dtype: DType, download: bool
 ) -> tuple[Any, Any]:
     shapes = {1: (-1, _PIXELS), 3: (-1, 3, 32, 32)}
     if ndim not in shapes:
@@ -198,7 +199,7 @@ def get_cifar10(
     withlabel: bool = True,
     ndim: int = 3,
     scale: float = 1.0,
-    dtype: Any = None,
+    dtype: DType = None,
     *,
     download: bool = False,
 ) -> tuple[Any, Any]:
@@ -224,7 +225,7 @@ def get_cifar100(
     withlabel: bool = True,
     ndim: int = 3,
     scale: float = 1.0,
-    dtype: Any = None,
+    dtype: DType = None,
     *,
     download: bool = False,
 ) -> tuple[Any, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import DatasetDamaged
+from core.typing import DType
 from plugins.datasets.image_files import float_dtype
 from plugins.datasets.tuple_dataset import TupleDataset
 
@@ -31,8 +32,8 @@ def prepared(
     labels: Array,
     withlabel: bool,
     scale: float,
-    dtype: Any,
-    label_dtype: Any = np.int32,
+    dtype: DType,
+    label_dtype: DType = np.int32,
 ) -> Any:
     """Images from 0 to `scale`; with labels, a TupleDataset of both."""
     found = images.astype(float_dtype(dtype))

@@ -9,10 +9,11 @@ import numpy as np
 
 from core.dataset import DatasetMixin
 from core.errors import DatasetMissing
+from core.typing import DType
 from plugins.datasets.image_files import float_dtype, listed, listed_pairs, read_image
 
 
-def _read(root: Any, path: Any, dtype: Any, who: str) -> np.ndarray[Any, Any]:
+def _read(root: Any, path: Any, dtype: DType, who: str) -> np.ndarray[Any, Any]:
     whole = os.path.join(root, path)
     try:
         return read_image(whole, whole, dtype, who)
@@ -40,7 +41,7 @@ class ImageDataset(DatasetMixin):
     ((3, 3, 4), dtype('float32'), np.float32(255.0))
     """
 
-    def __init__(self, paths: Any, root: Any = ".", dtype: Any = None) -> None:
+    def __init__(self, paths: Any, root: Any = ".", dtype: DType = None) -> None:
         self._paths = listed(paths, "ImageDataset")
         self._root = root
         self._dtype = float_dtype(dtype)
@@ -62,7 +63,7 @@ class LabeledImageDataset(DatasetMixin):
     """
 
     def __init__(
-        self, pairs: Any, root: Any = ".", dtype: Any = None, label_dtype: Any = np.int32
+        self, pairs: Any, root: Any = ".", dtype: DType = None, label_dtype: DType = np.int32
     ) -> None:
         self._pairs = listed_pairs(pairs, "LabeledImageDataset")
         self._root = root

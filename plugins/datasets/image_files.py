@@ -12,6 +12,7 @@ import numpy as np
 from core import backend
 from core.configuration import config
 from core.errors import DatasetDamaged
+from core.typing import DType
 from plugins.datasets.text_files import decoding
 from plugins.extras import need
 from plugins.formats import JPEG, PNG, instead
@@ -19,12 +20,12 @@ from plugins.formats import JPEG, PNG, instead
 _LIST = " The name of a file stands for the list in it; images themselves are given as [path, ...]."
 
 
-def float_dtype(dtype: Any) -> Any:
+def float_dtype(dtype: DType) -> Any:
     """The dtype of images: `dtype`, or that of `core.config.dtype` for None."""
     return np.dtype(backend.get("numpy").dtype(config.dtype if dtype is None else dtype))
 
 
-def read_image(file: Any, name: str, dtype: Any, who: str) -> np.ndarray[Any, Any]:
+def read_image(file: Any, name: str, dtype: DType, who: str) -> np.ndarray[Any, Any]:
     """The image in `file` (a path or a binary file), of shape (channels, height, width).
 
     Values are those of the file: 0 to 255 for 8 bits a channel. Grey images have one channel.

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.kinds import checked
+from core.typing import DType
 from plugins.datasets import image_arrays
 from plugins.datasets.found_files import Published, arrays_of, kept_by_chainer, look, obtain
 from plugins.datasets.idx import read_idx
@@ -114,8 +115,8 @@ def get_mnist(
     withlabel: bool = True,
     ndim: int = 1,
     scale: float = 1.0,
-    dtype: Any = None,
-    label_dtype: Any = np.int32,
+    dtype: DType = None,
+    label_dtype: DType = np.int32,
     rgb_format: bool = False,
     *,
     download: bool = False,
@@ -144,8 +145,8 @@ def get_fashion_mnist(
     withlabel: bool = True,
     ndim: int = 1,
     scale: float = 1.0,
-    dtype: Any = None,
-    label_dtype: Any = np.int32,
+    dtype: DType = None,
+    label_dtype: DType = np.int32,
     rgb_format: bool = False,
     *,
     download: bool = False,
@@ -174,8 +175,8 @@ def get_kuzushiji_mnist(
     withlabel: bool = True,
     ndim: int = 1,
     scale: float = 1.0,
-    dtype: Any = None,
-    label_dtype: Any = np.int32,
+    dtype: DType = None,
+    label_dtype: DType = np.int32,
     rgb_format: bool = False,
     *,
     download: bool = False,

@@ -8,6 +8,7 @@ import numpy as np
 
 from core.errors import DatasetDamaged
 from core.kinds import checked
+from core.typing import DType
 from plugins.datasets import image_arrays
 from plugins.datasets.found_files import Published, arrays_of, kept_by_chainer, look, obtain
 from plugins.extras import need
@@ -56,8 +57,8 @@ def _matlab(path: str) -> tuple[Array, Array]:
 def get_svhn(
     withlabel: bool = True,
     scale: float = 1.0,
-    dtype: Any = None,
-    label_dtype: Any = np.int32,
+    dtype: DType = None,
+    label_dtype: DType = np.int32,
     add_extra: bool = False,
     *,
     download: bool = False,

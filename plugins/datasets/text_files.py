@@ -36,7 +36,8 @@ def decoding(
 def _line(path: Any, encoding: str) -> int:
     """The line, counted from 1, of the first bytes that are no text."""
     decoder: Any = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), True)
-    line, chunk = 1, b"first"
+    line: int = 1
+    chunk = b"first"
     with open(path, "rb") as file:
         while chunk:
             before, chunk = decoder.getstate(), file.read(_CHUNK)
@@ -45,7 +46,8 @@ def _line(path: Any, encoding: str) -> int:
             except UnicodeDecodeError as error:
                 held = len(error.object) - len(chunk)  # bytes of the chunk before
                 decoder.setstate(before)
-                return line + decoder.decode(chunk[: max(error.start - held, 0)]).count("\n")
+                line += decoder.decode(chunk[: max(error.start - held, 0)]).count("\n")
+                return line
     return line
 
 

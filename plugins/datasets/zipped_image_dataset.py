@@ -14,6 +14,7 @@ import numpy as np
 
 from core.dataset import DatasetMixin
 from core.errors import DatasetDamaged, DatasetMissing
+from core.typing import DType
 from plugins.datasets.concatenated_dataset import ConcatenatedDataset
 from plugins.datasets.image_files import float_dtype, listed_pairs, read_image
 from plugins.datasets.per_process import PerProcess
@@ -23,7 +24,7 @@ from plugins.formats import ZIP, instead
 class _Archive:
     """A zip archive of images, opened by each process for itself."""
 
-    def __init__(self, path: Any, dtype: Any, who: str) -> None:
+    def __init__(self, path: Any, dtype: DType, who: str) -> None:
         self._path = os.fspath(path)
         self._dtype = float_dtype(dtype)
         self._who = who
@@ -73,7 +74,7 @@ class ZippedImageDataset(DatasetMixin):
     (1, 3, 4)
     """
 
-    def __init__(self, zipfilename: Any, dtype: Any = None) -> None:
+    def __init__(self, zipfilename: Any, dtype: DType = None) -> None:
         self._archive = _Archive(zipfilename, dtype, "ZippedImageDataset")
         self._names = self._archive.names()
 
@@ -88,7 +89,7 @@ class ZippedImageDataset(DatasetMixin):
 class MultiZippedImageDataset(ConcatenatedDataset):
     """The images of several zip archives, one after the other, each as in ZippedImageDataset."""
 
-    def __init__(self, zipfilenames: Iterable[Any], dtype: Any = None) -> None:
+    def __init__(self, zipfilenames: Iterable[Any], dtype: DType = None) -> None:
         super().__init__(*[ZippedImageDataset(name, dtype) for name in zipfilenames])
 
 
@@ -101,7 +102,11 @@ class LabeledZippedImageDataset(DatasetMixin):
     """
 
     def __init__(
-        self, zipfilename: Any, labelfilename: Any, dtype: Any = None, label_dtype: Any = np.int32
+        self,
+        zipfilename: Any,
+        labelfilename: Any,
+        dtype: DType = None,
+        label_dtype: DType = np.int32,
     ) -> None:
         self._archive = _Archive(zipfilename, dtype, "LabeledZippedImageDataset")
         self._pairs = listed_pairs(labelfilename, "LabeledZippedImageDataset")

@@ -6,10 +6,10 @@ from typing import Any
 
 from core.intrinsics import axes_of, check_axes
 from core.type_check import eval, expect
-from core.typing import Array, Axes, Axis, Shape
+from core.typing import Axes, Axis, Shape
 
 
-def is_whole(value: Array) -> bool:
+def is_whole(value: object) -> bool:
     """Whether `value` is a single whole number, of whatever type.
 
     >>> is_whole(3), is_whole([3]), is_whole(3.0)

@@ -7,6 +7,7 @@ from typing import Any
 
 from core.hyperparameter import as_number
 from core.initializer import Constant, Initializer
+from core.typing import DType
 
 __all__ = ["Constant", "Identity", "NaN", "One", "Zero"]
 
@@ -19,7 +20,7 @@ class Zero(Constant):
     array([0., 0.], dtype=float32)
     """
 
-    def __init__(self, dtype: Any = None) -> None:
+    def __init__(self, dtype: DType = None) -> None:
         super().__init__(0.0, dtype)
 
 
@@ -31,7 +32,7 @@ class One(Constant):
     array([1., 1.])
     """
 
-    def __init__(self, dtype: Any = None) -> None:
+    def __init__(self, dtype: DType = None) -> None:
         super().__init__(1.0, dtype)
 
 
@@ -43,7 +44,7 @@ class NaN(Constant):
     array([nan, nan], dtype=float32)
     """
 
-    def __init__(self, dtype: Any = None) -> None:
+    def __init__(self, dtype: DType = None) -> None:
         super().__init__(math.nan, dtype)
 
 
@@ -60,7 +61,7 @@ class Identity(Initializer):
            [0., 2.]], dtype=float32)
     """
 
-    def __init__(self, scale: float = 1.0, dtype: Any = None) -> None:
+    def __init__(self, scale: float = 1.0, dtype: DType = None) -> None:
         super().__init__(dtype)
         self.scale = as_number("Identity", "scale", scale)
 

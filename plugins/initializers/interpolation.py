@@ -8,6 +8,7 @@ from typing import Any
 from core import backend
 from core.errors import nearest
 from core.initializer import Initializer
+from core.typing import DType
 
 METHODS = ("linear",)
 
@@ -25,7 +26,7 @@ def hat(size: int) -> list[float]:
 
 
 class _Interpolation(Initializer):
-    def __init__(self, interpolation: str = "linear", dtype: Any = None) -> None:
+    def __init__(self, interpolation: str = "linear", dtype: DType = None) -> None:
         super().__init__(dtype)
         if interpolation not in METHODS:
             raise ValueError(

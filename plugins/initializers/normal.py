@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.typing import DType
 from plugins.initializers.spreads import ByFans, Glorot, He, Random, check_fan_option
 
 
@@ -26,7 +27,7 @@ class Normal(Random):
 
     width = 1.0
 
-    def draw(self, home: Any, spread: float, shape: Any, dtype: Any, device: Any) -> Any:
+    def draw(self, home: Any, spread: float, shape: Any, dtype: DType, device: Any) -> Any:
         """An array of the backend `home`, filled with draws."""
         return home.random.normal(shape, dtype, device=device) * spread
 
@@ -87,7 +88,7 @@ class HeNormal(He, Normal):
     def __init__(
         self,
         scale: float = 1.0,
-        dtype: Any = None,
+        dtype: DType = None,
         fan_option: str = "fan_in",
         *,
         rng: Any = None,

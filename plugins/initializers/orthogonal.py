@@ -9,6 +9,7 @@ from core import backend
 from core.errors import nearest
 from core.hyperparameter import as_number
 from core.initializer import Initializer
+from core.typing import DType
 
 MODES = ("auto", "projection", "embedding", "basis")
 
@@ -40,7 +41,7 @@ class Orthogonal(Initializer):
     """
 
     def __init__(
-        self, scale: float = 1.1, dtype: Any = None, mode: str = "auto", *, rng: Any = None
+        self, scale: float = 1.1, dtype: DType = None, mode: str = "auto", *, rng: Any = None
     ) -> None:
         super().__init__(dtype)
         if mode not in MODES:

@@ -13,6 +13,7 @@ from core import backend
 from core.errors import nearest
 from core.hyperparameter import as_number
 from core.initializer import Initializer, get_fans
+from core.typing import DType
 
 FAN_OPTIONS = ("fan_in", "fan_out")
 
@@ -25,7 +26,7 @@ class Random(Initializer):
 
     width: ClassVar[float]  # the spread's square over the variance
 
-    def __init__(self, scale: float = 0.05, dtype: Any = None, *, rng: Any = None) -> None:
+    def __init__(self, scale: float = 0.05, dtype: DType = None, *, rng: Any = None) -> None:
         super().__init__(dtype)
         self.scale: float = as_number(type(self).__name__, "scale", scale)
         self.rng = rng
@@ -43,7 +44,7 @@ class Random(Initializer):
         else:
             array[...] = self.draw(home, spread, shape, array.dtype, home.device_of(array))
 
-    def draw(self, home: Any, spread: float, shape: Any, dtype: Any, device: Any) -> Any:
+    def draw(self, home: Any, spread: float, shape: Any, dtype: DType, device: Any) -> Any:
         """An array of the backend `home`, filled with draws."""
         raise NotImplementedError
 
@@ -57,7 +58,7 @@ class ByFans(Random):
 
     gain: ClassVar[float] = 1.0
 
-    def __init__(self, scale: float = 1.0, dtype: Any = None, *, rng: Any = None) -> None:
+    def __init__(self, scale: float = 1.0, dtype: DType = None, *, rng: Any = None) -> None:
         super().__init__(scale, dtype, rng=rng)
 
     def fan(self, fan_in: int, fan_out: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.typing import DType
 from plugins.initializers.spreads import ByFans, Glorot, He, Random
 
 
@@ -28,7 +29,7 @@ class Uniform(Random):
 
     width = 3.0
 
-    def draw(self, home: Any, spread: float, shape: Any, dtype: Any, device: Any) -> Any:
+    def draw(self, home: Any, spread: float, shape: Any, dtype: DType, device: Any) -> Any:
         """An array of the backend `home`, filled with draws."""
         return home.random.uniform(shape, dtype, -spread, spread, device=device)
 

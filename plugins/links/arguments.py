@@ -10,6 +10,7 @@ import core.removed
 from core.errors import InvalidType
 from core.initializer import as_initializer
 from core.spec import spec_of
+from core.typing import DType
 from plugins.functions.removed import CURES
 from plugins.initializers.normal import LeCunNormal
 
@@ -44,7 +45,7 @@ def check_rank(link: Any, x: Any, ndim: int, *, more: bool = False) -> None:
     )
 
 
-def statistics_dtype(dtype: Any = None) -> Any:
+def statistics_dtype(dtype: DType = None) -> Any:
     """The dtype for the parameters and statistics of a normalization: mixed16 means float32."""
     dtype = core.config.dtype if dtype is None else dtype
     return "float32" if dtype is core.mixed16 else dtype
@@ -65,12 +66,12 @@ def shown_size(array: Any) -> int | tuple[int, ...] | None:
     return int(array.shape[0]) if len(array.shape) == 1 else tuple(array.shape)
 
 
-def weight(spec: Any, dtype: Any = None) -> Any:
+def weight(spec: Any, dtype: DType = None) -> Any:
     """The initializer of a weight: LeCunNormal unless said otherwise."""
     return as_initializer(spec, LeCunNormal(), dtype)
 
 
-def bias(spec: Any, dtype: Any = None) -> Any:
+def bias(spec: Any, dtype: DType = None) -> Any:
     """The initializer of a bias: 0 unless said otherwise."""
     return as_initializer(spec, 0, dtype)
 

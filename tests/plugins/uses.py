@@ -29,6 +29,10 @@ y = x.sum(axis=0) + F.lstm(x, x)[1]
 F.relu(x, use_cudnn=True)  # wrong: use_cudnn
 F.relu([1.0, 2.0])  # wrong: Array
 F.relu("x")  # wrong: Array
+F.matmul(x, "x")  # wrong: Array
+F.concat(x, 3.0)  # wrong: "int"
+F.concat("xy")  # wrong: Array
+F.maximum(x, "x")  # wrong: Array
 F.softmax(x, axes=1)  # wrong: axes
 F.softmax(x, axis="1")  # wrong: "int"
 F.convolution_2d(images, images, strid=2)  # wrong: strid
@@ -36,6 +40,8 @@ F.average_pooling_2d(images)  # wrong: ksize
 F.max_pooling_2d(images)  # wrong: overload
 F.no_such_function(x)  # wrong: no_such_function
 wrong_number: int = F.relu(x)  # wrong: Variable
+
+y = F.maximum(x, 0.5) + F.add(x, images, 1) + F.concat([x, images], axis=0) + F.where(x > 0, x, 0.0)
 
 # Functions whose result depends on a flag, or on how many arguments there are
 y, mask = F.dropout(x, 0.3, return_mask=True)
@@ -125,6 +131,9 @@ hy, cy, ys = L.NStepLSTM(1, 3, 4, 0.1)(None, None, [x])
 y = ys[0]
 y = L.BatchNormalization(3)(x)
 y = L.Classifier(L.Linear(3, 4))(x, np.zeros(2, "i"))
+y = L.Linear(3, 4, initialW=0.1, initial_bias=np.zeros(4, "f"))(x)
+y = L.Linear(3, 4, initialW=lambda array: array.fill(1))(x)
+L.Linear(3, 4, initialW="he")  # wrong: initialW
 L.Linear(3, 4, nobais=True)  # wrong: nobais
 L.Linear(3, 4, wscale=2)  # wrong: wscale
 L.Linear("3", 4)  # wrong: "int | None"
@@ -207,6 +216,7 @@ trainer.extend(extensions.Evaluator(batches, net), name="val", call_before_train
 trainer.run()
 updaters.StandardUpdater(batches, adam, devise=None)  # wrong: devise
 updaters.StandardUpdater(batches, net)  # wrong: Optimizer
+extensions.LogReport(trigger="epoch")  # wrong: trigger
 extensions.LogReport(trigge=(1, "epoch"))  # wrong: trigge
 extensions.snapshot(trigger=(1, "epoch"))  # wrong: trigger
 extensions.snapshot(n_retains="2")  # wrong: "int"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, as_variable, real
-from core.typing import Array
+from core.typing import Array, Operand
 from plugins.functions.activation.sigmoid import sigmoid
 from plugins.functions.math.alongside import alongside
 
@@ -44,7 +42,7 @@ def silu(x: Array) -> Variable:
     return SiLU.call(x)
 
 
-def swish(x: Any, beta: Any) -> Variable:
+def swish(x: Operand, beta: Operand) -> Variable:
     """Each element weighted by the sigmoid of its multiple: x / (1 + exp(-beta * x)).
 
     Args:

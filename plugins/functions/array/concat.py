@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes
 from core.intrinsics import axes_of, check_axes
 from core.type_check import eval, expect
+from core.typing import Array
 
 
 class Concat(FunctionNode):
@@ -43,7 +45,7 @@ class Concat(FunctionNode):
         return tuple(gradients)
 
 
-def concat(xs: Any, axis: int = 1) -> Variable:
+def concat(xs: Sequence[Array], axis: int = 1) -> Variable:
     """Join arrays along an axis they have.
 
     Args:
@@ -65,7 +67,7 @@ def concat(xs: Any, axis: int = 1) -> Variable:
     return Concat.call(*several("concat", xs), axis=axis)
 
 
-def hstack(xs: Any) -> Variable:
+def hstack(xs: Sequence[Array]) -> Variable:
     """Join arrays along the second axis, or along the first where there is but one.
 
     Args:
@@ -86,7 +88,7 @@ def hstack(xs: Any) -> Variable:
     return Concat.call(*xs, axis=0 if xs[0].ndim == 1 else 1)
 
 
-def vstack(xs: Any) -> Variable:
+def vstack(xs: Sequence[Array]) -> Variable:
     """Join arrays along the first axis, those of one axis as rows.
 
     Args:
@@ -107,7 +109,7 @@ def vstack(xs: Any) -> Variable:
     return Concat.call(*[_with_axes(x, 2) for x in several("vstack", xs)], axis=0)
 
 
-def dstack(xs: Any) -> Variable:
+def dstack(xs: Sequence[Array]) -> Variable:
     """Join arrays along the third axis, those of one axis as rows of single elements.
 
     Args:

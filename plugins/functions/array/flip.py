@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, anything, axes
 from core.intrinsics import check_axes
 from core.kinds import checked
@@ -63,7 +61,7 @@ def flip(x: Array, axis: int) -> Variable:
     return Flip.call(x, axis)
 
 
-def fliplr(a: Any) -> Variable:
+def fliplr(a: Array) -> Variable:
     """Reverse the order along the second axis: left and right.
 
     Args:
@@ -82,7 +80,7 @@ def fliplr(a: Any) -> Variable:
     return FlipLR.call(a)
 
 
-def flipud(a: Any) -> Variable:
+def flipud(a: Array) -> Variable:
     """Reverse the order along the first axis: up and down.
 
     Args:

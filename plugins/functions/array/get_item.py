@@ -6,9 +6,10 @@ from typing import Any
 
 from core import Variable, intrinsics
 from core.intrinsics import GetItem as GetItem
+from core.typing import Array
 
 
-def get_item(x: Any, slices: Any) -> Variable:
+def get_item(x: Array, slices: Any) -> Variable:
     """The part of `x` that an index names: `x[slices]`.
 
     An element that is named several times gets the sum of the gradients.

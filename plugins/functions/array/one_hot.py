@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, choice, config, integers
 from core.kinds import checked
 from core.type_check import expect
-from core.typing import Array
+from core.typing import Array, DType
 from plugins.functions.labels import refuse_outside
 
 LABELS = "A label has an element for itself; give num_classes as the greatest label plus 1."
@@ -18,7 +16,7 @@ class OneHot(FunctionNode):
 
     num_classes: int = 3
     axis: int = -1
-    dtype: Any = "float32"
+    dtype: DType = "float32"
     domain = Domain(
         "(...)->(...b)",
         x=integers(0, 3),
@@ -41,7 +39,7 @@ class OneHot(FunctionNode):
 
 
 @checked
-def one_hot(x: Array, num_classes: int, axis: int = -1, dtype: Any = None) -> Variable:
+def one_hot(x: Array, num_classes: int, axis: int = -1, dtype: DType = None) -> Variable:
     """Labels as vectors: 1 at the place that the label names, 0 elsewhere; without gradient.
 
     The number of classes has to be given, so that the shape does not depend on the labels that

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from core import Domain, FunctionNode, Variable, anything, choice, number
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.array.concat import several
 
 
@@ -49,7 +50,7 @@ class PadSequence(FunctionNode):
         )
 
 
-def pad_sequence(xs: Any, length: int | None = None, padding: float = 0) -> Variable:
+def pad_sequence(xs: Sequence[Array], length: int | None = None, padding: float = 0) -> Variable:
     """Fill sequences up to one length, and stack them.
 
     Args:

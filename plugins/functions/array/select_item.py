@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, anything, integers
 from core.typing import Array
 from plugins.functions.labels import refuse_outside
@@ -37,7 +35,7 @@ class PlaceItem(FunctionNode):
         return SelectItem().evaluate(g, t)
 
 
-def select_item(x: Array, t: Any) -> Variable:
+def select_item(x: Array, t: Array) -> Variable:
     """The element of each row that its number names: x[i, t[i]].
 
     Args:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from core import Domain, FunctionNode, Variable, anything, axes
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.array.concat import several
 
 
@@ -26,7 +27,7 @@ class Stack(FunctionNode):
         return tuple([g[(*before, i, ...)] if wish else None for i, wish in enumerate(wanted)])
 
 
-def stack(xs: Any, axis: int = 0) -> Variable:
+def stack(xs: Sequence[Array], axis: int = 0) -> Variable:
     """Join arrays along a new axis.
 
     Args:

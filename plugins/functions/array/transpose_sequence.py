@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, choice
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.array.split_axis import zeros_beside
 from plugins.functions.refusal import require
 
@@ -56,7 +58,7 @@ class TransposeSequence(FunctionNode):
         return tuple([gradients[i] for i in indexes])
 
 
-def transpose_sequence(xs: Any) -> tuple[Variable, ...]:
+def transpose_sequence(xs: Sequence[Array]) -> tuple[Variable, ...]:
     """Turn sequences of examples into batches of each time.
 
     Args:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable, intrinsics
 from core.intrinsics import Where as Where
+from core.typing import Array, Operand
 
 
-def where(condition: Any, x: Any, y: Any) -> Variable:
+def where(condition: Array, x: Operand, y: Operand) -> Variable:
     """Elements of `x` where the condition holds, else those of `y`.
 
     Args:

@@ -13,8 +13,8 @@ from plugins.functions.refusal import require
 
 @checked
 def bilinear(
-    e1: Any,
-    e2: Any,
+    e1: Array,
+    e2: Array,
     W: Array,
     V1: Array | None = None,
     V2: Array | None = None,

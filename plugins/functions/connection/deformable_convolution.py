@@ -18,7 +18,7 @@ from plugins.functions.refusal import require
 
 @checked
 def deformable_convolution_2d_sampler(
-    x: Array, offset: Any, W: Array, b: Array | None = None, stride: Sizes = 1, pad: Sizes = 0
+    x: Array, offset: Array, W: Array, b: Array | None = None, stride: Sizes = 1, pad: Sizes = 0
 ) -> Variable:
     """Convolution over images, each element of each window moved by an offset.
 
@@ -51,7 +51,7 @@ def deformable_convolution_2d_sampler(
     """
     name = "deformable_convolution_2d_sampler"
     images, W = of_rank(name, 2, x), of_rank(name, 2, W, "W")
-    offset = of_rank(name, 2, offset, "offset")
+    moves = of_rank(name, 2, offset, "offset")
     stride, pad = (
         per_axis(stride, 2, "deformable_convolution_2d_sampler: stride"),
         per_axis(pad, 2, "deformable_convolution_2d_sampler: pad"),
@@ -62,12 +62,12 @@ def deformable_convolution_2d_sampler(
     refuse_complex(name, images)
     require(
         name,
-        ("offset.dtype == x.dtype", offset.dtype, images.dtype),
-        (f"offset.shape == {(n, 2 * taps, *out)}", offset.shape, (n, 2 * taps, *out)),
+        ("offset.dtype == x.dtype", moves.dtype, images.dtype),
+        (f"offset.shape == {(n, 2 * taps, *out)}", moves.shape, (n, 2 * taps, *out)),
         (f"W.shape[1] == {c}", W.shape[1], c),
     )
     sides = [
-        _positions(offset, axis, ksize, out, stride[axis], pad[axis], size[axis])
+        _positions(moves, axis, ksize, out, stride[axis], pad[axis], size[axis])
         for axis in range(2)
     ]
     seen = _sampled(images, *sides)

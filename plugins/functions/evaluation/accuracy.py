@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, integers, real
+from core.typing import Array
 
 
 class Accuracy(FunctionNode):
@@ -32,7 +33,7 @@ class Accuracy(FunctionNode):
         return hits / xp.maximum(count, xp.ones_like(count))
 
 
-def accuracy(y: Any, t: Any, ignore_label: int | None = None) -> Variable:
+def accuracy(y: Array, t: Array, ignore_label: int | None = None) -> Variable:
     """The share of examples whose greatest score is that of the right class; without gradient.
 
     Args:

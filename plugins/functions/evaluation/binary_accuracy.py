@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, integers, real
+from core.typing import Array
 
 
 class BinaryAccuracy(FunctionNode):
@@ -25,7 +24,7 @@ class BinaryAccuracy(FunctionNode):
         return xp.sum(xp.astype(right, y.dtype)) / xp.maximum(count, xp.ones_like(count))
 
 
-def binary_accuracy(y: Any, t: Any) -> Variable:
+def binary_accuracy(y: Array, t: Array) -> Variable:
     """The share of scores on the right side of 0; without gradient.
 
     Args:

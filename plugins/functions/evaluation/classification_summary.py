@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, integers, number, real
+from core.typing import Array
 from plugins.functions.evaluation.accuracy import with_axes_of_labels
 
 
@@ -63,7 +63,7 @@ class ClassificationSummary(FunctionNode):
 
 
 def classification_summary(
-    y: Any, t: Any, label_num: int | None = None, beta: float = 1.0, ignore_label: int = -1
+    y: Array, t: Array, label_num: int | None = None, beta: float = 1.0, ignore_label: int = -1
 ) -> tuple[Variable, Variable, Variable, Variable]:
     """Precision, recall, F score and support of each class; without gradient.
 
@@ -95,7 +95,7 @@ def classification_summary(
 
 
 def precision(
-    y: Any, t: Any, label_num: int | None = None, ignore_label: int = -1
+    y: Array, t: Array, label_num: int | None = None, ignore_label: int = -1
 ) -> tuple[Variable, Variable]:
     """The share of right ones among the examples found of each class, and the support.
 
@@ -122,7 +122,7 @@ def precision(
 
 
 def recall(
-    y: Any, t: Any, label_num: int | None = None, ignore_label: int = -1
+    y: Array, t: Array, label_num: int | None = None, ignore_label: int = -1
 ) -> tuple[Variable, Variable]:
     """The share of the examples of each class that are found, and the support.
 
@@ -149,7 +149,7 @@ def recall(
 
 
 def f1_score(
-    y: Any, t: Any, label_num: int | None = None, ignore_label: int = -1
+    y: Array, t: Array, label_num: int | None = None, ignore_label: int = -1
 ) -> tuple[Variable, Variable]:
     """The harmonic mean of precision and recall of each class, and the support.
 

@@ -86,7 +86,10 @@ class R2Score(FunctionNode):
 
 @checked
 def r2_score(
-    pred: Any, true: Any, sample_weight: Array | None = None, multioutput: str = "uniform_average"
+    pred: Array,
+    true: Array,
+    sample_weight: Array | None = None,
+    multioutput: str = "uniform_average",
 ) -> Variable:
     """The coefficient of determination: 1 - Σ (pred - true)² / Σ (true - mean)², over the examples.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, real
+from core.typing import Array
 
 
 class AbsoluteError(FunctionNode):
@@ -24,7 +23,7 @@ class AbsoluteError(FunctionNode):
         return g * xp.sign(x1 - x0)
 
 
-def absolute_error(x0: Any, x1: Any) -> Variable:
+def absolute_error(x0: Array, x1: Array) -> Variable:
     """The absolute difference of each two elements: |x0 - x1|.
 
     The derivative where both are equal is taken as 0.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable, as_variable
 from core.intrinsics import where
 from core.kinds import checked
@@ -19,7 +17,7 @@ from plugins.functions.refusal import require, require_integral
 
 
 @checked
-def black_out(x: Array, t: Any, W: Array, samples: Any, reduce: str = "mean") -> Variable:
+def black_out(x: Array, t: Array, W: Array, samples: Array, reduce: str = "mean") -> Variable:
     """The BlackOut loss: -ln p(t) - Σⱼ ln(1 - p(j)) over samples j.
 
     p is the softmax of the products w·x over the right word and the samples, w the rows of `W`.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, choice, integers, number, real
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.loss.reduction import check_reduce
 
 
@@ -57,7 +56,9 @@ class Contrastive(FunctionNode):
 
 
 @checked
-def contrastive(x0: Any, x1: Any, y: Any, margin: float = 1, reduce: str = "mean") -> Variable:
+def contrastive(
+    x0: Array, x1: Array, y: Array, margin: float = 1, reduce: str = "mean"
+) -> Variable:
     """The contrastive loss of pairs: half of d² where y is 1, of max(margin - d, 0)² where it is 0.
 
     d is the Euclidean distance of each two rows. The derivative where they are equal is taken as 0.

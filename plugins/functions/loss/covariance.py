@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
+from core.typing import Array
 from plugins.functions.loss.reduction import check_reduce
 
 REDUCTIONS = ("half_squared_sum", "no")
@@ -82,7 +83,7 @@ class DeCov(FunctionNode):
         return h @ (g + g.T) / max(h.shape[0], 1)
 
 
-def cross_covariance(y: Any, z: Any, reduce: str = "half_squared_sum") -> Variable:
+def cross_covariance(y: Array, z: Array, reduce: str = "half_squared_sum") -> Variable:
     """How the features of `y` vary with those of `z`: ½ Σᵢⱼ (1/n Σₙ (yᵢ - ȳᵢ)(zⱼ - z̄ⱼ))².
 
     Args:
@@ -107,7 +108,7 @@ def cross_covariance(y: Any, z: Any, reduce: str = "half_squared_sum") -> Variab
     return CrossCovariance.call(y, z, reduce)
 
 
-def decov(h: Any, reduce: str = "half_squared_sum") -> Variable:
+def decov(h: Array, reduce: str = "half_squared_sum") -> Variable:
     """How much features vary together: half the sum of their squared covariances in the batch.
 
     Variances do not count: the diagonal of the covariance matrix is set to zero.

@@ -25,7 +25,7 @@ Join = Callable[[Variable], Variable]
 
 
 @checked
-def crf1d(cost: Any, xs: Any, ys: Any, reduce: str = "mean") -> Variable:
+def crf1d(cost: Array, xs: Sequence[Array], ys: Sequence[Array], reduce: str = "mean") -> Variable:
     """The negative log-likelihood of labels under a linear-chain conditional random field.
 
     -ln P(y | x) = ln Σ_{y'} exp(s(y')) - s(y) with the score s(y) = Σₜ xₜ[yₜ] + Σₜ cost[yₜ₋₁, yₜ],
@@ -55,10 +55,11 @@ def crf1d(cost: Any, xs: Any, ys: Any, reduce: str = "mean") -> Variable:
     """
     check_reduce("crf1d", reduce)
     cost, xs = _checked("crf1d", cost, xs)
-    ys = [as_variable(y) for y in ys]
-    _expect("crf1d", "shapes of ys", [y.shape for y in ys], [x.shape[:1] for x in xs])
+    labels = [as_variable(y) for y in ys]
+    shapes = [x.shape[:1] for x in xs]
+    _expect("crf1d", "shapes of ys", [y.shape for y in labels], shapes)
     total = _scan(cost, xs, lambda each: LogSumExp.call(each, 1))
-    loss = LogSumExp.call(total, 1) - _score(cost, xs, ys)
+    loss = LogSumExp.call(total, 1) - _score(cost, xs, labels)
     return reduced(loss, reduce)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from core import Variable, as_variable
 from core.intrinsics import matmul, where
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.activation.relu import relu
 from plugins.functions.array.take import Take
 from plugins.functions.loss.reduction import reduced
@@ -21,8 +22,8 @@ NAME = "discriminative_margin_based_clustering_loss"
 
 @checked
 def discriminative_margin_based_clustering_loss(
-    embeddings: Any,
-    labels: Any,
+    embeddings: Array,
+    labels: Array,
     delta_v: float,
     delta_d: float,
     max_embedding_dim: int,
@@ -73,12 +74,12 @@ def discriminative_margin_based_clustering_loss(
     if max_embedding_dim <= 0:
         raise ValueError(f"{NAME}: expected max_embedding_dim above 0, got {max_embedding_dim}")
     x = as_variable(embeddings)
-    labels = _checked(x, labels, max_embedding_dim)
+    ids_of = _checked(x, labels, max_embedding_dim)
     n = x.shape[0]
     x = x.reshape((n, max_embedding_dim, -1)).transpose((0, 2, 1))
     xp = x.xp
-    ids = xp.arange(1, max_embedding_dim + 1, device=labels.device)
-    member = xp.astype(xp.reshape(labels, (n, -1, 1)) == ids, x.dtype)  # (n, pixels, C)
+    ids = xp.arange(1, max_embedding_dim + 1, device=ids_of.device)
+    member = xp.astype(xp.reshape(ids_of, (n, -1, 1)) == ids, x.dtype)  # (n, pixels, C)
     count = xp.sum(member, axis=1)
     means = matmul(as_variable(xp.matrix_transpose(member)), x)
     means = means / xp.maximum(count, xp.ones_like(count))[:, :, None]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, choice, integers, real
 from core.typing import Array
 from plugins.functions.labels import refuse_outside
@@ -54,7 +52,7 @@ class Hinge(FunctionNode):
         return g * signs * slope
 
 
-def hinge(x: Array, t: Any, norm: str = "L1", reduce: str = "mean") -> Variable:
+def hinge(x: Array, t: Array, norm: str = "L1", reduce: str = "mean") -> Variable:
     """The hinge loss, one class against the rest: max(0, 1 - x) at the label, max(0, 1 + x) else.
 
     The derivative at the hinge is taken as 0.

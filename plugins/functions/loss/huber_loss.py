@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, choice, number, real
 from core.type_check import expect
 from core.typing import Array
@@ -53,7 +51,7 @@ class HuberLoss(FunctionNode):
         return g if self.reduce == "no" else xp.expand_dims(g, axis=1)
 
 
-def huber_loss(x: Array, t: Any, delta: float, reduce: str = "sum_along_second_axis") -> Variable:
+def huber_loss(x: Array, t: Array, delta: float, reduce: str = "sum_along_second_axis") -> Variable:
     """The Huber loss: half the squared difference up to `delta`, and straight on from there.
 
     Args:

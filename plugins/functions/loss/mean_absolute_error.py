@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from core import Domain, FunctionNode, Variable, real
+from core.typing import Array
 
 
 class MeanAbsoluteError(FunctionNode):
@@ -22,7 +22,7 @@ class MeanAbsoluteError(FunctionNode):
         return gradient, -gradient
 
 
-def mean_absolute_error(x0: Any, x1: Any) -> Variable:
+def mean_absolute_error(x0: Array, x1: Array) -> Variable:
     """The mean of the absolute differences of all elements.
 
     The derivative where two elements are equal is taken as 0.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from core import Domain, FunctionNode, Variable, real
+from core.typing import Array
 
 
 class MeanSquaredError(FunctionNode):
@@ -24,7 +24,7 @@ class MeanSquaredError(FunctionNode):
         return gradient, -gradient
 
 
-def mean_squared_error(x0: Any, x1: Any) -> Variable:
+def mean_squared_error(x0: Array, x1: Array) -> Variable:
     """The mean of the squared differences of all elements.
 
     Args:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, choice, integers, real
 from core.typing import Array
 from plugins.functions.loss.reduction import check_reduce
@@ -53,7 +51,7 @@ class SigmoidCrossEntropy(FunctionNode):
 
 @removed()
 def sigmoid_cross_entropy(
-    x: Array, t: Any, normalize: bool = True, reduce: str = "mean"
+    x: Array, t: Array, normalize: bool = True, reduce: str = "mean"
 ) -> Variable:
     """The cross entropy of labels with the sigmoid of scores: log(1 + exp(x)) - x * t.
 

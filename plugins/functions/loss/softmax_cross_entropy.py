@@ -118,7 +118,7 @@ def _checked_weight(weight: Any) -> Any:
 @removed()
 def softmax_cross_entropy(
     x: Array,
-    t: Any,
+    t: Array,
     normalize: bool = True,
     cache_score: bool = True,
     class_weight: Array | None = None,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, real
+from core.typing import Array
 
 
 class SquaredError(FunctionNode):
@@ -22,7 +21,7 @@ class SquaredError(FunctionNode):
         return slope, -slope if wanted[1] else None
 
 
-def squared_error(x0: Any, x1: Any) -> Variable:
+def squared_error(x0: Array, x1: Array) -> Variable:
     """The squared difference of each two elements: (x0 - x1)².
 
     Args:

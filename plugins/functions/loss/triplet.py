@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, choice, number, real
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.loss.reduction import check_reduce
 
 
@@ -46,7 +45,7 @@ class Triplet(FunctionNode):
 
 @checked
 def triplet(
-    anchor: Any, positive: Any, negative: Any, margin: float = 0.2, reduce: str = "mean"
+    anchor: Array, positive: Array, negative: Array, margin: float = 0.2, reduce: str = "mean"
 ) -> Variable:
     """The triplet loss: max(|anchor - positive|² - |anchor - negative|² + margin, 0).
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import log, pi
-from typing import Any
 
 from core import Domain, Elementwise, Variable, real
 from core.kinds import checked
@@ -72,7 +71,7 @@ class BernoulliNLL(Elementwise):
 
 
 @checked
-def gaussian_nll(x: Array, mean: Any, ln_var: Any, reduce: str = "sum") -> Variable:
+def gaussian_nll(x: Array, mean: Array, ln_var: Array, reduce: str = "sum") -> Variable:
     """The negative log-likelihood of `x` under normal distributions, element by element.
 
     -ln N(x; μ, σ²) = (ln 2π + ln σ² + (x - μ)² / σ²) / 2
@@ -100,7 +99,7 @@ def gaussian_nll(x: Array, mean: Any, ln_var: Any, reduce: str = "sum") -> Varia
 
 
 @checked
-def gaussian_kl_divergence(mean: Any, ln_var: Any, reduce: str = "sum") -> Variable:
+def gaussian_kl_divergence(mean: Array, ln_var: Array, reduce: str = "sum") -> Variable:
     """The Kullback-Leibler divergence of normal distributions from the standard one.
 
     KL(N(μ, σ²) | N(0, 1)) = (μ² + σ² - 1 - ln σ²) / 2, element by element.
@@ -128,7 +127,7 @@ def gaussian_kl_divergence(mean: Any, ln_var: Any, reduce: str = "sum") -> Varia
 
 
 @checked
-def bernoulli_nll(x: Array, y: Any, reduce: str = "sum") -> Variable:
+def bernoulli_nll(x: Array, y: Array, reduce: str = "sum") -> Variable:
     """The negative log-likelihood of `x` under Bernoulli distributions of logits `y`.
 
     -x ln σ(y) - (1 - x) ln(1 - σ(y)) = ln(1 + exp(y)) - x y, right for logits of any size.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable, as_variable
 from core.intrinsics import Add as Add
+from core.typing import Operand
 
 
-def add(*xs: Any) -> Variable:
+def add(*xs: Operand) -> Variable:
     """The sum of all the arguments, element by element, with broadcasting.
 
     Args:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable
 from core.intrinsics import Add
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.math.alongside import alongside
 
 
 @checked
-def bias(x: Any, y: Any, axis: int = 1) -> Variable:
+def bias(x: Array, y: Array, axis: int = 1) -> Variable:
     """Add `y` to `x` along some of its axes.
 
     Args:

@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, real
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.math.inv import StackedInv, dominant
 
 
@@ -44,7 +45,7 @@ def symmetric_part(xp: Any, a: Any) -> Any:
     return (a + xp.matrix_transpose(a)) * 0.5
 
 
-def cholesky(a: Any) -> Variable:
+def cholesky(a: Array) -> Variable:
     """The Cholesky factor of a matrix: the lower triangle L with L L^T = a.
 
     A matrix that is not symmetric counts as its symmetric part, and so does the gradient.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, as_variable, real
 from core.errors import InvalidType
 from core.type_check import expect
+from core.typing import Array
 from plugins.functions.math.inv import StackedInv, dominant
 
 
@@ -34,7 +33,7 @@ class StackedDet(BatchDet):
     domain = Domain("(...,n,n)->(...)", a=real(-0.5, 0.5, make=dominant))
 
 
-def det(a: Any) -> Variable:
+def det(a: Array) -> Variable:
     """The determinant of a matrix.
 
     The gradient needs the inverse, so it is there only where the determinant is not 0.
@@ -59,7 +58,7 @@ def det(a: Any) -> Variable:
     return BatchDet.call(a.reshape((1, *a.shape))).reshape(())
 
 
-def batch_det(a: Any) -> Variable:
+def batch_det(a: Array) -> Variable:
     """The determinants of a batch of matrices.
 
     The gradient needs the inverse, so it is there only where the determinant is not 0.

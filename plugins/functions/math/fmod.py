@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, real
+from core.typing import Operand
 
 
 class Fmod(Elementwise):
@@ -24,7 +23,7 @@ class Fmod(Elementwise):
         return -g * xp.trunc(x / divisor)
 
 
-def fmod(x: Any, divisor: Any) -> Variable:
+def fmod(x: Operand, divisor: Operand) -> Variable:
     """The remainder of the division of each element, with the sign of `x`, as C's fmod.
 
     Args:

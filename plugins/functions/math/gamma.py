@@ -6,7 +6,7 @@ from math import pi
 from typing import Any
 
 from core import Domain, Elementwise, Variable, as_variable, integers, real
-from core.typing import Array
+from core.typing import Array, Operand
 from plugins.functions.axes import is_whole
 from plugins.functions.math import gamma_functions
 from plugins.functions.math.zeta import Zeta
@@ -97,7 +97,7 @@ def digamma(x: Array) -> Variable:
     return Digamma.call(x)
 
 
-def polygamma(n: Any, x: Any) -> Variable:
+def polygamma(n: Operand, x: Operand) -> Variable:
     """The n-th derivative of the digamma function, for each element.
 
     Args:
@@ -115,6 +115,7 @@ def polygamma(n: Any, x: Any) -> Variable:
     variable([1.64493407, 0.64493407])
     """
     x = as_variable(x)
-    if is_whole(n) and not hasattr(n, "dtype"):
-        n = x.backend.asarray(int(n), "int32", x.device)
-    return Polygamma.call(n, x)
+    order: Any = n
+    if is_whole(order) and not hasattr(order, "dtype"):
+        order = x.backend.asarray(int(order), "int32", x.device)
+    return Polygamma.call(order, x)

@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, real
 from core.type_check import expect
+from core.typing import Array
 
 
 def dominant(xp: Any, values: Any) -> Any:
@@ -42,7 +43,7 @@ class StackedInv(Inv):
     domain = Domain("(...,n,n)->(...,n,n)", a=real(-0.5, 0.5, make=dominant))
 
 
-def inv(a: Any) -> Variable:
+def inv(a: Array) -> Variable:
     """The inverse of a matrix.
 
     Args:
@@ -63,7 +64,7 @@ def inv(a: Any) -> Variable:
     return Inv.call(a)
 
 
-def batch_inv(a: Any) -> Variable:
+def batch_inv(a: Array) -> Variable:
     """The inverses of a batch of matrices.
 
     Args:

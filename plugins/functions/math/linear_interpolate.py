@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, real
+from core.typing import Operand
 
 
 class LinearInterpolate(FunctionNode):
@@ -25,7 +24,7 @@ class LinearInterpolate(FunctionNode):
         return g - g * p
 
 
-def linear_interpolate(p: Any, x: Any, y: Any) -> Variable:
+def linear_interpolate(p: Operand, x: Operand, y: Operand) -> Variable:
     """The point between `y` (p = 0) and `x` (p = 1): p * x + (1 - p) * y.
 
     Args:

@@ -8,6 +8,7 @@ from typing import Any
 from core import Variable, as_variable, intrinsics
 from core.errors import InvalidType
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.composed import Composed
 
 
@@ -24,7 +25,7 @@ class MatMul(Composed):
         return (matmul(a, b, self.transa, self.transb),)
 
 
-def matmul(a: Any, b: Any, transa: bool = False, transb: bool = False) -> Variable:
+def matmul(a: Array, b: Array, transa: bool = False, transb: bool = False) -> Variable:
     """The product of matrices, or of stacks of matrices, or with vectors.
 
     A vector counts as a row on the left and as a column on the right, and transposing leaves it.
@@ -63,7 +64,7 @@ def _turned(x: Any, transposes: bool) -> Any:
 
 
 @checked
-def batch_matmul(a: Any, b: Any, transa: bool = False, transb: bool = False) -> Variable:
+def batch_matmul(a: Array, b: Array, transa: bool = False, transb: bool = False) -> Variable:
     """The products of two batches of matrices, one by one.
 
     Args:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, real
+from core.typing import Operand
 
 
 class Maximum(Elementwise):
@@ -37,7 +36,7 @@ class Minimum(Elementwise):
         return xp.where(x1 > x2, g, 0.0)
 
 
-def maximum(x1: Any, x2: Any) -> Variable:
+def maximum(x1: Operand, x2: Operand) -> Variable:
     """The greater of two elements; NaN where one is NaN.
 
     Where both are equal, `x1` gets the gradient.
@@ -59,7 +58,7 @@ def maximum(x1: Any, x2: Any) -> Variable:
     return Maximum.call(x1, x2)
 
 
-def minimum(x1: Any, x2: Any) -> Variable:
+def minimum(x1: Operand, x2: Operand) -> Variable:
     """The lesser of two elements; NaN where one is NaN.
 
     Where both are equal, `x1` gets the gradient.

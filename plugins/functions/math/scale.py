@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable
 from core.intrinsics import Multiply
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.math.alongside import alongside
 
 
 @checked
-def scale(x: Any, y: Any, axis: int = 1) -> Variable:
+def scale(x: Array, y: Array, axis: int = 1) -> Variable:
     """Multiply `x` by `y` along some of its axes.
 
     Args:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, real
+from core.typing import Operand
 
 
 class SquaredDifference(Elementwise):
@@ -23,7 +22,7 @@ class SquaredDifference(Elementwise):
         return g * (x2 - x1) * 2.0
 
 
-def squared_difference(x1: Any, x2: Any) -> Variable:
+def squared_difference(x1: Operand, x2: Operand) -> Variable:
     """The square of the difference of each two elements: (x1 - x2)².
 
     Args:

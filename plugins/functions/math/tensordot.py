@@ -8,11 +8,12 @@ from typing import Any
 from core import Variable, as_variable
 from core.errors import InvalidType
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.namespace import products
 
 
 @checked
-def tensordot(a: Any, b: Any, axes: int | Sequence[int | Sequence[int]] = 2) -> Variable:
+def tensordot(a: Array, b: Array, axes: int | Sequence[int | Sequence[int]] = 2) -> Variable:
     """The products of two arrays, summed over axes of both.
 
     Args:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, Elementwise, Variable, real
-from core.typing import Array
+from core.typing import Array, Operand
 
 
 class Sin(Elementwise):
@@ -216,7 +214,7 @@ def arctan(x: Array) -> Variable:
     return Arctan.call(x)
 
 
-def arctan2(x1: Any, x2: Any) -> Variable:
+def arctan2(x1: Operand, x2: Operand) -> Variable:
     """The angle of the point (x2, x1): the inverse tangent of x1 / x2 in the right quadrant.
 
     Args:

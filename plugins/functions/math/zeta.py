@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from math import factorial
-from typing import Any
 
 from core import Domain, Elementwise, Variable, real
+from core.typing import Operand
 from plugins.functions.math import gamma_functions
 from plugins.functions.math.gamma_functions import BERNOULLI, DIRECT
 
@@ -43,7 +43,7 @@ class Zeta(Elementwise):
         return -(g * x) * Zeta().evaluate(x + 1.0, q)
 
 
-def zeta(x: Any, q: Any) -> Variable:
+def zeta(x: Operand, q: Operand) -> Variable:
     """Hurwitz's zeta function of each pair: the sum of (q + k)^-x over k = 0, 1, 2, ...
 
     Args:

@@ -11,12 +11,12 @@ from core.intrinsics.promotion import cast
 from core.intrinsics.standard import unshared
 from core.kinds import checked
 from core.namespace import asking_for_backend
-from core.typing import Array
+from core.typing import Array, DType
 from core.variable import is_array, wrap
 
 
 def _made(
-    name: str, *arguments: Any, dtype: Any = None, device: Any = None, **rest: Any
+    name: str, *arguments: Any, dtype: DType = None, device: Any = None, **rest: Any
 ) -> Variable:
     """What the namespace's function `name` makes on a device, the current one by default."""
     place = current_device() if device is None else get_device(device)
@@ -29,7 +29,7 @@ def _made(
 
 @asking_for_backend
 def arange(
-    start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, device: Any = None
+    start: Any, /, stop: Any = None, step: Any = 1, dtype: DType = None, device: Any = None
 ) -> Variable:
     """Numbers from `start` (0 where only the end is given) up to `stop`, evenly spaced.
 
@@ -40,32 +40,32 @@ def arange(
 
 
 @asking_for_backend
-def zeros(shape: Any, dtype: Any = None, device: Any = None) -> Variable:
+def zeros(shape: Any, dtype: DType = None, device: Any = None) -> Variable:
     """Zeros of a shape."""
     return _made("zeros", shape, dtype=dtype, device=device)
 
 
 @asking_for_backend
-def ones(shape: Any, dtype: Any = None, device: Any = None) -> Variable:
+def ones(shape: Any, dtype: DType = None, device: Any = None) -> Variable:
     """Ones of a shape."""
     return _made("ones", shape, dtype=dtype, device=device)
 
 
 @asking_for_backend
-def empty(shape: Any, dtype: Any = None, device: Any = None) -> Variable:
+def empty(shape: Any, dtype: DType = None, device: Any = None) -> Variable:
     """An array of a shape, with whatever values."""
     return _made("empty", shape, dtype=dtype, device=device)
 
 
 @asking_for_backend
-def full(shape: Any, fill_value: Any, dtype: Any = None, device: Any = None) -> Variable:
+def full(shape: Any, fill_value: Any, dtype: DType = None, device: Any = None) -> Variable:
     """A number, repeated to a shape."""
     return _made("full", shape, fill_value, dtype=dtype, device=device)
 
 
 @asking_for_backend
 def eye(
-    n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype: Any = None, device: Any = None
+    n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype: DType = None, device: Any = None
 ) -> Variable:
     """Ones on a diagonal, zeros elsewhere."""
     return _made("eye", n_rows, n_cols, k=k, dtype=dtype, device=device)
@@ -77,7 +77,7 @@ def linspace(
     stop: Any,
     /,
     num: int,
-    dtype: Any = None,
+    dtype: DType = None,
     device: Any = None,
     endpoint: bool = True,
 ) -> Variable:
@@ -85,14 +85,14 @@ def linspace(
     return _made("linspace", start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
 
 
-def full_like(x: Array, fill_value: Any, dtype: Any = None, device: Any = None) -> Variable:
+def full_like(x: Array, fill_value: Any, dtype: DType = None, device: Any = None) -> Variable:
     """A number, repeated to the shape of x."""
     x = as_variable(x)
     device = x.device if device is None else device
     return full(x.shape, fill_value, x.dtype if dtype is None else dtype, device)
 
 
-def empty_like(x: Array, dtype: Any = None, device: Any = None) -> Variable:
+def empty_like(x: Array, dtype: DType = None, device: Any = None) -> Variable:
     """An array of the shape of x, with whatever values."""
     x = as_variable(x)
     device = x.device if device is None else device
@@ -100,7 +100,9 @@ def empty_like(x: Array, dtype: Any = None, device: Any = None) -> Variable:
 
 
 @asking_for_backend
-def asarray(obj: Any, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Variable:
+def asarray(
+    obj: Any, dtype: DType = None, device: Any = None, copy: bool | None = None
+) -> Variable:
     """A Variable of an object: of an array as it is, of numbers on the current device.
 
     `copy` says that the elements must be copied (True) or must not be (False: then ValueError).

@@ -11,6 +11,7 @@ from core.dispatch import is_number, plain
 from core.intrinsics.promotion import arrays_in
 from core.namespace import asking_for_backend
 from core.namespace_info import KINDS
+from core.typing import DType
 from core.variable import is_array
 
 
@@ -36,7 +37,7 @@ class IntegerInfo:
     dtype: Any
 
 
-def _described(dtype: Any) -> tuple[Backend, Any]:
+def _described(dtype: DType) -> tuple[Backend, Any]:
     """The backend, and its own dtype, of a dtype, an array or a Variable."""
     array = as_array(dtype)
     if is_array(array):
@@ -71,7 +72,7 @@ def iinfo(type: Any, /) -> IntegerInfo:
 
 
 @asking_for_backend
-def isdtype(dtype: Any, kind: Any) -> bool:
+def isdtype(dtype: DType, kind: Any) -> bool:
     """Whether a dtype is of a kind: a name such as 'real floating', a dtype, or one of several.
 
     >>> isdtype("int8", "integral"), isdtype("int8", ("bool", "real floating"))

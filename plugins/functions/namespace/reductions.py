@@ -10,7 +10,7 @@ from core.intrinsics import axes_of
 from core.intrinsics.promotion import is_floating
 from core.intrinsics.standard import widened
 from core.kinds import checked
-from core.typing import Array, Axes
+from core.typing import Array, Axes, DType
 from plugins.functions.array.concat import Concat
 from plugins.functions.axes import count_along
 from plugins.functions.math.average import Mean
@@ -40,7 +40,7 @@ _prod = _reduction(Prod, "prod")
 
 
 @checked
-def prod(x: Array, axis: Axes = None, dtype: Any = None, keepdims: bool = False) -> Variable:
+def prod(x: Array, axis: Axes = None, dtype: DType = None, keepdims: bool = False) -> Variable:
     """The product over axes, in the dtype of x unless another is given.
 
     >>> import numpy as np
@@ -80,7 +80,7 @@ def std(x: Array, axis: Axes = None, correction: float = 0.0, keepdims: bool = F
 
 @checked
 def cumulative_sum(
-    x: Array, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Array, axis: int | None = None, dtype: DType = None, include_initial: bool = False
 ) -> Variable:
     """The sums up to each element along an axis, which only a vector may leave out.
 
@@ -96,7 +96,7 @@ def cumulative_sum(
 
 @checked
 def cumulative_prod(
-    x: Array, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    x: Array, axis: int | None = None, dtype: DType = None, include_initial: bool = False
 ) -> Variable:
     """The products up to each element along an axis, which only a vector may leave out.
 
@@ -110,7 +110,7 @@ def cumulative_prod(
     return _cumulative("cumulative_prod", Cumprod, x, axis, dtype, include_initial)
 
 
-def _cumulative(name: str, op: Any, x: Any, axis: Any, dtype: Any, include_initial: bool) -> Any:
+def _cumulative(name: str, op: Any, x: Any, axis: Any, dtype: DType, include_initial: bool) -> Any:
     x = widened(x, dtype)
     if axis is None and x.ndim != 1:
         raise ValueError(f"{name}: expected an axis, as x has {x.ndim} of them")

@@ -6,11 +6,12 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.activation.softmax import Softmax
 
 
 @checked
-def gumbel_softmax(log_pi: Any, tau: float = 0.1, axis: int = 1) -> Variable:
+def gumbel_softmax(log_pi: Array, tau: float = 0.1, axis: int = 1) -> Variable:
     """Draw nearly one-hot vectors from categorical distributions.
 
     y = softmax((ln π + g) / τ) with g from the standard Gumbel distribution. The index of the

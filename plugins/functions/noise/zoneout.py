@@ -60,7 +60,7 @@ class Zoneout(FunctionNode):
 
 @checked
 @removed()
-def zoneout(h: Any, x: Any, ratio: float = 0.5, *, mask: Array | None = None) -> Variable:
+def zoneout(h: Array, x: Array, ratio: float = 0.5, *, mask: Array | None = None) -> Variable:
     """Let a random part of a state stay as it was, while training.
 
     Each element is that of `h` with probability `ratio`, else that of `x`. With

@@ -94,7 +94,7 @@ def _clipped(xp: Any, x: Any, low: float, high: float) -> Any:
 
 
 def fixed_batch_renormalization(
-    x: Array, gamma: Array, beta: Array, mean: Any, var: Any, eps: float = 2e-5
+    x: Array, gamma: Array, beta: Array, mean: Array, var: Array, eps: float = 2e-5
 ) -> Variable:
     """Normalize by a given mean and variance: batch renormalization as it is used after training.
 

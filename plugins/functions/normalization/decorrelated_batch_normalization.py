@@ -77,7 +77,7 @@ def decorrelated_batch_normalization(
 
 @checked
 def fixed_decorrelated_batch_normalization(
-    x: Array, mean: Any, projection: Any, groups: int = 16
+    x: Array, mean: Array, projection: Array, groups: int = 16
 ) -> Variable:
     """Whiten groups of channels by given statistics, as after training.
 

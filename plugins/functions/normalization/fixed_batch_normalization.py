@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
 from core.kinds import checked
 from core.typing import Array, Axes
@@ -63,8 +61,8 @@ def fixed_batch_normalization(
     x: Array,
     gamma: Array,
     beta: Array,
-    mean: Any,
-    var: Any,
+    mean: Array,
+    var: Array,
     eps: float = 2e-5,
     axis: Axes = None,
 ) -> Variable:

@@ -21,7 +21,7 @@ Ratios = Ratio | tuple[Ratio, Ratio]
 def roi_average_align_2d(
     x: Array,
     rois: Array,
-    roi_indices: Any,
+    roi_indices: Array,
     outsize: Pair,
     spatial_scale: float,
     sampling_ratio: Ratios = None,
@@ -70,7 +70,7 @@ def roi_average_align_2d(
 def roi_max_align_2d(
     x: Array,
     rois: Array,
-    roi_indices: Any,
+    roi_indices: Array,
     outsize: Pair,
     spatial_scale: float,
     sampling_ratio: Ratios = None,

@@ -14,7 +14,7 @@ from plugins.functions.pooling.regions import bins, members, prepared, whole
 
 @checked
 def roi_average_pooling_2d(
-    x: Array, rois: Array, roi_indices: Any, outsize: Pair, spatial_scale: float
+    x: Array, rois: Array, roi_indices: Array, outsize: Pair, spatial_scale: float
 ) -> Variable:
     """The means of regions of images, each divided into a grid of bins.
 

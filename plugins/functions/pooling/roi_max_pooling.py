@@ -157,7 +157,7 @@ def roi_pooling_2d(x: Array, rois: Array, outh: int, outw: int, spatial_scale: f
 
 @checked
 def roi_max_pooling_2d(
-    x: Array, rois: Array, roi_indices: Any, outsize: Pair, spatial_scale: float
+    x: Array, rois: Array, roi_indices: Array, outsize: Pair, spatial_scale: float
 ) -> Variable:
     """The maxima of regions of images, each divided into a grid of bins.
 

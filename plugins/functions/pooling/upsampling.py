@@ -76,7 +76,7 @@ class Upsampling2D(ImageWindows, _Spreading):
 
 def upsampling_2d(
     x: Array,
-    indexes: Any,
+    indexes: Array,
     ksize: Sizes,
     stride: Sizes | None = None,
     pad: Sizes = 0,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from core import Variable
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.removed import removed
 from plugins.functions.rnn.n_step import GRU_CELL, run
 
@@ -13,7 +14,12 @@ from plugins.functions.rnn.n_step import GRU_CELL, run
 @checked
 @removed("train", "use_cudnn")
 def n_step_gru(
-    n_layers: int, dropout_ratio: float, hx: Any, ws: Any, bs: Any, xs: Any
+    n_layers: int,
+    dropout_ratio: float,
+    hx: Array,
+    ws: Sequence[Sequence[Array]],
+    bs: Sequence[Sequence[Array]],
+    xs: Sequence[Array],
 ) -> tuple[Variable, tuple[Variable, ...]]:
     """Layers of gated recurrent units, run over whole sequences.
 
@@ -54,7 +60,12 @@ def n_step_gru(
 @checked
 @removed("train", "use_cudnn")
 def n_step_bigru(
-    n_layers: int, dropout_ratio: float, hx: Any, ws: Any, bs: Any, xs: Any
+    n_layers: int,
+    dropout_ratio: float,
+    hx: Array,
+    ws: Sequence[Sequence[Array]],
+    bs: Sequence[Sequence[Array]],
+    xs: Sequence[Array],
 ) -> tuple[Variable, tuple[Variable, ...]]:
     """Layers of gated recurrent units in both directions; see `n_step_gru`.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from core import Variable
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.removed import removed
 from plugins.functions.rnn.n_step import LSTM_CELL, run
 
@@ -15,11 +16,11 @@ from plugins.functions.rnn.n_step import LSTM_CELL, run
 def n_step_lstm(
     n_layers: int,
     dropout_ratio: float,
-    hx: Any,
-    cx: Any,
-    ws: Any,
-    bs: Any,
-    xs: Any,
+    hx: Array,
+    cx: Array,
+    ws: Sequence[Sequence[Array]],
+    bs: Sequence[Sequence[Array]],
+    xs: Sequence[Array],
 ) -> tuple[Variable, Variable, tuple[Variable, ...]]:
     """Layers of long short-term memory, run over whole sequences.
 
@@ -67,11 +68,11 @@ def n_step_lstm(
 def n_step_bilstm(
     n_layers: int,
     dropout_ratio: float,
-    hx: Any,
-    cx: Any,
-    ws: Any,
-    bs: Any,
-    xs: Any,
+    hx: Array,
+    cx: Array,
+    ws: Sequence[Sequence[Array]],
+    bs: Sequence[Sequence[Array]],
+    xs: Sequence[Array],
 ) -> tuple[Variable, Variable, tuple[Variable, ...]]:
     """Layers of long short-term memory in both directions; see `n_step_lstm`.
 

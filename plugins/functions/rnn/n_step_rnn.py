@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from core import Variable
 from core.kinds import checked
+from core.typing import Array
 from plugins.functions.removed import removed
 from plugins.functions.rnn.n_step import SIMPLE_CELLS, Cell, run
 
@@ -21,10 +22,10 @@ def _cell(name: str, activation: str) -> Cell:
 def n_step_rnn(
     n_layers: int,
     dropout_ratio: float,
-    hx: Any,
-    ws: Any,
-    bs: Any,
-    xs: Any,
+    hx: Array,
+    ws: Sequence[Sequence[Array]],
+    bs: Sequence[Sequence[Array]],
+    xs: Sequence[Array],
     activation: str = "tanh",
 ) -> tuple[Variable, tuple[Variable, ...]]:
     """Layers of simple recurrent units, run over whole sequences.
@@ -66,10 +67,10 @@ def n_step_rnn(
 def n_step_birnn(
     n_layers: int,
     dropout_ratio: float,
-    hx: Any,
-    ws: Any,
-    bs: Any,
-    xs: Any,
+    hx: Array,
+    ws: Sequence[Sequence[Array]],
+    bs: Sequence[Sequence[Array]],
+    xs: Sequence[Array],
     activation: str = "tanh",
 ) -> tuple[Variable, tuple[Variable, ...]]:
     """Layers of simple recurrent units in both directions; see `n_step_rnn`.

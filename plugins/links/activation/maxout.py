@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Chain, Variable, backend
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.typing import Array
 from plugins.links.connection.linear import Linear
@@ -42,8 +43,8 @@ class Maxout(Chain):
         in_size: int | None,
         out_size: int,
         pool_size: int,
-        initialW: Any = None,
-        initial_bias: Any = 0,
+        initialW: InitializerSpec = None,
+        initial_bias: InitializerSpec = 0,
     ) -> None:
         super().__init__()
         self.pool_size = pool_size

@@ -6,7 +6,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
-from core.initializer import as_initializer
+from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
 from core.typing import Array
 
@@ -31,7 +31,7 @@ class PReLU(Link):
     """
 
     @checked
-    def __init__(self, shape: Any = (), init: Any = 0.25) -> None:
+    def __init__(self, shape: Any = (), init: InitializerSpec = 0.25) -> None:
         super().__init__()
         with self.init_scope():
             self.W = Parameter(as_initializer(init), shape)

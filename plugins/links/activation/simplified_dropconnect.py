@@ -8,6 +8,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable, as_array, config
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
@@ -49,8 +50,8 @@ class SimplifiedDropconnect(Link):
         out_size: int,
         ratio: float = 0.5,
         nobias: bool = False,
-        initialW: Any = None,
-        initial_bias: Any = None,
+        initialW: InitializerSpec = None,
+        initial_bias: InitializerSpec = None,
     ) -> None:
         super().__init__()
         self.out_size = out_size

@@ -6,7 +6,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
-from core.initializer import as_initializer
+from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
@@ -32,7 +32,7 @@ class Swish(Link):
     """
 
     @checked
-    def __init__(self, beta_shape: Any, beta_init: Any = 1.0) -> None:
+    def __init__(self, beta_shape: Any, beta_init: InitializerSpec = 1.0) -> None:
         super().__init__()
         with self.init_scope():
             self.beta = Parameter(as_initializer(beta_init), beta_shape)

@@ -8,6 +8,7 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.errors import InvalidType
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
@@ -59,8 +60,8 @@ class MultiHeadAttention(Chain):
         causal: bool = False,
         dropout: float = 0.0,
         nobias: bool = False,
-        initialW: Any = None,
-        initial_bias: Any = None,
+        initialW: InitializerSpec = None,
+        initial_bias: InitializerSpec = None,
     ) -> None:
         if n_heads < 1 or size % n_heads:
             raise ValueError(

@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from plugins.links import arguments
 
@@ -48,8 +49,8 @@ class Bilinear(Link):
         right_size: int,
         out_size: int,
         nobias: bool = False,
-        initialW: Any = None,
-        initial_bias: Any = None,
+        initialW: InitializerSpec = None,
+        initial_bias: tuple[InitializerSpec, InitializerSpec, InitializerSpec] | None = None,
     ) -> None:
         super().__init__()
         self.in_sizes = (left_size, right_size)

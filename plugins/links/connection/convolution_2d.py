@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.typing import Array, Sizes
 from plugins.links import arguments
@@ -54,8 +53,8 @@ class Convolution2D(ConvolutionND):
         stride: Sizes = 1,
         pad: Sizes = 0,
         nobias: bool = False,
-        initialW: Any = None,
-        initial_bias: Any = None,
+        initialW: InitializerSpec = None,
+        initial_bias: InitializerSpec = None,
         *,
         dilate: Sizes = 1,
         groups: int = 1,

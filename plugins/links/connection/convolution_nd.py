@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 from core import Variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.typing import Array, Sizes
 from plugins.links.connection.windowed import Windowed, of_rank
@@ -55,8 +56,8 @@ class ConvolutionND(Windowed):
         stride: Sizes = 1,
         pad: Sizes = 0,
         nobias: bool = False,
-        initialW: Any = None,
-        initial_bias: Any = None,
+        initialW: InitializerSpec = None,
+        initial_bias: InitializerSpec = None,
         cover_all: bool = False,
         dilate: Sizes = 1,
         groups: int = 1,

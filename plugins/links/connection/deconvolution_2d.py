@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.typing import Sizes
 from plugins.links import arguments
@@ -52,8 +51,8 @@ class Deconvolution2D(DeconvolutionND):
         pad: Sizes = 0,
         nobias: bool = False,
         outsize: Sizes | None = None,
-        initialW: Any = None,
-        initial_bias: Any = None,
+        initialW: InitializerSpec = None,
+        initial_bias: InitializerSpec = None,
         *,
         dilate: Sizes = 1,
         groups: int = 1,

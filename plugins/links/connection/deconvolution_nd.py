@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.standard import per_axis
 from core.typing import Array, Sizes
@@ -59,8 +58,8 @@ class DeconvolutionND(Windowed):
         pad: Sizes = 0,
         nobias: bool = False,
         outsize: Sizes | None = None,
-        initialW: Any = None,
-        initial_bias: Any = None,
+        initialW: InitializerSpec = None,
+        initial_bias: InitializerSpec = None,
         dilate: Sizes = 1,
         groups: int = 1,
     ) -> None:

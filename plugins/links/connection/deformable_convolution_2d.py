@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.standard import per_axis
 from core.typing import Array, Sizes
@@ -63,11 +64,11 @@ class DeformableConvolution2D(Chain):
         stride: Sizes = 1,
         pad: Sizes = 0,
         offset_nobias: bool = False,
-        offset_initialW: Any = None,
-        offset_initial_bias: Any = None,
+        offset_initialW: InitializerSpec = None,
+        offset_initial_bias: InitializerSpec = None,
         deform_nobias: bool = False,
-        deform_initialW: Any = None,
-        deform_initial_bias: Any = None,
+        deform_initialW: InitializerSpec = None,
+        deform_initial_bias: InitializerSpec = None,
     ) -> None:
         super().__init__()
         kh, kw = per_axis(ksize, 2, "ksize")

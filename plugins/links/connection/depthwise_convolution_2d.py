@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.standard import per_axis
 from core.typing import Array, Sizes
@@ -51,8 +52,8 @@ class DepthwiseConvolution2D(Link):
         stride: Sizes = 1,
         pad: Sizes = 0,
         nobias: bool = False,
-        initialW: Any = None,
-        initial_bias: Any = None,
+        initialW: InitializerSpec = None,
+        initial_bias: InitializerSpec = None,
     ) -> None:
         super().__init__()
         self.channel_multiplier = channel_multiplier

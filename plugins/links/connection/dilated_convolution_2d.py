@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.typing import Sizes
 from plugins.links import arguments
@@ -49,8 +48,8 @@ class DilatedConvolution2D(Convolution2D):
         pad: Sizes = 0,
         dilate: Sizes = 1,
         nobias: bool = False,
-        initialW: Any = None,
-        initial_bias: Any = None,
+        initialW: InitializerSpec = None,
+        initial_bias: InitializerSpec = None,
     ) -> None:
         sizes = (in_channels, out_channels, ksize, stride, pad)
         super().__init__(*sizes, nobias, initialW, initial_bias, dilate=dilate)

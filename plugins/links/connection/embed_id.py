@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from core import Link, Parameter, Variable
 from core import functions as F
-from core.initializer import as_initializer
+from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
 from core.typing import Array
 from plugins.initializers.normal import Normal
@@ -44,7 +44,7 @@ class EmbedID(Link):
         self,
         in_size: int,
         out_size: int,
-        initialW: Any = None,
+        initialW: InitializerSpec = None,
         ignore_label: int | None = None,
     ) -> None:
         super().__init__()

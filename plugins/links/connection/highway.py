@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.typing import Array
 from plugins.links.connection.linear import Linear
@@ -43,10 +44,10 @@ class Highway(Chain):
         in_out_size: int,
         nobias: bool = False,
         activate: Callable[[Any], Any] = F.relu,
-        init_Wh: Any = None,
-        init_Wt: Any = None,
-        init_bh: Any = None,
-        init_bt: Any = -1,
+        init_Wh: InitializerSpec = None,
+        init_Wt: InitializerSpec = None,
+        init_bh: InitializerSpec = None,
+        init_bt: InitializerSpec = -1,
     ) -> None:
         super().__init__()
         self.activate = activate

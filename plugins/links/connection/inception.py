@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.typing import Array
 from plugins.links.connection.convolution_2d import Convolution2D
@@ -51,11 +52,11 @@ class Inception(Chain):
         proj5: int,
         out5: int,
         proj_pool: int,
-        conv_init: Any = None,
-        bias_init: Any = None,
+        conv_init: InitializerSpec = None,
+        bias_init: InitializerSpec = None,
     ) -> None:
         super().__init__()
-        inits = {"initialW": conv_init, "initial_bias": bias_init}
+        inits: dict[str, Any] = {"initialW": conv_init, "initial_bias": bias_init}
         with self.init_scope():
             self.conv1 = Convolution2D(in_channels, out1, 1, **inits)
             self.proj3 = Convolution2D(in_channels, proj3, 1, **inits)

@@ -6,8 +6,9 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, DType
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.normalization.batch_normalization import BatchNormalization
 
@@ -60,8 +61,8 @@ class InceptionBN(Chain):
         pooltype: str,
         proj_pool: int | None = None,
         stride: int = 1,
-        conv_init: Any = None,
-        dtype: Any = None,
+        conv_init: InitializerSpec = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         if pooltype not in ("max", "avg"):
@@ -75,7 +76,7 @@ class InceptionBN(Chain):
             )
         self.out1, self.proj_pool = out1, proj_pool
         self.pooltype, self.stride = pooltype, stride
-        self._made_with = {"nobias": True, "initialW": conv_init}
+        self._made_with: dict[str, Any] = {"nobias": True, "initialW": conv_init}
         self._dtype = dtype
         if out1 > 0:
             self._add("conv1", in_channels, out1, 1)

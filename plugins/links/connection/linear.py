@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from core import Link, Parameter, Variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
@@ -48,8 +49,8 @@ class Linear(Link):
         in_size: int | None,
         out_size: int | None = None,
         nobias: bool = False,
-        initialW: Any = None,
-        initial_bias: Any = None,
+        initialW: InitializerSpec = None,
+        initial_bias: InitializerSpec = None,
     ) -> None:
         super().__init__()
         in_size, out_size = arguments.sizes("Linear", in_size, out_size)

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.standard import per_axis, window_count
 from core.typing import Array, Sizes
@@ -53,8 +54,8 @@ class LocalConvolution2D(Link):
         ksize: Sizes | None = None,
         stride: Sizes = 1,
         nobias: bool = False,
-        initialW: Any = None,
-        initial_bias: Any = None,
+        initialW: InitializerSpec = None,
+        initial_bias: InitializerSpec = None,
     ) -> None:
         super().__init__()
         if ksize is None:

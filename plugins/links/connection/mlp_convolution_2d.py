@@ -7,6 +7,7 @@ from typing import Any
 
 from core import ChainList, Variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.typing import Array, Sizes
 from plugins.links import arguments
@@ -51,8 +52,8 @@ class MLPConvolution2D(ChainList):
         stride: Sizes = 1,
         pad: Sizes = 0,
         activation: Callable[[Any], Any] | None = F.relu,
-        conv_init: Any = None,
-        bias_init: Any = None,
+        conv_init: InitializerSpec = None,
+        bias_init: InitializerSpec = None,
     ) -> None:
         if ksize is None:
             in_channels, out_channels, ksize = None, in_channels, out_channels
@@ -61,7 +62,7 @@ class MLPConvolution2D(ChainList):
                 "links.MLPConvolution2D: expected out_channels to be a tuple, one number for each "
                 f"layer, got {out_channels!r}."
             )
-        inits = {"initialW": conv_init, "initial_bias": bias_init}
+        inits: dict[str, Any] = {"initialW": conv_init, "initial_bias": bias_init}
         first = Convolution2D(in_channels, out_channels[0], ksize, stride, pad, **inits)
         pairs = zip(out_channels, out_channels[1:], strict=False)
         super().__init__(first, *[Convolution2D(i, o, 1, **inits) for i, o in pairs])

@@ -9,6 +9,7 @@ from operator import index
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from core import Link, Parameter
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.standard import per_axis
 from core.typing import Sizes
@@ -57,8 +58,8 @@ class Windowed(Link):
         stride: Any,
         pad: Any,
         nobias: bool,
-        initialW: Any,
-        initial_bias: Any,
+        initialW: InitializerSpec,
+        initial_bias: InitializerSpec,
         dilate: Any,
         groups: int,
     ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
-from core.initializer import as_initializer
+from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
 from core.typing import BackendArray
 
@@ -36,7 +36,7 @@ class CRF1d(Link):
     """
 
     @checked
-    def __init__(self, n_label: int, initial_cost: Any = None) -> None:
+    def __init__(self, n_label: int, initial_cost: InitializerSpec = None) -> None:
         super().__init__()
         with self.init_scope():
             self.cost = Parameter(as_initializer(initial_cost, 0), (n_label, n_label))

@@ -11,7 +11,7 @@ from core import Device, Link, Parameter, Variable, as_array, as_variable, backe
 from core import functions as F
 from core.initializer import as_initializer
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, DType
 from plugins.initializers.uniform import Uniform
 
 Path = list[tuple[int, float]]
@@ -45,7 +45,7 @@ class BinaryHierarchicalSoftmax(Link):
     """
 
     @checked
-    def __init__(self, in_size: int, tree: Any, dtype: Any = None) -> None:
+    def __init__(self, in_size: int, tree: Any, dtype: DType = None) -> None:
         super().__init__()
         paths: dict[int, Path] = {}
         count = _walk(tree, [], 0, paths)

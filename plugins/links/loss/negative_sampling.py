@@ -9,7 +9,7 @@ from core import Variable
 from core import functions as F
 from core.initializer import as_initializer
 from core.kinds import checked
-from core.typing import Array, BackendArray
+from core.typing import Array, BackendArray, DType
 from plugins.links.loss.sampled import Sampled
 
 
@@ -44,7 +44,7 @@ class NegativeSampling(Sampled):
         counts: Sequence[float],
         sample_size: int,
         power: float = 0.75,
-        dtype: Any = None,
+        dtype: DType = None,
     ) -> None:
         weights = [float(count) ** power for count in counts]
         super().__init__(in_size, weights, sample_size, as_initializer(0, dtype=dtype))

@@ -8,10 +8,10 @@ from typing import Any
 
 from core import Link, Parameter, Variable, config
 from core import functions as F
-from core.initializer import as_initializer, generate_array
+from core.initializer import InitializerSpec, as_initializer, generate_array
 from core.kinds import checked
 from core.parameter import sizing
-from core.typing import Array, Axis
+from core.typing import Array, Axis, DType
 from plugins.links import arguments
 
 _SINGLE = (
@@ -70,14 +70,14 @@ class BatchNormalization(Link):
         size: int | tuple[int, ...] | None = None,
         decay: float = 0.9,
         eps: float = 2e-5,
-        dtype: Any = None,
+        dtype: DType = None,
         use_gamma: bool = True,
         use_beta: bool = True,
-        initial_gamma: Any = None,
-        initial_beta: Any = None,
+        initial_gamma: InitializerSpec = None,
+        initial_beta: InitializerSpec = None,
         axis: Axis = None,
-        initial_avg_mean: Any = None,
-        initial_avg_var: Any = None,
+        initial_avg_mean: InitializerSpec = None,
+        initial_avg_var: InitializerSpec = None,
     ) -> None:
         super().__init__()
         dtype = arguments.statistics_dtype(dtype)  # of now, also where sizes come later

@@ -6,7 +6,9 @@ from typing import Any
 
 from core import Variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.typing import DType
 from plugins.links.normalization.batch_normalization import BatchNormalization
 
 
@@ -55,13 +57,13 @@ class BatchRenormalization(BatchNormalization):
         dmax: float = 0,
         decay: float = 0.9,
         eps: float = 2e-5,
-        dtype: Any = None,
+        dtype: DType = None,
         use_gamma: bool = True,
         use_beta: bool = True,
-        initial_gamma: Any = None,
-        initial_beta: Any = None,
-        initial_avg_mean: Any = None,
-        initial_avg_var: Any = None,
+        initial_gamma: InitializerSpec = None,
+        initial_beta: InitializerSpec = None,
+        initial_avg_mean: InitializerSpec = None,
+        initial_avg_var: InitializerSpec = None,
         *,
         freeze_running_statistics: bool = False,
     ) -> None:

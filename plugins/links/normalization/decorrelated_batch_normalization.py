@@ -9,7 +9,7 @@ from core import Link, Variable, config
 from core import functions as F
 from core.initializer import Constant, generate_array
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, DType
 
 
 class DecorrelatedBatchNormalization(Link):
@@ -46,7 +46,7 @@ class DecorrelatedBatchNormalization(Link):
         groups: int = 16,
         decay: float = 0.9,
         eps: float = 2e-5,
-        dtype: Any = None,
+        dtype: DType = None,
     ) -> None:
         super().__init__()
         if size % groups:

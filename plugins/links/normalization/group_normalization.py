@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
-from core.initializer import as_initializer
+from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
@@ -42,8 +42,8 @@ class GroupNormalization(Link):
         groups: int,
         size: int | None = None,
         eps: float = 1e-5,
-        initial_gamma: Any = None,
-        initial_beta: Any = None,
+        initial_gamma: InitializerSpec = None,
+        initial_beta: InitializerSpec = None,
     ) -> None:
         super().__init__()
         self.groups = groups

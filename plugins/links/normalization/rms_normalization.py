@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
-from core.initializer import as_initializer
+from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
@@ -34,7 +34,7 @@ class RMSNormalization(Link):
 
     @checked
     def __init__(
-        self, size: int | None = None, eps: float = 1e-5, initial_gamma: Any = None
+        self, size: int | None = None, eps: float = 1e-5, initial_gamma: InitializerSpec = None
     ) -> None:
         super().__init__()
         self.eps = eps

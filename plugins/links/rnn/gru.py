@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
@@ -22,14 +23,14 @@ class _GRU(Chain):
         self,
         in_size: int | None,
         out_size: int | None = None,
-        init: Any = None,
-        inner_init: Any = None,
-        bias_init: Any = None,
+        init: InitializerSpec = None,
+        inner_init: InitializerSpec = None,
+        bias_init: InitializerSpec = None,
     ) -> None:
         in_size, out_size = arguments.sizes(type(self).__name__, in_size, out_size)
         super().__init__()
-        upward = {"initialW": init, "initial_bias": bias_init}
-        lateral = {"initialW": inner_init, "initial_bias": bias_init}
+        upward: dict[str, Any] = {"initialW": init, "initial_bias": bias_init}
+        lateral: dict[str, Any] = {"initialW": inner_init, "initial_bias": bias_init}
         with self.init_scope():
             self.W_r = Linear(in_size, out_size, **upward)
             self.U_r = Linear(out_size, out_size, **lateral)
@@ -122,9 +123,9 @@ class StatefulGRU(_GRU, Stateful):
         self,
         in_size: int | None,
         out_size: int | None = None,
-        init: Any = None,
-        inner_init: Any = None,
-        bias_init: Any = 0,
+        init: InitializerSpec = None,
+        inner_init: InitializerSpec = None,
+        bias_init: InitializerSpec = 0,
     ) -> None:
         super().__init__(in_size, out_size, init, inner_init, bias_init)
 

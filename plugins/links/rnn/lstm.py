@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
-from core.initializer import as_initializer
+from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
@@ -24,10 +24,10 @@ class _LSTM(Chain):
         self,
         in_size: int | None,
         out_size: int | None = None,
-        lateral_init: Any = None,
-        upward_init: Any = None,
-        bias_init: Any = None,
-        forget_bias_init: Any = None,
+        lateral_init: InitializerSpec = None,
+        upward_init: InitializerSpec = None,
+        bias_init: InitializerSpec = None,
+        forget_bias_init: InitializerSpec = None,
     ) -> None:
         in_size, out_size = arguments.sizes(type(self).__name__, in_size, out_size)
         super().__init__()

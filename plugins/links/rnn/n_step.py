@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from core import ChainList, Link, Parameter, Variable, as_variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from plugins.links import arguments
 from plugins.links.rnn.stateful import zeros
@@ -66,8 +67,8 @@ class NStep(ChainList):
         out_size: int,
         dropout: float,
         *,
-        initialW: Any = None,
-        initial_bias: Any = None,
+        initialW: InitializerSpec = None,
+        initial_bias: InitializerSpec = None,
     ) -> None:
         directions = 2 if self.use_bi_direction else 1
         sizes = [in_size, *[directions * out_size] * (n_layers - 1)]

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Variable
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.typing import Array
 from plugins.links.rnn.lstm import _LSTM
@@ -59,10 +60,10 @@ class StatefulZoneoutLSTM(_LSTM, Stateful):
         c_ratio: float = 0.5,
         h_ratio: float = 0.5,
         *,
-        lateral_init: Any = None,
-        upward_init: Any = None,
-        bias_init: Any = 0,
-        forget_bias_init: Any = 0,
+        lateral_init: InitializerSpec = None,
+        upward_init: InitializerSpec = None,
+        bias_init: InitializerSpec = 0,
+        forget_bias_init: InitializerSpec = 0,
     ) -> None:
         super().__init__(in_size, out_size, lateral_init, upward_init, bias_init, forget_bias_init)
         self.c_ratio = c_ratio

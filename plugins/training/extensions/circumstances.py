@@ -7,17 +7,20 @@ import platform
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import core
 from core import backend
 from core.commands.info import libraries, threads, version
 
+if TYPE_CHECKING:
+    from core.training.loop import Loop
+
 _PLUGRAD = "PLUGRAD_"
 _SETTINGS = ("dtype", "debug", "type_check", "cudnn_deterministic", "use_cudnn", "autotune")
 
 
-def of(trainer: Any) -> dict[str, Any]:
+def of(trainer: Loop) -> dict[str, Any]:
     """Everything, as values that JSON can hold."""
     return {
         "folder": os.getcwd(),
@@ -41,7 +44,7 @@ def of(trainer: Any) -> dict[str, Any]:
     }
 
 
-def optimizers(trainer: Any) -> dict[str, Any]:
+def optimizers(trainer: Loop) -> dict[str, Any]:
     """Every optimizer with what it trains."""
     return {
         name: {

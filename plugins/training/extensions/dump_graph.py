@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import core
 from core.computational_graph import build_computational_graph
@@ -13,6 +13,9 @@ from core.errors import nearest
 from core.removed import removed
 from core.training import Extension
 from plugins.training.extensions.report_file import ReportFile
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 
 class DumpGraph(Extension):
@@ -46,22 +49,22 @@ class DumpGraph(Extension):
         self._file = ReportFile("dump_graph")
         self._done = False
 
-    def files_in_the_way(self, trainer: Any) -> Iterable[tuple[Path, str | None]]:
+    def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
         """What stands where the files go."""
         names = (self._filename, str(Path(self._filename).with_suffix(".mmd")))
         return [each for name in names for each in self._file.standing(trainer.out, name)]
 
-    def initialize(self, trainer: Any) -> None:
+    def initialize(self, trainer: Loop) -> None:
         """Let reported Variables keep their graph."""
         if not self._done:
             self._keeping = core.using_config("keep_graph_on_report", True)
             self._keeping.__enter__()
 
-    def trigger(self, trainer: Any) -> bool:
+    def trigger(self, trainer: Loop) -> bool:
         """Once."""
         return not self._done
 
-    def __call__(self, trainer: Any) -> None:
+    def __call__(self, trainer: Loop) -> None:
         """Write both files, and put the flag back."""
         root = self._root(trainer.observation)
         if self._done and root.creator is None:
@@ -96,7 +99,7 @@ class DumpGraph(Extension):
             self._keeping = None
 
 
-def _target(trainer: Any, root_name: str) -> Any:
+def _target(trainer: Loop, root_name: str) -> Any:
     """The target that has reported the Variable, for its paths; else that of the main optimizer."""
     known = trainer.updater.get_all_optimizers()
     optimizer = known.get(root_name.split("/")[0]) or known.get("main")

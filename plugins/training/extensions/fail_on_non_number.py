@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core import backend
 from core.errors import CoreError
 from core.training import Extension
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 
 class Diverged(CoreError, RuntimeError):
@@ -20,7 +23,7 @@ class FailOnNonNumber(Extension):
     snapshot is made. The error, a RuntimeError, names the parameters.
     """
 
-    def __call__(self, trainer: Any) -> None:
+    def __call__(self, trainer: Loop) -> None:
         """Look at all parameters; all are asked before the first answer is waited for."""
         tested = [
             (f"{name}{path}", parameter.array, _all_finite(parameter.array))

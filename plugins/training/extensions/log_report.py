@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import nearest
 from core.removed import removed
@@ -15,8 +15,12 @@ from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
 from core.set_by_init import set_by_init
 from core.training import Extension, get_trigger
+from core.training.trigger import TriggerSpec
 from plugins.training.extensions.report_file import ReportFile
 from plugins.training.extensions.slips import warn_of_slips
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 _FORMATS = ("json", "jsonl")
 
@@ -57,7 +61,7 @@ class LogReport(Extension):
     def __init__(
         self,
         keys: Iterable[str] | None = None,
-        trigger: Any = (1, "epoch"),
+        trigger: TriggerSpec = (1, "epoch"),
         postprocess: Callable[[dict[str, Any]], Any] | None = None,
         filename: str | None = "log",
         *,
@@ -85,7 +89,7 @@ class LogReport(Extension):
         """The records so far."""
         return self._log
 
-    def __call__(self, trainer: Any) -> None:
+    def __call__(self, trainer: Loop) -> None:
         """Take the observation into account; when it is time, add a record."""
         observed = trainer.observation
         if self._keys is not None:
@@ -96,12 +100,12 @@ class LogReport(Extension):
                 warn_of_slips("LogReport", self._keys, trainer.observation)
             self._add_record(trainer)
 
-    def files_in_the_way(self, trainer: Any) -> Iterable[tuple[Path, str | None]]:
+    def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
         """What stands where the file goes, with the run where it can be told."""
         for path, _ in self._file.standing(trainer.out, self._filename):
             yield path, self._run_of(path, trainer)
 
-    def _run_of(self, path: Path, trainer: Any) -> str | None:
+    def _run_of(self, path: Path, trainer: Loop) -> str | None:
         """The trainer's run where the file begins as the log that was loaded; '' for another one.
 
         None where no log was loaded that would have to be in the file.
@@ -115,7 +119,7 @@ class LogReport(Extension):
         except (OSError, ValueError, LookupError, TypeError):  # not written by a LogReport
             return None
 
-    def _add_record(self, trainer: Any) -> None:
+    def _add_record(self, trainer: Loop) -> None:
         record = {key: float(mean) for key, mean in self._summary.compute_mean().items()}
         self._summary = DictSummary()
         self._warn_of_divergence(record, trainer.updater.iteration)

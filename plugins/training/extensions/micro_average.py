@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from core.serializer import AbstractSerializer
 from core.training import PRIORITY_EDITOR, Extension, get_trigger
+from core.training.trigger import TriggerSpec
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 
 class MicroAverage(Extension):
@@ -36,7 +40,7 @@ class MicroAverage(Extension):
         numerator_key: str,
         denominator_key: str,
         result_key: str,
-        trigger: Any = (1, "epoch"),
+        trigger: TriggerSpec = (1, "epoch"),
     ) -> None:
         self._keys = (numerator_key, denominator_key)
         self._result_key = result_key
@@ -47,7 +51,7 @@ class MicroAverage(Extension):
         self._numerator = self._denominator = 0.0
         self._count = 0
 
-    def __call__(self, trainer: Any) -> None:
+    def __call__(self, trainer: Loop) -> None:
         """Add what was observed; when it is time, observe the quotient."""
         observed = trainer.observation
         if all(key in observed for key in self._keys):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.training import PRIORITY_WRITER, make_extension
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 
 def observe_value(observation_key: str, target_func: Callable[[Any], Any]) -> Any:
@@ -17,7 +20,7 @@ def observe_value(observation_key: str, target_func: Callable[[Any], Any]) -> An
         )
 
     @make_extension(trigger=(1, "epoch"), priority=PRIORITY_WRITER, default_name="observe_value")
-    def observe(trainer: Any) -> None:
+    def observe(trainer: Loop) -> None:
         trainer.observation[observation_key] = target_func(trainer)
 
     return observe

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
 from core.training import Extension, get_trigger
+from core.training.trigger import TriggerSpec
 from plugins.training.triggers.best_value_trigger import mean_of
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 
 class OptunaPruning(Extension):
@@ -27,7 +31,7 @@ class OptunaPruning(Extension):
     Needs Optuna: `pip install 'plugrad[hpo]'`. Raises KeyError where nothing has reported `key`.
     """
 
-    def __init__(self, trial: Any, key: str, trigger: Any = (1, "epoch")) -> None:
+    def __init__(self, trial: Any, key: str, trigger: TriggerSpec = (1, "epoch")) -> None:
         self._pruned = _optuna().TrialPruned
         self._trial = trial
         self._key = key
@@ -35,7 +39,7 @@ class OptunaPruning(Extension):
         self._summary = DictSummary()
         self._step = 0
 
-    def __call__(self, trainer: Any) -> None:
+    def __call__(self, trainer: Loop) -> None:
         """Take the observation into account; when it is time, ask the pruner."""
         if self._key in trainer.observation:
             self._summary.add({self._key: trainer.observation[self._key]})

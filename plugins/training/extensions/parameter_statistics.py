@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core import Link, backend, report
 from core.kinds import checked
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
 from core.training import PRIORITY_WRITER, Extension, get_trigger
+from core.training.trigger import TriggerSpec
 from plugins.training.extensions.distribution import SIGMAS, flat, percentiles
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 Statistic = Callable[[Any], Any]
 
@@ -79,7 +83,7 @@ class ParameterStatistics(Extension):
         report_params: bool = True,
         report_grads: bool = True,
         prefix: str | None = None,
-        trigger: Any = (1, "epoch"),
+        trigger: TriggerSpec = (1, "epoch"),
         skip_nan_params: bool = False,
     ) -> None:
         self._links = [links] if isinstance(links, Link) else list(links)
@@ -96,7 +100,7 @@ class ParameterStatistics(Extension):
         """Take `function` of a flat array as one more statistic, or as another one of that name."""
         self._statistics[name] = function
 
-    def __call__(self, trainer: Any) -> None:
+    def __call__(self, trainer: Loop) -> None:
         """Take the statistics; when it is time, report their means."""
         self._summary.add(dict(self._taken()))
         if self._trigger(trainer):

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import nearest
 from core.kinds import checked
@@ -15,6 +15,7 @@ from core.removed import removed
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
 from core.training import Extension, get_trigger
+from core.training.trigger import TriggerSpec
 from plugins.training.extensions.picture import (
     COLOURS,
     INK,
@@ -27,6 +28,9 @@ from plugins.training.extensions.picture import (
 )
 from plugins.training.extensions.report_file import ReportFile
 from plugins.training.extensions.slips import warn_of_slips
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 
 class PlotReport(Extension):
@@ -45,7 +49,7 @@ class PlotReport(Extension):
         self,
         y_keys: str | Sequence[str],
         x_key: str = "iteration",
-        trigger: Any = (1, "epoch"),
+        trigger: TriggerSpec = (1, "epoch"),
         postprocess: Callable[[Any, Any, DictSummary], Any] | None = None,
         filename: str = "plot.png",
         marker: str | None = "x",
@@ -67,7 +71,7 @@ class PlotReport(Extension):
         self._summary = DictSummary()
         self._points: dict[str, list[tuple[float, float]]] = {key: [] for key in self._y_keys}
 
-    def files_in_the_way(self, trainer: Any) -> Iterable[tuple[Path, str | None]]:
+    def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
         """What stands where the file goes."""
         return self._file.standing(trainer.out, self._filename)
 
@@ -76,11 +80,11 @@ class PlotReport(Extension):
         """Whether Matplotlib is installed."""
         return has_matplotlib()
 
-    def initialize(self, trainer: Any) -> None:
+    def initialize(self, trainer: Loop) -> None:
         """Check that there is something to plot with, before hours of training."""
         require_matplotlib("PlotReport", self.available(), self._filename)
 
-    def __call__(self, trainer: Any) -> None:
+    def __call__(self, trainer: Loop) -> None:
         """Take the observation into account; when it is time, add points and draw."""
         observed = trainer.observation
         self._summary.add({key: observed[key] for key in self._y_keys if key in observed})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from core.notebook import table
 from core.serializer import AbstractSerializer
@@ -12,6 +12,9 @@ from plugins.training.extensions.log_report import LogReport
 from plugins.training.extensions.notebook import Output, in_notebook
 from plugins.training.extensions.slips import warn_of_slips
 from plugins.training.extensions.terminal import Terminal, columns, right
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 _NARROWEST = 9
 
@@ -52,11 +55,11 @@ class PrintReport(Extension):
         self._head: list[list[str]] | None = None
         self._printed = 0
 
-    def initialize(self, trainer: Any) -> None:
+    def initialize(self, trainer: Loop) -> None:
         """Check that there is a log, before hours of training."""
         self._log(trainer)
 
-    def _log(self, trainer: Any) -> LogReport:
+    def _log(self, trainer: Loop) -> LogReport:
         if isinstance(self._log_report, LogReport):
             return self._log_report
         try:
@@ -69,7 +72,7 @@ class PrintReport(Extension):
             ) from None
         return report
 
-    def __call__(self, trainer: Any) -> None:
+    def __call__(self, trainer: Loop) -> None:
         """Print the records that were added since the last call."""
         report = self._log(trainer)
         if report is self._log_report:

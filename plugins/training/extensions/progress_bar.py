@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import shutil
 import time
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from core.kinds import checked
 from core.training import Extension
 from plugins.training.extensions.notebook import Output, in_notebook
 from plugins.training.extensions.terminal import Terminal
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 _LOOK = (
     "{{percentage:3.0f}}%|{{bar:{0}}}| {1} {{n:.{2}f}}/{{total:g}} "
@@ -44,11 +47,11 @@ class ProgressBar(Extension):
         self._bar: Any = None
         self._unit = "iteration"
 
-    def initialize(self, trainer: Any) -> None:
+    def initialize(self, trainer: Loop) -> None:
         """Check that the length of the training is known, before it begins."""
         self._length(trainer)
 
-    def __call__(self, trainer: Any) -> None:
+    def __call__(self, trainer: Loop) -> None:
         """Move the bar, if it is time."""
         if self._bar is None:
             self._screen.do(lambda: self._start(trainer))
@@ -64,7 +67,7 @@ class ProgressBar(Extension):
         if now - self._drawn_at >= (self._shortest if due else self._longest):
             self._draw(now)
 
-    def _start(self, trainer: Any) -> None:
+    def _start(self, trainer: Loop) -> None:
         from tqdm import tqdm  # type: ignore[import-untyped]
 
         total, self._unit = self._length(trainer)
@@ -87,7 +90,7 @@ class ProgressBar(Extension):
             nrows=size.lines,
         )
 
-    def _length(self, trainer: Any) -> tuple[float, str]:
+    def _length(self, trainer: Loop) -> tuple[float, str]:
         length = self._training_length
         if length is None and hasattr(trainer.stop_trigger, "get_training_length"):
             length = trainer.stop_trigger.get_training_length()

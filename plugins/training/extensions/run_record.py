@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.training import Extension
 from plugins.training.extensions import circumstances
 from plugins.training.extensions.report_file import ReportFile
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 _SECRET = re.compile(r"pass(word|wd|phrase)?|secret|token|credential|api[-_]?key|auth", re.I)
 _HIDDEN = "(hidden)"
@@ -43,7 +46,7 @@ class RunRecord(Extension):
         self._trainer: Any = None
         self._error: str | None = None
 
-    def initialize(self, trainer: Any) -> None:
+    def initialize(self, trainer: Loop) -> None:
         """Write the record of this start, after those of earlier ones."""
         self._trainer = trainer
         self._path = Path(trainer.out) / self._filename
@@ -57,18 +60,18 @@ class RunRecord(Extension):
         self._records = [*_earlier(self._path), record]
         self._write()
 
-    def trigger(self, trainer: Any) -> bool:
+    def trigger(self, trainer: Loop) -> bool:
         """Never: all is done at the beginning and at the end."""
         return False
 
-    def __call__(self, trainer: Any) -> None:
+    def __call__(self, trainer: Loop) -> None:
         """Nothing."""
 
-    def on_error(self, trainer: Any, exc: Exception, tb: TracebackType | None) -> None:
+    def on_error(self, trainer: Loop, exc: Exception, tb: TracebackType | None) -> None:
         """Note by what the training ended."""
         self._error = f"{type(exc).__name__}: {exc}"
 
-    def on_interrupt(self, trainer: Any) -> None:
+    def on_interrupt(self, trainer: Loop) -> None:
         """Note that a signal ended the training."""
         self._error = "interrupted by a signal"
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import nearest
 from core.serializer import AbstractSerializer, Deserializer
 from core.set_by_init import set_by_init
 from core.training import Extension
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 
 class Shift(Extension, ABC):
@@ -69,7 +72,7 @@ class Shift(Extension, ABC):
             self._init = init
         return self
 
-    def initialize(self, trainer: Any) -> None:
+    def initialize(self, trainer: Loop) -> None:
         """Set the number to where the schedule begins, or to what it was in the snapshot."""
         if self._optimizer is None:
             self._optimizer = trainer.updater.get_optimizer("main")
@@ -81,7 +84,7 @@ class Shift(Extension, ABC):
         self._begun = True
         self._set(self.value_at(self._t) if self._loaded is None else self._loaded)
 
-    def __call__(self, trainer: Any) -> None:
+    def __call__(self, trainer: Loop) -> None:
         """Go one step on."""
         if not self._begun:
             self.initialize(trainer)

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import CheckpointDamaged, CheckpointError, nearest
 from core.kinds import checked
@@ -21,6 +21,9 @@ from plugins.serializers.hdf5 import load_hdf5, save_hdf5
 from plugins.serializers.npz import load_npz, save_npz
 from plugins.training.extensions import snapshot_files
 from plugins.training.extensions import snapshot_writers as snapshot_writers
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 Save = Callable[[Any, Any], Any]
 Load = Callable[[Any, Any], Any]
@@ -217,7 +220,7 @@ class Snapshot(Extension):
             save = save.func
         return save
 
-    def initialize(self, trainer: Any) -> None:
+    def initialize(self, trainer: Loop) -> None:
         """Clean up after a killed run, and load its newest good snapshot if `autoload` is set."""
         directory = Path(trainer.out)
         if not callable(self.filename):
@@ -229,7 +232,7 @@ class Snapshot(Extension):
         if self.autoload:
             self._load_newest(trainer)
 
-    def files_in_the_way(self, trainer: Any) -> Iterable[tuple[Path, str | None]]:
+    def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
         """The snapshots that are there, with their runs."""
         if callable(self.filename):
             return
@@ -240,7 +243,7 @@ class Snapshot(Extension):
                 loaded = self._target is None and path == self._loaded
                 yield path, trainer.run_id if loaded else snapshot_files.run_of(path)
 
-    def __call__(self, trainer: Any) -> None:
+    def __call__(self, trainer: Loop) -> None:
         """Save, then remove what is not to be kept."""
         if self.condition is not None and not self.condition():
             return
@@ -256,7 +259,7 @@ class Snapshot(Extension):
             return {RUN: self._run, **entries_of("snapshot", target)}
         return target
 
-    def _keep_another_runs(self, path: Path, trainer: Any) -> None:
+    def _keep_another_runs(self, path: Path, trainer: Loop) -> None:
         """Move a file of another run out of the way, which has come, or got its name, meanwhile."""
         unknown = getattr(trainer, "is_resumed", False)
         if path.exists() and not self._is_own(path, unknown):
@@ -296,17 +299,17 @@ class Snapshot(Extension):
                 f"snapshot: not saved, training goes on without it: {error}", stacklevel=4
             )
 
-    def on_error(self, trainer: Any, exc: Exception, tb: TracebackType | None) -> None:
+    def on_error(self, trainer: Loop, exc: Exception, tb: TracebackType | None) -> None:
         """Save the state in which the error was met, if asked to."""
         if self.snapshot_on_error:
             self(trainer)
 
-    def on_interrupt(self, trainer: Any) -> None:
+    def on_interrupt(self, trainer: Loop) -> None:
         """Save the state to resume from, unless told not to."""
         if self.snapshot_on_interrupt:
             self(trainer)
 
-    def how_to_resume(self, trainer: Any) -> str | None:
+    def how_to_resume(self, trainer: Loop) -> str | None:
         """Name the newest file, and what loads it."""
         if self._newest is None:
             return None
@@ -330,11 +333,11 @@ class Snapshot(Extension):
         if finalize is not None:
             self._guarded(finalize)
 
-    def _path(self, trainer: Any) -> Path:
+    def _path(self, trainer: Loop) -> Path:
         name = self.filename
         return Path(trainer.out) / (name(trainer) if callable(name) else name.format(trainer))
 
-    def _load_newest(self, trainer: Any) -> None:
+    def _load_newest(self, trainer: Loop) -> None:
         load: Any = self._load()
         found = snapshot_files.found(self._path(trainer).parent, str(self.filename))
         for path in reversed(found):

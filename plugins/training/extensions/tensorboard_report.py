@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
 from core.training import Extension, get_trigger
+from core.training.trigger import TriggerSpec
 from plugins.training.extensions.slips import warn_of_slips
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 
 class TensorBoardReport(Extension):
@@ -35,7 +39,7 @@ class TensorBoardReport(Extension):
     def __init__(
         self,
         keys: Iterable[str] | None = None,
-        trigger: Any = (1, "epoch"),
+        trigger: TriggerSpec = (1, "epoch"),
         postprocess: Callable[[dict[str, Any]], Any] | None = None,
         directory: str = "tensorboard",
         writer: Any = None,
@@ -49,12 +53,12 @@ class TensorBoardReport(Extension):
         self._summary = DictSummary()
         self._written = False
 
-    def initialize(self, trainer: Any) -> None:
+    def initialize(self, trainer: Loop) -> None:
         """Check that there is something to write with, before hours of training."""
         if self._given is None:
             _summary_writer()
 
-    def __call__(self, trainer: Any) -> None:
+    def __call__(self, trainer: Loop) -> None:
         """Take the observation into account; when it is time, write the means."""
         observed = trainer.observation
         if self._keys is not None:
@@ -70,7 +74,7 @@ class TensorBoardReport(Extension):
             self._postprocess(record)
         self._write(record, trainer)
 
-    def _write(self, record: dict[str, Any], trainer: Any) -> None:
+    def _write(self, record: dict[str, Any], trainer: Loop) -> None:
         step = trainer.updater.iteration
         if self._writer is None:
             path = Path(trainer.out) / self._directory

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from core import Variable
 from core.training import Extension
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 
 class unchain_variables(Extension):
@@ -18,7 +21,7 @@ class unchain_variables(Extension):
 
     priority = 0  # after all that may look at a graph
 
-    def __call__(self, trainer: Any) -> None:
+    def __call__(self, trainer: Loop) -> None:
         """Cut off every observed Variable."""
         for value in trainer.observation.values():
             if isinstance(value, Variable):

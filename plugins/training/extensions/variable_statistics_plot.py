@@ -6,13 +6,14 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core import Link, Variable, backend
 from core.kinds import checked
 from core.removed import removed
 from core.serializer import AbstractSerializer
 from core.training import Extension, get_trigger
+from core.training.trigger import TriggerSpec
 from plugins.training.extensions.distribution import flat, percentiles
 from plugins.training.extensions.picture import (
     COLOURS,
@@ -25,6 +26,9 @@ from plugins.training.extensions.picture import (
     require_matplotlib,
 )
 from plugins.training.extensions.report_file import ReportFile
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 _PERCENTILES = (0, 0.13, 2.28, 15.87, 50, 84.13, 97.72, 99.87, 100)
 
@@ -56,7 +60,7 @@ class VariableStatisticsPlot(Extension):
         plot_mean: bool = True,
         plot_std: bool = True,
         percentile_sigmas: float | Sequence[float] | bool | None = _PERCENTILES,
-        trigger: Any = (1, "epoch"),
+        trigger: TriggerSpec = (1, "epoch"),
         filename: str = "statistics.png",
         figsize: tuple[float, float] | None = None,
         marker: str | None = None,
@@ -79,7 +83,7 @@ class VariableStatisticsPlot(Extension):
         self._every = 1
         self._samples: list[tuple[int, list[list[float]]]] = []
 
-    def files_in_the_way(self, trainer: Any) -> Iterable[tuple[Path, str | None]]:
+    def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
         """What stands where the file goes."""
         return self._file.standing(trainer.out, self._filename)
 
@@ -105,11 +109,11 @@ class VariableStatisticsPlot(Extension):
         """Whether Matplotlib is installed."""
         return has_matplotlib()
 
-    def initialize(self, trainer: Any) -> None:
+    def initialize(self, trainer: Loop) -> None:
         """Check that there is something to plot with, before hours of training."""
         require_matplotlib("VariableStatisticsPlot", self.available(), self._filename)
 
-    def __call__(self, trainer: Any) -> None:
+    def __call__(self, trainer: Loop) -> None:
         """Take the statistics; when it is time, draw."""
         if self._calls % self._every == 0:
             if len(self._samples) == self._most:

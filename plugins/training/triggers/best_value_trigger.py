@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from core.errors import nearest
 from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
 from core.set_by_init import NeedsInit
 from core.training import get_trigger
+from core.training.trigger import TriggerSpec
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 
 def mean_of(summary: DictSummary, key: str, where: str, observed: Iterable[str]) -> float:
@@ -32,7 +36,7 @@ class BestValueTrigger(NeedsInit):
     """
 
     def __init__(
-        self, key: str, compare: Callable[[float, float], bool], trigger: Any = (1, "epoch")
+        self, key: str, compare: Callable[[float, float], bool], trigger: TriggerSpec = (1, "epoch")
     ) -> None:
         self._key = key
         self._compare = compare
@@ -40,7 +44,7 @@ class BestValueTrigger(NeedsInit):
         self._best = math.nan
         self._summary = DictSummary()
 
-    def __call__(self, trainer: Any) -> bool:
+    def __call__(self, trainer: Loop) -> bool:
         """Whether a check was due, and found a better value."""
         if self._key in trainer.observation:
             self._summary.add({self._key: trainer.observation[self._key]})
@@ -71,12 +75,12 @@ class MaxValueTrigger(BestValueTrigger):
     [True, True, False, True]
     """
 
-    def __init__(self, key: str, trigger: Any = (1, "epoch")) -> None:
+    def __init__(self, key: str, trigger: TriggerSpec = (1, "epoch")) -> None:
         super().__init__(key, lambda best, new: new > best, trigger)
 
 
 class MinValueTrigger(BestValueTrigger):
     """Fires when the mean of the observed `key` is smaller than at all earlier checks."""
 
-    def __init__(self, key: str, trigger: Any = (1, "epoch")) -> None:
+    def __init__(self, key: str, trigger: TriggerSpec = (1, "epoch")) -> None:
         super().__init__(key, lambda best, new: new < best, trigger)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 from core.errors import nearest
 from core.kinds import checked
@@ -11,7 +11,11 @@ from core.reporter import DictSummary
 from core.serializer import AbstractSerializer
 from core.set_by_init import NeedsInit
 from core.training import get_trigger
+from core.training.trigger import TriggerSpec
 from plugins.training.triggers.best_value_trigger import mean_of
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 _MODES = ("auto", "max", "min")
 
@@ -35,12 +39,12 @@ class EarlyStoppingTrigger(NeedsInit):
     @checked
     def __init__(
         self,
-        check_trigger: Any = (1, "epoch"),
+        check_trigger: TriggerSpec = (1, "epoch"),
         monitor: str = "main/loss",
         patients: int = 3,
         mode: str = "auto",
         verbose: bool = False,
-        max_trigger: Any = (100, "epoch"),
+        max_trigger: TriggerSpec = (100, "epoch"),
         *,
         patience: int | None = None,
     ) -> None:
@@ -59,7 +63,7 @@ class EarlyStoppingTrigger(NeedsInit):
         self._best = -math.inf  # of the value with its sign, so that greater is better
         self._count = 0
 
-    def __call__(self, trainer: Any) -> bool:
+    def __call__(self, trainer: Loop) -> bool:
         """Whether training should stop."""
         if self.monitor in trainer.observation:
             self._summary.add({self.monitor: trainer.observation[self.monitor]})

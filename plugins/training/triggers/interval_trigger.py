@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.errors import nearest
 from core.kinds import checked
 from core.serializer import AbstractSerializer, Deserializer
 from core.set_by_init import NeedsInit
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 UNITS = ("epoch", "iteration")
 # Epochs are counted in fractions: the third tenth, 0.3 / 0.1 = 2.9999999999999996, is complete.
@@ -38,7 +41,7 @@ class Progress:
         self._unit = unit
         self._last = dict.fromkeys(UNITS, 0.0)
 
-    def step(self, trainer: Any) -> tuple[float, float]:
+    def step(self, trainer: Loop) -> tuple[float, float]:
         """The values before and now, of which now becomes before."""
         before, now = self._last[self._unit], _now(trainer.updater)
         if now[self._unit] < 0:
@@ -92,7 +95,7 @@ class IntervalTrigger(NeedsInit):
         self.unit = checked_unit("IntervalTrigger", unit)
         self._progress = Progress(unit)
 
-    def __call__(self, trainer: Any) -> bool:
+    def __call__(self, trainer: Loop) -> bool:
         """Whether the last update has completed a period."""
         before, now = self._progress.step(trainer)
         return self._complete(before) != self._complete(now)

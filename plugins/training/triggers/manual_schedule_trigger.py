@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from core.serializer import AbstractSerializer
 from core.set_by_init import NeedsInit
 from plugins.training.triggers.interval_trigger import Progress, checked_unit
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 
 class ManualScheduleTrigger(NeedsInit):
@@ -25,7 +28,7 @@ class ManualScheduleTrigger(NeedsInit):
         self.unit = checked_unit("ManualScheduleTrigger", unit)
         self._progress = Progress(unit)
 
-    def __call__(self, trainer: Any) -> bool:
+    def __call__(self, trainer: Loop) -> bool:
         """Whether the last update has passed a point."""
         before, now = self._progress.step(trainer)
         return any(before < point <= now for point in self.points)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from core.kinds import checked
 from core.serializer import AbstractSerializer, Serializer
 from core.set_by_init import NeedsInit
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 
 class OnceTrigger(NeedsInit):
@@ -28,7 +31,7 @@ class OnceTrigger(NeedsInit):
         """Whether it has fired, and will not fire again in this run."""
         return not self._due
 
-    def __call__(self, trainer: Any) -> bool:
+    def __call__(self, trainer: Loop) -> bool:
         """Whether this is the first call."""
         due, self._due = self._due, False
         return due

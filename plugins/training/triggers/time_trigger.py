@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from core.kinds import checked
 from core.serializer import AbstractSerializer
 from core.set_by_init import NeedsInit
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 
 class TimeTrigger(NeedsInit):
@@ -25,7 +28,7 @@ class TimeTrigger(NeedsInit):
         self._period = period
         self._next_time = period
 
-    def __call__(self, trainer: Any) -> bool:
+    def __call__(self, trainer: Loop) -> bool:
         """Whether the time has come; periods missed meanwhile are not made up for."""
         now = trainer.elapsed_time
         if now < self._next_time:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import core
 from core import Link, backend
@@ -16,6 +16,9 @@ from core.optimizer import Optimizer
 from core.serializer import AbstractSerializer, Deserializer
 from plugins.training.calling import call_with
 from plugins.training.updaters.standard_updater import StandardUpdater
+
+if TYPE_CHECKING:
+    from core.training.loop import Loop
 
 
 class ParallelUpdater(StandardUpdater):
@@ -88,7 +91,7 @@ class ParallelUpdater(StandardUpdater):
             f"({', '.join(map(repr, self._models))}), found other links only. Give it under 'main'."
         )
 
-    def connect_trainer(self, trainer: Any) -> None:
+    def connect_trainer(self, trainer: Loop) -> None:
         """Let the trainer know the copies by their names."""
         for name, model in self._others():
             trainer.reporter.add_observer(name, model)

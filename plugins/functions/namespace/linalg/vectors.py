@@ -9,7 +9,7 @@ from core.intrinsics import reshape
 from core.intrinsics.promotion import promoted, with_operands
 from core.intrinsics.standard import standard
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, DType
 from plugins.functions.array import diagonal as diagonals
 from plugins.functions.namespace.manipulation import broadcast_arrays, roll
 
@@ -52,7 +52,7 @@ def diagonal(x: Array, /, *, offset: int = 0) -> Variable:
     return diagonals.diagonal(x, offset, -2, -1)
 
 
-def trace(x: Array, /, *, offset: int = 0, dtype: Any = None) -> Variable:
+def trace(x: Array, /, *, offset: int = 0, dtype: DType = None) -> Variable:
     """The sums of diagonals; integers are added in the default integer, at least.
 
     >>> import numpy as np

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from core import Chain, Variable, initializers
 from core import functions as F
+from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.removed import removed
 from core.typing import Array
@@ -47,7 +48,7 @@ class _Bottleneck(Chain):
         mid_channels: int,
         out_channels: int,
         strides: tuple[int, int] = (1, 1),
-        initialW: Any = None,
+        initialW: InitializerSpec = None,
     ) -> None:
         super().__init__()
         self._initialW = initialW
@@ -104,7 +105,7 @@ class BottleneckA(_Bottleneck):
         mid_channels: int,
         out_channels: int,
         stride: int = 2,
-        initialW: Any = None,
+        initialW: InitializerSpec = None,
         downsample_fb: bool = False,
     ) -> None:
         strides = (1, stride) if downsample_fb else (stride, 1)
@@ -134,7 +135,9 @@ class BottleneckB(_Bottleneck):
     """
 
     @checked
-    def __init__(self, in_channels: int, mid_channels: int, initialW: Any = None) -> None:
+    def __init__(
+        self, in_channels: int, mid_channels: int, initialW: InitializerSpec = None
+    ) -> None:
         super().__init__(in_channels, mid_channels, in_channels, initialW=initialW)
 
 
@@ -167,7 +170,7 @@ class BuildingBlock(Chain):
         mid_channels: int | None = None,
         out_channels: int | None = None,
         stride: int | None = None,
-        initialW: Any = None,
+        initialW: InitializerSpec = None,
         downsample_fb: bool = False,
     ) -> None:
         sizes = (in_channels, mid_channels, out_channels, stride)
