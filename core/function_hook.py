@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from core.configuration import current, install_hooks
 from core.errors import DeclarationError, HookError
 from core.set_by_init import NeedsInit
+from core.typing import AnyArray
 
 if TYPE_CHECKING:
     from core.function_node import FunctionNode
@@ -73,14 +74,14 @@ class FunctionHook(NeedsInit):
     def deleted(self, function: FunctionNode | None = None) -> None:
         """The hook was removed, from `function` or with None from all."""
 
-    def forward_preprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
+    def forward_preprocess(self, function: FunctionNode, in_data: tuple[AnyArray, ...]) -> None:
         """`function` is about to compute its outputs from the arrays `in_data`."""
 
-    def forward_postprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
+    def forward_postprocess(self, function: FunctionNode, in_data: tuple[AnyArray, ...]) -> None:
         """`function` has computed its outputs."""
 
     def backward_preprocess(
-        self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
+        self, function: FunctionNode, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
     ) -> None:
         """`function` is about to compute gradients.
 
@@ -89,7 +90,7 @@ class FunctionHook(NeedsInit):
         """
 
     def backward_postprocess(
-        self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
+        self, function: FunctionNode, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
     ) -> None:
         """`function` has computed gradients."""
 

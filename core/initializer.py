@@ -14,7 +14,7 @@ from core import backend as backends
 from core.array_backend import Backend
 from core.configuration import config
 from core.set_by_init import NeedsInit
-from core.typing import Array, Scalar
+from core.typing import AnyArray, Array, DType, Scalar, Sizes
 
 InitializerSpec: TypeAlias = float | Array | Scalar | Callable[[Any], object] | None
 """What parameters start as: a number, an array, or what fills an array that it is called with."""
@@ -27,10 +27,10 @@ class Initializer(NeedsInit):
         dtype: The dtype that arrays made for this initializer get; None is `core.config.dtype`.
     """
 
-    def __init__(self, dtype: Any = None) -> None:
+    def __init__(self, dtype: DType = None) -> None:
         self.dtype = dtype
 
-    def __call__(self, array: Any) -> None:
+    def __call__(self, array: AnyArray) -> None:
         """Fill `array`, of whatever backend, in place."""
         raise NotImplementedError(f"{type(self).__name__} does not define __call__(array)")
 
@@ -53,17 +53,18 @@ class Constant(Initializer):
     array([3., 3.], dtype=float32)
     """
 
-    def __init__(self, fill_value: Any, dtype: Any = None) -> None:
+    def __init__(self, fill_value: float | Array | Scalar, dtype: DType = None) -> None:
         if not (hasattr(fill_value, "__float__") or hasattr(fill_value, "shape")):
             raise TypeError(
                 "Constant: expected a number or an array to fill with, "
                 f"got {fill_value!r} ({type(fill_value).__name__})."
             )
         super().__init__(dtype)
-        scalar = getattr(fill_value, "shape", None) == () and hasattr(fill_value, "item")
-        self.fill_value = fill_value.item() if scalar else fill_value
+        given: Any = fill_value
+        scalar = getattr(given, "shape", None) == () and hasattr(given, "item")
+        self.fill_value = given.item() if scalar else given
 
-    def __call__(self, array: Any) -> None:
+    def __call__(self, array: AnyArray) -> None:
         """Fill `array` with the value; an array that does not fit it is a ValueError."""
         value = self.fill_value
         home, target = backends.of(array), tuple(array.shape)
@@ -87,7 +88,7 @@ def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 
 def as_initializer(
-    spec: InitializerSpec, default: InitializerSpec = None, dtype: Any = None
+    spec: InitializerSpec, default: InitializerSpec = None, dtype: DType = None
 ) -> Any:
     """The initializer that `spec` means: a number or array fills, a callable is one already.
 
@@ -117,11 +118,11 @@ def as_initializer(
 class _Typed(Initializer):
     """An initializer that says nothing of a dtype, with one."""
 
-    def __init__(self, initializer: Any, dtype: Any) -> None:
+    def __init__(self, initializer: Any, dtype: DType) -> None:
         super().__init__(dtype)
         self.initializer = initializer
 
-    def __call__(self, array: Any) -> None:
+    def __call__(self, array: AnyArray) -> None:
         self.initializer(array)
 
 
@@ -142,8 +143,12 @@ def get_fans(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def generate_array(
-    initializer: Any, shape: Any, xp: Any = None, dtype: Any = None, device: Any = None
-) -> Any:
+    initializer: Callable[[Any], object],
+    shape: Sizes,
+    xp: Any = None,
+    dtype: DType = None,
+    device: Any = None,
+) -> AnyArray:
     """A new array of `shape`, filled by `initializer`.
 
     Args:

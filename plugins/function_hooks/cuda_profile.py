@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 from core import FunctionHook, FunctionNode, backend
+from core.typing import AnyArray
 
 
 class CUDAProfileHook(FunctionHook):
@@ -19,22 +19,22 @@ class CUDAProfileHook(FunctionHook):
     def __init__(self) -> None:
         self._nvtx = import_module(f"{backend.get('cuda').library}.cuda.nvtx")
 
-    def forward_preprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
+    def forward_preprocess(self, function: FunctionNode, in_data: tuple[AnyArray, ...]) -> None:
         """Open the range."""
         self._nvtx.RangePush(f"{function.label}.forward")
 
-    def forward_postprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
+    def forward_postprocess(self, function: FunctionNode, in_data: tuple[AnyArray, ...]) -> None:
         """Close the range."""
         self._nvtx.RangePop()
 
     def backward_preprocess(
-        self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
+        self, function: FunctionNode, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
     ) -> None:
         """Open the range."""
         self._nvtx.RangePush(f"{function.label}.backward")
 
     def backward_postprocess(
-        self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
+        self, function: FunctionNode, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
     ) -> None:
         """Close the range."""
         self._nvtx.RangePop()

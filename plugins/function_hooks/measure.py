@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 from core import Device, FunctionHook, FunctionNode, backend
+from core.typing import AnyArray
 
 
 class Measuring(FunctionHook):
@@ -25,11 +26,11 @@ class Measuring(FunctionHook):
         """Forget the functions that were interrupted by an exception."""
         self._running.clear()
 
-    def forward_preprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
+    def forward_preprocess(self, function: FunctionNode, in_data: tuple[AnyArray, ...]) -> None:
         """Take a reading."""
         self._running.append((function, self._read(in_data)))
 
-    def forward_postprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
+    def forward_postprocess(self, function: FunctionNode, in_data: tuple[AnyArray, ...]) -> None:
         """Take a reading, and keep the difference to the one before."""
         after = self._read(in_data)
         while self._running:  # what lies above was interrupted by an exception
@@ -40,13 +41,13 @@ class Measuring(FunctionHook):
                 return
 
     def backward_preprocess(
-        self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
+        self, function: FunctionNode, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
     ) -> None:
         """Take a reading."""
         self.forward_preprocess(function, (*in_data, *out_grad))
 
     def backward_postprocess(
-        self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
+        self, function: FunctionNode, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
     ) -> None:
         """Take a reading, and keep the difference to the one before."""
         self.forward_postprocess(function, (*in_data, *out_grad))

@@ -6,6 +6,7 @@ from typing import Any, TextIO
 
 from core import FunctionHook, FunctionNode, Variable
 from core.kinds import checked
+from core.typing import AnyArray
 
 
 class PrintHook(FunctionHook):
@@ -47,13 +48,13 @@ class PrintHook(FunctionHook):
             "flush": flush,
         }
 
-    def forward_preprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
+    def forward_preprocess(self, function: FunctionNode, in_data: tuple[AnyArray, ...]) -> None:
         """Print the input arrays."""
         self._print("function", function.label, "forward")
         self._show("input data", in_data)
 
     def backward_preprocess(
-        self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
+        self, function: FunctionNode, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
     ) -> None:
         """Print the retained input arrays and the gradients of the outputs."""
         self._print("function", function.label, "backward")

@@ -15,6 +15,7 @@ from core import Device, FunctionHook, FunctionNode, LinkHook
 from core.kinds import checked
 from core.link_hook import ForwardArgs
 from core.spec import spec_of
+from core.typing import AnyArray
 from plugins.function_hooks import chrome_trace, profile
 from plugins.function_hooks.measure import in_unit, kind_of, place_of, print_table, wait_for
 from plugins.function_hooks.memory_profile import BYTES
@@ -95,24 +96,24 @@ class ProfilerHook(FunctionHook):
                 self._tracing += 1
                 tracemalloc.start()
 
-    def forward_preprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
+    def forward_preprocess(self, function: FunctionNode, in_data: tuple[AnyArray, ...]) -> None:
         """Start the clock of the call."""
         self._begin(function, place_of(in_data))
 
-    def forward_postprocess(self, function: FunctionNode, in_data: tuple[Any, ...]) -> None:
+    def forward_postprocess(self, function: FunctionNode, in_data: tuple[AnyArray, ...]) -> None:
         """Stop it, and note the call."""
         frame = self._stop(function)
         seen = self._seen[function] = self._thread().path, tuple(map(_spec, in_data))
         self._note(frame, kind_of(function), "forward", *seen)
 
     def backward_preprocess(
-        self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
+        self, function: FunctionNode, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
     ) -> None:
         """Start the clock of the call."""
         self._begin(function, place_of((*out_grad, *in_data)))
 
     def backward_postprocess(
-        self, function: FunctionNode, in_data: tuple[Any, ...], out_grad: tuple[Any, ...]
+        self, function: FunctionNode, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
     ) -> None:
         """Stop it, and note the call, with the link and the inputs of the forward."""
         frame = self._stop(function)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from core.hyperparameter import as_number
 from core.initializer import Constant, Initializer
-from core.typing import DType
+from core.typing import AnyArray, DType
 
 __all__ = ["Constant", "Identity", "NaN", "One", "Zero"]
 
@@ -65,7 +64,7 @@ class Identity(Initializer):
         super().__init__(dtype)
         self.scale = as_number("Identity", "scale", scale)
 
-    def __call__(self, array: Any) -> None:
+    def __call__(self, array: AnyArray) -> None:
         """Fill a square matrix; any other shape is a ValueError."""
         shape = tuple(array.shape)
         if len(shape) != 2 or shape[0] != shape[1]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from core import backend
 from core.errors import nearest
 from core.initializer import Initializer
-from core.typing import DType
+from core.typing import AnyArray, DType
 
 METHODS = ("linear",)
 
@@ -38,7 +37,7 @@ class _Interpolation(Initializer):
     def _axis(self, size: int) -> list[float]:
         return hat(size)
 
-    def __call__(self, array: Any) -> None:
+    def __call__(self, array: AnyArray) -> None:
         """Fill a weight (channels, channels or 1, *kernel): each channel filtered on its own."""
         outer, inner, *kernel = self._checked(tuple(array.shape))
         home = backend.of(array)

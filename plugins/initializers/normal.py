@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.typing import DType
+from core.backend import Backend
+from core.typing import AnyArray, DType, Shape
 from plugins.initializers.spreads import ByFans, Glorot, He, Random, check_fan_option
 
 
@@ -27,11 +28,13 @@ class Normal(Random):
 
     width = 1.0
 
-    def draw(self, home: Any, spread: float, shape: Any, dtype: DType, device: Any) -> Any:
+    def draw(
+        self, home: Backend, spread: float, shape: Shape, dtype: DType, device: Any
+    ) -> AnyArray:
         """An array of the backend `home`, filled with draws."""
         return home.random.normal(shape, dtype, device=device) * spread
 
-    def from_generator(self, rng: Any, spread: float, shape: Any) -> Any:
+    def from_generator(self, rng: Any, spread: float, shape: Shape) -> AnyArray:
         """An array of draws of a generator that has NumPy's methods."""
         return rng.normal(0.0, spread, shape)
 

@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 from core import backend
+from core.backend import Backend
 from core.errors import nearest
 from core.hyperparameter import as_number
 from core.initializer import Initializer
-from core.typing import DType
+from core.typing import AnyArray, DType
 
 MODES = ("auto", "projection", "embedding", "basis")
 
@@ -53,7 +54,7 @@ class Orthogonal(Initializer):
         self.mode = mode
         self.rng = rng
 
-    def __call__(self, array: Any) -> None:
+    def __call__(self, array: AnyArray) -> None:
         """Fill `array` in place; one without axes becomes plus or minus `scale`."""
         shape = tuple(array.shape)
         rows, columns = (shape[0], math.prod(shape[1:])) if shape else (1, 1)
@@ -75,7 +76,7 @@ class Orthogonal(Initializer):
                 f"{columns} (shape {shape}). Use mode='auto' to allow both orientations."
             )
 
-    def _orthonormal(self, home: Any, rows: int, columns: int) -> Any:
+    def _orthonormal(self, home: Backend, rows: int, columns: int) -> Any:
         """A matrix with an orthonormal system along its longer axis, uniform among all such."""
         xp = home.xp
         if self.rng is None:

@@ -10,10 +10,11 @@ import math
 from typing import Any, ClassVar
 
 from core import backend
+from core.backend import Backend
 from core.errors import nearest
 from core.hyperparameter import as_number
 from core.initializer import Initializer, get_fans
-from core.typing import DType
+from core.typing import AnyArray, DType, Shape
 
 FAN_OPTIONS = ("fan_in", "fan_out")
 
@@ -35,7 +36,7 @@ class Random(Initializer):
         """The standard deviation of normal draws, the bound of uniform ones, for a shape."""
         return self.scale
 
-    def __call__(self, array: Any) -> None:
+    def __call__(self, array: AnyArray) -> None:
         """Fill `array` in place, from `rng` if there is one, else from the array's backend."""
         home, shape = backend.of(array), tuple(array.shape)
         spread = self.spread(shape)
@@ -44,11 +45,13 @@ class Random(Initializer):
         else:
             array[...] = self.draw(home, spread, shape, array.dtype, home.device_of(array))
 
-    def draw(self, home: Any, spread: float, shape: Any, dtype: DType, device: Any) -> Any:
+    def draw(
+        self, home: Backend, spread: float, shape: Shape, dtype: DType, device: Any
+    ) -> AnyArray:
         """An array of the backend `home`, filled with draws."""
         raise NotImplementedError
 
-    def from_generator(self, rng: Any, spread: float, shape: Any) -> Any:
+    def from_generator(self, rng: Any, spread: float, shape: Shape) -> AnyArray:
         """An array of draws of a generator that has NumPy's methods."""
         raise NotImplementedError
 

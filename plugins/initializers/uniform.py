@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.typing import DType
+from core.backend import Backend
+from core.typing import AnyArray, DType, Shape
 from plugins.initializers.spreads import ByFans, Glorot, He, Random
 
 
@@ -29,11 +30,13 @@ class Uniform(Random):
 
     width = 3.0
 
-    def draw(self, home: Any, spread: float, shape: Any, dtype: DType, device: Any) -> Any:
+    def draw(
+        self, home: Backend, spread: float, shape: Shape, dtype: DType, device: Any
+    ) -> AnyArray:
         """An array of the backend `home`, filled with draws."""
         return home.random.uniform(shape, dtype, -spread, spread, device=device)
 
-    def from_generator(self, rng: Any, spread: float, shape: Any) -> Any:
+    def from_generator(self, rng: Any, spread: float, shape: Shape) -> AnyArray:
         """An array of draws of a generator that has NumPy's methods."""
         return rng.uniform(-spread, spread, shape)
 

@@ -142,7 +142,7 @@ class AMSBoundRule(AdaBoundRule):
     """The rule of `AMSBound`: that of `AdaBound`, with the largest `v`, `vhat`, in place of `v`."""
 
     __slots__ = ()
-    state = ("m", "v", "vhat")  # type: ignore[assignment]  # more than the base keeps
+    state = ("m", "v", "vhat")
 
     def step(  # type: ignore[override]
         self, xp: Any, param: Any, grad: Any, m: Any, v: Any, vhat: Any, initial_alpha: float

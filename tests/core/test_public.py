@@ -75,7 +75,7 @@ def test_dir_of_the_core_has_no_inner_modules():
         (
             lambda: L.Linear,
             "(in_size: int | None, out_size: int | None = None, nobias: bool = False, "
-            "initialW: Any = None, initial_bias: Any = None) -> None",
+            "initialW: InitializerSpec = None, initial_bias: InitializerSpec = None) -> None",
         ),
     ],
 )

@@ -78,7 +78,7 @@ def rrelu(
     *,
     r: Array | None = None,
     return_r: bool = False,
-) -> Any:
+) -> Variable | tuple[Variable, BackendArray]:
     """Scale negative elements down by random factors: x for x >= 0, else r x.
 
     While training, each r is drawn from the uniform distribution on [l, u); with

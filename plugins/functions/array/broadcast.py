@@ -66,7 +66,7 @@ def broadcast_to(x: Array, shape: Sequence[int]) -> Variable:
 def broadcast(x: Array, y: Array, /, *args: Array) -> tuple[Variable, ...]: ...
 @overload
 def broadcast(x: Array, /) -> Variable: ...
-def broadcast(*args: Array) -> Any:
+def broadcast(*args: Array) -> Variable | tuple[Variable, ...]:
     """Repeat all arguments up to their common shape.
 
     Args:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable, intrinsics
 from core.errors import InvalidSetting
 from core.intrinsics import Cast as Cast
-from core.typing import Array
+from core.typing import Array, DType
 
 
-def cast(x: Array, typ: Any) -> Variable:
+def cast(x: Array, typ: DType) -> Variable:
     """The elements in another dtype; the gradient is cast back.
 
     Integers and truth values have no gradient.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Variable, intrinsics
 from core.intrinsics import GetItem as GetItem
-from core.typing import Array
+from core.typing import Array, Index
 
 
-def get_item(x: Array, slices: Any) -> Variable:
+def get_item(x: Array, slices: Index) -> Variable:
     """The part of `x` that an index names: `x[slices]`.
 
     An element that is named several times gets the sum of the gradients.

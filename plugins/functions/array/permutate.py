@@ -38,7 +38,7 @@ class Permutate(FunctionNode):
         return Permutate(self.axis, not self.inv).evaluate(g, indices)
 
 
-def permutate(x: Array, indices: Any, axis: int = 0, inv: bool = False) -> Variable:
+def permutate(x: Array, indices: Array, axis: int = 0, inv: bool = False) -> Variable:
     """Reorder the elements along an axis: place i gets what stands at `indices[i]`.
 
     Args:

@@ -6,11 +6,11 @@ from typing import Any
 
 from core import Variable, as_array, as_variable
 from core.intrinsics import ScatterAdd, getitem
-from core.typing import Array
+from core.typing import Array, Index
 from plugins.functions.refusal import require
 
 
-def scatter_add(a: Array, slices: Any, b: Array) -> Variable:
+def scatter_add(a: Array, slices: Index, b: Array) -> Variable:
     """A copy of `a` with `b` added at an index, as often as the index names a place.
 
     Args:

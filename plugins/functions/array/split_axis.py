@@ -101,7 +101,7 @@ def split_axis(
 @checked
 def split_axis(
     x: Array, indices_or_sections: int | Sequence[int], axis: int, force_tuple: bool = True
-) -> Any:
+) -> Variable | tuple[Variable, ...]:
     """Cut an array along an axis.
 
     Args:

@@ -63,7 +63,7 @@ def negative_sampling(
     reduce: str = "sum",
     *,
     return_samples: bool = False,
-) -> Any:
+) -> Variable | tuple[Variable, BackendArray]:
     """The loss of telling a word from words drawn at random: -ln σ(wₜ·x) - Σⱼ ln σ(-wⱼ·x).
 
     The sum is over the samples j, and w are rows of `W`. Right for products of any size.

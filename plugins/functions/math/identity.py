@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import overload
 
 from core import Domain, FunctionNode, Variable, anything
 from core.typing import Array
@@ -24,7 +24,7 @@ class Identity(FunctionNode):
 def identity(x: Array, y: Array, /, *inputs: Array) -> tuple[Variable, ...]: ...
 @overload
 def identity(x: Array, /) -> Variable: ...
-def identity(*inputs: Array) -> Any:
+def identity(*inputs: Array) -> Variable | tuple[Variable, ...]:
     """Give the arguments back, as steps of the graph.
 
     Args:

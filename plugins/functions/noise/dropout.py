@@ -65,7 +65,7 @@ def dropout(
 @removed()
 def dropout(
     x: Array, ratio: float = 0.5, *, mask: Array | None = None, return_mask: bool = False
-) -> Any:
+) -> Variable | tuple[Variable, BackendArray | None]:
     """Set a random part of the elements to zero and scale the rest, while training.
 
     Each element is dropped with probability `ratio`, the others are divided by (1 - `ratio`), so

@@ -60,7 +60,7 @@ def gaussian(
 @checked
 def gaussian(
     mean: Array, ln_var: Array, *, eps: Array | None = None, return_eps: bool = False
-) -> Any:
+) -> Variable | tuple[Variable, BackendArray]:
     """Draw from normal distributions so that gradients reach their means and variances.
 
     y = μ + exp(ln σ² / 2) ε with ε from the standard normal distribution.

@@ -204,7 +204,7 @@ def max_pooling_nd(
     pad: Sizes = 0,
     cover_all: bool = True,
     return_indices: bool = False,
-) -> Any:
+) -> Variable | tuple[Variable, BackendArray]:
     """The greatest element of each window, over any number of spatial axes.
 
     Args:
@@ -243,7 +243,7 @@ def max_pooling_1d(
     pad: Sizes = 0,
     cover_all: bool = True,
     return_indices: bool = False,
-) -> Any:
+) -> Variable | tuple[Variable, BackendArray]:
     """The greatest element of each window over one spatial axis.
 
     Args:
@@ -280,7 +280,7 @@ def max_pooling_2d(
     pad: Sizes = 0,
     cover_all: bool = True,
     return_indices: bool = False,
-) -> Any:
+) -> Variable | tuple[Variable, BackendArray]:
     """The greatest element of each window over images.
 
     Args:
@@ -316,7 +316,7 @@ def max_pooling_3d(
     pad: Sizes = 0,
     cover_all: bool = True,
     return_indices: bool = False,
-) -> Any:
+) -> Variable | tuple[Variable, BackendArray]:
     """The greatest element of each window over volumes.
 
     Args:

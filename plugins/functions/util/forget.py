@@ -120,7 +120,7 @@ def forget(  # type: ignore[overload-overlap]
 @overload
 def forget(func: Callable[..., Outputs], *xs: Array) -> Outputs: ...
 @checked
-def forget(func: Func, *xs: Array) -> Any:
+def forget(func: Func, *xs: Array) -> Variable | tuple[Variable, ...]:
     """Call a function without keeping what it computes in between; backward computes it again.
 
     Only the arguments are kept. When gradients are asked for, of any order, `func` runs once more

@@ -65,7 +65,11 @@ class SimplifiedDropconnect(Link):
             self.W.initialize((out_size, in_size))
 
     def forward(
-        self, x: Array, train: bool = True, mask: Any = None, use_batchwise_mask: bool = True
+        self,
+        x: Array,
+        train: bool = True,
+        mask: Array | None = None,
+        use_batchwise_mask: bool = True,
     ) -> Variable:
         """Apply the layer.
 

@@ -10,6 +10,7 @@ from core import functions as F
 from core.errors import InvalidType
 from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
 
@@ -82,7 +83,11 @@ class MultiHeadAttention(Chain):
             self.output = Linear(size, *rest)
 
     def forward(
-        self, queries: Any, keys: Any = None, values: Any = None, mask: Any = None
+        self,
+        queries: Array,
+        keys: Array | None = None,
+        values: Array | None = None,
+        mask: Array | None = None,
     ) -> Variable:
         """Attend.
 

@@ -71,7 +71,7 @@ class TransformerBlock(Chain):
             self.inner = Linear(size, hidden)
             self.outer = Linear(hidden, size)
 
-    def forward(self, x: Array, mask: Any = None) -> Variable:
+    def forward(self, x: Array, mask: Array | None = None) -> Variable:
         """Apply the layer to `x` (n, l, size); `mask` is as for `MultiHeadAttention`."""
         x = as_variable(x)
         x = x + self._dropped(self.attention(self.norm1(x), mask=mask))

@@ -7,6 +7,7 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 
 
 class Bias(Link):
@@ -42,7 +43,7 @@ class Bias(Link):
             with self.init_scope():
                 self.b = Parameter(0, shape)
 
-    def forward(self, *xs: Any) -> Variable:
+    def forward(self, *xs: Array) -> Variable:
         """Apply the layer to x, or to x and what to add to it."""
         x, b = with_factor("Bias", xs, self.b, "shape")
         return F.bias(x, b, self.axis)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 
 
@@ -69,6 +68,6 @@ class Bilinear(Link):
         """The same as `zerograds`, under its former name."""
         self.zerograds()
 
-    def forward(self, e1: Any, e2: Any) -> Variable:
+    def forward(self, e1: Array, e2: Array) -> Variable:
         """Apply the layer to two inputs (n, ...)."""
         return F.bilinear(e1, e2, self.W, self.V1, self.V2, self.b)

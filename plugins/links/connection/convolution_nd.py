@@ -76,8 +76,8 @@ class ConvolutionND(Windowed):
     @classmethod
     def from_params(
         cls,
-        W: Any,
-        b: Any = None,
+        W: Array,
+        b: Array | None = None,
         stride: Sizes = 1,
         pad: Sizes = 0,
         nobias: bool = False,

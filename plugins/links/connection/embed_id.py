@@ -57,7 +57,7 @@ class EmbedID(Link):
         return F.embed_id(x, self.W, ignore_label=self.ignore_label)
 
     @classmethod
-    def from_params(cls, W: Any, ignore_label: int | None = None) -> Self:
+    def from_params(cls, W: Array, ignore_label: int | None = None) -> Self:
         """A table with the given rows (in_size, out_size), copied in the dtype in force."""
         return cls(W.shape[0], W.shape[1], initialW=W, ignore_label=ignore_label)
 

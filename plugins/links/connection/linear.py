@@ -76,7 +76,7 @@ class Linear(Link):
         return F.linear(x, self.W, self.b, n_batch_axes=n_batch_axes)
 
     @classmethod
-    def from_params(cls, W: Any, b: Any = None, nobias: bool = False) -> Self:
+    def from_params(cls, W: Array, b: Array | None = None, nobias: bool = False) -> Self:
         """A layer with the given weight (out_size, in_size) and bias (out_size,), copied.
 
         The layer has the dtype in force, `core.config.dtype`.

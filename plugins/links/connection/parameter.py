@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Link
 from core import Parameter as LearnedVariable
 from core.kinds import checked
+from core.typing import Array
 from plugins.links import arguments
 
 
@@ -27,7 +26,7 @@ class Parameter(Link):
     """
 
     @checked
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Array) -> None:
         super().__init__()
         with self.init_scope():
             self.W = LearnedVariable(array)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Chain, Parameter, Variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links.connection.bias import Bias, with_factor
 
 
@@ -57,7 +56,7 @@ class Scale(Chain):
             if bias_term:
                 self.bias = Bias(axis, shape)
 
-    def forward(self, *xs: Any) -> Variable:
+    def forward(self, *xs: Array) -> Variable:
         """Apply the layer to x, or to x and its factor."""
         x, W = with_factor("Scale", xs, self.W, "W_shape")
         y = F.scale(x, W, self.axis)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from core import Variable
 from core import functions as F
@@ -40,7 +39,7 @@ class BlackOut(Sampled):
         weights = [float(count) for count in counts]
         super().__init__(in_size, weights, sample_size, arguments.weight(None))
 
-    def forward(self, x: Array, t: Any) -> Variable:
+    def forward(self, x: Array, t: Array) -> Variable:
         """The mean loss of vectors `x` (n, k) for the words `t` (n,)."""
         samples = self.sampler.sample((x.shape[0], self.sample_size))
         return F.black_out(x, t, self.W, samples)

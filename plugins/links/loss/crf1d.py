@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
-from core.typing import BackendArray
+from core.typing import Array, BackendArray
 
 
 class CRF1d(Link):
@@ -41,7 +42,13 @@ class CRF1d(Link):
         with self.init_scope():
             self.cost = Parameter(as_initializer(initial_cost, 0), (n_label, n_label))
 
-    def forward(self, xs: Any, ys: Any, reduce: str = "mean", transpose: bool = False) -> Variable:
+    def forward(
+        self,
+        xs: Sequence[Array],
+        ys: Sequence[Array],
+        reduce: str = "mean",
+        transpose: bool = False,
+    ) -> Variable:
         """The loss of labels `ys` for scores `xs`, both by time; 'mean', or 'no' for that of each.
 
         With `transpose` they are given by sequence, (length, n_label) and (length,), in any order.
@@ -52,7 +59,9 @@ class CRF1d(Link):
         loss = F.crf1d(self.cost, _by_time(xs, order), _by_time(ys, order), reduce)
         return loss if reduce == "mean" else loss[_inverse(order)]
 
-    def argmax(self, xs: Any, transpose: bool = False) -> tuple[Variable, list[BackendArray]]:
+    def argmax(
+        self, xs: Sequence[Array], transpose: bool = False
+    ) -> tuple[Variable, list[BackendArray]]:
         """The greatest scores (n_1,), and the labels that have them, by time.
 
         With `transpose` scores are given, and labels returned, by sequence.

@@ -86,7 +86,7 @@ class BinaryHierarchicalSoftmax(Link):
             heapq.heappush(heap, (n1 + n2, next(number), (first, second)))
         return heap[0][2]
 
-    def forward(self, x: Array, t: Any) -> Variable:
+    def forward(self, x: Array, t: Array) -> Variable:
         """The loss of inputs `x` (n, k) for the words `t` (n,), summed up."""
         x, words = as_variable(x), as_array(t)
         xp = x.xp

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 from core import Variable
 from core import functions as F
@@ -63,7 +63,7 @@ class NegativeSampling(Sampled):
     ) -> Variable | tuple[Variable, BackendArray]: ...
     def forward(
         self, x: Array, t: Array, reduce: str = "sum", *, return_samples: bool = False
-    ) -> Any:
+    ) -> Variable | tuple[Variable, BackendArray]:
         """The loss of vectors `x` for the words `t`.
 
         Args:

@@ -83,7 +83,7 @@ class StatelessGRU(_GRU):
     (5, 2)
     """
 
-    def forward(self, h: Any, x: Array) -> Variable:
+    def forward(self, h: Array | None, x: Array) -> Variable:
         """One step from the state `h` by the input `x` to the new state."""
         return self._step(h, x)
 
@@ -129,7 +129,7 @@ class StatefulGRU(_GRU, Stateful):
     ) -> None:
         super().__init__(in_size, out_size, init, inner_init, bias_init)
 
-    def set_state(self, h: Any) -> None:
+    def set_state(self, h: Array) -> None:
         """Take `h` (n, u) as the state."""
         self._set_states(h)
 
@@ -160,7 +160,7 @@ class GRU(StatefulGRU):
     (5, 20)
     """
 
-    def forward(self, *args: Any) -> Variable:
+    def forward(self, *args: Array) -> Variable:
         """One step by the input x; see `StatefulGRU`."""
         if len(args) != 1:
             raise TypeError(

@@ -85,7 +85,7 @@ class StatelessLSTM(_LSTM):
     ((5, 2), (5, 2))
     """
 
-    def forward(self, c: Any, h: Any, x: Array) -> tuple[Variable, Variable]:
+    def forward(self, c: Array | None, h: Array | None, x: Array) -> tuple[Variable, Variable]:
         """One step from the state (c, h) by the input x to the new state."""
         gates = self.upward(x)
         if h is not None:
@@ -129,7 +129,7 @@ class LSTM(_LSTM, Stateful):
     c: Variable | None = None
     h: Variable | None = None
 
-    def set_state(self, c: Any, h: Any) -> None:
+    def set_state(self, c: Array, h: Array) -> None:
         """Take the cell states `c` and outputs `h`, both (n, u), as the state."""
         self._set_states(c, h)
 

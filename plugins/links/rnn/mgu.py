@@ -66,7 +66,7 @@ class StatelessMGU(_MGU):
     def __init__(self, n_inputs: int | None, n_units: int | None = None) -> None:
         super().__init__(n_inputs, n_units)
 
-    def forward(self, h: Any, x: Array) -> Variable:
+    def forward(self, h: Array | None, x: Array) -> Variable:
         """One step from the state `h` by the input `x` to the new state."""
         return self._step(h, x)
 
@@ -95,7 +95,7 @@ class StatefulMGU(_MGU, Stateful):
     carried = ("h",)
     h: Variable | None = None
 
-    def set_state(self, h: Any) -> None:
+    def set_state(self, h: Array) -> None:
         """Take `h` (n, u) as the state."""
         self._set_states(h)
 

@@ -57,7 +57,7 @@ class StatefulPeepholeLSTM(Chain, Stateful):
             self.peep_f = Linear(units, units, nobias=True)
             self.peep_o = Linear(units, units, nobias=True)
 
-    def set_state(self, c: Any, h: Any) -> None:
+    def set_state(self, c: Array, h: Array) -> None:
         """Take the cell states `c` and outputs `h`, both (n, u), as the state."""
         self._set_states(c, h)
 

@@ -8,6 +8,7 @@ from typing import Any
 from core import Chain, Variable, as_variable
 from core import functions as F
 from core.kinds import checked
+from core.typing import Array
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.stateful import zeros
 
@@ -89,7 +90,7 @@ class ChildSumTreeLSTM(_TreeLSTM):
             self.W_h_aio = Linear(out_size, 3 * out_size, nobias=True)
             self.W_h_f = Linear(out_size, out_size, nobias=True)
 
-    def forward(self, *cshsx: Any) -> tuple[Variable, Variable]:
+    def forward(self, *cshsx: Array | None) -> tuple[Variable, Variable]:
         """The states of a node from those of its children and its input."""
         cs, hs, gates = self._filled(cshsx)
         if not cs:
@@ -146,7 +147,7 @@ class NaryTreeLSTM(_TreeLSTM):
             for k in range(1, n_ary + 1):
                 setattr(self, f"W_h{k}", Linear(out_size, (3 + n_ary) * out_size, nobias=True))
 
-    def forward(self, *cshsx: Any) -> tuple[Variable, Variable]:
+    def forward(self, *cshsx: Array | None) -> tuple[Variable, Variable]:
         """The states of a node from those of its children and its input."""
         if len(cshsx) != 2 * self.n_ary + 1:
             raise TypeError(

@@ -69,7 +69,7 @@ class StatefulZoneoutLSTM(_LSTM, Stateful):
         self.c_ratio = c_ratio
         self.h_ratio = h_ratio
 
-    def set_state(self, c: Any, h: Any) -> None:
+    def set_state(self, c: Array, h: Array) -> None:
         """Take the cell states `c` and outputs `h`, both (n, u), as the state."""
         self._set_states(c, h)
 

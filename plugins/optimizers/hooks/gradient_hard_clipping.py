@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from core import Parameter
 from core.hyperparameter import Quantity
+from core.optimizer import UpdateRule
+from core.typing import AnyArray
 from plugins.optimizers.hooks.per_parameter import PerParameter
 
 
@@ -42,6 +42,6 @@ class GradientHardClipping(PerParameter):
                 f"got {lower_bound} and {upper_bound}."
             )
 
-    def change(self, rule: Any, param: Parameter, grad: Any) -> None:
+    def change(self, rule: UpdateRule, param: Parameter, grad: AnyArray) -> None:
         """Change the gradient of one parameter in place."""
         grad[...] = param.xp.clip(grad, self.lower_bound, self.upper_bound)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from core import Parameter
 from core.hyperparameter import Quantity
+from core.optimizer import UpdateRule
+from core.typing import AnyArray
 from plugins.optimizers.hooks.norms import squared_norm
 from plugins.optimizers.hooks.per_parameter import PerParameter
 
@@ -51,7 +52,7 @@ class GradientLARS(PerParameter):
         self.weight_decay = weight_decay
         self.eps = eps
 
-    def change(self, rule: Any, param: Parameter, grad: Any) -> None:
+    def change(self, rule: UpdateRule, param: Parameter, grad: AnyArray) -> None:
         """Change the gradient of one parameter in place."""
         size = math.sqrt(float(squared_norm(param.array)))
         slope = math.sqrt(float(squared_norm(grad)))

@@ -9,11 +9,13 @@ from typing import Any
 from core import Parameter
 from core.hyperparameter import Quantity
 from core.initializer import generate_array
+from core.optimizer import UpdateRule
+from core.typing import AnyArray, DType, Shape
 from plugins.initializers.normal import Normal
 from plugins.optimizers.hooks.per_parameter import PerParameter
 
 
-def exponential_decay_noise(xp: Any, shape: Any, dtype: Any, hook: Any, opt: Any) -> Any:
+def exponential_decay_noise(xp: Any, shape: Shape, dtype: DType, hook: Any, opt: Any) -> AnyArray:
     r"""Normal noise of the variance :math:`\eta / (1 + t)^{0.55}`, t being the step of `opt`.
 
     Args:
@@ -69,7 +71,7 @@ class GradientNoise(PerParameter):
         self.eta = eta
         self.noise_func = noise_func
 
-    def change(self, rule: Any, param: Parameter, grad: Any) -> None:
+    def change(self, rule: UpdateRule, param: Parameter, grad: AnyArray) -> None:
         """Change the gradient of one parameter in place."""
         with param.device:
             grad += self.noise_func(param.xp, tuple(grad.shape), grad.dtype, self, rule)

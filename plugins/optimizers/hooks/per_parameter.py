@@ -6,7 +6,9 @@ from typing import Any
 
 from core import Parameter
 from core.known_attributes import KnownAttributes
+from core.optimizer import UpdateRule
 from core.set_by_init import NeedsInit
+from core.typing import AnyArray
 
 
 class PerParameter(KnownAttributes, NeedsInit):
@@ -29,6 +31,6 @@ class PerParameter(KnownAttributes, NeedsInit):
         if param.grad is not None:
             self.change(rule, param, param.grad)
 
-    def change(self, rule: Any, param: Parameter, grad: Any) -> None:
+    def change(self, rule: UpdateRule, param: Parameter, grad: AnyArray) -> None:
         """Change `grad` in place."""
         raise NotImplementedError

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import core
+from core.backend import DeviceSpec
 from core.carrying import serialize_carried
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest
@@ -58,7 +59,7 @@ class Evaluator(Extension):
         iterator: Iterator | dict[str, Iterator],
         target: Any,
         converter: Callable[[list[Any], Any], Any] = concat_examples,
-        device: Any = None,
+        device: DeviceSpec | None = None,
         eval_hook: Callable[[Any], Any] | None = None,
         eval_func: Callable[..., Any] | None = None,
         *,

@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from core.backend import DeviceSpec
 from core.carrying import serialize_carried
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest
@@ -59,13 +60,13 @@ class StandardUpdater(Updater):
         iterator: Iterator | dict[str, Iterator],
         optimizer: Optimizer | dict[str, Optimizer],
         converter: Callable[[list[Any], Any], Any] = concat_examples,
-        device: Any = None,
+        device: DeviceSpec | None = None,
         loss_func: Callable[..., Any] | None = None,
         loss_scale: float | None = None,
         auto_new_epoch: bool = True,
         *,
         accumulate: int = 1,
-        input_device: Any = None,
+        input_device: DeviceSpec | None = None,
     ) -> None:
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         self._optimizers = optimizer if isinstance(optimizer, dict) else {"main": optimizer}
@@ -112,12 +113,12 @@ class StandardUpdater(Updater):
                 )
 
     @property
-    def device(self) -> Any:
+    def device(self) -> DeviceSpec | None:
         """Where the targets were moved; None where they were left alone."""
         return self._device
 
     @property
-    def input_device(self) -> Any:
+    def input_device(self) -> DeviceSpec | None:
         """Where the batches go."""
         return self._input_device
 

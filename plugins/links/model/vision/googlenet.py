@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from core import functions as F
 from core.kinds import checked
+from core.typing import AnyArray
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.inception import Inception
 from plugins.links.connection.linear import Linear
@@ -40,7 +41,7 @@ FULLY_CONNECTED = {
 }
 
 
-def prepare(image: Any, size: images.Size = (224, 224)) -> Any:
+def prepare(image: Any, size: images.Size = (224, 224)) -> AnyArray:
     """An image as GoogLeNet takes it: (3, h, w), blue, green and red, each minus its mean.
 
     Args:

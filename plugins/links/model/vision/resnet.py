@@ -9,7 +9,7 @@ from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.removed import removed
-from core.typing import Array
+from core.typing import AnyArray, Array
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.linear import Linear
 from plugins.links.model.vision import images, weights
@@ -21,7 +21,7 @@ BLOCKS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
 """How many blocks there are at each of four sizes, by the number of layers with weights."""
 
 
-def prepare(image: Any, size: images.Size = (224, 224)) -> Any:
+def prepare(image: Any, size: images.Size = (224, 224)) -> AnyArray:
     """An image as residual networks take it: (3, h, w), blue, green and red, each minus its mean.
 
     Args:
@@ -269,7 +269,10 @@ class ResNetLayers(VisionModel):
 
     @classmethod
     def convert_caffemodel_to_npz(
-        cls, path_caffemodel: Any, path_npz: Any, n_layers: int = 50
+        cls,
+        path_caffemodel: str,
+        path_npz: str,
+        n_layers: int = 50,
     ) -> None:
         """Refused: Caffe's files are not read here."""
         super().convert_caffemodel_to_npz(path_caffemodel, path_npz)

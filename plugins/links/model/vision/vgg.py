@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from core import functions as F
 from core import initializers
 from core.kinds import checked
+from core.typing import AnyArray
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.linear import Linear
 from plugins.links.model.vision import images, weights
@@ -19,7 +20,7 @@ CONVOLUTIONS = {16: (2, 2, 3, 3, 3), 19: (2, 2, 4, 4, 4)}
 FULLY_CONNECTED = {"fc6": (512 * 7 * 7, 4096), "fc7": (4096, 4096), "fc8": (4096, 1000)}
 
 
-def prepare(image: Any, size: images.Size = (224, 224)) -> Any:
+def prepare(image: Any, size: images.Size = (224, 224)) -> AnyArray:
     """An image as VGG's networks take it: (3, h, w), blue, green and red, each minus its mean.
 
     Args:
