@@ -1,9 +1,10 @@
 """Kinds of settings: what an annotation lets a setting be, and how anything else is refused.
 
 Ops annotate their settings, functions and links their arguments: `alpha: float`,
-`axis: int | None`, `stride: int | tuple[int, ...]`. That is the whole declaration. What has one of
-the expected types passes at the cost of looking at its type; a NumPy scalar, an array of no
-dimensions or a list is brought into the declared form; the rest is refused by name.
+`axis: int | None`, `stride: int | tuple[int, ...]`, `Annotated[float, "[0, 1)"]` where numbers have
+an interval (`core.typing` names some). That is the whole declaration. What has one of the expected
+types passes at the cost of looking at its type; a NumPy scalar, an array of no dimensions or a list
+is brought into the declared form; the rest is refused by name.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from core.errors import InvalidSetting
+from core.interval import Interval
 from core.typing import Array
 from core.variable import Variable, as_array, is_array
 
@@ -36,7 +38,8 @@ MISSING: Any = object()
 class Kind:
     """What a setting may be: a value of one of `types`, or a tuple of elements of the kind `each`.
 
-    `length` is that of the tuple, where only one is right. With `calls` whatever can be called is
+    `length` is that of the tuple, where only one is right. Numbers are `within` an interval, where
+    there is one. With `calls` whatever can be called is
     right as well, with `arrays` the arrays of all backends, and Variables. A kind without words
     takes anything.
     """
@@ -49,6 +52,7 @@ class Kind:
         length: int | None = None,
         calls: bool = False,
         arrays: bool = False,
+        within: Interval | None = None,
     ) -> None:
         self.words = words
         self.types = frozenset(types)
@@ -56,6 +60,7 @@ class Kind:
         self.length = length
         self.calls = calls
         self.arrays = arrays
+        self.within = within
 
     @property
     def anything(self) -> bool:
@@ -72,7 +77,8 @@ class Kind:
         row = self if self.each else other
         words = tuple(dict.fromkeys(self.words + other.words))
         calls, arrays = self.calls or other.calls, self.arrays or other.arrays
-        return Kind(words, (*self.types, *other.types), row.each, row.length, calls, arrays)
+        types, within = (*self.types, *other.types), self.within or other.within
+        return Kind(words, types, row.each, row.length, calls, arrays, within)
 
     def test(self, name: str, scope: dict[str, Any]) -> str:
         """The text of a test that right values mostly pass; `scope` grows what it refers to."""
@@ -80,7 +86,7 @@ class Kind:
             scope["Variable"] = Variable
             return f"not isinstance({name}, Variable)"
         tests = []
-        if self.types:
+        if self.types and self.within is None:
             scope[f"types_{name}"] = self.types
             tests += [f"type({name}) in types_{name}"]
         if self.calls:
@@ -88,7 +94,7 @@ class Kind:
         if self.arrays:
             scope |= {"Variable": Variable, "is_array": is_array}
             tests += [f"isinstance({name}, Variable) or is_array({name})"]
-        if self.each is not None and self.each.types:
+        if self.each is not None and self.each.types and self.each.within is None:
             scope[f"each_{name}"] = self.each.types.issuperset
             counted = "" if self.length is None else f" and len({name}) == {self.length}"
             tests += [f"type({name}) is tuple{counted} and each_{name}(map(type, {name}))"]
@@ -106,6 +112,8 @@ class Kind:
         if self.anything:
             return value
         one = self._one(plain(value))
+        if self.within is not None and isinstance(one, (int, float)) and one not in self.within:
+            return MISSING
         return self._several(value, self.each) if one is MISSING and self.each else one
 
     def takes(self, value: Any) -> bool:
@@ -168,6 +176,9 @@ def kind_of(annotation: Any, module: str = "builtins", default: Any = MISSING) -
 
     >>> print(kind_of("int | tuple[int, ...] | None"))
     a whole number, a tuple of whole numbers or None
+    >>> from core.typing import Ratio
+    >>> print(kind_of(Ratio))
+    a number in [0, 1)
     """
     if isinstance(annotation, str):
         try:
@@ -195,6 +206,9 @@ def _compound(annotation: Any, module: str) -> Kind:
     origin = getattr(annotation, "__origin__", None)
     if annotation is Array:
         return ARRAY
+    for note in getattr(annotation, "__metadata__", ()):
+        one, within = _meaning(origin, module), Interval(note)
+        return Kind(tuple([f"{w} in {note}" for w in one.words]), tuple(one.types), within=within)
     if annotation is Callable or origin is Callable:
         return Kind(("a function",), calls=True)
     if not parts:
@@ -221,8 +235,8 @@ def _row(parts: tuple[Any, ...], module: str) -> Kind:
 
 
 def _plural(word: str) -> str:
-    noun, of, what = word.partition(" of ")
-    return noun.removeprefix("a ") + "s" * word.startswith("a ") + of + what
+    noun = word.partition(" of ")[0].partition(" in ")[0]
+    return noun.removeprefix("a ") + "s" * word.startswith("a ") + word[len(noun) :]
 
 
 def taking(kind: Kind, where: str, name: str) -> Callable[..., Any]:
@@ -242,7 +256,8 @@ def taking(kind: Kind, where: str, name: str) -> Callable[..., Any]:
 
 def refusal(kind: Kind, where: str, name: str, value: Any) -> InvalidSetting:
     """The error for a setting of another kind."""
-    cure = "; round it, as by int() or //" if type(value) is float and int in kind.types else ""
+    whole = int in kind.types and float not in kind.types
+    cure = "; round it, as by int() or //" if whole and type(value) is float else ""
     return InvalidSetting(f"{where}: expected {name} to be {kind}, got {_described(value)}{cure}")
 
 

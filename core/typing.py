@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, SupportsIndex, TypeAlias
 
 Shape: TypeAlias = tuple[int, ...]
 """The lengths of the axes."""
@@ -20,6 +20,24 @@ Sizes: TypeAlias = int | Sequence[int]
 
 Pair: TypeAlias = int | tuple[int, int]
 """One size for both axes of an image, or one each."""
+
+Count: TypeAlias = Annotated[int, "[1, inf)"]
+"""How many of what there has to be one of."""
+
+Counts: TypeAlias = Count | Sequence[Count]
+"""One count for every spatial axis, or one each."""
+
+Width: TypeAlias = Annotated[int, "[0, inf)"]
+"""Of a border, which may be missing."""
+
+Widths: TypeAlias = Width | Sequence[Width]
+"""One width for every spatial axis, or one each."""
+
+Ratio: TypeAlias = Annotated[float, "[0, 1)"]
+"""The share of what is left out, where something remains."""
+
+Probability: TypeAlias = Annotated[float, "[0, 1]"]
+"""Of anything."""
 
 DType: TypeAlias = Any
 """An object of the array's library, or a name such as 'float32': no type is common to them."""

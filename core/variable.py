@@ -145,6 +145,8 @@ class Variable(Copies, Methods, Protocols):
             raise no_array("Variable: expected", data)
         self._array = data  # type: ignore[assignment]  # it is some backend's
         self._spec = spec_of(data)
+        if requires_grad is not True and requires_grad is not False:
+            requires_grad = _truth(self, requires_grad)
         self._edge = VariableNode(self) if requires_grad else None
         if name is not None:
             self.name = name
@@ -543,6 +545,13 @@ def _meant(
 
 
 Variable.__init__.__wrapped__ = _meant  # type: ignore[attr-defined] # what help() shows
+
+
+def _truth(variable: Variable, requires_grad: Any) -> bool:
+    from core.kinds import kind_of, taking
+
+    truth: bool = taking(kind_of("bool"), type(variable).__name__, "requires_grad")(requires_grad)
+    return truth
 
 
 def _refuse(given: dict[str, Any]) -> None:

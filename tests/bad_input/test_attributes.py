@@ -115,3 +115,15 @@ def test_rules_of_ones_own_have_any_attributes_and_their_annotated_kinds():
     assert (rule.anything, rule.patience) == ("x", 3)
     with pytest.raises(InvalidSetting, match="Own: expected patience to be a whole number"):
         rule.patience = "long"
+
+
+@pytest.mark.parametrize("make", [core.Variable, core.Parameter])
+def test_requires_grad_is_a_truth_value(make):
+    data = np.ones(2, "f")
+    for wrong in ("no", None, 2, 0.5, []):
+        with pytest.raises(
+            InvalidSetting, match=rf"{make.__name__}: expected requires_grad to be True or False, "
+        ):
+            make(data, requires_grad=wrong)
+    for right in (True, False, 1, 0, np.True_, np.False_):
+        assert make(data, requires_grad=right).requires_grad is bool(right)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core import Variable, as_variable
 from core.kinds import checked
 from core.standard import per_axis
-from core.typing import Array, Sizes
+from core.typing import Array, Sizes, Widths
 from plugins.functions.connection.convolution import Deconvolution
 from plugins.functions.connection.windows import of_rank
 from plugins.functions.removed import removed
@@ -18,7 +18,7 @@ def deconvolution_nd(
     W: Array,
     b: Array | None = None,
     stride: Sizes = 1,
-    pad: Sizes = 0,
+    pad: Widths = 0,
     outsize: Sizes | None = None,
     dilate: Sizes = 1,
     groups: int = 1,
@@ -71,7 +71,7 @@ def deconvolution_1d(
     W: Array,
     b: Array | None = None,
     stride: Sizes = 1,
-    pad: Sizes = 0,
+    pad: Widths = 0,
     outsize: Sizes | None = None,
     dilate: Sizes = 1,
     groups: int = 1,
@@ -111,7 +111,7 @@ def deconvolution_2d(
     W: Array,
     b: Array | None = None,
     stride: Sizes = 1,
-    pad: Sizes = 0,
+    pad: Widths = 0,
     outsize: Sizes | None = None,
     *,
     dilate: Sizes = 1,
@@ -152,7 +152,7 @@ def deconvolution_3d(
     W: Array,
     b: Array | None = None,
     stride: Sizes = 1,
-    pad: Sizes = 0,
+    pad: Widths = 0,
     outsize: Sizes | None = None,
     dilate: Sizes = 1,
     groups: int = 1,

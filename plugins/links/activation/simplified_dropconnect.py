@@ -10,7 +10,7 @@ from core import Link, Parameter, Variable, as_array, config
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, Ratio
 from plugins.links import arguments
 
 
@@ -48,7 +48,7 @@ class SimplifiedDropconnect(Link):
         self,
         in_size: int | None,
         out_size: int,
-        ratio: float = 0.5,
+        ratio: Ratio = 0.5,
         nobias: bool = False,
         initialW: InitializerSpec = None,
         initial_bias: InitializerSpec = None,

@@ -10,7 +10,7 @@ from core import functions as F
 from core.errors import InvalidType
 from core.initializer import InitializerSpec
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, Ratio
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
 
@@ -59,7 +59,7 @@ class MultiHeadAttention(Chain):
         n_heads: int,
         key_size: int | None = None,
         causal: bool = False,
-        dropout: float = 0.0,
+        dropout: Ratio = 0.0,
         nobias: bool = False,
         initialW: InitializerSpec = None,
         initial_bias: InitializerSpec = None,

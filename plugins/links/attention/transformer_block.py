@@ -8,7 +8,7 @@ from typing import Any
 from core import Chain, Variable, as_variable
 from core import functions as F
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, Ratio
 from plugins.links.attention.multi_head_attention import MultiHeadAttention
 from plugins.links.connection.linear import Linear
 from plugins.links.normalization.layer_normalization import LayerNormalization
@@ -56,7 +56,7 @@ class TransformerBlock(Chain):
         n_heads: int,
         hidden_size: int | None = None,
         causal: bool = False,
-        dropout: float = 0.0,
+        dropout: Ratio = 0.0,
         activate: Callable[[Any], Any] = F.gelu,
         normalization: Callable[[int], Any] = LayerNormalization,
     ) -> None:

@@ -6,7 +6,7 @@ from core import Variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
-from core.typing import Array, Sizes
+from core.typing import Array, Count, Counts, Sizes, Widths
 from plugins.links import arguments
 from plugins.links.connection.convolution_nd import ConvolutionND
 
@@ -49,15 +49,15 @@ class Convolution2D(ConvolutionND):
         self,
         in_channels: int | None,
         out_channels: Sizes,
-        ksize: Sizes | None = None,
-        stride: Sizes = 1,
-        pad: Sizes = 0,
+        ksize: Counts | None = None,
+        stride: Counts = 1,
+        pad: Widths = 0,
         nobias: bool = False,
         initialW: InitializerSpec = None,
         initial_bias: InitializerSpec = None,
         *,
-        dilate: Sizes = 1,
-        groups: int = 1,
+        dilate: Counts = 1,
+        groups: Count = 1,
     ) -> None:
         sizes = (in_channels, out_channels, ksize, stride, pad)
         super().__init__(2, *sizes, nobias, initialW, initial_bias, dilate=dilate, groups=groups)

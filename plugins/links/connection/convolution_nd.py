@@ -8,7 +8,7 @@ from core import Variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
-from core.typing import Array, Sizes
+from core.typing import Array, Count, Counts, Sizes, Widths
 from plugins.links.connection.windowed import Windowed, of_rank
 
 
@@ -52,15 +52,15 @@ class ConvolutionND(Windowed):
         ndim: int,
         in_channels: int | None,
         out_channels: Sizes,
-        ksize: Sizes | None = None,
-        stride: Sizes = 1,
-        pad: Sizes = 0,
+        ksize: Counts | None = None,
+        stride: Counts = 1,
+        pad: Widths = 0,
         nobias: bool = False,
         initialW: InitializerSpec = None,
         initial_bias: InitializerSpec = None,
         cover_all: bool = False,
-        dilate: Sizes = 1,
-        groups: int = 1,
+        dilate: Counts = 1,
+        groups: Count = 1,
     ) -> None:
         sizes = (in_channels, out_channels, ksize, stride, pad)
         super().__init__(ndim, *sizes, nobias, initialW, initial_bias, dilate, groups)
@@ -78,8 +78,8 @@ class ConvolutionND(Windowed):
         cls,
         W: Array,
         b: Array | None = None,
-        stride: Sizes = 1,
-        pad: Sizes = 0,
+        stride: Counts = 1,
+        pad: Widths = 0,
         nobias: bool = False,
         **settings: Any,
     ) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.initializer import InitializerSpec
 from core.kinds import checked
-from core.typing import Sizes
+from core.typing import Count, Counts, Sizes, Widths
 from plugins.links import arguments
 from plugins.links.connection.deconvolution_nd import DeconvolutionND
 
@@ -46,16 +46,16 @@ class Deconvolution2D(DeconvolutionND):
         self,
         in_channels: int | None,
         out_channels: Sizes,
-        ksize: Sizes | None = None,
-        stride: Sizes = 1,
-        pad: Sizes = 0,
+        ksize: Counts | None = None,
+        stride: Counts = 1,
+        pad: Widths = 0,
         nobias: bool = False,
         outsize: Sizes | None = None,
         initialW: InitializerSpec = None,
         initial_bias: InitializerSpec = None,
         *,
-        dilate: Sizes = 1,
-        groups: int = 1,
+        dilate: Counts = 1,
+        groups: Count = 1,
     ) -> None:
         sizes = (in_channels, out_channels, ksize, stride, pad)
         super().__init__(2, *sizes, nobias, outsize, initialW, initial_bias, dilate, groups)

@@ -9,7 +9,7 @@ from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.standard import per_axis
-from core.typing import Array, Sizes
+from core.typing import Array, Counts, Widths
 from plugins.links.connection.convolution_2d import Convolution2D
 
 
@@ -60,9 +60,9 @@ class DeformableConvolution2D(Chain):
         self,
         in_channels: int | None,
         out_channels: int,
-        ksize: Sizes,
-        stride: Sizes = 1,
-        pad: Sizes = 0,
+        ksize: Counts,
+        stride: Counts = 1,
+        pad: Widths = 0,
         offset_nobias: bool = False,
         offset_initialW: InitializerSpec = None,
         offset_initial_bias: InitializerSpec = None,

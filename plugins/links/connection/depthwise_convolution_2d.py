@@ -10,7 +10,7 @@ from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.standard import per_axis
-from core.typing import Array, Sizes
+from core.typing import Array, Counts, Widths
 from plugins.links import arguments
 from plugins.links.connection.windowed import shown
 
@@ -48,9 +48,9 @@ class DepthwiseConvolution2D(Link):
         self,
         in_channels: int | None,
         channel_multiplier: int,
-        ksize: Sizes,
-        stride: Sizes = 1,
-        pad: Sizes = 0,
+        ksize: Counts,
+        stride: Counts = 1,
+        pad: Widths = 0,
         nobias: bool = False,
         initialW: InitializerSpec = None,
         initial_bias: InitializerSpec = None,

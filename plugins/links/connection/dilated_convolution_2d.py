@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.initializer import InitializerSpec
 from core.kinds import checked
-from core.typing import Sizes
+from core.typing import Counts, Sizes, Widths
 from plugins.links import arguments
 from plugins.links.connection.convolution_2d import Convolution2D
 
@@ -43,10 +43,10 @@ class DilatedConvolution2D(Convolution2D):
         self,
         in_channels: int | None,
         out_channels: Sizes,
-        ksize: Sizes | None = None,
-        stride: Sizes = 1,
-        pad: Sizes = 0,
-        dilate: Sizes = 1,
+        ksize: Counts | None = None,
+        stride: Counts = 1,
+        pad: Widths = 0,
+        dilate: Counts = 1,
         nobias: bool = False,
         initialW: InitializerSpec = None,
         initial_bias: InitializerSpec = None,

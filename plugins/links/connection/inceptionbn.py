@@ -8,7 +8,7 @@ from core import Chain, Variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
-from core.typing import Array, DType
+from core.typing import Array, Count, DType
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.normalization.batch_normalization import BatchNormalization
 
@@ -60,7 +60,7 @@ class InceptionBN(Chain):
         out33: int,
         pooltype: str,
         proj_pool: int | None = None,
-        stride: int = 1,
+        stride: Count = 1,
         conv_init: InitializerSpec = None,
         dtype: DType = None,
     ) -> None:

@@ -10,7 +10,7 @@ from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.standard import per_axis, window_count
-from core.typing import Array, Sizes
+from core.typing import Array, Counts, Sizes
 from plugins.links import arguments
 from plugins.links.connection.windowed import shown
 
@@ -51,8 +51,8 @@ class LocalConvolution2D(Link):
         in_channels: int | None,
         out_channels: int,
         in_size: Sizes | None = None,
-        ksize: Sizes | None = None,
-        stride: Sizes = 1,
+        ksize: Counts | None = None,
+        stride: Counts = 1,
         nobias: bool = False,
         initialW: InitializerSpec = None,
         initial_bias: InitializerSpec = None,

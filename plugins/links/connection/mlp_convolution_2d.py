@@ -9,7 +9,7 @@ from core import ChainList, Variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
-from core.typing import Array, Sizes
+from core.typing import Array, Counts, Sizes, Widths
 from plugins.links import arguments
 from plugins.links.connection.convolution_2d import Convolution2D
 
@@ -48,9 +48,9 @@ class MLPConvolution2D(ChainList):
         self,
         in_channels: Any,
         out_channels: Sizes,
-        ksize: Sizes | None = None,
-        stride: Sizes = 1,
-        pad: Sizes = 0,
+        ksize: Counts | None = None,
+        stride: Counts = 1,
+        pad: Widths = 0,
         activation: Callable[[Any], Any] | None = F.relu,
         conv_init: InitializerSpec = None,
         bias_init: InitializerSpec = None,

@@ -10,10 +10,12 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from core import Link, Parameter
 from core.initializer import InitializerSpec
-from core.kinds import checked
+from core.kinds import checked, kind_of, taking
 from core.standard import per_axis
-from core.typing import Sizes
+from core.typing import Count, Counts, Sizes
 from plugins.links import arguments
+
+_take_ksize = taking(kind_of(Counts), "", "ksize")
 
 P = ParamSpec("P")
 S = TypeVar("S")
@@ -61,11 +63,13 @@ class Windowed(Link):
         initialW: InitializerSpec,
         initial_bias: InitializerSpec,
         dilate: Any,
-        groups: int,
+        groups: Count,
     ) -> None:
         super().__init__()
         if ksize is None:
             in_channels, out_channels, ksize = None, in_channels, out_channels
+            if ksize is not None:
+                ksize = _take_ksize(ksize, self)
         if out_channels is None or ksize is None:
             raise TypeError(f"{self._link_name}: expected out_channels and ksize, got None.")
         self.ndim = ndim
@@ -89,8 +93,6 @@ class Windowed(Link):
         return f"links.{type(self).__name__}"
 
     def _initialize(self, in_channels: int) -> None:
-        if self.groups < 1:
-            raise ValueError(f"{self._link_name}: expected 1 group or more, got {self.groups}.")
         for name, channels in (("input", in_channels), ("output", self.out_channels)):
             if channels % self.groups:
                 raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import Variable
 from core import functions as F
-from core.typing import Array
+from core.typing import Array, Ratio
 from plugins.links.function_link import FunctionLink
 
 
@@ -28,7 +28,7 @@ class Dropout(FunctionLink):
     variable([1., 1.], dtype=float32)
     """
 
-    ratio: float = 0.5
+    ratio: Ratio = 0.5
 
     def forward(self, x: Array) -> Variable:
         """Apply it to x."""

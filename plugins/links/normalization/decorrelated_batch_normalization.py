@@ -9,7 +9,7 @@ from core import Link, Variable, config
 from core import functions as F
 from core.initializer import Constant, generate_array
 from core.kinds import checked
-from core.typing import Array, DType
+from core.typing import Array, Count, DType
 
 
 class DecorrelatedBatchNormalization(Link):
@@ -43,7 +43,7 @@ class DecorrelatedBatchNormalization(Link):
     def __init__(
         self,
         size: int,
-        groups: int = 16,
+        groups: Count = 16,
         decay: float = 0.9,
         eps: float = 2e-5,
         dtype: DType = None,

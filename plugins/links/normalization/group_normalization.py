@@ -9,7 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, Count
 from plugins.links import arguments
 
 
@@ -39,7 +39,7 @@ class GroupNormalization(Link):
     @checked
     def __init__(
         self,
-        groups: int,
+        groups: Count,
         size: int | None = None,
         eps: float = 1e-5,
         initial_gamma: InitializerSpec = None,

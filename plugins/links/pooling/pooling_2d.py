@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from core import Variable
 from core import functions as F
-from core.typing import Array, Pair
+from core.typing import Array, Count, Width
 from plugins.links.function_link import FunctionLink
+
+CountPair = Count | tuple[Count, Count]
 
 
 class MaxPooling2D(FunctionLink):
@@ -28,9 +30,9 @@ class MaxPooling2D(FunctionLink):
     variable([[[[3.]]]], dtype=float32)
     """
 
-    ksize: Pair
-    stride: Pair | None = None
-    pad: Pair = 0
+    ksize: CountPair
+    stride: CountPair | None = None
+    pad: Width | tuple[Width, Width] = 0
     cover_all: bool = True
 
     def forward(self, x: Array) -> Variable:
@@ -58,9 +60,9 @@ class AveragePooling2D(FunctionLink):
     variable([[[[1.5]]]], dtype=float32)
     """
 
-    ksize: Pair
-    stride: Pair | None = None
-    pad: Pair = 0
+    ksize: CountPair
+    stride: CountPair | None = None
+    pad: Width | tuple[Width, Width] = 0
 
     def forward(self, x: Array) -> Variable:
         """Apply it to x (n, c, h, w)."""

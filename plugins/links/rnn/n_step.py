@@ -9,6 +9,7 @@ from core import ChainList, Link, Parameter, Variable, as_variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.typing import Count, Ratio
 from plugins.links import arguments
 from plugins.links.rnn.stateful import zeros
 
@@ -62,10 +63,10 @@ class NStep(ChainList):
     @arguments.removed()
     def __init__(
         self,
-        n_layers: int,
+        n_layers: Count,
         in_size: int | None,
         out_size: int,
-        dropout: float,
+        dropout: Ratio,
         *,
         initialW: InitializerSpec = None,
         initial_bias: InitializerSpec = None,

@@ -9,7 +9,7 @@ from core import Variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
-from core.typing import Array
+from core.typing import Array, Probability
 from plugins.links.rnn.lstm import _LSTM
 from plugins.links.rnn.stateful import Stateful, zeros
 
@@ -57,8 +57,8 @@ class StatefulZoneoutLSTM(_LSTM, Stateful):
         self,
         in_size: int | None,
         out_size: int | None = None,
-        c_ratio: float = 0.5,
-        h_ratio: float = 0.5,
+        c_ratio: Probability = 0.5,
+        h_ratio: Probability = 0.5,
         *,
         lateral_init: InitializerSpec = None,
         upward_init: InitializerSpec = None,

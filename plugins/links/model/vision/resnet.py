@@ -9,7 +9,7 @@ from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
 from core.removed import removed
-from core.typing import AnyArray, Array
+from core.typing import AnyArray, Array, Count
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.linear import Linear
 from plugins.links.model.vision import images, weights
@@ -104,7 +104,7 @@ class BottleneckA(_Bottleneck):
         in_channels: int,
         mid_channels: int,
         out_channels: int,
-        stride: int = 2,
+        stride: Count = 2,
         initialW: InitializerSpec = None,
         downsample_fb: bool = False,
     ) -> None:
@@ -165,11 +165,11 @@ class BuildingBlock(Chain):
     @removed(renamed={"n_layer": "n_layers"})
     def __init__(
         self,
-        n_layers: int | None = None,
+        n_layers: Count | None = None,
         in_channels: int | None = None,
         mid_channels: int | None = None,
         out_channels: int | None = None,
-        stride: int | None = None,
+        stride: Count | None = None,
         initialW: InitializerSpec = None,
         downsample_fb: bool = False,
     ) -> None:
