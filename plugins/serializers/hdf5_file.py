@@ -8,6 +8,7 @@ of that library alone.
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from collections.abc import Iterator, Mapping
@@ -42,6 +43,8 @@ _PLAIN_FILTERS = ({1, 32000}, {2}, {3})  # of each at most one: gzip or LZF, shu
 
 # -- writing ----------------------------------------------------------------------------------
 
+_numbers = itertools.count()
+
 
 def write_hdf5(
     path: str | os.PathLike[str], entries: Mapping[str, Array], compression: int | None
@@ -52,7 +55,8 @@ def write_hdf5(
     """
     h5py = need("h5py", "hdf5", "save_hdf5")
     memory = {"driver": "core", "backing_store": False}
-    with h5py.File("memory", "w", userblock_size=_USER_BLOCK, **memory) as file:
+    name = f"memory {next(_numbers)}"  # HDF5 knows open files by their names, in all threads
+    with h5py.File(name, "w", userblock_size=_USER_BLOCK, **memory) as file:
         for name, array in entries.items():
             write_dataset(file, name, array, compression)
         file.flush()
