@@ -204,10 +204,12 @@ def refuse_removed(
     `cures` maps a removed argument to the sentence that says what to write instead. `known` are the
     arguments that there are: the nearest is offered for a slip.
     """
+    from core.foreign import NEEDLESS
+
     for key in given:
         if key in cures:
             raise RemovedArgument(f"{where}: the argument {key!r} no longer exists. {cures[key]}")
-        hint = nearest(key, known, "arguments")
+        hint = NEEDLESS.get(key) or nearest(key, known, "arguments")
         raise TypeError(f"{where}: unexpected keyword argument {key!r}.{hint}")
 
 

@@ -339,6 +339,10 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+NEEDLESS = {"inplace": " Leave it out: functions change no array, and give new ones."}
+"""Arguments of other libraries for which there is no other here -> end of the sentence."""
+
+
 def folded(name: str) -> str:
     """A name without what tells apart spellings of one word: case and underscores.
 

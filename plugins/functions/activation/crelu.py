@@ -5,6 +5,7 @@ from __future__ import annotations
 from core import Domain, FunctionNode, Variable, axes, real
 from core.intrinsics import check_axes
 from core.typing import Array
+from plugins.functions.removed import removed
 
 
 class CReLU(FunctionNode):
@@ -27,6 +28,7 @@ class CReLU(FunctionNode):
         return positive - xp.where(x < 0, g[(*before, slice(half, 2 * half), ...)], 0)
 
 
+@removed()
 def crelu(x: Array, axis: int = 1) -> Variable:
     """The rectified parts of x and -x, joined along an axis: twice as long there.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from core import Domain, Elementwise, Variable, number, real
 from core.kinds import checked
 from core.typing import Array
+from plugins.functions.removed import removed
 
 
 class ELU(Elementwise):
@@ -20,6 +21,7 @@ class ELU(Elementwise):
         return xp.where(x > 0, g, g * (xp.exp(xp.minimum(x, 0.0)) * self.alpha))
 
 
+@removed()
 def elu(x: Array, alpha: float = 1.0) -> Variable:
     """The exponential linear unit: x for x >= 0, else alpha * (exp(x) - 1).
 
@@ -45,6 +47,7 @@ def elu(x: Array, alpha: float = 1.0) -> Variable:
 
 
 @checked
+@removed()
 def selu(
     x: Array, alpha: float = 1.6732632423543772, scale: float = 1.0507009873554805
 ) -> Variable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core import Domain, Elementwise, Variable, number, real
 from core.typing import Array
+from plugins.functions.removed import removed
 
 
 class LeakyReLU(Elementwise):
@@ -19,6 +20,7 @@ class LeakyReLU(Elementwise):
         return xp.where(x > 0, g, g * self.slope)
 
 
+@removed()
 def leaky_relu(x: Array, slope: float = 0.2) -> Variable:
     """Scale negative elements down: x for x >= 0, else slope * x.
 

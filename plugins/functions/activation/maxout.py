@@ -7,9 +7,11 @@ from core.errors import InvalidType
 from core.kinds import checked
 from core.typing import Array
 from plugins.functions.math.extrema import Max
+from plugins.functions.removed import removed
 
 
 @checked
+@removed()
 def maxout(x: Array, pool_size: int, axis: int = 1) -> Variable:
     """The greatest of each `pool_size` elements that follow one another along an axis.
 

@@ -20,7 +20,7 @@ class ReLU(Elementwise):
         return xp.where(out > 0, g, 0.0)
 
 
-@removed("use_cudnn")
+@removed("use_cudnn", "inplace")
 def relu(x: Array) -> Variable:
     """Cut negative elements off: max(x, 0).
 

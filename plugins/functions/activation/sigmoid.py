@@ -23,7 +23,7 @@ class Sigmoid(Elementwise):
         return (g - g * out) * out
 
 
-@removed("use_cudnn")
+@removed("use_cudnn", "inplace")
 def sigmoid(x: Array) -> Variable:
     """The logistic function of each element: 1 / (1 + exp(-x)).
 

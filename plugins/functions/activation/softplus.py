@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core import Domain, Elementwise, Variable, number, real
 from core.typing import Array
+from plugins.functions.removed import removed
 
 
 class Softplus(Elementwise):
@@ -25,6 +26,7 @@ class Softplus(Elementwise):
         return g * (0.5 * xp.tanh(x * (0.5 * self.beta)) + 0.5)
 
 
+@removed()
 def softplus(x: Array, beta: float = 1.0) -> Variable:
     """A smooth rectifier: log(1 + exp(beta * x)) / beta, without overflow.
 

@@ -20,7 +20,7 @@ class Tanh(Elementwise):
         return g - g * out * out
 
 
-@removed("use_cudnn")
+@removed("use_cudnn", "inplace")
 def tanh(x: Array) -> Variable:
     """The hyperbolic tangent of each element.
 

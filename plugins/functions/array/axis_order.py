@@ -12,6 +12,7 @@ from core.intrinsics import axes_of, check_axes
 from core.kinds import checked
 from core.type_check import eval
 from core.typing import Array
+from plugins.functions.removed import removed
 
 
 class _Reordered(FunctionNode):
@@ -74,6 +75,7 @@ class Rollaxis(_Reordered):
         return tuple(order)
 
 
+@removed()
 def transpose(x: Array, axes: Sequence[int] | None = None) -> Variable:
     """Permute the axes: axis i of the result is axis `axes[i]` of `x`.
 
@@ -117,6 +119,7 @@ def swapaxes(x: Array, axis1: int, axis2: int) -> Variable:
     return Swapaxes.call(x, axis1, axis2)
 
 
+@removed()
 def rollaxis(x: Array, axis: int, start: int = 0) -> Variable:
     """Take an axis out, and put it back before another one.
 

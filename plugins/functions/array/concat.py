@@ -9,6 +9,7 @@ from core import Domain, FunctionNode, Variable, anything, as_variable, axes
 from core.intrinsics import axes_of, check_axes
 from core.type_check import eval, expect
 from core.typing import Array
+from plugins.functions.removed import removed
 
 
 class Concat(FunctionNode):
@@ -45,6 +46,7 @@ class Concat(FunctionNode):
         return tuple(gradients)
 
 
+@removed()
 def concat(xs: Sequence[Array], axis: int = 1) -> Variable:
     """Join arrays along an axis they have.
 

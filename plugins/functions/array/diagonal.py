@@ -6,9 +6,11 @@ from core import Variable, as_variable
 from core.kinds import checked
 from core.typing import Array
 from plugins.functions.array.axis_order import known_axes, moveaxis
+from plugins.functions.removed import removed
 
 
 @checked
+@removed()
 def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
     """The diagonal over two axes, as the last axis.
 

@@ -8,6 +8,7 @@ from core import Domain, FunctionNode, Variable, choice, real
 from core.standard import per_axis, window_count
 from core.typing import Array, Pair
 from plugins.functions.connection.windows import ImageWindows, expect_windows
+from plugins.functions.removed import removed
 
 
 def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
@@ -81,6 +82,7 @@ class Col2Im(_Columns):
         return Im2Col(*self.settings).evaluate(g)
 
 
+@removed()
 def im2col(
     x: Array,
     ksize: Pair,

@@ -7,6 +7,7 @@ from core.kinds import checked
 from core.type_check import expect
 from core.typing import Array, DType
 from plugins.functions.labels import refuse_outside
+from plugins.functions.removed import removed
 
 LABELS = "A label has an element for itself; give num_classes as the greatest label plus 1."
 
@@ -39,6 +40,7 @@ class OneHot(FunctionNode):
 
 
 @checked
+@removed()
 def one_hot(x: Array, num_classes: int, axis: int = -1, dtype: DType = None) -> Variable:
     """Labels as vectors: 1 at the place that the label names, 0 elsewhere; without gradient.
 

@@ -8,6 +8,7 @@ from core import Domain, FunctionNode, Variable, anything, choice, number
 from core.type_check import expect
 from core.typing import Array
 from plugins.functions.array.concat import several
+from plugins.functions.removed import removed
 
 
 class PadSequence(FunctionNode):
@@ -50,6 +51,7 @@ class PadSequence(FunctionNode):
         )
 
 
+@removed()
 def pad_sequence(xs: Sequence[Array], length: int | None = None, padding: float = 0) -> Variable:
     """Fill sequences up to one length, and stack them.
 

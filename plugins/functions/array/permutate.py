@@ -9,6 +9,7 @@ from core.intrinsics import check_axes
 from core.type_check import expect
 from core.typing import Array
 from plugins.functions.labels import refuse_outside
+from plugins.functions.removed import removed
 
 
 class Permutate(FunctionNode):
@@ -38,6 +39,7 @@ class Permutate(FunctionNode):
         return Permutate(self.axis, not self.inv).evaluate(g, indices)
 
 
+@removed()
 def permutate(x: Array, indices: Array, axis: int = 0, inv: bool = False) -> Variable:
     """Reorder the elements along an axis: place i gets what stands at `indices[i]`.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from core import Domain, FunctionNode, Variable, choice, real
 from core.type_check import expect
 from core.typing import Array
+from plugins.functions.removed import removed
 
 
 class ResizeImages(FunctionNode):
@@ -77,6 +78,7 @@ PLACES = {"bilinear": _between, "nearest": _on_pixels}
 """Where, among n pixels, the `count` of the result lie."""
 
 
+@removed()
 def resize_images(
     x: Array, output_shape: tuple[int, int], *, mode: str = "bilinear", align_corners: bool = True
 ) -> Variable:

@@ -12,6 +12,7 @@ from core.kinds import checked
 from core.type_check import argname, expect
 from core.typing import Array
 from plugins.functions.array.concat import Concat
+from plugins.functions.removed import removed
 
 
 def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
@@ -99,6 +100,7 @@ def split_axis(
     x: Array, indices_or_sections: int | Sequence[int], axis: int, force_tuple: bool
 ) -> Variable | tuple[Variable, ...]: ...
 @checked
+@removed()
 def split_axis(
     x: Array, indices_or_sections: int | Sequence[int], axis: int, force_tuple: bool = True
 ) -> Variable | tuple[Variable, ...]:
@@ -126,6 +128,7 @@ def split_axis(
 
 
 @checked
+@removed()
 def separate(x: Array, axis: int = 0) -> tuple[Variable, ...]:
     """All the parts of an array along an axis, each without that axis.
 

@@ -6,6 +6,7 @@ from core import Domain, FunctionNode, Variable, anything, choice
 from core.intrinsics import axes_of, check_axes
 from core.type_check import expect
 from core.typing import Array, Axes, Axis
+from plugins.functions.removed import removed
 
 
 class Squeeze(FunctionNode):
@@ -37,6 +38,7 @@ def _options(shape: tuple[int, ...]) -> list[Axis]:
     return [None, ones, *ones]
 
 
+@removed()
 def squeeze(x: Array, axis: Axes = None) -> Variable:
     """Take axes of length 1 out.
 

@@ -8,6 +8,7 @@ from core import Domain, FunctionNode, Variable, anything, axes
 from core.type_check import expect
 from core.typing import Array
 from plugins.functions.array.concat import several
+from plugins.functions.removed import removed
 
 
 class Stack(FunctionNode):
@@ -27,6 +28,7 @@ class Stack(FunctionNode):
         return tuple([g[(*before, i, ...)] if wish else None for i, wish in enumerate(wanted)])
 
 
+@removed()
 def stack(xs: Sequence[Array], axis: int = 0) -> Variable:
     """Join arrays along a new axis.
 

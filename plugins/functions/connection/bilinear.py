@@ -9,9 +9,11 @@ from core.intrinsics import matmul, reshape
 from core.kinds import checked
 from core.typing import Array
 from plugins.functions.refusal import require
+from plugins.functions.removed import removed
 
 
 @checked
+@removed()
 def bilinear(
     e1: Array,
     e2: Array,

@@ -284,6 +284,7 @@ def convolution_nd(
     )
 
 
+@removed()
 def convolution_1d(
     x: Array,
     W: Array,
@@ -367,6 +368,7 @@ def convolution_2d(
     return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
 
 
+@removed()
 def convolution_3d(
     x: Array,
     W: Array,

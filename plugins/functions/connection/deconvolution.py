@@ -66,6 +66,7 @@ def deconvolution_nd(
     )
 
 
+@removed()
 def deconvolution_1d(
     x: Array,
     W: Array,
@@ -147,6 +148,7 @@ def deconvolution_2d(
     return deconvolution_nd(x, W, b, stride, pad, outsize, dilate, groups)
 
 
+@removed()
 def deconvolution_3d(
     x: Array,
     W: Array,

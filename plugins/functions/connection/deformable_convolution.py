@@ -14,9 +14,11 @@ from core.typing import Array, Sizes
 from plugins.functions.array.take import Take
 from plugins.functions.connection.windows import of_rank
 from plugins.functions.refusal import require
+from plugins.functions.removed import removed
 
 
 @checked
+@removed()
 def deformable_convolution_2d_sampler(
     x: Array, offset: Array, W: Array, b: Array | None = None, stride: Sizes = 1, pad: Sizes = 0
 ) -> Variable:

@@ -9,9 +9,11 @@ from core.kinds import checked
 from core.typing import Array, Sizes
 from plugins.functions.connection.convolution import convolution_nd
 from plugins.functions.connection.windows import of_rank
+from plugins.functions.removed import removed
 
 
 @checked
+@removed()
 def depthwise_convolution_2d(
     x: Array, W: Array, b: Array | None = None, stride: Sizes = 1, pad: Sizes = 0
 ) -> Variable:

@@ -7,6 +7,7 @@ from math import prod
 from core import Domain, FunctionNode, Variable, integers, real
 from core.typing import Array
 from plugins.functions.labels import refuse_outside
+from plugins.functions.removed import removed
 
 NUMBERS = "W has a row for each of these; name the number to leave out as ignore_label."
 
@@ -55,6 +56,7 @@ class EmbedIDGradient(FunctionNode):
         return EmbedIDFunction(self.ignore_label).evaluate(x, g)
 
 
+@removed()
 def embed_id(x: Array, W: Array, ignore_label: int | None = None) -> Variable:
     """Look up rows of `W` by number.
 

@@ -9,6 +9,7 @@ from core import Domain, FunctionNode, Variable, as_variable, real
 from core.intrinsics import reshape
 from core.kinds import ARRAY, checked
 from core.typing import Array
+from plugins.functions.removed import removed
 
 
 class LinearFunction(FunctionNode):
@@ -35,6 +36,7 @@ class LinearFunction(FunctionNode):
         return xp.sum(g, axis=0)
 
 
+@removed()
 def linear(x: Array, W: Array, b: Array | None = None, n_batch_axes: int = 1) -> Variable:
     """The affine map y = x Wᵀ + b of a fully connected layer.
 

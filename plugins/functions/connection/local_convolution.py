@@ -11,9 +11,11 @@ from core.kinds import checked
 from core.standard import per_axis, window_count
 from core.typing import Array, Sizes
 from plugins.functions.connection.windows import Windows, of_rank
+from plugins.functions.removed import removed
 
 
 @checked
+@removed()
 def local_convolution_2d(x: Array, W: Array, b: Array | None = None, stride: Sizes = 1) -> Variable:
     """Convolution over images with filters of its own at each place: locally connected layers.
 

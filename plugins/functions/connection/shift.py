@@ -9,6 +9,7 @@ from core import Domain, FunctionNode, Variable, choice, real
 from core.standard import per_axis
 from core.type_check import expect
 from core.typing import Array, Sizes
+from plugins.functions.removed import removed
 
 
 class Shift(FunctionNode):
@@ -77,6 +78,7 @@ def _overlap(size: int, step: int) -> tuple[slice, slice]:
     return slice(to, size - start), slice(start, size - to)
 
 
+@removed()
 def shift(x: Array, ksize: Sizes = 3, dilate: Sizes = 1) -> Variable:
     """Move each channel of images by one place of a kernel, in place of a spatial convolution.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, integers, real
 from core.typing import Array
+from plugins.functions.removed import removed
 
 
 class Accuracy(FunctionNode):
@@ -33,6 +34,7 @@ class Accuracy(FunctionNode):
         return hits / xp.maximum(count, xp.ones_like(count))
 
 
+@removed()
 def accuracy(y: Array, t: Array, ignore_label: int | None = None) -> Variable:
     """The share of examples whose greatest score is that of the right class; without gradient.
 

@@ -7,6 +7,7 @@ from math import prod
 from core import Domain, FunctionNode, Variable, choice, integers, number, real
 from core.typing import Array
 from plugins.functions.evaluation.accuracy import with_axes_of_labels
+from plugins.functions.removed import removed
 
 
 class ClassificationSummary(FunctionNode):
@@ -62,6 +63,7 @@ class ClassificationSummary(FunctionNode):
         return xp.where(weighted == 0, float("nan"), mean)
 
 
+@removed()
 def classification_summary(
     y: Array, t: Array, label_num: int | None = None, beta: float = 1.0, ignore_label: int = -1
 ) -> tuple[Variable, Variable, Variable, Variable]:
@@ -94,6 +96,7 @@ def classification_summary(
     return ClassificationSummary.call(with_axes_of_labels(y, t), t, **settings)
 
 
+@removed()
 def precision(
     y: Array, t: Array, label_num: int | None = None, ignore_label: int = -1
 ) -> tuple[Variable, Variable]:
@@ -121,6 +124,7 @@ def precision(
     return found, support
 
 
+@removed()
 def recall(
     y: Array, t: Array, label_num: int | None = None, ignore_label: int = -1
 ) -> tuple[Variable, Variable]:
@@ -148,6 +152,7 @@ def recall(
     return found, support
 
 
+@removed()
 def f1_score(
     y: Array, t: Array, label_num: int | None = None, ignore_label: int = -1
 ) -> tuple[Variable, Variable]:

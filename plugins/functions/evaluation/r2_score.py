@@ -8,6 +8,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, choice, real
 from core.kinds import checked
 from core.typing import Array
+from plugins.functions.removed import removed
 
 OUTPUTS = ("uniform_average", "raw_values")
 
@@ -85,6 +86,7 @@ class R2Score(FunctionNode):
 
 
 @checked
+@removed()
 def r2_score(
     pred: Array,
     true: Array,

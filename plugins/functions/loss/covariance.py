@@ -7,6 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, choice, real
 from core.typing import Array
 from plugins.functions.loss.reduction import check_reduce
+from plugins.functions.removed import removed
 
 REDUCTIONS = ("half_squared_sum", "no")
 
@@ -83,6 +84,7 @@ class DeCov(FunctionNode):
         return h @ (g + g.T) / max(h.shape[0], 1)
 
 
+@removed()
 def cross_covariance(y: Array, z: Array, reduce: str = "half_squared_sum") -> Variable:
     """How the features of `y` vary with those of `z`: ½ Σᵢⱼ (1/n Σₙ (yᵢ - ȳᵢ)(zⱼ - z̄ⱼ))².
 
@@ -108,6 +110,7 @@ def cross_covariance(y: Array, z: Array, reduce: str = "half_squared_sum") -> Va
     return CrossCovariance.call(y, z, reduce)
 
 
+@removed()
 def decov(h: Array, reduce: str = "half_squared_sum") -> Variable:
     """How much features vary together: half the sum of their squared covariances in the batch.
 

@@ -6,6 +6,7 @@ from core import Domain, FunctionNode, Variable, choice, integers, real
 from core.typing import Array
 from plugins.functions.labels import refuse_outside
 from plugins.functions.loss.reduction import check_reduce
+from plugins.functions.removed import removed
 
 
 class Hinge(FunctionNode):
@@ -52,6 +53,7 @@ class Hinge(FunctionNode):
         return g * signs * slope
 
 
+@removed()
 def hinge(x: Array, t: Array, norm: str = "L1", reduce: str = "mean") -> Variable:
     """The hinge loss, one class against the rest: max(0, 1 - x) at the label, max(0, 1 + x) else.
 

@@ -6,6 +6,7 @@ from core import Domain, FunctionNode, Variable, choice, number, real
 from core.type_check import expect
 from core.typing import Array
 from plugins.functions.loss.reduction import check_reduce
+from plugins.functions.removed import removed
 
 REDUCTIONS = ("sum_along_second_axis", "no")
 
@@ -51,6 +52,7 @@ class HuberLoss(FunctionNode):
         return g if self.reduce == "no" else xp.expand_dims(g, axis=1)
 
 
+@removed()
 def huber_loss(x: Array, t: Array, delta: float, reduce: str = "sum_along_second_axis") -> Variable:
     """The Huber loss: half the squared difference up to `delta`, and straight on from there.
 

@@ -16,6 +16,7 @@ from plugins.functions.connection.embed_id import EmbedIDFunction
 from plugins.functions.loss.reduction import check_reduce, reduced
 from plugins.functions.math.sum import sum
 from plugins.functions.refusal import require, require_integral
+from plugins.functions.removed import removed
 
 Sampler: TypeAlias = Callable[[tuple[int, int]], Array]
 
@@ -54,6 +55,7 @@ def negative_sampling(
     return_samples: bool,
 ) -> Variable | tuple[Variable, BackendArray]: ...
 @checked
+@removed()
 def negative_sampling(
     x: Array,
     t: Array,

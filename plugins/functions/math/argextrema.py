@@ -5,6 +5,7 @@ from __future__ import annotations
 from core import Domain, FunctionNode, Variable, axes, real
 from core.typing import Array
 from plugins.functions.axes import check_nonempty
+from plugins.functions.removed import removed
 
 
 class _Place(FunctionNode):
@@ -37,6 +38,7 @@ class ArgMin(_Place):
         return xp.astype(xp.argmin(x, axis=self.axis), xp.int32)
 
 
+@removed()
 def argmax(x: Array, axis: int | None = None) -> Variable:
     """The index of the greatest element, of the first among equals; without gradient.
 
@@ -57,6 +59,7 @@ def argmax(x: Array, axis: int | None = None) -> Variable:
     return ArgMax.call(x, axis)
 
 
+@removed()
 def argmin(x: Array, axis: int | None = None) -> Variable:
     """The index of the least element, of the first among equals; without gradient.
 

@@ -9,6 +9,7 @@ from core.typing import Array, Axes, Axis
 from plugins.functions.axes import check_nonempty, count_along, kept_shape
 from plugins.functions.math.alongside import alongside
 from plugins.functions.math.sum import sum
+from plugins.functions.removed import removed
 
 
 class Mean(FunctionNode):
@@ -36,6 +37,7 @@ class Mean(FunctionNode):
         return xp.broadcast_to(g, shape)
 
 
+@removed()
 def mean(
     x: Array, axis: Axes = None, weights: Array | None = None, keepdims: bool = False
 ) -> Variable:
@@ -77,6 +79,7 @@ def _mean(x: Array, axis: Axes, weights: Array | None, keepdims: bool) -> Variab
     return sum(x * weights, axis, keepdims) / sum(weights, axis, keepdims)
 
 
+@removed()
 def average(
     x: Array, axis: Axes = None, weights: Array | None = None, keepdims: bool = False
 ) -> Variable:

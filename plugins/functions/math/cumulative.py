@@ -7,6 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, axes, numeric
 from core.intrinsics import check_axes
 from core.typing import Array
+from plugins.functions.removed import removed
 
 
 def _running(xp: Any, standard: str, older: str) -> Any:
@@ -93,6 +94,7 @@ def _recurrence(xp: Any, a: Any, g: Any, axis: int) -> Any:
     return g
 
 
+@removed()
 def cumsum(x: Array, axis: int | None = None) -> Variable:
     """The sum of each element and those before it along an axis.
 
@@ -115,6 +117,7 @@ def cumsum(x: Array, axis: int | None = None) -> Variable:
     return Cumsum.call(x, axis)
 
 
+@removed()
 def cumprod(x: Array, axis: int | None = None) -> Variable:
     """The product of each element and those before it along an axis.
 

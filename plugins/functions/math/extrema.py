@@ -5,6 +5,7 @@ from __future__ import annotations
 from core import Domain, FunctionNode, Variable, axes, choice, real
 from core.typing import Array, Axes, Axis
 from plugins.functions.axes import check_nonempty, kept_shape
+from plugins.functions.removed import removed
 
 
 class _Extremum(FunctionNode):
@@ -42,6 +43,7 @@ class Min(_Extremum):
         return xp.min(x, axis=self.axis, keepdims=self.keepdims)
 
 
+@removed()
 def max(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The greatest element over axes; NaN where there is one.
 
@@ -66,6 +68,7 @@ def max(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
     return Max.call(x, axis, keepdims)
 
 
+@removed()
 def min(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The least element over axes; NaN where there is one.
 

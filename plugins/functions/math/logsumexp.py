@@ -5,6 +5,7 @@ from __future__ import annotations
 from core import Domain, FunctionNode, Variable, axes, real
 from core.typing import Array, Axes, Axis
 from plugins.functions.axes import check_nonempty, kept_shape
+from plugins.functions.removed import removed
 
 
 class LogSumExp(FunctionNode):
@@ -32,6 +33,7 @@ class LogSumExp(FunctionNode):
         return xp.reshape(g, kept) * xp.exp(x - xp.reshape(out, kept))
 
 
+@removed()
 def logsumexp(x: Array, axis: Axes = None) -> Variable:
     """The logarithm of the sum of exponentials over axes, without overflow.
 

@@ -10,6 +10,7 @@ from core.errors import InvalidType
 from core.kinds import checked
 from core.typing import Array
 from plugins.functions.composed import Composed
+from plugins.functions.removed import removed
 
 
 class MatMul(Composed):
@@ -25,6 +26,7 @@ class MatMul(Composed):
         return (matmul(a, b, self.transa, self.transb),)
 
 
+@removed()
 def matmul(a: Array, b: Array, transa: bool = False, transb: bool = False) -> Variable:
     """The product of matrices, or of stacks of matrices, or with vectors.
 
@@ -64,6 +66,7 @@ def _turned(x: Any, transposes: bool) -> Any:
 
 
 @checked
+@removed()
 def batch_matmul(a: Array, b: Array, transa: bool = False, transb: bool = False) -> Variable:
     """The products of two batches of matrices, one by one.
 

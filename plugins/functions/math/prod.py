@@ -8,6 +8,7 @@ from core import Domain, FunctionNode, Variable, axes, choice, real
 from core.intrinsics import axes_of, check_axes
 from core.typing import Array, Axes, Axis
 from plugins.functions.axes import count_along, kept_shape
+from plugins.functions.removed import removed
 
 
 class Prod(FunctionNode):
@@ -55,6 +56,7 @@ def _others(xp: Any, x: Any) -> Any:
     return xp.concat([pairs * right, pairs * left, outside[..., half:]], axis=-1)
 
 
+@removed()
 def prod(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The product over axes; its gradient is right where elements are 0, too.
 

@@ -7,9 +7,11 @@ from core.intrinsics import Multiply
 from core.kinds import checked
 from core.typing import Array
 from plugins.functions.math.alongside import alongside
+from plugins.functions.removed import removed
 
 
 @checked
+@removed()
 def scale(x: Array, y: Array, axis: int = 1) -> Variable:
     """Multiply `x` by `y` along some of its axes.
 

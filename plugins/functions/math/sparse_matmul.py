@@ -9,6 +9,7 @@ from core.errors import InvalidType
 from core.intrinsics import matrix_transpose, where
 from core.utils import CooMatrix
 from plugins.functions.array.take import Take
+from plugins.functions.removed import removed
 
 
 class CooMatMul(FunctionNode):
@@ -38,6 +39,7 @@ class CooMatMul(FunctionNode):
         return CooMatMul(self.input_shape(3)[0]).evaluate(data, col, row, g)
 
 
+@removed()
 def sparse_matmul(a: Any, b: Any, transa: bool = False, transb: bool = False) -> Variable:
     """The product of two matrices of which one is sparse; or of two batches, one by one.
 

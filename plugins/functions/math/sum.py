@@ -8,8 +8,10 @@ from core.intrinsics import Sum as Sum
 from core.intrinsics import SumTo as SumTo
 from core.kinds import checked
 from core.typing import Array, Axes
+from plugins.functions.removed import removed
 
 
+@removed()
 def sum(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
     """The sum over axes.
 

@@ -10,9 +10,11 @@ from core.errors import InvalidType
 from core.kinds import checked
 from core.typing import Array
 from plugins.functions.namespace import products
+from plugins.functions.removed import removed
 
 
 @checked
+@removed()
 def tensordot(a: Array, b: Array, axes: int | Sequence[int | Sequence[int]] = 2) -> Variable:
     """The products of two arrays, summed over axes of both.
 

@@ -8,6 +8,7 @@ from core import Domain, FunctionNode, Variable, as_array, backend, real
 from core.kinds import checked
 from core.type_check import expect
 from core.typing import Array, BackendArray
+from plugins.functions.removed import removed
 
 
 class Gaussian(FunctionNode):
@@ -58,6 +59,7 @@ def gaussian(
     mean: Array, ln_var: Array, *, eps: Array | None = ..., return_eps: bool
 ) -> Variable | tuple[Variable, BackendArray]: ...
 @checked
+@removed()
 def gaussian(
     mean: Array, ln_var: Array, *, eps: Array | None = None, return_eps: bool = False
 ) -> Variable | tuple[Variable, BackendArray]:

@@ -8,6 +8,7 @@ from core import Domain, FunctionNode, Variable, as_array, as_variable, backend,
 from core.kinds import checked
 from core.type_check import expect
 from core.typing import Array
+from plugins.functions.removed import removed
 
 
 class SimplifiedDropconnect(FunctionNode):
@@ -69,6 +70,7 @@ def _product(xp: Any, x: Any, W: Any) -> Any:
 
 
 @checked
+@removed()
 def simplified_dropconnect(
     x: Array,
     W: Array,

@@ -16,9 +16,11 @@ from plugins.functions.normalization.batch_normalization import (
     reduced_axes,
 )
 from plugins.functions.normalization.fixed_batch_normalization import fixed_batch_normalization
+from plugins.functions.removed import removed
 
 
 @checked
+@removed()
 def batch_renormalization(
     x: Array,
     gamma: Array,
@@ -93,6 +95,7 @@ def _clipped(xp: Any, x: Any, low: float, high: float) -> Any:
     return xp.minimum(xp.maximum(x, xp.full_like(x, low)), xp.full_like(x, high))
 
 
+@removed()
 def fixed_batch_renormalization(
     x: Array, gamma: Array, beta: Array, mean: Array, var: Array, eps: float = 2e-5
 ) -> Variable:

@@ -10,6 +10,7 @@ from core.type_check import expect
 from core.type_check import prod as size_of
 from core.typing import Array
 from plugins.functions.normalization.own_statistics import _OwnStatistics
+from plugins.functions.removed import removed
 
 
 class GroupNormalization(_OwnStatistics):
@@ -46,6 +47,7 @@ class GroupNormalization(_OwnStatistics):
 
 
 @checked
+@removed()
 def group_normalization(
     x: Array, groups: int, gamma: Array, beta: Array, eps: float = 1e-5
 ) -> Variable:

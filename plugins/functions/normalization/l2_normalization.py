@@ -5,6 +5,7 @@ from __future__ import annotations
 from core import Domain, FunctionNode, Variable, choice, number, real
 from core.intrinsics import check_axes
 from core.typing import Array, Axes, Axis
+from plugins.functions.removed import removed
 
 
 class NormalizeL2(FunctionNode):
@@ -47,6 +48,7 @@ class NormalizeL2(FunctionNode):
         return g / length - x * (along / divisor)
 
 
+@removed()
 def normalize(x: Array, eps: float = 1e-5, axis: Axes = 1) -> Variable:
     """Divide by the Euclidean norm: y = x / (‖x‖ + ε), the norm taken over `axis`.
 

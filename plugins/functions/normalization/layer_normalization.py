@@ -10,6 +10,7 @@ from core.kinds import checked
 from core.type_check import expect
 from core.typing import Array, Axes
 from plugins.functions.normalization.own_statistics import _OwnStatistics
+from plugins.functions.removed import removed
 
 
 def _fitting(shapes: dict[str, Any]) -> list[tuple[int, ...]]:
@@ -49,6 +50,7 @@ class LayerNormalization(_OwnStatistics):
 
 
 @checked
+@removed()
 def layer_normalization(
     x: Array, gamma: Array, beta: Array, eps: float = 1e-5, *, axis: Axes = None
 ) -> Variable:

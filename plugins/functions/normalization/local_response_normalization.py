@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, choice, number, real
 from core.typing import Array
+from plugins.functions.removed import removed
 
 
 class NeighbourSum(FunctionNode):
@@ -65,6 +66,7 @@ class LocalResponseNormalization(FunctionNode):
         return scaled - x * shared * (2.0 * self.alpha * self.beta)
 
 
+@removed()
 def local_response_normalization(
     x: Array, n: int = 5, k: float = 2, alpha: float = 1e-4, beta: float = 0.75
 ) -> Variable:

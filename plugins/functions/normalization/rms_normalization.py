@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, number, real
 from core.typing import Array
+from plugins.functions.removed import removed
 
 
 class RMSNormalization(FunctionNode):
@@ -36,6 +37,7 @@ class RMSNormalization(FunctionNode):
         return xp.sum(g * x * scale, axis=tuple(range(x.ndim - 1)))
 
 
+@removed()
 def rms_normalization(x: Array, gamma: Array, eps: float = 1e-5) -> Variable:
     """Divide each example by the root of the mean square of its features, then scale.
 

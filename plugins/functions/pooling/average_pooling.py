@@ -156,6 +156,7 @@ def average_pooling_nd(
 
 
 @checked
+@removed()
 def average_pooling_1d(
     x: Array, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
 ) -> Variable:
@@ -212,6 +213,7 @@ def average_pooling_2d(
 
 
 @checked
+@removed()
 def average_pooling_3d(
     x: Array, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
 ) -> Variable:

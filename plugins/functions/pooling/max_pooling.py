@@ -236,6 +236,7 @@ def max_pooling_nd(
 
 @_pooling
 @checked
+@removed()
 def max_pooling_1d(
     x: Array,
     ksize: Sizes,
@@ -309,6 +310,7 @@ def max_pooling_2d(
 
 @_pooling
 @checked
+@removed()
 def max_pooling_3d(
     x: Array,
     ksize: Sizes,

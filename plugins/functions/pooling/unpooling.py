@@ -13,6 +13,7 @@ from core.typing import Array, Sizes
 from core.utils import get_deconv_outsize
 from plugins.functions.connection.windows import ImageWindows, _OverAxes, ndim_of_x, of_rank
 from plugins.functions.pooling.average_pooling import average_over
+from plugins.functions.removed import removed
 
 
 def fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
@@ -112,6 +113,7 @@ class UnpoolingND(_Unpooling, _OverAxes):
         return None if self.outsize is None else per_axis(self.outsize, self.ndim, "outsize")
 
 
+@removed()
 def unpooling_nd(
     x: Array,
     ksize: Sizes,
@@ -150,6 +152,7 @@ def unpooling_nd(
 
 
 @checked
+@removed()
 def unpooling_1d(
     x: Array,
     ksize: Sizes,
@@ -186,6 +189,7 @@ def unpooling_1d(
 
 
 @checked
+@removed()
 def unpooling_2d(
     x: Array,
     ksize: Sizes,
@@ -222,6 +226,7 @@ def unpooling_2d(
 
 
 @checked
+@removed()
 def unpooling_3d(
     x: Array,
     ksize: Sizes,

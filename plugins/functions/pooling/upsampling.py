@@ -13,6 +13,7 @@ from plugins.functions.connection.windows import ImageWindows
 from plugins.functions.labels import refuse_outside
 from plugins.functions.pooling.max_pooling import MaxPoolingGradient, MaxPoolingPick
 from plugins.functions.pooling.unpooling import _Spreading, fits
+from plugins.functions.removed import removed
 
 
 def _places(shape: tuple[int, ...], start: int = 0) -> Any:
@@ -74,6 +75,7 @@ class Upsampling2D(ImageWindows, _Spreading):
         return MaxPoolingPick(**self.windows()).evaluate(g)
 
 
+@removed()
 def upsampling_2d(
     x: Array,
     indexes: Array,

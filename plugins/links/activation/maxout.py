@@ -9,6 +9,7 @@ from core import Chain, Variable, backend
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array
 from plugins.links.connection.linear import Linear
 
@@ -38,6 +39,7 @@ class Maxout(Chain):
     """
 
     @checked
+    @removed()
     def __init__(
         self,
         in_size: int | None,

@@ -8,6 +8,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array
 
 
@@ -31,6 +32,7 @@ class PReLU(Link):
     """
 
     @checked
+    @removed()
     def __init__(self, shape: Any = (), init: InitializerSpec = 0.25) -> None:
         super().__init__()
         with self.init_scope():

@@ -10,6 +10,7 @@ from core import Link, Parameter, Variable, as_array, config
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array, Ratio
 from plugins.links import arguments
 
@@ -44,6 +45,7 @@ class SimplifiedDropconnect(Link):
     b: Parameter | None
 
     @checked
+    @removed()
     def __init__(
         self,
         in_size: int | None,

@@ -8,6 +8,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array
 from plugins.links import arguments
 
@@ -32,6 +33,7 @@ class Swish(Link):
     """
 
     @checked
+    @removed()
     def __init__(self, beta_shape: Any, beta_init: InitializerSpec = 1.0) -> None:
         super().__init__()
         with self.init_scope():

@@ -10,6 +10,7 @@ from core import functions as F
 from core.errors import InvalidType
 from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array, Ratio
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
@@ -53,6 +54,7 @@ class MultiHeadAttention(Chain):
     """
 
     @checked
+    @removed()
     def __init__(
         self,
         size: int,

@@ -8,6 +8,7 @@ from typing import Any
 from core import Chain, Variable, as_variable
 from core import functions as F
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array, Ratio
 from plugins.links.attention.multi_head_attention import MultiHeadAttention
 from plugins.links.connection.linear import Linear
@@ -50,6 +51,7 @@ class TransformerBlock(Chain):
     norm2: Any
 
     @checked
+    @removed()
     def __init__(
         self,
         size: int,

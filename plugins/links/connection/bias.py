@@ -7,6 +7,7 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array
 
 
@@ -35,6 +36,7 @@ class Bias(Link):
     b: Parameter | None
 
     @checked
+    @removed()
     def __init__(self, axis: int = 1, shape: tuple[int, ...] | None = None) -> None:
         super().__init__()
         self.axis = axis

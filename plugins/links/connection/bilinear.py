@@ -6,6 +6,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array
 from plugins.links import arguments
 
@@ -42,6 +43,7 @@ class Bilinear(Link):
     b: Parameter | None
 
     @checked
+    @removed()
     def __init__(
         self,
         left_size: int,

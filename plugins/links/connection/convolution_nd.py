@@ -8,6 +8,7 @@ from core import Variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array, Count, Counts, Sizes, Widths
 from plugins.links.connection.windowed import Windowed, of_rank
 
@@ -47,6 +48,7 @@ class ConvolutionND(Windowed):
     _rank: ClassVar[int | None] = None
 
     @checked
+    @removed()
     def __init__(
         self,
         ndim: int,

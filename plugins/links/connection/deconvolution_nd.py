@@ -6,6 +6,7 @@ from core import Variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.removed import removed
 from core.standard import per_axis
 from core.typing import Array, Count, Counts, Sizes, Widths
 from plugins.links.connection.windowed import Windowed, of_rank
@@ -48,6 +49,7 @@ class DeconvolutionND(Windowed):
     """
 
     @checked
+    @removed()
     def __init__(
         self,
         ndim: int,

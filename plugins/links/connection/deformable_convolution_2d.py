@@ -8,6 +8,7 @@ from core import Chain, Variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.removed import removed
 from core.standard import per_axis
 from core.typing import Array, Counts, Widths
 from plugins.links.connection.convolution_2d import Convolution2D
@@ -56,6 +57,7 @@ class DeformableConvolution2D(Chain):
     """
 
     @checked
+    @removed()
     def __init__(
         self,
         in_channels: int | None,

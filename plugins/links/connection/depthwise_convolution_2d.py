@@ -9,6 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.removed import removed
 from core.standard import per_axis
 from core.typing import Array, Counts, Widths
 from plugins.links import arguments
@@ -44,6 +45,7 @@ class DepthwiseConvolution2D(Link):
     b: Parameter | None
 
     @checked
+    @removed()
     def __init__(
         self,
         in_channels: int | None,

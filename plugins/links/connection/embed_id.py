@@ -9,6 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array
 from plugins.initializers.normal import Normal
 
@@ -40,6 +41,7 @@ class EmbedID(Link):
     ignore_label: int | None = None
 
     @checked
+    @removed()
     def __init__(
         self,
         in_size: int,

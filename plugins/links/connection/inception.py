@@ -8,6 +8,7 @@ from core import Chain, Variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array
 from plugins.links.connection.convolution_2d import Convolution2D
 
@@ -43,6 +44,7 @@ class Inception(Chain):
     """
 
     @checked
+    @removed()
     def __init__(
         self,
         in_channels: int | None,

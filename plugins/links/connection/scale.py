@@ -5,6 +5,7 @@ from __future__ import annotations
 from core import Chain, Parameter, Variable
 from core import functions as F
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array
 from plugins.links.connection.bias import Bias, with_factor
 
@@ -35,6 +36,7 @@ class Scale(Chain):
     bias: Bias | None
 
     @checked
+    @removed()
     def __init__(
         self,
         axis: int = 1,

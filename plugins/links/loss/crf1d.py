@@ -9,6 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array, BackendArray
 
 
@@ -37,6 +38,7 @@ class CRF1d(Link):
     """
 
     @checked
+    @removed()
     def __init__(self, n_label: int, initial_cost: InitializerSpec = None) -> None:
         super().__init__()
         with self.init_scope():

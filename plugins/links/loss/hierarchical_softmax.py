@@ -11,6 +11,7 @@ from core import Device, Link, Parameter, Variable, as_array, as_variable, backe
 from core import functions as F
 from core.initializer import as_initializer
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array, DType
 from plugins.initializers.uniform import Uniform
 
@@ -45,6 +46,7 @@ class BinaryHierarchicalSoftmax(Link):
     """
 
     @checked
+    @removed()
     def __init__(self, in_size: int, tree: Any, dtype: DType = None) -> None:
         super().__init__()
         paths: dict[int, Path] = {}

@@ -9,6 +9,7 @@ from core import Variable
 from core import functions as F
 from core.initializer import as_initializer
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array, BackendArray, DType
 from plugins.links.loss.sampled import Sampled
 
@@ -38,6 +39,7 @@ class NegativeSampling(Sampled):
     """
 
     @checked
+    @removed()
     def __init__(
         self,
         in_size: int,

@@ -9,6 +9,7 @@ from core import Chain, Variable, reporter
 from core import functions as F
 from core.kinds import checked
 from core.link import Link
+from core.removed import removed
 
 
 class Classifier(Chain):
@@ -40,6 +41,7 @@ class Classifier(Chain):
     predictor: Any
 
     @checked
+    @removed()
     def __init__(
         self,
         predictor: Link,

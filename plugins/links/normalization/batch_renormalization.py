@@ -8,6 +8,7 @@ from core import Variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.removed import removed
 from core.typing import DType
 from plugins.links.normalization.batch_normalization import BatchNormalization
 
@@ -50,6 +51,7 @@ class BatchRenormalization(BatchNormalization):
     """
 
     @checked
+    @removed()
     def __init__(
         self,
         size: int | tuple[int, ...] | None = None,

@@ -9,6 +9,7 @@ from core import Link, Variable, config
 from core import functions as F
 from core.initializer import Constant, generate_array
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array, Count, DType
 
 
@@ -40,6 +41,7 @@ class DecorrelatedBatchNormalization(Link):
     """
 
     @checked
+    @removed()
     def __init__(
         self,
         size: int,

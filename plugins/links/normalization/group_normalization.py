@@ -9,6 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array, Count
 from plugins.links import arguments
 
@@ -37,6 +38,7 @@ class GroupNormalization(Link):
     """
 
     @checked
+    @removed()
     def __init__(
         self,
         groups: Count,

@@ -9,6 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array
 from plugins.links import arguments
 
@@ -36,6 +37,7 @@ class LayerNormalization(Link):
     """
 
     @checked
+    @removed()
     def __init__(
         self,
         size: int | tuple[int, ...] | None = None,

@@ -9,6 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array
 from plugins.links import arguments
 
@@ -33,6 +34,7 @@ class RMSNormalization(Link):
     """
 
     @checked
+    @removed()
     def __init__(
         self, size: int | None = None, eps: float = 1e-5, initial_gamma: InitializerSpec = None
     ) -> None:

@@ -9,6 +9,7 @@ from core import Chain, Variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
@@ -19,6 +20,7 @@ class _GRU(Chain):
     """The six linear maps of gated recurrent units, and a step."""
 
     @checked
+    @removed()
     def __init__(
         self,
         in_size: int | None,
@@ -119,6 +121,7 @@ class StatefulGRU(_GRU, Stateful):
     h: Variable | None = None
 
     @checked
+    @removed()
     def __init__(
         self,
         in_size: int | None,

@@ -9,6 +9,7 @@ from core import Chain, Variable
 from core import functions as F
 from core.initializer import InitializerSpec, as_initializer
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
@@ -20,6 +21,7 @@ class _LSTM(Chain):
     """The two linear maps of an LSTM layer, and how their parts for the four gates start."""
 
     @checked
+    @removed()
     def __init__(
         self,
         in_size: int | None,

@@ -9,6 +9,7 @@ from core import Variable
 from core import functions as F
 from core.initializer import InitializerSpec
 from core.kinds import checked
+from core.removed import removed
 from core.typing import Array, Probability
 from plugins.links.rnn.lstm import _LSTM
 from plugins.links.rnn.stateful import Stateful, zeros
@@ -53,6 +54,7 @@ class StatefulZoneoutLSTM(_LSTM, Stateful):
     h: Variable | None = None
 
     @checked
+    @removed()
     def __init__(
         self,
         in_size: int | None,

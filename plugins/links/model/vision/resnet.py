@@ -42,6 +42,7 @@ class _Bottleneck(Chain):
     """Convolutions of size 1, 3 and 1, `conv1` to `conv3`, each normalized by `bn1` to `bn3`."""
 
     @checked
+    @removed()
     def __init__(
         self,
         in_channels: int,
@@ -99,6 +100,7 @@ class BottleneckA(_Bottleneck):
     """
 
     @checked
+    @removed()
     def __init__(
         self,
         in_channels: int,
@@ -135,6 +137,7 @@ class BottleneckB(_Bottleneck):
     """
 
     @checked
+    @removed()
     def __init__(
         self, in_channels: int, mid_channels: int, initialW: InitializerSpec = None
     ) -> None:
@@ -246,6 +249,7 @@ class ResNetLayers(VisionModel):
     prepare: ClassVar[Layer] = staticmethod(prepare)
 
     @checked
+    @removed()
     def __init__(
         self, pretrained_model: Weights, n_layers: int, downsample_fb: bool = False
     ) -> None:
@@ -287,6 +291,7 @@ class ResNet50Layers(ResNetLayers):
     """
 
     @checked
+    @removed()
     def __init__(self, pretrained_model: Weights = "auto", downsample_fb: bool = False) -> None:
         super().__init__(pretrained_model, 50, downsample_fb)
 
@@ -300,6 +305,7 @@ class ResNet101Layers(ResNetLayers):
     """
 
     @checked
+    @removed()
     def __init__(self, pretrained_model: Weights = "auto", downsample_fb: bool = False) -> None:
         super().__init__(pretrained_model, 101, downsample_fb)
 
@@ -313,5 +319,6 @@ class ResNet152Layers(ResNetLayers):
     """
 
     @checked
+    @removed()
     def __init__(self, pretrained_model: Weights = "auto", downsample_fb: bool = False) -> None:
         super().__init__(pretrained_model, 152, downsample_fb)

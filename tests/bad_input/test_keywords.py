@@ -1,0 +1,62 @@
+"""A keyword that a function or link does not take is answered with the one that is meant."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import core.functions as F
+import core.links as L
+from core.kinds import kind_of
+
+X = np.ones((3, 4), "f")
+
+
+def defaults(function):
+    """Arguments that may be left out."""
+    parameters = inspect.signature(function).parameters.values()
+    return [p.name for p in parameters if p.default is not p.empty]
+
+
+FUNCTIONS = [name for name in dir(F) if name[0] != "_" and name != "of" and name.islower()]
+WITH_SETTINGS = [name for name in FUNCTIONS if defaults(getattr(F, name))]
+
+
+def anything_like(function, annotation):
+    """A value of the kind; what it means is not looked at before the keywords are."""
+    kind = kind_of(annotation, inspect.unwrap(function).__module__)
+    return next(value for value in (X, 1, (1, 1), len) if kind.takes(value))
+
+
+@pytest.mark.parametrize("name", WITH_SETTINGS)
+def test_a_slip_is_answered_by_every_function_with_settings(name):
+    function = getattr(F, name)
+    taken = inspect.signature(function).parameters.values()
+    required = [p for p in taken if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
+    given = [anything_like(function, p.annotation) for p in required]
+    meant = defaults(function)[-1]
+    with pytest.raises(TypeError, match=rf"^{name}: .*{meant}x'\. Did you mean '{meant}'\?"):
+        function(*given, **{meant + "x": 1})
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: F.sum(X, dim=1), "^sum: unexpected keyword argument 'dim'. Did you mean 'axis'"),
+        (lambda: F.sum(X, axis=1, keepdim=True), "'keepdim'. Did you mean 'keepdims'"),
+        (lambda: F.softmax(X, dim=1), "'dim'. Did you mean 'axis'"),
+        (lambda: F.concat([X, X], dim=0), "'dim'. Did you mean 'axis'"),
+        (lambda: F.stack([X, X], dim=0), "'dim'. Did you mean 'axis'"),
+        (lambda: F.dropout(X, p=0.5), "'p'. Did you mean 'ratio'"),
+        (lambda: F.leaky_relu(X, negative_slope=0.1), "'negative_slope'. Did you mean 'slope'"),
+        (lambda: F.relu(X, inplace=True), "^relu: .*'inplace'. Leave it out: functions change no"),
+        (lambda: F.tanh(X, inplace=True), "^tanh: .*'inplace'. Leave it out"),
+        (lambda: F.elu(X, inplace=True), "^elu: .*'inplace'. Leave it out"),
+        (lambda: L.Bias(shap=(3,)), "^Bias: .*'shap'. Did you mean 'shape'"),
+        (lambda: L.Convolution3D(1, 2, 3, padding=1), "'padding'. Did you mean 'pad'"),
+        (lambda: L.EmbedID(3, 2, ignore_index=0), "'ignore_index'. Did you mean 'ignore_label'"),
+    ],
+)
+def test_names_of_other_libraries(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
