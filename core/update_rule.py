@@ -30,6 +30,7 @@ from core import backend as backends
 from core.errors import DeclarationError, UnknownName, UpdateError, nearest
 from core.hyperparameter import Hyperparameter, take_declared
 from core.interval import Interval
+from core.kinds import checked
 from core.known_attributes import KnownAttributes, annotated_kinds
 from core.parameter import Parameter
 from core.serializer import Deserializer
@@ -276,6 +277,7 @@ class UpdateRule(KnownAttributes):
 
     # ------------------------------------------------------------------ float32 masters
 
+    @checked
     def use_fp32_update(self, flag: bool = True) -> None:
         """Keep a float32 master of a 16-bit parameter, make the steps on it and round the result.
 

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import refuse_removed
+from core.kinds import checked
 from core.removed import removed
 from core.serializer import AbstractSerializer
 from core.set_by_init import refuse_forgotten
@@ -88,6 +89,7 @@ class Extension:
         """Save or load what the extension remembers between calls."""
 
 
+@checked
 @removed(cures={"invoke_before_training": INVOKE_BEFORE_TRAINING})
 def make_extension(
     trigger: TriggerSpec = None,

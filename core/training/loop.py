@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from core import backend
 from core.errors import RemovedArgument, nearest
+from core.kinds import checked
 from core.removed import removed
 from core.reporter import Reporter, loaded_observation, saved_observation
 from core.serializer import AbstractSerializer, Deserializer
@@ -35,7 +36,7 @@ class Entry:
     """An extension in its place: with its trigger and its priority."""
 
     def __init__(
-        self, extension: Any, trigger: Trigger, priority: int, call_before_training: bool
+        self, extension: Any, trigger: Trigger, priority: float, call_before_training: bool
     ) -> None:
         self.extension = extension
         self.trigger = trigger
@@ -107,13 +108,14 @@ class Loop:
 
     # -- extensions --------------------------------------------------------------------------
 
+    @checked
     @removed(cures={"invoke_before_training": INVOKE_BEFORE_TRAINING})
     def extend(
         self,
         extension: Any,
         name: str | None = None,
         trigger: TriggerSpec = None,
-        priority: int | None = None,
+        priority: float | None = None,
         *,
         call_before_training: bool = False,
     ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
+from core.kinds import checked
 from core.training.loop import Loop
 
 
@@ -34,6 +35,7 @@ class Trainer(Loop):
     3
     """
 
+    @checked
     def run(self, show_loop_exception_msg: bool = True) -> None:
         """Train until the stop trigger fires; a trainer runs once.
 

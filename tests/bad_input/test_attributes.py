@@ -127,3 +127,19 @@ def test_requires_grad_is_a_truth_value(make):
             make(data, requires_grad=wrong)
     for right in (True, False, 1, 0, np.True_, np.False_):
         assert make(data, requires_grad=right).requires_grad is bool(right)
+
+
+def test_flags_of_rules_and_extensions():
+    rule = optimizers.SGD().create_update_rule()
+    with pytest.raises(InvalidSetting, match="use_fp32_update: expected flag to be True or False"):
+        rule.use_fp32_update("no")
+    with pytest.raises(
+        InvalidSetting, match="make_extension: expected priority to be a whole numb"
+    ):
+        core.training.make_extension(priority="high")
+    run = core.training.Run(
+        None, optimizers.SGD().setup(L.Linear(2, 1)), stop_trigger=(1, "iteration")
+    )
+    for wrong in ({"priority": "high"}, {"call_before_training": "no"}):
+        with pytest.raises(InvalidSetting, match=f"extend: expected {next(iter(wrong))} to be"):
+            run.extend(print, **wrong)

@@ -213,7 +213,7 @@ def test_what_once_was_is_refused_with_its_cure(tmp_path):
     ("call", "message"),
     [
         (lambda t: t.extend(3), "Extension or a function"),
-        (lambda t: t.extend(print, priority="high"), "number as the priority of 'print'"),
+        (lambda t: t.extend(print, priority="high"), "expected priority to be a number or None"),
         (lambda t: t.extend(extensions.LogReport), r"LogReport\(\.\.\.\)"),
         (lambda t: t.extend(print, triger=(1, "epoch")), "triger"),
         (lambda t: training.get_trigger("epoch"), r"\(5, 'epoch'\)"),
