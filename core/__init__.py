@@ -14,150 +14,146 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core import backend as backend
-from core import configuration as configuration
-from core.backend import Backend as Backend
-from core.backend import Device as Device
-from core.backend import get_device as get_device
-from core.backend import get_dtype as get_dtype
-from core.backend import seed as seed
-from core.backend import use as use
-from core.backend import using as using
-from core.backend import using_device as using_device
-from core.backprop import backward as backward
-from core.backprop import grad as grad
-from core.configuration import DebugMode as DebugMode
-from core.configuration import config as config
-from core.configuration import force_backprop_mode as force_backprop_mode
-from core.configuration import global_config as global_config
-from core.configuration import is_debug as is_debug
-from core.configuration import no_backprop_mode as no_backprop_mode
-from core.configuration import set_debug as set_debug
-from core.configuration import using_config as using_config
-from core.domain import Domain as Domain
-from core.domain import anything as anything
-from core.domain import axes as axes
-from core.domain import boolean as boolean
-from core.domain import choice as choice
-from core.domain import integers as integers
-from core.domain import number as number
-from core.domain import numeric as numeric
-from core.domain import real as real
-from core.function_hook import FunctionHook as FunctionHook
-from core.function_hook import get_function_hooks as get_function_hooks
-from core.function_node import Elementwise as Elementwise
-from core.function_node import FunctionNode as FunctionNode
-from core.initializer import Initializer as Initializer
+from core.arrays import backend as backend
+from core.arrays.backend import Backend as Backend
+from core.arrays.backend import Device as Device
+from core.arrays.backend import get_device as get_device
+from core.arrays.backend import get_dtype as get_dtype
+from core.arrays.backend import seed as seed
+from core.arrays.backend import use as use
+from core.arrays.backend import using as using
+from core.arrays.backend import using_device as using_device
+from core.arrays.mixed import mixed16 as mixed16
+from core.graph.backprop import backward as backward
+from core.graph.backprop import grad as grad
+from core.graph.function_hook import FunctionHook as FunctionHook
+from core.graph.function_hook import get_function_hooks as get_function_hooks
+from core.graph.variable import Variable as Variable
+from core.graph.variable import as_array as as_array
+from core.graph.variable import as_variable as as_variable
+from core.graph.variable_node import VariableNode as VariableNode
 from core.link import Chain as Chain
 from core.link import ChainDict as ChainDict
 from core.link import ChainList as ChainList
 from core.link import Link as Link
-from core.link_hook import LinkHook as LinkHook
-from core.mixed import mixed16 as mixed16
-from core.parameter import Parameter as Parameter
-from core.public import listing
-from core.sequential import Sequential as Sequential
-from core.serializer import AbstractSerializer as AbstractSerializer
-from core.serializer import Deserializer as Deserializer
-from core.serializer import Serializer as Serializer
-from core.variable import Variable as Variable
-from core.variable import as_array as as_array
-from core.variable import as_variable as as_variable
-from core.variable_node import VariableNode as VariableNode
+from core.link.hook import LinkHook as LinkHook
+from core.link.initializer import Initializer as Initializer
+from core.link.parameter import Parameter as Parameter
+from core.link.sequential import Sequential as Sequential
+from core.link.serializer import AbstractSerializer as AbstractSerializer
+from core.link.serializer import Deserializer as Deserializer
+from core.link.serializer import Serializer as Serializer
+from core.ops.function_node import Elementwise as Elementwise
+from core.ops.function_node import FunctionNode as FunctionNode
+from core.ops.types.domain import Domain as Domain
+from core.ops.types.domain import anything as anything
+from core.ops.types.domain import axes as axes
+from core.ops.types.domain import boolean as boolean
+from core.ops.types.domain import choice as choice
+from core.ops.types.domain import integers as integers
+from core.ops.types.domain import number as number
+from core.ops.types.domain import numeric as numeric
+from core.ops.types.domain import real as real
+from core.registry import configuration as configuration
+from core.registry.configuration import DebugMode as DebugMode
+from core.registry.configuration import config as config
+from core.registry.configuration import force_backprop_mode as force_backprop_mode
+from core.registry.configuration import global_config as global_config
+from core.registry.configuration import is_debug as is_debug
+from core.registry.configuration import no_backprop_mode as no_backprop_mode
+from core.registry.configuration import set_debug as set_debug
+from core.registry.configuration import using_config as using_config
+from core.registry.paths import PATHS, install
+from core.registry.public import listing
 
-from core import intrinsics as intrinsics  # isort: skip - gives Variable its operators
+from core.ops import intrinsics as intrinsics  # isort: skip - gives Variable its operators
 
 if TYPE_CHECKING:
-    from core import backends as backends
-    from core import computational_graph as computational_graph
-    from core import cuda as cuda
     from core import dataset as dataset
     from core import datasets as datasets
-    from core import function as function
+    from core import errors as errors
     from core import function_hooks as function_hooks
     from core import functions as functions
-    from core import gradient_check as gradient_check
     from core import initializers as initializers
     from core import iterators as iterators
+    from core import link as link
     from core import link_hooks as link_hooks
     from core import links as links
     from core import optimizer as optimizer
     from core import optimizer_hooks as optimizer_hooks
     from core import optimizers as optimizers
-    from core import plugins as plugins
     from core import registry as registry
-    from core import reporter as reporter
     from core import serializers as serializers
     from core import testing as testing
     from core import training as training
-    from core import type_check as type_check
-    from core import utils as utils
-    from core.commands.info import print_runtime_info as print_runtime_info
-    from core.function import Function as Function
-    from core.function import FunctionAdapter as FunctionAdapter
-    from core.hookspecs import hookimpl as hookimpl
-    from core.link_summary import summary as summary
+    from core import typing as typing
+    from core.compat import backends as backends
+    from core.compat import cuda as cuda
+    from core.compat import function as function
+    from core.compat import utils as utils
+    from core.compat.function import Function as Function
+    from core.compat.function import FunctionAdapter as FunctionAdapter
+    from core.graph import function_hook as function_hook
+    from core.graph import variable as variable
+    from core.link import hook as link_hook  # noqa: F401 - under the name that users know
+    from core.link import initializer as initializer
+    from core.link import parameter as parameter
+    from core.link import sequential as sequential
+    from core.link import serializer as serializer
+    from core.ops import function_node as function_node
+    from core.ops.types import type_check as type_check
     from core.optimizer import GradientMethod as GradientMethod
     from core.optimizer import Hyperparameter as Hyperparameter
     from core.optimizer import Optimizer as Optimizer
     from core.optimizer import UpdateRule as UpdateRule
-    from core.reporter import DictSummary as DictSummary
-    from core.reporter import Reporter as Reporter
-    from core.reporter import Summary as Summary
-    from core.reporter import get_current_reporter as get_current_reporter
-    from core.reporter import report as report
-    from core.reporter import report_scope as report_scope
+    from core.registry import plugins as plugins
+    from core.registry.hookspecs import hookimpl as hookimpl
+    from core.show import computational_graph as computational_graph
+    from core.show.info import print_runtime_info as print_runtime_info
+    from core.show.summary import summary as summary
+    from core.testing import gradient_check as gradient_check
+    from core.training import reporter as reporter
+    from core.training.reporter import DictSummary as DictSummary
+    from core.training.reporter import Reporter as Reporter
+    from core.training.reporter import Summary as Summary
+    from core.training.reporter import get_current_reporter as get_current_reporter
+    from core.training.reporter import report as report
+    from core.training.reporter import report_scope as report_scope
+
+install()
 
 __version__ = "0.1.0"
 
 disable_experimental_feature_warning = False
 
-_rooms = frozenset(
-    [
-        "backends",
-        "computational_graph",
-        "cuda",
-        "dataset",
-        "datasets",
-        "function",
-        "function_hooks",
-        "functions",
-        "gradient_check",
-        "initializers",
-        "iterators",
-        "link_hooks",
-        "links",
-        "optimizer",
-        "optimizer_hooks",
-        "optimizers",
-        "plugins",
-        "registry",
-        "reporter",
-        "serializers",
-        "testing",
-        "training",
-        "type_check",
-        "utils",
-    ]
-)
+_rooms = ("dataset", "errors", "link", "optimizer", "registry", "testing", "training", "typing")
 
 _elsewhere = {
-    "print_runtime_info": "core.commands.info",
-    "Function": "core.function",
-    "FunctionAdapter": "core.function",
-    "hookimpl": "core.hookspecs",
-    "summary": "core.link_summary",
+    "print_runtime_info": "core.show.info",
+    "Function": "core.compat.function",
+    "FunctionAdapter": "core.compat.function",
+    "hookimpl": "core.registry.hookspecs",
+    "summary": "core.show.summary",
     "GradientMethod": "core.optimizer",
     "Hyperparameter": "core.optimizer",
     "Optimizer": "core.optimizer",
     "UpdateRule": "core.optimizer",
-    "DictSummary": "core.reporter",
-    "Reporter": "core.reporter",
-    "Summary": "core.reporter",
-    "get_current_reporter": "core.reporter",
-    "report": "core.reporter",
-    "report_scope": "core.reporter",
+    "DictSummary": "core.training.reporter",
+    "Reporter": "core.training.reporter",
+    "Summary": "core.training.reporter",
+    "get_current_reporter": "core.training.reporter",
+    "report": "core.training.reporter",
+    "report_scope": "core.training.reporter",
 }
+
+
+def _modules() -> set[str]:
+    """The modules that users reach as attributes: faces, rooms, and the paths of old."""
+    from core.registry.records import FACES
+
+    paths = [*FACES.values(), *PATHS, *(f"core.{room}" for room in _rooms)]
+    names = [path.removeprefix("core.") for path in paths]
+    return {name for name in names if "." not in name and not name.startswith("_")}
 
 
 if not TYPE_CHECKING:  # checkers shall not take every name for known
@@ -166,11 +162,11 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
         """What costs too much to load before it is needed."""
         from importlib import import_module
 
-        if name in _rooms:
-            return import_module(f"core.{name}")
         if name in _elsewhere:
             globals()[name] = value = getattr(import_module(_elsewhere[name]), name)
             return value
+        if name in _modules():
+            return import_module(f"core.{name}")
         from core.errors import nearest
 
         known = [n for n in __dir__() if not n.startswith("_")]
@@ -179,4 +175,4 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
         )
 
 
-__dir__ = listing(__name__, [*_rooms, *_elsewhere, "backend", "configuration"])
+__dir__ = listing(__name__, [*_modules(), *_elsewhere, "backend", "configuration"])

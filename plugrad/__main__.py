@@ -15,7 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in list(sys.modules):
             if name.partition(".")[0] in PACKAGES:
                 del sys.modules[name]
-    from core.__main__ import main as run
+    from plugrad.commands.main import main as run
 
     return run(arguments)
 

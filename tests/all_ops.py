@@ -5,6 +5,7 @@ import pkgutil
 from pathlib import Path
 
 import core.intrinsics
+
 import plugins.functions
 from core import FunctionNode
 

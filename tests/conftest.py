@@ -17,7 +17,8 @@ sys.path.insert(0, str(Path(__file__).parent))  # strict_backend and references
 
 from strict_backend import StrictBackend
 
-from core import backend, configuration, device, random_streams
+from core.arrays import backend, device, random_streams
+from core.registry import configuration
 
 PROFILES = {"dev": 5, "ci": 25, "intense": 1000}
 

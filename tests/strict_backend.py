@@ -7,7 +7,7 @@ arrays are NumPy's inside, so that nothing but the rules differs.
 import array_api_strict
 import numpy as np
 
-from core.backend import Backend, HostRandom
+from core.arrays.backend import Backend, HostRandom
 
 
 class StrictBackend(Backend):

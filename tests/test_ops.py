@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 from all_ops import CHECKED, KINDS, OPS, PROVEN_BY, REFERENCES
 
-from core import backend
-from core.domain import REASONS, Domain
+from core.arrays import backend
+from core.ops.types.domain import REASONS, Domain
 from core.testing import check_op
 
 BACKENDS = ["numpy", "strict", pytest.param("cuda", marks=pytest.mark.cuda)]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import core
-from core.reporter import (
+from core.training.reporter import (
     DictSummary,
     NoReporter,
     Reporter,

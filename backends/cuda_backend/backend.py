@@ -11,9 +11,9 @@ from backends.cuda_backend.namespace import Namespace
 from backends.cuda_backend.presence import missing
 from backends.cuda_backend.uploader import Uploader
 from core import is_debug
-from core.backend import Array, Backend, Device, HostRandom
-from core.place import no_dtype
-from core.standard import Geometry
+from core.arrays.backend import Array, Backend, Device, HostRandom
+from core.arrays.standard import Geometry
+from core.errors.place import no_dtype
 from core.typing import Sizes
 
 

@@ -14,9 +14,9 @@ import numpy as np  # noqa: E402
 from backends.numpy_backend.random import NumpyRandom  # noqa: E402
 from backends.numpy_backend.scatter import scatter_add  # noqa: E402
 from backends.numpy_backend.windows import windows  # noqa: E402
-from core.backend import Backend, Device  # noqa: E402
+from core.arrays.backend import Backend, Device  # noqa: E402
 from core.errors import BackendError  # noqa: E402
-from core.place import no_dtype  # noqa: E402
+from core.errors.place import no_dtype  # noqa: E402
 from core.typing import Sizes  # noqa: E402
 
 Array = np.ndarray[Any, Any]

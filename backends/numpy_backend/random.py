@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from core.arrays.random_streams import Random, stream
 from core.errors import CheckpointError
-from core.random_streams import Random, stream
 
 Array = np.ndarray[Any, Any]
 
 
 class NumpyRandom(Random):
-    """Draws as `core.random_streams` describes; the state kept here is that of `numpy.random`."""
+    """Draws as `core.arrays.random_streams` describes; the state kept here is that of `numpy.random`."""
 
     def normal(self, shape: Any = (), dtype: Any = "float32", *, device: Any = None) -> Array:
         """Standard normal draws."""

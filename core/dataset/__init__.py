@@ -14,6 +14,6 @@ from core.dataset.download import get_dataset_root as get_dataset_root
 from core.dataset.download import set_dataset_root as set_dataset_root
 from core.dataset.iterator import Iterator as Iterator
 from core.dataset.tabular import TabularDataset as TabularDataset
-from core.public import listing
+from core.registry.public import listing
 
 __dir__ = listing(__name__)

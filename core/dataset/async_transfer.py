@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core import backend as backends
+from core.arrays import backend as backends
 from core.dataset.convert import concat_examples
-from core.set_by_init import NeedsInit
+from core.errors.set_by_init import NeedsInit
 
 
 class ConcatWithAsyncTransfer(NeedsInit):

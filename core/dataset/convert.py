@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
-from core import backend as backends
-from core.set_by_init import NeedsInit
+from core.arrays import backend as backends
+from core.errors.set_by_init import NeedsInit
 
 
 def to_device(device: Any, x: Any) -> Any:

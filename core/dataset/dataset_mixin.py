@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from core.dataset.indexing import positions
-from core.set_by_init import NeedsInit
+from core.errors.set_by_init import NeedsInit
 
 
 class DatasetMixin(NeedsInit, ABC):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.serializer import AbstractSerializer
-from core.set_by_init import NeedsInit
+from core.errors.set_by_init import NeedsInit
+from core.link.serializer import AbstractSerializer
 
 
 class Iterator(NeedsInit):

@@ -1,6 +1,5 @@
 """Links, functions with parameters, from every installed plugin: `import core.links as L`."""
 
-from core.links import model as model
 from core.registry import face
 
 __getattr__, __dir__, of = face(__name__, "links")

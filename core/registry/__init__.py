@@ -1,66 +1,57 @@
-"""What the installed plugins provide, found at the first look-up and never at `import core`."""
+"""What is known and chosen: installed plugins and the names they provide, configuration, settings.
+
+Start with `environment`, which answers for this process; `hookspecs` is the contract with plugins,
+`paths` the table of old module paths. Nothing of it looks for plugins before somebody asks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from core.errors import UnknownName, nearest
-from core.public import listing
-from core.registry.catalogue import Catalogue as Catalogue
-from core.registry.catalogue import Offer as Offer
-from core.registry.face import Face as Face
-from core.registry.face import make_face
-from core.registry.index import Registry as Registry
-from core.registry.kernels import merge
-from core.registry.lazy import lazily as lazily
-from core.registry.records import KINDS as KINDS
-from core.registry.records import PLUGIN_API as PLUGIN_API
-from core.registry.records import BrokenName as BrokenName
-from core.registry.records import Plugin as Plugin
-from core.registry.records import PluginWarning as PluginWarning
-from core.registry.wording import recall
+if TYPE_CHECKING:
+    from core.registry.catalogues import Catalogue as Catalogue
+    from core.registry.catalogues import Offer as Offer
+    from core.registry.environment import absent as absent
+    from core.registry.environment import catalogue as catalogue
+    from core.registry.environment import current as current
+    from core.registry.environment import face as face
+    from core.registry.environment import kernels as kernels
+    from core.registry.faces import Face as Face
+    from core.registry.index import Registry as Registry
+    from core.registry.lazy import lazily as lazily
+    from core.registry.records import KINDS as KINDS
+    from core.registry.records import PLUGIN_API as PLUGIN_API
+    from core.registry.records import BrokenName as BrokenName
+    from core.registry.records import Plugin as Plugin
+    from core.registry.records import PluginWarning as PluginWarning
 
-__dir__ = listing(__name__)
-
-current = Registry()
-"""The registry of this process."""
-
-_catalogues = {kind: Catalogue(current, kind) for kind in KINDS}
-
-
-def catalogue(kind: str) -> Catalogue:
-    """The catalogue of one kind: 'functions', 'links', 'backends', ...
-
-    >>> catalogue("backends").get("numpy").name
-    'numpy'
-    >>> catalogue("function")
-    Traceback (most recent call last):
-    core.errors.UnknownName: No kind of plugin is called 'function'. Did you mean 'functions'?
-    """
-    if kind not in _catalogues:
-        raise UnknownName(f"No kind of plugin is called {kind!r}.{nearest(kind, KINDS)}")
-    return _catalogues[kind]
+_HOMES = {
+    "KINDS": "records",
+    "PLUGIN_API": "records",
+    "BrokenName": "records",
+    "Catalogue": "catalogues",
+    "Face": "faces",
+    "Offer": "catalogues",
+    "Plugin": "records",
+    "PluginWarning": "records",
+    "Registry": "index",
+    "absent": "environment",
+    "catalogue": "environment",
+    "current": "environment",
+    "face": "environment",
+    "kernels": "environment",
+    "lazily": "lazy",
+}
 
 
-def kernels(backend: str) -> dict[str, dict[str, Callable[..., Any]]]:
-    """Faster implementations for a backend: {'compute': {op: kernel}, 'gradient': ..., 'update'}.
-
-    >>> sorted(kernels("no-such-backend"))
-    ['compute', 'gradient', 'update']
-    """
-    return merge(current.snapshot(), backend)
-
-
-def absent() -> str:
-    """End of a sentence about a miss: the failed or disabled plugins that might have helped.
-
-    Empty where every plugin is in order; where plugrad itself is not installed, what to run.
-    """
-    snapshot = current.snapshot()
-    return recall(snapshot.plugins, snapshot.complete)[0]
+def __getattr__(name: str) -> Any:
+    """Each name loads its own file, and what that needs."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'core.registry' has no attribute {name!r}")
+    globals()[name] = value = getattr(import_module(f"core.registry.{_HOMES[name]}"), name)
+    return value
 
 
-def face(module: str, kind: str) -> Face:
-    """What the module of a face is made of; see `core/functions.py`."""
-    return make_face(current, module, kind)
+def __dir__() -> list[str]:
+    return sorted(_HOMES)

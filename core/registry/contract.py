@@ -9,11 +9,11 @@ from core.registry.lazy import resolve
 
 BASES = {
     "links": "core.link:Link",
-    "initializers": "core.initializer:Initializer",
+    "initializers": "core.link.initializer:Initializer",
     "optimizers": "core.optimizer:Optimizer",
-    "function_hooks": "core.function_hook:FunctionHook",
-    "link_hooks": "core.link_hook:LinkHook",
-    "backends": "core.array_backend:Backend",
+    "function_hooks": "core.graph.function_hook:FunctionHook",
+    "link_hooks": "core.link.hook:LinkHook",
+    "backends": "core.arrays.array_backend:Backend",
 }
 """The class that what a hook gives derives from; other kinds ask for callables."""
 

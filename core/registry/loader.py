@@ -117,7 +117,7 @@ def _check_api(plugin: Plugin, subject: Any) -> None:
 def _implementations(subject: Any, plugin: Plugin) -> list[tuple[str, Any]]:
     import pluggy
 
-    from core import hookspecs
+    from core.registry import hookspecs
 
     # A manager for each plugin: what pluggy refuses half-way leaves nothing behind.
     manager = pluggy.PluginManager("plugrad")

@@ -14,7 +14,7 @@ from typing import Any
 
 _HOMES = {
     "Case": "core.testing.strategies",
-    "assert_allclose": "core.gradient_check",
+    "assert_allclose": "core.testing.gradient_check",
     "cases": "core.testing.strategies",
     "check_backend": "core.testing.backends",
     "check_link": "core.testing.links",

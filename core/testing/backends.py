@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from core import backend as backends
-from core import random_streams, using_config
-from core.array_backend import Backend
+from core import using_config
+from core.arrays import backend as backends
+from core.arrays import random_streams
+from core.arrays.array_backend import Backend
 from core.testing.tolerances import assert_near, tolerance
 
 FLOATS = ("float16", "float32", "float64")

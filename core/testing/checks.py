@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from core import backend as backends
-from core import gradient_check
-from core.backprop import grad
+from core.arrays import backend as backends
 from core.errors import GraphError
+from core.graph.backprop import grad
+from core.graph.variable import Variable
+from core.testing import gradient_check
 from core.testing.retention import retention
 from core.testing.tolerances import DOUBLE_GRADIENT, GRADIENT, NARROW_GRADIENT, assert_near
 from core.testing.trial import Trial
-from core.variable import Variable
 
 Check = Callable[[Trial], None]
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from core import backend as backends
-from core import gradient_check
-from core.carrying import serialize_carried
-from core.configuration import no_backprop_mode, using_config
+from core.arrays import backend as backends
+from core.graph.variable import Variable
 from core.link import Link
+from core.link.carrying import serialize_carried
+from core.registry.configuration import no_backprop_mode, using_config
+from core.testing import gradient_check
 from core.testing.memory import MemoryDeserializer, MemorySerializer, load, saved
 from core.testing.tolerances import DOUBLE_GRADIENT, GRADIENT, assert_near, tolerance
-from core.variable import Variable
 
 Arrays = tuple[Any, ...]
 DTYPES = ("float64", "float32")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import backend as backends
-from core.serializer import Deserializer, Serializer
-from core.variable import is_array
+from core.arrays import backend as backends
+from core.graph.variable import is_array
+from core.link.serializer import Deserializer, Serializer
 
 
 class MemorySerializer(Serializer):

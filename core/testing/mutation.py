@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, NamedTuple
 
-from core.backend import BACKENDS
+from core.arrays.backend import BACKENDS
 from core.testing.strategies import domain_of
 
 Function = Callable[..., Any]

@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 
-from core import backend as backends
-from core.domain import CHECKS as CHECK_NAMES
+from core.arrays import backend as backends
 from core.errors import DeclarationError, nearest
-from core.gradient_check import NondifferentiableError
+from core.ops.types.domain import CHECKS as CHECK_NAMES
 from core.testing.checks import CHECKS, ON_EDGES, ON_EMPTY, refuses_second_derivative
+from core.testing.gradient_check import NondifferentiableError
 from core.testing.strategies import Case, cases, domain_of
 from core.testing.tolerances import TABLE
 from core.testing.trial import Trial

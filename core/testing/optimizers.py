@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from core import backend as backends
-from core.configuration import using_config
+from core.arrays import backend as backends
 from core.errors import BackendError
 from core.link import Link
+from core.link.parameter import Parameter
 from core.optimizer import GradientMethod
-from core.parameter import Parameter
+from core.registry.configuration import using_config
 from core.testing.memory import load, saved
 from core.testing.tolerances import assert_near, tolerance
 

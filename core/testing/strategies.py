@@ -14,9 +14,9 @@ import numpy as np
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from core.domain import Axes, Choice, Domain, Input, Number, Setting
 from core.errors import DeclarationError
-from core.shapes import Argument
+from core.ops.types.domain import Axes, Choice, Domain, Input, Number, Setting
+from core.ops.types.shapes import Argument
 from core.typing import Shape
 
 Draw = Any

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from core import backend as backends
-from core.backprop import grad
-from core.domain import Domain
+from core.arrays import backend as backends
 from core.errors import BackendError
+from core.graph.backprop import grad
+from core.graph.variable import Variable
+from core.ops.types.domain import Domain
 from core.testing.strategies import Case
 from core.testing.tolerances import Tolerance, tolerance
-from core.variable import Variable
 
 FLOATS = ("float64", "float32", "float16")
 

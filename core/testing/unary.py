@@ -8,12 +8,12 @@ from unittest import TestCase
 
 import numpy as np
 
-from core.backend import available
-from core.backend import get as get_backend
-from core.function_node import FunctionNode
-from core.gradient_check import assert_allclose, check_backward, check_double_backward
+from core.arrays.backend import available
+from core.arrays.backend import get as get_backend
+from core.graph.variable import Variable
+from core.ops.function_node import FunctionNode
+from core.testing.gradient_check import assert_allclose, check_backward, check_double_backward
 from core.testing.parameterized import parameterize, product
-from core.variable import Variable
 
 _PARAMETERS = product({"shape": [(3, 2), ()], "dtype": ["float16", "float32", "float64"]})
 _FORWARD = {"float16": 1e-3, "float32": 1e-5, "float64": 1e-9}

@@ -14,7 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from core.public import listing
+from core.registry.public import listing
 from core.training.extension import PRIORITY_EDITOR as PRIORITY_EDITOR
 from core.training.extension import PRIORITY_READER as PRIORITY_READER
 from core.training.extension import PRIORITY_WRITER as PRIORITY_WRITER

@@ -13,16 +13,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from core import backend
+from core.arrays import backend
 from core.errors import RemovedArgument, nearest
-from core.kinds import checked
-from core.removed import removed
-from core.reporter import Reporter, loaded_observation, saved_observation
-from core.serializer import AbstractSerializer, Deserializer
-from core.set_by_init import set_by_init
+from core.errors.removed import removed
+from core.errors.set_by_init import set_by_init
+from core.link.serializer import AbstractSerializer, Deserializer
+from core.ops.types.kinds import checked
 from core.training import results, summary
 from core.training.extension import INVOKE_BEFORE_TRAINING, Extension
 from core.training.interruption import Interruption
+from core.training.reporter import Reporter, loaded_observation, saved_observation
 from core.training.trigger import Trigger, TriggerSpec, get_trigger
 from core.training.updater import Updater
 

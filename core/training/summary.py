@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.notebook import table
+from core.graph.html import table
 
 if TYPE_CHECKING:
     from core.training.loop import Loop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from core.kinds import checked
+from core.ops.types.kinds import checked
 from core.training.loop import Loop
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from core.serializer import AbstractSerializer
-from core.set_by_init import NeedsInit
+from core.errors.set_by_init import NeedsInit
+from core.link.serializer import AbstractSerializer
 
 if TYPE_CHECKING:
     from core.training.loop import Loop

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.dataset import indexing
-from core.set_by_init import NeedsInit
+from core.errors.set_by_init import NeedsInit
 from plugins.datasets.tuple_dataset import equal_length
 
 

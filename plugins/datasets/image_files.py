@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from core import backend
-from core.configuration import config
+from core.arrays import backend
 from core.errors import DatasetDamaged
+from core.registry.configuration import config
 from core.typing import DType
 from plugins.datasets.text_files import decoding
 from plugins.extras import need

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from core import backend
-from core.kinds import checked
+from core.arrays import backend
+from core.ops.types.kinds import checked
 from plugins.datasets.sub_dataset import SubDataset
 
 

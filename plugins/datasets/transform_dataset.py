@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.dataset import DatasetMixin
-from core.set_by_init import set_by_init
+from core.errors.set_by_init import set_by_init
 
 
 class TransformDataset(DatasetMixin):

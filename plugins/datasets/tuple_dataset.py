@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.dataset import indexing
-from core.set_by_init import NeedsInit
+from core.errors.set_by_init import NeedsInit
 
 
 def equal_length(where: str, datasets: dict[str, Sequence[Any]]) -> int:

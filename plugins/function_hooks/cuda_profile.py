@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from core import FunctionHook, FunctionNode, backend
+from core import FunctionHook, FunctionNode
+from core.arrays import backend
 from core.typing import AnyArray
 
 

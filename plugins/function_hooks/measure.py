@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
-from core import Device, FunctionHook, FunctionNode, backend
+from core import Device, FunctionHook, FunctionNode
+from core.arrays import backend
 from core.typing import AnyArray
 
 

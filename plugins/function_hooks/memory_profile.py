@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, NamedTuple, TextIO
 
-from core import FunctionNode, backend
+from core import FunctionNode
+from core.arrays import backend
 from plugins.function_hooks.measure import Measuring, in_unit, kind_of, print_table
 
 BYTES = (("GB", 2.0**30), ("MB", 2.0**20), ("KB", 2.0**10), ("B", 1.0))

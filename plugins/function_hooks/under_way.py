@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Device
-from core.place import path_of, paths_in
+from core.errors.place import path_of, paths_in
 
 
 class Frame:

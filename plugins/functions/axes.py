@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.intrinsics import axes_of, check_axes
-from core.type_check import eval, expect
+from core.ops.intrinsics import axes_of, check_axes
+from core.ops.types.type_check import eval, expect
 from core.typing import Axes, Axis, Shape
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.backend import Backend
+from core.arrays.backend import Backend
 from core.errors import OutOfRange
 from plugins.functions.refusal import refused
 

@@ -29,7 +29,7 @@ def require(name: str, *conditions: tuple[str, Any, Any]) -> None:
 
 def require_integral(name: str, **inputs: Any) -> None:
     """Raise where one of the inputs, arrays or Variables by their names, holds no integers."""
-    from core import backend
+    from core.arrays import backend
 
     for what, value in inputs.items():
         if backend.of(value).kind(value.dtype) not in "iu":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import core.removed
+from core.errors import removed as _removed
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -15,5 +15,5 @@ CURES = {"train": _MODE, "test": _MODE, "use_cudnn": _NO_CUDNN, "deterministic":
 
 
 def removed(*had: str, **cures: str) -> Callable[[F], F]:
-    """Let a function refuse the arguments of old; see `core.removed.removed`."""
-    return core.removed.removed(*had, cures={**CURES, **cures})
+    """Let a function refuse the arguments of old; see `core.errors.removed`."""
+    return _removed.removed(*had, cures={**CURES, **cures})

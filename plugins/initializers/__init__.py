@@ -17,6 +17,6 @@ def register_initializers() -> dict[str, str]:
     """Name -> where it is."""
     return {
         **lazily(__name__, provides),
-        "Initializer": "core.initializer:Initializer",
-        "generate_array": "core.initializer:generate_array",
+        "Initializer": "core.link.initializer:Initializer",
+        "generate_array": "core.link.initializer:generate_array",
     }

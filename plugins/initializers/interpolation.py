@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from core import backend
+from core.arrays import backend
 from core.errors import nearest
-from core.initializer import Initializer
+from core.link.initializer import Initializer
 from core.typing import AnyArray, DType
 
 METHODS = ("linear",)

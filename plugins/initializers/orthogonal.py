@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from core import backend
-from core.backend import Backend
+from core.arrays import backend
+from core.arrays.backend import Backend
 from core.errors import nearest
-from core.hyperparameter import as_number
-from core.initializer import Initializer
+from core.link.initializer import Initializer
+from core.optimizer.hyperparameter import as_number
 from core.typing import AnyArray, DType
 
 MODES = ("auto", "projection", "embedding", "basis")

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from core import backend
-from core.backend import Backend
+from core.arrays import backend
+from core.arrays.backend import Backend
 from core.errors import nearest
-from core.hyperparameter import as_number
-from core.initializer import Initializer, get_fans
+from core.link.initializer import Initializer, get_fans
+from core.optimizer.hyperparameter import as_number
 from core.typing import AnyArray, DType, Shape
 
 FAN_OPTIONS = ("fan_in", "fan_out")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.backend import Backend
+from core.arrays.backend import Backend
 from core.typing import AnyArray, DType, Shape
 from plugins.initializers.spreads import ByFans, Glorot, He, Random
 

@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any
 
 from core import Variable, as_variable
-from core.backend import to_host
-from core.namespace import namespace
+from core.arrays.backend import to_host
+from core.ops.namespace import namespace
 from plugins.extras import need
 
 

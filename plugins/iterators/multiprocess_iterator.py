@@ -6,8 +6,8 @@ import os
 from concurrent.futures import Future
 from typing import Any
 
-from core.kinds import checked
-from core.random_streams import stream
+from core.arrays.random_streams import stream
+from core.ops.types.kinds import checked
 from plugins.iterators import worker_pool
 from plugins.iterators.position import Position, Sampler
 from plugins.iterators.prefetch_iterator import PrefetchIterator

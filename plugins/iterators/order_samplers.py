@@ -6,10 +6,10 @@ import json
 from abc import ABC, abstractmethod
 from typing import Any
 
-from core import backend
+from core.arrays import backend
 from core.errors import CheckpointError
-from core.serializer import AbstractSerializer, Deserializer
-from core.set_by_init import NeedsInit
+from core.errors.set_by_init import NeedsInit
+from core.link.serializer import AbstractSerializer, Deserializer
 
 
 class OrderSampler(NeedsInit, ABC):

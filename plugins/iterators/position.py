@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from core.errors import CheckpointError
-from core.serializer import AbstractSerializer
+from core.link.serializer import AbstractSerializer
 
 Order: TypeAlias = Any  # a host array of integers, or None for the dataset's own order
 Sampler: TypeAlias = Callable[[Any, int], Any]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from core.serializer import AbstractSerializer
-from core.set_by_init import set_by_init
+from core.errors.set_by_init import set_by_init
+from core.link.serializer import AbstractSerializer
 from plugins.iterators.position import Position, Sampler, foreseen
 from plugins.iterators.positioned import PositionedIterator
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 from core import Link, LinkHook
-from core.link_hook import ForwardArgs
+from core.link.hook import ForwardArgs
 from plugins.function_hooks.times import Times
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from core import Link, LinkHook, Parameter, Variable, no_backprop_mode
 from core.errors import HookError, nearest
-from core.link_hook import ForwardArgs
+from core.link.hook import ForwardArgs
 
 
 class WeightHook(LinkHook):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import core
 import core.removed
+
+import core
+from core.arrays.spec import spec_of
 from core.errors import InvalidType
-from core.initializer import as_initializer
-from core.spec import spec_of
+from core.link.initializer import as_initializer
 from core.typing import DType
 from plugins.functions.removed import CURES
 from plugins.initializers.normal import LeCunNormal

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
-from core import Parameter, Variable, backend
+from core import Parameter, Variable
+from core.arrays import backend
 from core.errors import UpdateError
 from core.optimizer import GradientMethod, UpdateRule
-from core.parameter_group import ParameterGroup
-from core.reporter import NoReporter, get_current_reporter, report_scope
+from core.optimizer.parameter_group import ParameterGroup
+from core.training.reporter import NoReporter, get_current_reporter, report_scope
 from plugins.optimizers.hooks.norms import inner
 from plugins.optimizers.line_search import strong_wolfe
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from core import backend
-from core.serializer import Serializable, Serializer
+from core.arrays import backend
+from core.link.serializer import Serializable, Serializer
 from plugins.serializers.entries import NONE
 
 

@@ -10,9 +10,9 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from core import backend
+from core.arrays import backend
 from core.errors import CheckpointError, nearest
-from core.serializer import Deserializer, Serializable, Serializer
+from core.link.serializer import Deserializer, Serializable, Serializer
 from plugins.serializers.dictionary import check_serializable
 from plugins.serializers.entries import RUN, Array, is_none
 from plugins.serializers.extended_dtypes import restored

@@ -20,8 +20,15 @@ import numpy as np
 import pytest
 
 import core
-from core import backend as backends
-from core.backend import BACKENDS, Backend, BackendError, BackendUnavailable, Device, HostRandom
+from core.arrays import backend as backends
+from core.arrays.backend import (
+    BACKENDS,
+    Backend,
+    BackendError,
+    BackendUnavailable,
+    Device,
+    HostRandom,
+)
 from core.errors import CheckpointError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,7 +119,7 @@ def test_what_was_registered_can_be_forgotten(special: Backend) -> None:
 @pytest.fixture
 def restored() -> Iterator[None]:
     yield
-    core.device.share_default(None)
+    core.arrays.device.share_default(None)
 
 
 def test_numpy_is_the_default_and_the_environment_can_say_otherwise() -> None:

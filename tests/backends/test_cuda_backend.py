@@ -15,7 +15,8 @@ import pytest
 import core
 from backends.cuda_backend import presence
 from backends.cuda_backend.backend import CudaBackend
-from core import cuda, standard
+from core.arrays import standard
+from core.compat import cuda
 from core.errors import BackendError, BackendUnavailable
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from backends.numpy_backend import scatter
 from backends.numpy_backend.backend import NumpyBackend
-from core import standard
-from core.array_backend import Backend
+from core.arrays import standard
+from core.arrays.array_backend import Backend
+from core.arrays.random_streams import seed, stream
 from core.errors import BackendError, CheckpointError
-from core.random_streams import seed, stream
 
 B = NumpyBackend()
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import COMPUTE, GRADIENT, select
-from core.backend import KernelTable
+from core.arrays.backend import KernelTable
 from core.errors import PluginError
 from core.registry.lazy import resolve
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import standard
-from core.einsum import einsum
+from core.arrays import standard
+from core.arrays.einsum import einsum
 
 NAMESPACES = [np, strict]
 namespaces = pytest.mark.parametrize("xp", NAMESPACES, ids=["numpy", "strict"])

@@ -7,7 +7,7 @@ import core
 import core.functions as F
 import core.links as L
 from core import Variable
-from core.backend import BackendError, BackendUnavailable
+from core.arrays.backend import BackendError, BackendUnavailable
 
 STRICT = core.backend.get("strict")
 HERE, THERE = STRICT.devices()[:2]

@@ -14,7 +14,7 @@ import core.functions as F
 import core.links as L
 from core import optimizers, registry
 from core.errors import UnknownName, nearest
-from core.foreign import TABLE, folded
+from core.errors.synonyms import TABLE, folded
 from core.registry.records import FACES
 
 OF_OBJECTS = {

@@ -9,8 +9,9 @@ import pytest
 import core
 import core.functions as F
 import core.links as L
-from core import configuration, optimizers, serializers
+from core import optimizers, serializers
 from core.errors import CheckpointError, RegistrationError
+from core.registry import configuration
 from core.training import extensions
 
 
@@ -351,7 +352,7 @@ def test_modes_end_with_their_block():
 
 
 def test_a_forward_that_raises_under_debug_mode_in_links():
-    from core import debug
+    from core.graph import debug
 
     link = L.Linear(3, 2)
     with core.using_config("debug", True), pytest.raises(TypeError):

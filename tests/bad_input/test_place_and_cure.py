@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 import core.links as L
-from core.backend import BackendError
+from core.arrays.backend import BackendError
 from core.errors import InvalidType
 
 

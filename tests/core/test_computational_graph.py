@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import core
 import core.links as L
-from core.computational_graph import ComputationalGraph, DotNode, build_computational_graph
+from core.show.computational_graph import ComputationalGraph, DotNode, build_computational_graph
 
 
 def variable(shape=(3,), name=None, **options):

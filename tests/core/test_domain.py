@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
-from core.domain import (
+from core.errors import DeclarationError, InvalidType
+from core.ops.types.domain import (
     Domain,
     anything,
     axes,
@@ -18,7 +19,6 @@ from core.domain import (
     number,
     real,
 )
-from core.errors import DeclarationError, InvalidType
 
 NAMES = ("x", "W", "b")
 

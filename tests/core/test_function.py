@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from strict_backend import StrictBackend
 
 import core
-from core import backend
+from core.arrays import backend
 from core.errors import GraphError, NotDifferentiable
-from core.type_check import InvalidType, expect
+from core.ops.types.type_check import InvalidType, expect
 
 
 class Multiply(core.Function):

@@ -5,8 +5,9 @@ import pytest
 
 import core
 import core.functions as F
-from core import FunctionNode, Variable, backend
-from core.gradient_check import (
+from core import FunctionNode, Variable
+from core.arrays import backend
+from core.testing.gradient_check import (
     NondifferentiableError,
     assert_allclose,
     check_backward,

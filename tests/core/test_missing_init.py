@@ -19,7 +19,8 @@ from core import (
     optimizers,
     training,
 )
-from core.dataset import DatasetMixin, tabular
+from core.compat import tabular
+from core.dataset import DatasetMixin
 from core.datasets import TransformDataset
 from core.errors import MissingInit
 from core.training import extensions

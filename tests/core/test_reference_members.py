@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import core
-from core import backend
+from core.arrays import backend
 
 LIST = Path(__file__).parents[1] / "data" / "reference_members.txt"
 

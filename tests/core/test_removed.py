@@ -11,8 +11,8 @@ import core
 import core.functions as F
 from core import registry
 from core.errors import RemovedArgument
+from core.errors.removed import removed
 from core.registry.records import FACES
-from core.removed import removed
 
 CURES = {"old": "Leave it out."}
 

@@ -6,8 +6,8 @@ import pytest
 import core
 import core.functions as F
 import core.links as L
-from core import backend
-from core.link_summary import readable
+from core.arrays import backend
+from core.show.summary import readable
 
 
 def model():

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import core
-from core import type_check
+from core.compat.utils import type_check as by_its_old_name
 from core.errors import CoreError
-from core.type_check import InvalidType, Variable, expect, prod
-from core.utils import type_check as by_its_old_name
+from core.ops.types import type_check
+from core.ops.types.type_check import InvalidType, Variable, expect, prod
 
 
 class Rules:

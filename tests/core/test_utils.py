@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import core
-from core import backend, utils
+from core.arrays import backend
+from core.compat import utils
+from core.compat.utils import argument, conv
 from core.errors import BackendUnavailable, RemovedArgument
-from core.utils import argument, conv
 
 BACKENDS = ["numpy", "strict"]
 small = st.integers(1, 4)
@@ -220,7 +221,7 @@ def test_draws_follow_the_weights(name):
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=8).filter(any))
 def test_the_tables_hold_exactly_the_weights(weights):
-    from core.utils.walker_alias import _tables
+    from core.compat.utils.walker_alias import _tables
 
     keep, owner, alias = _tables([float(w) for w in weights])
     mass = [0.0] * len(weights)

@@ -7,8 +7,8 @@ import pytest
 
 import core
 from core import Variable
-from core.gradient_check import check_backward
-from core.variable_methods import Methods
+from core.graph.methods import Methods
+from core.testing.gradient_check import check_backward
 
 A = np.random.default_rng(0).uniform(-2, 2, (2, 1, 3))
 

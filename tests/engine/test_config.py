@@ -11,8 +11,8 @@ import pytest
 from samples import variable
 
 import core
-from core import configuration
 from core.errors import UnknownName
+from core.registry import configuration
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from samples import FORMS, Halves, array, ones, tanh, total, variable
 
 import core
-from core import FunctionNode, Variable, gradient_check
+from core import FunctionNode, Variable
 from core.errors import GraphError
+from core.testing import gradient_check
 
 
 @given(st.integers(1, 5), st.floats(0.5, 2))

@@ -17,7 +17,7 @@ from samples import array, ones, tanh, total, variable
 import core
 from core import FunctionNode, Variable
 from core.errors import GraphError
-from core.once import once
+from core.registry.once import once
 from core.testing.strategies import cases
 from core.testing.trial import Trial
 
@@ -229,7 +229,7 @@ def test_the_stream_is_taken_away_while_others_look_at_it(restless):
     def look():
         while not done.is_set():
             for _ in range(1000):
-                core.random_streams.stream()
+                core.arrays.random_streams.stream()
 
     def change():
         try:

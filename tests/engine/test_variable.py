@@ -575,7 +575,7 @@ def test_a_parameters_update_goes_through_its_rule():
 
 
 def test_parameters_are_found_beside_variables():
-    from core import variable
+    from core.graph import variable
 
     assert variable.Parameter is core.Parameter
     with pytest.raises(AttributeError, match="no attribute 'Paramter'"):

@@ -11,7 +11,7 @@ import pytest
 import core
 import core.function_hooks as H
 import core.functions as F
-from core import backend
+from core.arrays import backend
 from core.errors import BackendUnavailable
 from plugins.function_hooks.measure import in_unit
 

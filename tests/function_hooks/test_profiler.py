@@ -13,7 +13,8 @@ import core
 import core.function_hooks as H
 import core.functions as F
 import core.links as L
-from core import backend, configuration
+from core.arrays import backend
+from core.registry import configuration
 from plugins.function_hooks.profile import Call
 
 
@@ -184,7 +185,7 @@ def test_of_two_blocks_and_none_left_behind():
 
 def test_away_it_costs_nothing():
     """Without hooks, functions take the specialised path, and links call `forward` at once."""
-    from core.link_hook import hooks_in_force
+    from core.link.hook import hooks_in_force
 
     with H.ProfilerHook():
         assert configuration.current().slow and hooks_in_force()

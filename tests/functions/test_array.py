@@ -7,7 +7,7 @@ import core
 import core.functions as F
 from core import Variable
 from core.errors import InvalidType, OutOfRange
-from core.gradient_check import check_backward
+from core.testing.gradient_check import check_backward
 
 X = np.arange(24, dtype="float64").reshape(2, 3, 4)
 V = np.array([1.0, 2.0, 3.0])

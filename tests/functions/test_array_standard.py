@@ -17,7 +17,7 @@ from hypothesis.extra.array_api import make_strategies_namespace
 import core
 from core import Variable
 from core.errors import InvalidType
-from core.namespace import namespace_of
+from core.ops.namespace import namespace_of
 
 SIGNED = ("int8", "int16", "int32", "int64")
 INTEGERS = (*SIGNED, "uint8", "uint16", "uint32")

@@ -8,7 +8,7 @@ import pytest
 import core
 import core.functions as F
 from core.errors import InvalidType
-from core.gradient_check import check_backward, check_double_backward
+from core.testing.gradient_check import check_backward, check_double_backward
 
 RANDOM = np.random.default_rng(0)
 Q, K, V = (RANDOM.normal(size=(2, 3, n, e)) for n, e in ((4, 5), (6, 5), (6, 2)))

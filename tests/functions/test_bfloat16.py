@@ -13,7 +13,7 @@ from all_ops import CHECKED, KINDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core import backend
+from core.arrays import backend
 from core.testing.strategies import cases
 from core.testing.tolerances import Tolerance, assert_near
 from core.testing.trial import Trial

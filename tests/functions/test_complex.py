@@ -12,7 +12,7 @@ import core
 import core.functions as F
 from core import Variable
 from core.errors import CoreError, InvalidType, NotDifferentiable
-from core.namespace import namespace as xp
+from core.ops.namespace import namespace as xp
 
 MAIN = test_namespace.CALLS | test_namespace.WITHOUT_GRADIENT
 OF_REAL_NUMBERS = set(

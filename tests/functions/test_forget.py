@@ -12,7 +12,7 @@ import core.functions as F
 import core.links as L
 from core import Parameter, Variable
 from core.errors import GraphError
-from core.gradient_check import check_backward, check_double_backward
+from core.testing.gradient_check import check_backward, check_double_backward
 
 A, B = np.random.default_rng(0).normal(size=(2, 3, 4))
 

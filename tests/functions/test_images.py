@@ -7,7 +7,7 @@ from references.images import bilinear
 import core
 import core.functions as F
 from core.errors import InvalidType, RemovedArgument
-from core.gradient_check import check_backward, check_double_backward
+from core.testing.gradient_check import check_backward, check_double_backward
 
 RANDOM = np.random.default_rng(0)
 

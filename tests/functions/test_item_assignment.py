@@ -5,8 +5,8 @@ import pytest
 
 import core
 from core import Parameter, Variable
-from core.function_hook import FunctionHook
-from core.gradient_check import check_backward, check_double_backward
+from core.graph.function_hook import FunctionHook
+from core.testing.gradient_check import check_backward, check_double_backward
 
 
 def constant(*values):

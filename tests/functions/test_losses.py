@@ -8,7 +8,7 @@ import core
 import core.functions as F
 from core import Variable
 from core.errors import InvalidType
-from core.gradient_check import check_backward, check_double_backward
+from core.testing.gradient_check import check_backward, check_double_backward
 
 X = np.random.default_rng(0).normal(size=(4, 3))
 T = np.array([0, 2, 1, 2])

@@ -5,7 +5,8 @@ import pytest
 
 import core
 import core.functions as F
-from core import Variable, backend
+from core import Variable
+from core.arrays import backend
 
 RANDOM = np.random.default_rng(0)
 X, W = RANDOM.normal(size=(4, 3)), RANDOM.normal(size=(6, 3))

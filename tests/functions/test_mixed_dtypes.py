@@ -8,7 +8,8 @@ from all_ops import OPS
 
 import core
 import core.functions as F
-from core import Variable, backend
+from core import Variable
+from core.arrays import backend
 from core.errors import InvalidType
 
 MASK = np.random.default_rng(0).integers(0, 2, (4, 3)).astype(bool)

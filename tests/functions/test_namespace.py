@@ -7,8 +7,8 @@ import pytest
 
 import core
 from core import Variable
-from core.gradient_check import check_backward, check_double_backward
-from core.namespace import namespace as xp
+from core.ops.namespace import namespace as xp
+from core.testing.gradient_check import check_backward, check_double_backward
 
 A = np.array([[0.3, -1.2, 2.5], [1.7, 0.9, -0.4]])
 B = np.array([[1.1, 0.6, -2.0], [-0.7, 3.0, 1.4]])

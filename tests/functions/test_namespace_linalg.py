@@ -6,8 +6,8 @@ import pytest
 import core
 from core import Variable
 from core.errors import NotDifferentiable
-from core.gradient_check import check_backward, check_double_backward
-from core.namespace import namespace as xp
+from core.ops.namespace import namespace as xp
+from core.testing.gradient_check import check_backward, check_double_backward
 
 RANDOM = np.random.default_rng(0)
 LINALG = xp.linalg

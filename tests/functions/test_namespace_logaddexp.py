@@ -5,7 +5,7 @@ import pytest
 
 import core
 import core.functions as F
-from core.namespace import namespace as xp
+from core.ops.namespace import namespace as xp
 
 
 @pytest.mark.parametrize("flip", [False, True])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import core
-from core.namespace import VERSION, namespace, namespace_of
+from core.ops.namespace import VERSION, namespace, namespace_of
 
 BEYOND_2024 = {"broadcast_shapes", "isin"}
 OF_THE_REFEREE = {

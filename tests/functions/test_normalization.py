@@ -7,7 +7,7 @@ from scipy import linalg
 import core
 import core.functions as F
 import core.links as L
-from core.gradient_check import check_backward, check_double_backward
+from core.testing.gradient_check import check_backward, check_double_backward
 
 
 def test_layer_normalization_takes_the_last_axes_by_default():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import core
 import core.functions as F
-from core.gradient_check import check_backward
+from core.testing.gradient_check import check_backward
 
 
 def pyramid(x, height):

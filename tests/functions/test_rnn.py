@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import core
 import core.functions as F
-from core.gradient_check import check_backward, check_double_backward
+from core.testing.gradient_check import check_backward, check_double_backward
 
 UNITS, SIZE = 3, 2
 

@@ -7,9 +7,9 @@ from scipy import special
 import core
 import core.functions as F
 from core import Variable
+from core.compat.utils import WalkerAlias
 from core.errors import InvalidType
-from core.gradient_check import check_backward, check_double_backward
-from core.utils import WalkerAlias
+from core.testing.gradient_check import check_backward, check_double_backward
 
 RANDOM = np.random.default_rng(0)
 X, W = RANDOM.normal(size=(4, 3)), RANDOM.normal(size=(6, 3))

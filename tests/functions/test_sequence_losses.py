@@ -13,7 +13,7 @@ import core
 import core.functions as F
 from core import Variable
 from core.errors import InvalidType, OutOfRange
-from core.gradient_check import check_backward, check_double_backward
+from core.testing.gradient_check import check_backward, check_double_backward
 
 ctc = F.connectionist_temporal_classification
 

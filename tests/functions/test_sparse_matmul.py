@@ -5,9 +5,9 @@ import pytest
 
 import core
 import core.functions as F
+from core.compat.utils import CooMatrix, get_order, to_coo
 from core.errors import InvalidType
-from core.gradient_check import check_backward, check_double_backward
-from core.utils import CooMatrix, get_order, to_coo
+from core.testing.gradient_check import check_backward, check_double_backward
 
 RANDOM = np.random.default_rng(0)
 

@@ -8,7 +8,7 @@ from scipy import special
 
 import core.functions as F
 from core import Variable
-from core.gradient_check import check_backward, check_double_backward
+from core.testing.gradient_check import check_backward, check_double_backward
 
 TINY = [1e-300, 1e-100, 1e-12, 1e-3]
 

@@ -9,7 +9,7 @@ import pytest
 
 from core import Variable
 from core.errors import InvalidType, UnknownName
-from core.namespace import namespace as xp
+from core.ops.namespace import namespace as xp
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "array_api.md"
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import core
 import core.links as L
-from core import backend, initializers
-from core.initializer import as_initializer, generate_array, get_fans
+from core import initializers
+from core.arrays import backend
+from core.link.initializer import as_initializer, generate_array, get_fans
 
 SHAPE = (40, 30, 3, 2)
 FAN_IN, FAN_OUT = 30 * 6, 40 * 6

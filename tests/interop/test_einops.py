@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core import Variable
-from core.gradient_check import check_backward, check_double_backward
+from core.testing.gradient_check import check_backward, check_double_backward
 
 einops = pytest.importorskip(
     "einops", reason="einops is not installed: pip install 'plugrad[interop]'"

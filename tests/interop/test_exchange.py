@@ -7,8 +7,8 @@ import pytest
 
 import core
 from core import Variable
-from core.gradient_check import check_backward, check_double_backward
-from core.namespace import namespace_of
+from core.ops.namespace import namespace_of
+from core.testing.gradient_check import check_backward, check_double_backward
 
 
 def test_array_api_compat():

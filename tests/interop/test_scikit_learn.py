@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import cosine_similarity, euclidean_distances
 from sklearn.preprocessing import LabelEncoder, MaxAbsScaler, MinMaxScaler, Normalizer
 
 from core import Variable
-from core.gradient_check import check_backward
+from core.testing.gradient_check import check_backward
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(8, 3))

@@ -8,7 +8,7 @@ from scipy.cluster.vq import whiten
 from scipy.optimize import rosen
 
 from core import Variable
-from core.gradient_check import check_backward, check_double_backward
+from core.testing.gradient_check import check_backward, check_double_backward
 
 X = np.random.default_rng(0).normal(size=(4, 3))
 FUNCTIONS = {

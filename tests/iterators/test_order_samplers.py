@@ -7,7 +7,7 @@ import pytest
 
 from core import iterators
 from core.errors import CheckpointError
-from core.serializer import Deserializer
+from core.link.serializer import Deserializer
 from core.serializers import load_npz, save_npz
 
 SOURCES = {

@@ -12,8 +12,9 @@ import pytest
 import core
 import core.functions as F
 import core.links as L
-from core import gradient_check, link_hooks
+from core import link_hooks
 from core.errors import HookError, InvalidSetting
+from core.testing import gradient_check
 from core.testing.memory import load, saved
 
 

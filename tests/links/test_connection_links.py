@@ -11,7 +11,7 @@ from references.pooling import max_pooling
 import core
 import core.functions as F
 import core.links as L
-from core import backend
+from core.arrays import backend
 from core.errors import RemovedArgument
 from core.testing import check_link
 

@@ -11,9 +11,9 @@ import pytest
 import core
 from core import registry
 from core.link import Chain, ChainList, Link
-from core.sequential import Sequential
+from core.link.sequential import Sequential
+from core.link.unregistered import unregistered
 from core.testing.links import check_link, outputs, reset, values
-from core.unregistered import unregistered
 
 TABLES = {
     "test_activation_links": ["LINKS"],

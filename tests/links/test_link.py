@@ -9,7 +9,7 @@ import pytest
 import core
 import core.functions as F
 import core.links as L
-from core import backend
+from core.arrays import backend
 from core.errors import HookError, MissingInit, RegistrationError
 from core.testing.memory import load, saved
 
@@ -471,7 +471,7 @@ def test_a_hook_leaves_its_block_on_an_exception():
 
 
 def test_debug_mode_knows_the_path_of_the_link():
-    from core.debug import link_path
+    from core.graph.debug import link_path
 
     paths = []
 

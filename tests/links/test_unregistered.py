@@ -9,7 +9,7 @@ import pytest
 import core
 import core.links as L
 from core import optimizers
-from core.unregistered import unregistered
+from core.link.unregistered import unregistered
 
 FLAT = {
     "link": (lambda: L.Linear(2, 2), [""], "set it inside"),

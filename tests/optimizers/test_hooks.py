@@ -89,7 +89,7 @@ def test_noise(level, place):
     try:
         grad = hooked(hooks.GradientNoise(0.09), np.zeros(4000), np.zeros(4000), place, level)
     finally:
-        core.random_streams.set_stream_state(None)
+        core.arrays.random_streams.set_stream_state(None)
     assert abs(grad.mean()) < 0.03
     # The step is counted before the hooks of a rule and after those of an optimizer.
     t = 1 if level == "rule" else 0

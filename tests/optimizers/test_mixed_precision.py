@@ -157,7 +157,7 @@ def test_mixed16_normalizes_in_float32():
 
 def test_masters_follow_to_another_backend(monkeypatch):
     # The other backend at hand has no 16-bit floats: let float64 play their part.
-    monkeypatch.setattr(core.update_rule, "_SIXTEEN_BIT", ("float64",))
+    monkeypatch.setattr(core.optimizer.update_rule, "_SIXTEEN_BIT", ("float64",))
 
     def run(moved):
         model = core.Link()

@@ -13,7 +13,7 @@ import core
 import core.links as L
 from core import optimizer_hooks, optimizers, registry
 from core.errors import DeclarationError, UnknownName
-from core.interval import Interval
+from core.errors.interval import Interval
 from core.optimizer import GradientMethod, Hyperparameter, UpdateRule
 
 OPTIMIZERS = registry.catalogue("optimizers").names()

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from core import FunctionNode, registry
 from core.registry.records import FACES
-from core.signatures import of_call, operation_of
+from core.registry.signatures import of_call, operation_of
 
 REASONS = {
     "the value of whatever setting a link shows": ["links.*.printable_specs"],

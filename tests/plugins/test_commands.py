@@ -11,12 +11,12 @@ import pytest
 
 import core
 from core import registry
-from core.__main__ import _COMMANDS, main
-from core.commands import doctor as doctor_module
-from core.commands import listing
-from core.commands.editable import stale_installs
-from core.commands.shadows import shadows
 from core.errors import PluginError
+from plugrad.commands import doctor as doctor_module
+from plugrad.commands import listing
+from plugrad.commands.editable import stale_installs
+from plugrad.commands.main import _COMMANDS, main
+from plugrad.commands.shadows import shadows
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -7,12 +7,12 @@ import subprocess
 import sys
 from types import ModuleType
 
+import core.plugins
 import pytest
 
-import core.plugins
 from core import registry
 from core.errors import NameConflict, PluginError, UnknownName
-from core.registry.face import make_face
+from core.registry.faces import make_face
 from core.registry.records import FACES
 
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from core.__main__ import main
-from core.commands.ops import ops
-from core.domain import CHECKS
+from core.ops.types.domain import CHECKS
+from plugrad.commands.main import main
+from plugrad.commands.ops import ops
 
 
 def test_ops_counts_what_it_lists(capsys):

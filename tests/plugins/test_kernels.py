@@ -2,10 +2,10 @@
 
 import pytest
 
+from core.arrays.kernel_table import kernel_key
 from core.errors import NameConflict, PluginError
-from core.kernel_table import kernel_key
 from core.registry import PluginWarning
-from core.registry.kernels import merge
+from core.registry.kernel_tables import merge
 
 
 def ours(f, xp, x):
@@ -181,7 +181,8 @@ def test_broken_kernels_raise_when_strict(make, bundled):
 
 
 def test_a_backend_in_use_hears_of_a_preference(make, bundled, monkeypatch):
-    from core import backend, registry
+    from core import registry
+    from core.arrays import backend
 
     third = make.entry("a-dist", make.module(kernels=compute({TANH: theirs})))
     environment = make.environment([bundled, third])

@@ -122,7 +122,8 @@ def test_a_loader_that_fails_leaves_the_work_to_the_next(make):
 
 def test_a_table_of_kernels_is_one_for_all_threads_and_read_anew(make, monkeypatch):
     """Also where what is preferred changes while it is being read."""
-    from core import backend, registry
+    from core import registry
+    from core.arrays import backend
 
     home = type(backend.get("numpy"))()
     assert home.kernels is home.kernels

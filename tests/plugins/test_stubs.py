@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from core import Elementwise, GradientMethod, UpdateRule, registry
-from core.__main__ import main
-from core.commands import stubs as stubs_module
-from core.commands.derived import derived
-from core.commands.stubs import ROOT, bundled, everything
 from core.registry.records import FACES
+from plugrad.commands import stubs as stubs_module
+from plugrad.commands.derived import derived
+from plugrad.commands.main import main
+from plugrad.commands.stubs import ROOT, bundled, everything
 
 
 def f():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core import hookspecs
+from core.registry import hookspecs
 from core.registry.loader import HOOKS
 from core.registry.records import FACES
 

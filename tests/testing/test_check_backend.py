@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from strict_backend import StrictBackend
 
-from core import backend
+from core.arrays import backend
 from core.testing import check_backend
 
 

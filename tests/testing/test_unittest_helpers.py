@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import core.functions as F
-from core.function_node import FunctionNode
+from core.ops.function_node import FunctionNode
 from core.testing import (
     condition,
     parameterize,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.dataset.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
-from core.set_by_init import set_by_init
+from core.errors.set_by_init import set_by_init
 
 
 class DelegateDataset(TabularDataset):

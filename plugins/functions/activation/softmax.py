@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, axes, real
-from core.intrinsics import check_axes
+from core.ops.intrinsics import check_axes
 from core.typing import Array
 from plugins.functions.removed import removed
 

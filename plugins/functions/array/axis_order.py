@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, anything, as_variable, axes, choice, intrinsics
+from core import Domain, FunctionNode, Variable, anything, as_variable, axes, choice
 from core.errors import InvalidType
-from core.intrinsics import Transpose as Transpose
-from core.intrinsics import axes_of, check_axes
-from core.kinds import checked
-from core.type_check import eval
+from core.ops import intrinsics
+from core.ops.intrinsics import Transpose as Transpose
+from core.ops.intrinsics import axes_of, check_axes
+from core.ops.types.kinds import checked
+from core.ops.types.type_check import eval
 from core.typing import Array
 from plugins.functions.removed import removed
 

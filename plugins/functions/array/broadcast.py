@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, overload
 
-from core import Domain, FunctionNode, Variable, anything, backend, intrinsics
-from core.domain import broadcast_shapes
+from core import Domain, FunctionNode, Variable, anything
+from core.arrays import backend
 from core.errors import InvalidType
-from core.intrinsics import BroadcastTo as BroadcastTo
-from core.intrinsics import SumTo
+from core.ops import intrinsics
+from core.ops.intrinsics import BroadcastTo as BroadcastTo
+from core.ops.intrinsics import SumTo
+from core.ops.types.domain import broadcast_shapes
 from core.typing import Array
 
 

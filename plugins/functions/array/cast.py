@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from core import Variable, intrinsics
+from core import Variable
 from core.errors import InvalidSetting
-from core.intrinsics import Cast as Cast
+from core.ops import intrinsics
+from core.ops.intrinsics import Cast as Cast
 from core.typing import Array, DType
 
 

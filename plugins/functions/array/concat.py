@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes
-from core.intrinsics import axes_of, check_axes
-from core.type_check import eval, expect
+from core.ops.intrinsics import axes_of, check_axes
+from core.ops.types.type_check import eval, expect
 from core.typing import Array
 from plugins.functions.removed import removed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, choice
-from core.backend import get_device, of, to_backend
+from core.arrays.backend import get_device, of, to_backend
 from core.typing import Array
 
 

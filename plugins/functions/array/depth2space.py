@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, choice, real
-from core.type_check import expect
+from core.ops.types.type_check import expect
 from core.typing import Array
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from core import Variable, intrinsics
-from core.intrinsics import GetItem as GetItem
+from core import Variable
+from core.ops import intrinsics
+from core.ops.intrinsics import GetItem as GetItem
 from core.typing import Array, Index
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, axes, choice, integers
-from core.intrinsics import check_axes
-from core.type_check import expect
+from core.ops.intrinsics import check_axes
+from core.ops.types.type_check import expect
 from core.typing import Array
 from plugins.functions.labels import refuse_outside
 from plugins.functions.removed import removed
@@ -69,7 +69,7 @@ def _check_in_debug_mode(indices: Any) -> None:
     from core import is_debug
 
     if is_debug():
-        from core.backend import to_host
+        from core.arrays.backend import to_host
 
         found = to_host(indices)
         if sorted(found.ravel().tolist()) != list(range(found.size)):

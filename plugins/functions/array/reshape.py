@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core import Variable, as_variable, intrinsics
-from core.intrinsics import Reshape as Reshape
+from core import Variable, as_variable
+from core.ops import intrinsics
+from core.ops.intrinsics import Reshape as Reshape
 from core.typing import Array
 
 

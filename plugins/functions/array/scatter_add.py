@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable, as_array, as_variable
-from core.intrinsics import ScatterAdd, getitem
+from core.ops.intrinsics import ScatterAdd, getitem
 from core.typing import Array, Index
 from plugins.functions.refusal import require
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, anything, choice
-from core.intrinsics import axes_of, check_axes
-from core.type_check import expect
+from core.ops.intrinsics import axes_of, check_axes
+from core.ops.types.type_check import expect
 from core.typing import Array, Axes, Axis
 from plugins.functions.removed import removed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core import Domain, FunctionNode, Variable, anything, axes
-from core.type_check import expect
+from core.ops.types.type_check import expect
 from core.typing import Array
 from plugins.functions.array.concat import several
 from plugins.functions.removed import removed

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, choice
-from core.type_check import expect
+from core.ops.types.type_check import expect
 from core.typing import Array
 from plugins.functions.array.split_axis import zeros_beside
 from plugins.functions.refusal import require

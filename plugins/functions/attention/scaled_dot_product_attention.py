@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any
 
-from core import Variable, as_array, as_variable, backend
+from core import Variable, as_array, as_variable
+from core.arrays import backend
 from core.errors import InvalidType
-from core.intrinsics import matmul, matrix_transpose, where
-from core.kinds import checked
+from core.ops.intrinsics import matmul, matrix_transpose, where
+from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.functions.activation.softmax import softmax
 from plugins.functions.noise.dropout import dropout

@@ -11,13 +11,13 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core.arrays.standard import Geometry, per_axis, window_count
+from core.compat.utils import get_deconv_outsize
 from core.errors import InvalidType
-from core.kinds import checked
-from core.standard import Geometry, per_axis, window_count
-from core.type_check import eval, expect
-from core.type_check import prod as size_of
+from core.ops.types.kinds import checked
+from core.ops.types.type_check import eval, expect
+from core.ops.types.type_check import prod as size_of
 from core.typing import Array, Sizes
-from core.utils import get_deconv_outsize
 from plugins.functions.connection.windows import expect_windows, of_rank
 from plugins.functions.removed import removed
 

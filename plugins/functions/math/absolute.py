@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable
-from core.intrinsics import Absolute as Absolute
+from core.ops.intrinsics import Absolute as Absolute
 
 
 def absolute(self: Any) -> Variable:

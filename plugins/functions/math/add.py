@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import Variable, as_variable
-from core.intrinsics import Add as Add
+from core.ops.intrinsics import Add as Add
 from core.typing import Operand
 
 

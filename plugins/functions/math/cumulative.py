@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, numeric
-from core.intrinsics import check_axes
+from core.ops.intrinsics import check_axes
 from core.typing import Array
 from plugins.functions.removed import removed
 

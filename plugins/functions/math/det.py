@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, as_variable, real
 from core.errors import InvalidType
-from core.type_check import expect
+from core.ops.types.type_check import expect
 from core.typing import Array
 from plugins.functions.math.inv import StackedInv, dominant
 

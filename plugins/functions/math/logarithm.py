@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log as _log
 
 from core import Domain, Elementwise, Variable, real
-from core.intrinsics import Log as Log
+from core.ops.intrinsics import Log as Log
 from core.typing import Array
 
 

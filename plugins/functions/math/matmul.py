@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from core import Variable, as_variable, intrinsics
+from core import Variable, as_variable
 from core.errors import InvalidType
-from core.kinds import checked
+from core.ops import intrinsics
+from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.functions.composed import Composed
 from plugins.functions.removed import removed

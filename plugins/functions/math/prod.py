@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, choice, real
-from core.intrinsics import axes_of, check_axes
+from core.ops.intrinsics import axes_of, check_axes
 from core.typing import Array, Axes, Axis
 from plugins.functions.axes import count_along, kept_shape
 from plugins.functions.removed import removed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import Variable
-from core.intrinsics import Sign as Sign
+from core.ops.intrinsics import Sign as Sign
 from core.typing import Array
 
 

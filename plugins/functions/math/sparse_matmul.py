@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, integers, real
+from core.compat.utils import CooMatrix
 from core.errors import InvalidType
-from core.intrinsics import matrix_transpose, where
-from core.utils import CooMatrix
+from core.ops.intrinsics import matrix_transpose, where
 from plugins.functions.array.take import Take
 from plugins.functions.removed import removed
 

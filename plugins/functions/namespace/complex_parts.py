@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable, as_variable
-from core.intrinsics.promotion import refuse_complex
+from core.graph.variable import wrap
+from core.ops.intrinsics.promotion import refuse_complex
 from core.typing import Array
-from core.variable import wrap
 
 
 def real(x: Array, /) -> Variable:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable, as_array, as_variable
-from core.backend import current_device, get_device, using_device
-from core.intrinsics import where
-from core.intrinsics.promotion import cast
-from core.intrinsics.standard import unshared
-from core.kinds import checked
-from core.namespace import asking_for_backend
+from core.arrays.backend import current_device, get_device, using_device
+from core.graph.variable import is_array, wrap
+from core.ops.intrinsics import where
+from core.ops.intrinsics.promotion import cast
+from core.ops.intrinsics.standard import unshared
+from core.ops.namespace import asking_for_backend
+from core.ops.types.kinds import checked
 from core.typing import Array, DType
-from core.variable import is_array, wrap
 
 
 def _made(

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from core import as_array
-from core.backend import BACKENDS, Backend, current
-from core.dispatch import is_number, plain
-from core.intrinsics.promotion import arrays_in
-from core.namespace import asking_for_backend
-from core.namespace_info import KINDS
+from core.arrays.backend import BACKENDS, Backend, current
+from core.graph.variable import is_array
+from core.ops.dispatch import is_number, plain
+from core.ops.intrinsics.promotion import arrays_in
+from core.ops.namespace import asking_for_backend
+from core.ops.namespace_info import KINDS
 from core.typing import DType
-from core.variable import is_array
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from core import Variable, as_array
-from core.intrinsics.standard import without_gradient as without_gradient
-from core.kinds import checked
+from core.graph.variable import wrap
+from core.ops.intrinsics.standard import without_gradient as without_gradient
+from core.ops.types.kinds import checked
 from core.typing import Array, Axes
-from core.variable import wrap
 
 
 def _unary(name: str) -> Callable[..., Variable]:

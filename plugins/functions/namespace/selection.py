@@ -6,9 +6,9 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, integers
-from core.intrinsics import check_axes
-from core.kinds import checked
-from core.type_check import expect
+from core.ops.intrinsics import check_axes
+from core.ops.types.kinds import checked
+from core.ops.types.type_check import expect
 from core.typing import Array
 from plugins.functions.array.take import take as take
 from plugins.functions.namespace.plain import argsort

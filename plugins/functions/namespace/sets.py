@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from core import Variable, as_variable
-from core.intrinsics import reshape
+from core.graph.variable import wrap
+from core.ops.intrinsics import reshape
 from core.typing import Array
-from core.variable import wrap
 from plugins.functions.array.take import Take
 
 

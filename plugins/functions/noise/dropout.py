@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal, overload
 
-from core import Domain, Elementwise, Variable, as_variable, backend, choice, config, real
+from core import Domain, Elementwise, Variable, as_variable, choice, config, real
+from core.arrays import backend
 from core.errors import InvalidType
-from core.kinds import checked
-from core.type_check import eval
+from core.ops.types.kinds import checked
+from core.ops.types.type_check import eval
 from core.typing import Array, BackendArray
 from plugins.functions.removed import removed
 

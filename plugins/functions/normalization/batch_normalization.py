@@ -7,8 +7,8 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
-from core.backend import of
-from core.kinds import checked
+from core.arrays.backend import of
+from core.ops.types.kinds import checked
 from core.typing import Array, Axes
 from plugins.functions.removed import removed
 
@@ -30,7 +30,7 @@ def expanded(shape: tuple[int, ...], axis: tuple[int, ...]) -> tuple[int, ...]:
 
 def check_statistics(axis: Any, in_types: Any) -> None:
     """The parameters have the shape of x without the reduced axes."""
-    from core.type_check import expect
+    from core.ops.types.type_check import expect
 
     x, *parameters = in_types
     ndim = int(x.ndim) if isinstance(x.ndim, int) else int(x.ndim.eval())

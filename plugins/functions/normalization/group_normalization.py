@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 
 from core import Domain, Variable, choice, number, real
-from core.kinds import checked
-from core.type_check import expect
-from core.type_check import prod as size_of
+from core.ops.types.kinds import checked
+from core.ops.types.type_check import expect
+from core.ops.types.type_check import prod as size_of
 from core.typing import Array
 from plugins.functions.normalization.own_statistics import _OwnStatistics
 from plugins.functions.removed import removed

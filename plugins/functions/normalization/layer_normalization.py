@@ -6,8 +6,8 @@ from itertools import combinations
 from typing import Any
 
 from core import Domain, Variable, as_variable, choice, number, real
-from core.kinds import checked
-from core.type_check import expect
+from core.ops.types.kinds import checked
+from core.ops.types.type_check import expect
 from core.typing import Array, Axes
 from plugins.functions.normalization.own_statistics import _OwnStatistics
 from plugins.functions.removed import removed

@@ -6,11 +6,11 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
-from core.kinds import checked
-from core.standard import Geometry, per_axis
-from core.type_check import eval, expect
+from core.arrays.standard import Geometry, per_axis
+from core.compat.utils import get_deconv_outsize
+from core.ops.types.kinds import checked
+from core.ops.types.type_check import eval, expect
 from core.typing import Array, Sizes
-from core.utils import get_deconv_outsize
 from plugins.functions.connection.windows import ImageWindows, _OverAxes, ndim_of_x, of_rank
 from plugins.functions.pooling.average_pooling import average_over
 from plugins.functions.removed import removed

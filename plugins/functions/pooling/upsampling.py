@@ -6,8 +6,8 @@ from math import prod
 from typing import Any
 
 from core import Domain, Variable, as_array, choice, real
-from core.standard import per_axis
-from core.type_check import expect
+from core.arrays.standard import per_axis
+from core.ops.types.type_check import expect
 from core.typing import Array, Sizes
 from plugins.functions.connection.windows import ImageWindows
 from plugins.functions.labels import refuse_outside

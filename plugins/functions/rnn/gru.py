@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, real
-from core.type_check import expect
+from core.ops.types.type_check import expect
 from plugins.functions.rnn.lstm import sigmoid
 
 

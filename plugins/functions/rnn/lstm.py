@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, real
-from core.type_check import expect
+from core.ops.types.type_check import expect
 from core.typing import Array
 
 

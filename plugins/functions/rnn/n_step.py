@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from core import Variable, as_variable
-from core.intrinsics import reshape
+from core.ops.intrinsics import reshape
 from plugins.functions.activation.relu import ReLU
 from plugins.functions.activation.tanh import Tanh
 from plugins.functions.array.concat import Concat

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
 from core import FunctionNode, Variable, as_variable, config, grad, using_config
-from core.backend import random_state, set_random_state
+from core.arrays.backend import random_state, set_random_state
 from core.errors import GraphError
-from core.kinds import checked
-from core.specialize import next_sequence
+from core.ops.specialize import next_sequence
+from core.ops.types.kinds import checked
 from core.typing import Array
 
 Func = Callable[..., Any]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from core import Chain, Variable, backend
+from core import Chain, Variable
 from core import functions as F
-from core.initializer import InitializerSpec
-from core.kinds import checked
-from core.removed import removed
+from core.arrays import backend
+from core.errors.removed import removed
+from core.link.initializer import InitializerSpec
+from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.links.connection.linear import Linear
 

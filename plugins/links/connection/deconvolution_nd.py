@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from core import Variable
 from core import functions as F
-from core.initializer import InitializerSpec
-from core.kinds import checked
-from core.removed import removed
-from core.standard import per_axis
+from core.arrays.standard import per_axis
+from core.errors.removed import removed
+from core.link.initializer import InitializerSpec
+from core.ops.types.kinds import checked
 from core.typing import Array, Count, Counts, Sizes, Widths
 from plugins.links.connection.windowed import Windowed, of_rank
 

@@ -9,9 +9,9 @@ from operator import index
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from core import Link, Parameter
-from core.initializer import InitializerSpec
-from core.kinds import checked, kind_of, taking
-from core.standard import per_axis
+from core.arrays.standard import per_axis
+from core.link.initializer import InitializerSpec
+from core.ops.types.kinds import checked, kind_of, taking
 from core.typing import Count, Counts, Sizes
 from plugins.links import arguments
 

@@ -7,11 +7,12 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
-from core import Device, Link, Parameter, Variable, as_array, as_variable, backend
+from core import Device, Link, Parameter, Variable, as_array, as_variable
 from core import functions as F
-from core.initializer import as_initializer
-from core.kinds import checked
-from core.removed import removed
+from core.arrays import backend
+from core.errors.removed import removed
+from core.link.initializer import as_initializer
+from core.ops.types.kinds import checked
 from core.typing import Array, DType
 from plugins.initializers.uniform import Uniform
 

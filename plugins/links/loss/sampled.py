@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from core import Device, Link, Parameter
-from core.kinds import checked
-from core.utils import WalkerAlias
+from core.compat.utils import WalkerAlias
+from core.ops.types.kinds import checked
 
 
 class Sampled(Link):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from core import Chain, Variable, reporter
+from core import Chain, Variable
 from core import functions as F
-from core.kinds import checked
+from core.errors.removed import removed
 from core.link import Link
-from core.removed import removed
+from core.ops.types.kinds import checked
+from core.training import reporter
 
 
 class Classifier(Chain):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import backend
-from core.initializer import Initializer
-from core.kinds import checked
+from core.arrays import backend
+from core.link.initializer import Initializer
+from core.ops.types.kinds import checked
 
 
 class Interleaved(Initializer):

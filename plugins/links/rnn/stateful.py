@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Variable, as_array, backend
+from core import Variable, as_array
+from core.arrays import backend
 from core.link import Link
 
 

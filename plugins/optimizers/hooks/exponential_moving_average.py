@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from core import Link, Optimizer, Parameter, backend
+from core import Link, Optimizer, Parameter
+from core.arrays import backend
 from core.errors import UpdateError
-from core.hyperparameter import Quantity
-from core.known_attributes import KnownAttributes
-from core.serializer import Deserializer
-from core.set_by_init import NeedsInit
+from core.errors.known_attributes import KnownAttributes
+from core.errors.set_by_init import NeedsInit
+from core.link.serializer import Deserializer
+from core.optimizer.hyperparameter import Quantity
 
 
 class ExponentialMovingAverage(KnownAttributes, NeedsInit):

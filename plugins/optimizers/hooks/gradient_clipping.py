@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from core import Optimizer
-from core.hyperparameter import Quantity
-from core.known_attributes import KnownAttributes
-from core.set_by_init import NeedsInit
+from core.errors.known_attributes import KnownAttributes
+from core.errors.set_by_init import NeedsInit
+from core.optimizer.hyperparameter import Quantity
 from plugins.optimizers.hooks.norms import squared_norm
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from core import Parameter
-from core.hyperparameter import Quantity
-from core.initializer import generate_array
+from core.link.initializer import generate_array
 from core.optimizer import UpdateRule
+from core.optimizer.hyperparameter import Quantity
 from core.typing import AnyArray, DType, Shape
 from plugins.initializers.normal import Normal
 from plugins.optimizers.hooks.per_parameter import PerParameter

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core import Parameter
-from core.hyperparameter import Quantity
 from core.optimizer import UpdateRule
+from core.optimizer.hyperparameter import Quantity
 from core.typing import AnyArray
 from plugins.optimizers.hooks.per_parameter import PerParameter
 

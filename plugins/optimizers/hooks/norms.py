@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import backend
+from core.arrays import backend
 
 
 def squared_norm(array: Any) -> Any:

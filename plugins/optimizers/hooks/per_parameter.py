@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from core import Parameter
-from core.known_attributes import KnownAttributes
+from core.errors.known_attributes import KnownAttributes
+from core.errors.set_by_init import NeedsInit
 from core.optimizer import UpdateRule
-from core.set_by_init import NeedsInit
 from core.typing import AnyArray
 
 

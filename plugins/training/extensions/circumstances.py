@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import core
-from core import backend
-from core.commands.info import libraries, threads, version
+from core.arrays import backend
+from core.show.info import libraries, threads, version
 
 if TYPE_CHECKING:
     from core.training.loop import Loop

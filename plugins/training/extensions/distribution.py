@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core import backend
+from core.arrays import backend
 
 SIGMAS = (0.13, 2.28, 15.87, 50, 84.13, 97.72, 99.87)
 """The percentages at -3, -2, ..., 3 standard deviations of a normal distribution."""

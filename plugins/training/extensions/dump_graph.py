@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import core
-from core.computational_graph import build_computational_graph
 from core.errors import nearest
-from core.removed import removed
+from core.errors.removed import removed
+from core.show.computational_graph import build_computational_graph
 from core.training import Extension
 from plugins.training.extensions.report_file import ReportFile
 

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import core
-from core.backend import DeviceSpec
-from core.carrying import serialize_carried
+from core.arrays.backend import DeviceSpec
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest
-from core.kinds import checked
-from core.removed import removed
-from core.reporter import DictSummary, Reporter, report, report_scope
-from core.serializer import AbstractSerializer
-from core.set_by_init import set_by_init
+from core.errors.removed import removed
+from core.errors.set_by_init import set_by_init
+from core.link.carrying import serialize_carried
+from core.link.serializer import AbstractSerializer
+from core.ops.types.kinds import checked
 from core.training import PRIORITY_WRITER, Extension
+from core.training.reporter import DictSummary, Reporter, report, report_scope
 from plugins.training.calling import call_with
 from plugins.training.extensions.terminal import Terminal
 

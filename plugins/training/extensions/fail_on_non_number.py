@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core import backend
+from core.arrays import backend
 from core.errors import CoreError
 from core.training import Extension
 

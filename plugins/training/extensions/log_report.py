@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import nearest
-from core.removed import removed
-from core.reporter import DictSummary
-from core.serializer import AbstractSerializer
-from core.set_by_init import set_by_init
+from core.errors.removed import removed
+from core.errors.set_by_init import set_by_init
+from core.link.serializer import AbstractSerializer
 from core.training import Extension, get_trigger
+from core.training.reporter import DictSummary
 from core.training.trigger import TriggerSpec
 from plugins.training.extensions.report_file import ReportFile
 from plugins.training.extensions.slips import warn_of_slips

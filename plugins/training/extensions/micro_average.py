@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.serializer import AbstractSerializer
+from core.link.serializer import AbstractSerializer
 from core.training import PRIORITY_EDITOR, Extension, get_trigger
 from core.training.trigger import TriggerSpec
 

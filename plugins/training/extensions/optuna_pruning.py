@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from core.reporter import DictSummary
-from core.serializer import AbstractSerializer
+from core.link.serializer import AbstractSerializer
 from core.training import Extension, get_trigger
+from core.training.reporter import DictSummary
 from core.training.trigger import TriggerSpec
 from plugins.training.triggers.best_value_trigger import mean_of
 

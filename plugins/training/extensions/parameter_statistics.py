@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from core import Link, backend, report
-from core.kinds import checked
-from core.reporter import DictSummary
-from core.serializer import AbstractSerializer
+from core import Link, report
+from core.arrays import backend
+from core.link.serializer import AbstractSerializer
+from core.ops.types.kinds import checked
 from core.training import PRIORITY_WRITER, Extension, get_trigger
+from core.training.reporter import DictSummary
 from core.training.trigger import TriggerSpec
 from plugins.training.extensions.distribution import SIGMAS, flat, percentiles
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import nearest
-from core.kinds import checked
-from core.removed import removed
-from core.reporter import DictSummary
-from core.serializer import AbstractSerializer
+from core.errors.removed import removed
+from core.link.serializer import AbstractSerializer
+from core.ops.types.kinds import checked
 from core.training import Extension, get_trigger
+from core.training.reporter import DictSummary
 from core.training.trigger import TriggerSpec
 from plugins.training.extensions.picture import (
     COLOURS,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from core.notebook import table
-from core.serializer import AbstractSerializer
+from core.link.html import table
+from core.link.serializer import AbstractSerializer
 from core.training import Extension
 from plugins.training.extensions.log_report import LogReport
 from plugins.training.extensions.notebook import Output, in_notebook

@@ -8,8 +8,8 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from core.errors import nearest
-from core.serializer import AbstractSerializer, Deserializer
-from core.set_by_init import set_by_init
+from core.errors.set_by_init import set_by_init
+from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import Extension
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from core.set_by_init import NeedsInit
+from core.errors.set_by_init import NeedsInit
 from plugins.serializers.atomic import replacing
 from plugins.serializers.npz import save_npz
 from plugins.training.helpers import leave_signals, signals_wait

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.reporter import DictSummary
-from core.serializer import AbstractSerializer
+from core.link.serializer import AbstractSerializer
 from core.training import Extension, get_trigger
+from core.training.reporter import DictSummary
 from core.training.trigger import TriggerSpec
 from plugins.training.extensions.slips import warn_of_slips
 

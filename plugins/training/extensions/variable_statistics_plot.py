@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core import Link, Variable, backend
-from core.kinds import checked
-from core.removed import removed
-from core.serializer import AbstractSerializer
+from core import Link, Variable
+from core.arrays import backend
+from core.errors.removed import removed
+from core.link.serializer import AbstractSerializer
+from core.ops.types.kinds import checked
 from core.training import Extension, get_trigger
 from core.training.trigger import TriggerSpec
 from plugins.training.extensions.distribution import flat, percentiles

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from core.errors import nearest
-from core.reporter import DictSummary
-from core.serializer import AbstractSerializer
-from core.set_by_init import NeedsInit
+from core.errors.set_by_init import NeedsInit
+from core.link.serializer import AbstractSerializer
 from core.training import get_trigger
+from core.training.reporter import DictSummary
 from core.training.trigger import TriggerSpec
 
 if TYPE_CHECKING:

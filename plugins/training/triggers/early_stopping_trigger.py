@@ -6,11 +6,11 @@ import math
 from typing import TYPE_CHECKING
 
 from core.errors import nearest
-from core.kinds import checked
-from core.reporter import DictSummary
-from core.serializer import AbstractSerializer
-from core.set_by_init import NeedsInit
+from core.errors.set_by_init import NeedsInit
+from core.link.serializer import AbstractSerializer
+from core.ops.types.kinds import checked
 from core.training import get_trigger
+from core.training.reporter import DictSummary
 from core.training.trigger import TriggerSpec
 from plugins.training.triggers.best_value_trigger import mean_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from core.serializer import AbstractSerializer
-from core.set_by_init import NeedsInit
+from core.errors.set_by_init import NeedsInit
+from core.link.serializer import AbstractSerializer
 from plugins.training.triggers.interval_trigger import Progress, checked_unit
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from core.reporter import DictSummary, NoReporter, get_current_reporter, report_scope
+from core.training.reporter import DictSummary, NoReporter, get_current_reporter, report_scope
 
 
 def sizes(batches: Sequence[Any]) -> list[int]:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from core import backend
+from core.arrays import backend
 from core.dataset import Iterator, concat_examples
 from core.errors import UpdateError
-from core.kinds import checked
+from core.link.serializer import AbstractSerializer, Deserializer
+from core.ops.types.kinds import checked
 from core.optimizer import Optimizer
-from core.serializer import AbstractSerializer, Deserializer
 from plugins.iterators.worker_pool import WorkerDied
 from plugins.training.updaters.crew import Crew, context
 from plugins.training.updaters.replica import Board, Replica, differentiate

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import core
-from core import Link, backend
-from core.carrying import serialize_carried
+from core import Link
+from core.arrays import backend
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest
-from core.kinds import checked
+from core.link.carrying import serialize_carried
+from core.link.serializer import AbstractSerializer, Deserializer
+from core.ops.types.kinds import checked
 from core.optimizer import Optimizer
-from core.serializer import AbstractSerializer, Deserializer
 from plugins.training.calling import call_with
 from plugins.training.updaters.standard_updater import StandardUpdater
 

@@ -12,11 +12,12 @@ from contextlib import suppress
 from typing import Any
 
 import core
-from core import Link, backend
-from core.carrying import serialize_carried
+from core import Link
+from core.arrays import backend
+from core.arrays.random_streams import stream
 from core.errors import CoreError
-from core.random_streams import stream
-from core.serializer import AbstractSerializer
+from core.link.carrying import serialize_carried
+from core.link.serializer import AbstractSerializer
 from plugins.serializers.dictionary import DictionarySerializer
 from plugins.serializers.npz import NpzDeserializer, load_npz, save_npz
 from plugins.training.calling import call_with

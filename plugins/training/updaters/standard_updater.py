@@ -7,15 +7,15 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from core.backend import DeviceSpec
-from core.carrying import serialize_carried
+from core.arrays.backend import DeviceSpec
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest
-from core.kinds import checked
+from core.errors.removed import removed
+from core.errors.set_by_init import set_by_init
+from core.link.carrying import serialize_carried
+from core.link.serializer import AbstractSerializer
+from core.ops.types.kinds import checked
 from core.optimizer import Optimizer
-from core.removed import removed
-from core.serializer import AbstractSerializer
-from core.set_by_init import set_by_init
 from core.training import Updater
 from plugins.training.calling import call_with
 from plugins.training.updaters.accumulation import in_parts, sizes

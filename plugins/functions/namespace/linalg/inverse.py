@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_array, as_variable, real
-from core.intrinsics.promotion import cast
+from core.graph.variable import is_array, wrap
+from core.ops.intrinsics.promotion import cast
 from core.typing import Array
-from core.variable import is_array, wrap
 from plugins.functions.namespace.linalg.eigenvalues import spread
 from plugins.functions.namespace.linalg.singular_values import svdvals
 from plugins.functions.namespace.plain import count_nonzero

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from core import Variable, backend, config
-from core.initializer import as_dtype
-from core.variable import is_array
+from core import Variable, config
+from core.arrays import backend
+from core.graph.variable import is_array
+from core.link.initializer import as_dtype
 
 Size = tuple[int, int] | None
 

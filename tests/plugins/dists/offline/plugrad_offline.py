@@ -1,7 +1,7 @@
 """A backend that cannot run anywhere, and a name whose module is missing."""
 
 from core import hookimpl
-from core.backend import Backend
+from core.arrays.backend import Backend
 
 requires_plugin_api = 1
 

@@ -1,0 +1,16 @@
+"""Arrays of any library: which backend one belongs to, where it lives, what its library lacks.
+
+Start with `backend`, which finds and chooses backends; `array_backend` is what each of them offers.
+"""
+
+__all__ = [
+    "array_backend",
+    "backend",
+    "device",
+    "einsum",
+    "kernel_table",
+    "mixed",
+    "random_streams",
+    "spec",
+    "standard",
+]

@@ -1,0 +1,302 @@
+"""What an array backend is: a namespace of the array API standard, and a small object around it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from core.arrays import standard
+from core.arrays.device import Device, default_device
+from core.arrays.kernel_table import KernelTable, on_kernels_changed
+from core.arrays.random_streams import Random
+from core.errors import BackendError
+from core.errors.place import no_dtype
+from core.registry.once import once
+from core.typing import AnyArray, Sizes
+
+
+class Backend(ABC):
+    """One array library as the framework sees it.
+
+    A backend states the five attributes below and implements the three abstract methods. All else
+    has a default written in the standard's own words, to be overridden where a library does better;
+    an override may be faster, never different.
+
+    `name` is what people type (`core.use(name)`), `library` the top-level module whose presence in
+    `sys.modules` means that arrays of this backend can exist, `xp` the namespace that ops compute
+    with, `array_type` the type of its arrays (subclasses included), `random` a `Random`.
+    """
+
+    name: str
+    library: str
+    xp: Any
+    array_type: type
+    random: Random
+
+    # -- required ------------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def unavailable(cls) -> str | None:
+        """Why this backend cannot be used here and what would help; None where it can."""
+
+    @abstractmethod
+    def asarray(self, obj: Any, dtype: Any = None, device: Any = None) -> AnyArray:
+        """An array of this backend from a host array, a sequence, a number or one of its own.
+
+        `dtype` may be a name; `device` is a `Device`, an id, or None for the default one. An
+        array that already is as asked is returned itself.
+        """
+
+    @abstractmethod
+    def to_host(self, array: AnyArray) -> Any:
+        """The values as a `numpy.ndarray` (shared with `array` where the library allows that)."""
+
+    # -- kernels -------------------------------------------------------------------------------
+
+    @once
+    def kernels(self) -> KernelTable:
+        """Class of an op -> `kernel(f, xp, *inputs)`, which may return NotImplemented."""
+        return KernelTable(self, "compute")
+
+    @once
+    def gradient_kernels(self) -> KernelTable:
+        """Class of an op -> `kernel(f, g, want)`, a tuple of one gradient or None per input."""
+        return KernelTable(self, "gradient")
+
+    @once
+    def update_kernels(self) -> KernelTable:
+        """Class of an update rule -> a faster step of it."""
+        return KernelTable(self, "update")
+
+    def refresh_kernels(self) -> None:
+        """Read the tables anew, as when a plugin has been preferred or disabled."""
+        for table in (self.kernels, self.gradient_kernels, self.update_kernels):
+            table.forget()
+        for listener in on_kernels_changed:
+            listener(self)
+
+    # -- data types ----------------------------------------------------------------------------
+
+    def dtype(self, name: Any) -> Any:
+        """The library's own dtype object of a name; a dtype object is given back.
+
+        Raises BackendError for a name that the library does not have.
+        """
+        if not isinstance(name, str):
+            return name
+        found = getattr(self.xp, name, None)
+        if found is None or name not in self.dtypes():
+            raise no_dtype(
+                name,
+                self.dtypes(),
+                f"backend {self.name!r} has {', '.join(self.dtypes())}, but no dtype",
+            )
+        return found
+
+    def dtype_name(self, dtype: Any) -> str:
+        """The plain name of a dtype, `'float32'`."""
+        return str(dtype).rpartition(".")[2]
+
+    def kind(self, dtype: Any) -> str:
+        """One letter: b(ool), i(nteger), u(nsigned), f(loat), c(omplex), V for anything else."""
+        for letter, word in _KINDS:
+            if self.xp.isdtype(dtype, word):
+                return letter
+        return "V"
+
+    def dtypes(self) -> tuple[str, ...]:
+        """Names of the dtypes that arrays of this backend can have."""
+        return tuple(self.xp.__array_namespace_info__().dtypes())
+
+    # -- devices -------------------------------------------------------------------------------
+
+    def devices(self) -> list[Device]:
+        """Every device that arrays of this backend can live on, the default one first."""
+        return [Device(self, i) for i in range(len(self._native_devices))]
+
+    @once
+    def _native_devices(self) -> list[Any]:
+        return list(self.xp.__array_namespace_info__().devices())
+
+    def device_of(self, array: AnyArray) -> Device:
+        """The device an array lives on."""
+        return Device(self, self._native_devices.index(array.device))
+
+    def spec_device(self, array: AnyArray) -> Any:
+        """Something cheap and hashable, equal for arrays on one device; None where all are."""
+        return array.device
+
+    def named(self, spec_device: Any) -> Device:
+        """The device that `spec_device` stands for."""
+        if spec_device is None or isinstance(spec_device, int):
+            return Device(self, spec_device)
+        return Device(self, self._native_devices.index(spec_device))
+
+    def default_device(self) -> Device:
+        """Where new arrays go: the `using_device` in force if it is of this backend."""
+        return self._chosen_device() or self.devices()[0]
+
+    def _chosen_device(self) -> Device | None:
+        chosen = default_device()
+        return chosen if chosen is not None and chosen.backend is self else None
+
+    def as_device(self, device: Any = None) -> Device:
+        """A `Device` of this backend from a `Device`, an id, or None for the default one."""
+        if device is None:
+            return self.default_device()
+        made = Device(self, device) if isinstance(device, int) else device
+        if not isinstance(made, Device) or made.backend is not self or made not in self.devices():
+            raise BackendError(
+                f"device: backend {self.name!r} has no device {made!s}; it has "
+                f"{', '.join(map(str, self.devices()))}."
+            )
+        return made
+
+    def native_device(self, device: Any = None) -> Any:
+        """What the library's own `device=` takes for a device of this backend."""
+        return self._native_devices[self.as_device(device).id or 0]
+
+    def to_device(self, array: AnyArray, device: Any = None) -> AnyArray:
+        """The array on another device of this backend; itself where it is there already."""
+        target = self.as_device(device)
+        if self.device_of(array) == target:
+            return array
+        return array.to_device(self.native_device(target))
+
+    def entered(self, device: Device) -> AbstractContextManager[Any]:
+        """A context in which the library itself takes `device` as current."""
+        return nullcontext()
+
+    def overflowing(self) -> AbstractContextManager[Any]:
+        """A context in which overflow and NaN are no news: the library does not warn of them."""
+        return nullcontext()
+
+    def synchronize(self, device: Any = None) -> None:  # noqa: B027 - nothing to wait for
+        """Wait until everything asked of a device has been computed."""
+
+    def stream(self, device: Any = None) -> AbstractContextManager[Any]:
+        """A context whose work may overlap with other work of the device; nothing by default."""
+        return nullcontext()
+
+    def uploader(
+        self, device: Any = None, stream: Any = None, compute_stream: Any = None
+    ) -> Callable[[Sequence[Any]], list[AnyArray]]:
+        """A function from host arrays to arrays on a device; it may overlap with other work.
+
+        What the device computes with the arrays waits for them, the host does not. The library's
+        own `stream` copies, for those who compute in `compute_stream`; by default nothing overlaps.
+        """
+        target = self.as_device(device)
+        return lambda arrays: [self.asarray(array, device=target) for array in arrays]
+
+    def memory_stats(self) -> dict[str, int]:
+        """Bytes in use and held by the library, under names of its own; empty where unknown."""
+        return {}
+
+    # -- copies --------------------------------------------------------------------------------
+
+    def copy(self, array: AnyArray) -> AnyArray:
+        """A new array with the same values, on the same device."""
+        return self.xp.asarray(array, copy=True)
+
+    def copyto(self, dst: AnyArray, src: Any) -> None:
+        """Write `src` (a number, or an array of any backend that broadcasts) into `dst`."""
+        standard.copy_into(self.xp, dst, self._beside(dst, src))
+
+    def _beside(self, dst: AnyArray, src: Any) -> Any:
+        if isinstance(src, (bool, int, float, complex)):
+            return src
+        from core.arrays.backend import to_backend
+
+        return to_backend(src, self.device_of(dst))
+
+    def add_in_place(self, a: AnyArray, b: AnyArray) -> AnyArray:
+        """Add `b` into `a` and give `a` back: the same array, also when it has no dimensions."""
+        a += b
+        return a
+
+    # -- what the standard lacks ---------------------------------------------------------------
+
+    def scatter_add(self, a: AnyArray, index: Any, values: Any) -> None:
+        """`a[index] += values` in place; a place that `index` names twice is added to twice."""
+        standard.scatter_add(self.xp, a, index, values)
+
+    def pad(self, x: AnyArray, widths: Sequence[tuple[int, int]], value: float = 0.0) -> AnyArray:
+        """`x` with `widths[i] = (before, after)` elements of `value` around axis i."""
+        return standard.pad(self.xp, x, widths, value)
+
+    def windows(
+        self,
+        x: AnyArray,
+        ksize: Sizes,
+        stride: Sizes = 1,
+        pad: Sizes = 0,
+        dilate: Sizes = 1,
+        cover_all: bool = False,
+        pad_value: float = 0.0,
+    ) -> AnyArray:
+        """All windows of `x` (n, c, *spatial): an array (n, c, *ksize, *out), not to be written to.
+
+        `out` along each axis is `core.standard.window_count`. With `cover_all` the windows reach
+        every element of `x`, the last ones padded further.
+        """
+        return standard.windows(self.xp, x, ksize, stride, pad, dilate, cover_all, pad_value)
+
+    def fold(
+        self,
+        windows: AnyArray,
+        size: Sequence[int],
+        stride: Sizes = 1,
+        pad: Sizes = 0,
+        dilate: Sizes = 1,
+    ) -> AnyArray:
+        """The adjoint of `windows`: (n, c, *ksize, *out) to (n, c, *size), overlaps summed."""
+        return standard.fold(self.xp, windows, size, stride, pad, dilate)
+
+    def einsum(self, subscripts: str, *operands: AnyArray) -> AnyArray:
+        """Sum of products over labelled axes, in the notation of `numpy.einsum`."""
+        from core.arrays.einsum import einsum
+
+        return einsum(self.xp, subscripts, *operands)
+
+    def erf(self, x: AnyArray) -> AnyArray:
+        """The error function, elementwise, in the dtype of `x`."""
+        return standard.erf(self.xp, x)
+
+    def logsumexp(self, x: AnyArray, axis: Any = None, keepdims: bool = False) -> AnyArray:
+        """`log(sum(exp(x)))` along `axis` without overflow."""
+        return standard.logsumexp(self.xp, x, axis, keepdims)
+
+    def outside(self, numbers: AnyArray, size: int) -> bool:
+        """Whether one of `numbers`, integers, is not in [0, size).
+
+        A backend whose devices run ahead of the host answers in debug mode alone: to answer is to
+        wait.
+        """
+        return bool(self.xp.any((numbers < 0) | (numbers >= size)))
+
+    def sum_to(self, x: AnyArray, shape: tuple[int, ...]) -> AnyArray:
+        """Sum `x` down to a shape that broadcasts to its own: the adjoint of broadcasting."""
+        return standard.sum_to(self.xp, x, shape)
+
+    # -- the object itself ---------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"<backend {self.name!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from core.arrays.backend import get
+
+        return get, (self.name,)
+
+
+_KINDS = (
+    ("f", "real floating"),
+    ("i", "signed integer"),
+    ("b", "bool"),
+    ("u", "unsigned integer"),
+    ("c", "complex floating"),
+)

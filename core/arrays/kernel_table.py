@@ -1,0 +1,92 @@
+"""Whose a kernel is: tables of faster implementations, by the class that they stand in for.
+
+A class is known by its module and qualified name, `'package.module:Class'`, so that a table need
+not import it. Another class of the same name, and a subclass, whose formula may be another, have
+nothing of it; a subclass that computes the same says so, by `kernels_of = Base`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from core.registry.kernel_key import kernel_key
+from core.registry.once import publishing
+
+if TYPE_CHECKING:
+    from core.arrays.array_backend import Backend
+
+Kernel: TypeAlias = Callable[..., Any]
+
+on_kernels_changed: list[Callable[[Backend], None]] = []
+"""Called with the backend whenever one of its kernel tables changes: the engine drops its plans."""
+
+
+class KernelTable(MutableMapping[Any, Kernel]):
+    """Faster implementations by class, or by its key; changes are told to `on_kernels_changed`.
+
+    Args:
+        backend: Whose they are.
+        section: Which of the sections of `register_kernels` is read when first looked into.
+    """
+
+    def __init__(self, backend: Backend, section: str) -> None:
+        self._backend = backend
+        self._section = section
+        self._read: dict[str, Kernel] | None = None
+        self._forgotten = 0
+
+    @property
+    def _kernels(self) -> dict[str, Kernel]:
+        known = self._read
+        return self._registered() if known is None else known
+
+    def _registered(self) -> dict[str, Kernel]:
+        from core import registry
+
+        before = self._forgotten
+        found = dict(registry.kernels(self._backend.name)[self._section])
+        with publishing:
+            if self._read is not None:
+                return self._read
+            if self._forgotten == before:
+                self._read = found
+        return found
+
+    def forget(self) -> None:
+        """Read the table anew when it is next looked into."""
+        with publishing:
+            self._forgotten += 1
+            self._read = None
+
+    def __getitem__(self, whose: Any) -> Kernel:
+        return self._kernels[kernel_key(whose)]
+
+    def __setitem__(self, whose: Any, kernel: Kernel) -> None:
+        self._kernels[kernel_key(whose)] = kernel
+        self._tell()
+
+    def __delitem__(self, whose: Any) -> None:
+        del self._kernels[kernel_key(whose)]
+        self._tell()
+
+    def get(self, whose: Any, default: Any = None) -> Any:
+        """The kernel of a class, or `default`."""
+        kernels = self._kernels
+        try:
+            return kernels[kernel_key(whose)]
+        except KeyError:
+            return default
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def __repr__(self) -> str:
+        return f"KernelTable({self._backend.name!r}, {sorted(self._kernels)})"
+
+    def _tell(self) -> None:
+        for listener in on_kernels_changed:
+            listener(self._backend)

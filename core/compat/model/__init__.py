@@ -1,0 +1,3 @@
+"""Where existing scripts look for networks for images: `core.links.model.vision.vgg`."""
+
+from core.compat.model import vision as vision

@@ -1,0 +1,5 @@
+"""VGG's networks: names of `core.links`."""
+
+from core.compat.model.vision.family import family
+
+__getattr__, __dir__ = family(__name__, "VGG16Layers", "VGG19Layers", "VGGLayers")

@@ -1,0 +1,75 @@
+"""Scalars and arrays brought to the form that an operation needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from core.arrays import backend
+
+
+def force_array(x: Any, dtype: Any = None) -> Any:
+    """`x` as an array: a number becomes one without dimensions, an array is cast if need be.
+
+    NumPy's scalars become NumPy arrays of their dtype, Python's numbers arrays of the current
+    backend.
+
+    >>> import numpy as np
+    >>> force_array(np.float32(2))
+    array(2., dtype=float32)
+    """
+    if isinstance(x, (bool, int, float, complex)) and not hasattr(x, "dtype"):
+        return backend.current().asarray(x, dtype)
+    if _is_scalar(x):
+        return backend.get("numpy").asarray(x.item(), x.dtype if dtype is None else dtype)
+    return x if dtype is None else _cast(x, dtype)
+
+
+def force_type(dtype: Any, value: Any) -> Any:
+    """`value` in `dtype`: an array cast if need be, a number as a scalar of that dtype.
+
+    >>> import numpy as np
+    >>> force_type(np.dtype("float32"), 2)
+    np.float32(2.0)
+    """
+    if not isinstance(value, (bool, int, float, complex)) and not _is_scalar(value):
+        return _cast(value, dtype)
+    make = getattr(dtype, "type", dtype)  # NumPy's dtypes know their scalar type
+    return make(value) if callable(make) else value
+
+
+def sum_to(x: Any, shape: tuple[int, ...]) -> Any:
+    """The array `x` summed down to a `shape` that broadcasts to its own.
+
+    >>> import numpy as np
+    >>> sum_to(np.ones((2, 3), "f"), (1, 3))
+    array([[2., 2., 2.]], dtype=float32)
+    """
+    return backend.of(x).sum_to(x, tuple(shape))
+
+
+def size_of_shape(shape: Sequence[int]) -> int:
+    """How many elements an array of this shape has.
+
+    >>> size_of_shape((2, 3)), size_of_shape(())
+    (6, 1)
+    """
+    return math.prod(shape)
+
+
+def _is_scalar(x: Any) -> bool:
+    """Whether `x` is a scalar of NumPy's: like an array without dimensions, but not an array."""
+    return getattr(x, "shape", None) == () and hasattr(x, "item") and not _is_array(x)
+
+
+def _is_array(x: Any) -> bool:
+    try:
+        return bool(backend.of(x))
+    except backend.BackendError:
+        return False
+
+
+def _cast(array: Any, dtype: Any) -> Any:
+    owner = backend.of(array)
+    return owner.xp.astype(array, owner.dtype(dtype), copy=False)

@@ -1,0 +1,225 @@
+"""What the core raises: errors that tell the operation, what was expected, what came, the cure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+
+class CoreError(Exception):
+    """Every error that the framework itself raises derives from this one."""
+
+
+class BackendError(CoreError, TypeError):
+    """An array that no backend knows, or arrays of several backends or devices in one operation.
+
+    One that was raised inside a link says in which, and at which line of the user's.
+    """
+
+    def __str__(self) -> str:
+        from core.errors.place import sentence
+
+        return "\n".join(filter(None, [super().__str__(), sentence(self)]))
+
+
+class BackendUnavailable(CoreError, RuntimeError):
+    """A backend that is installed but cannot run here; the message says why and what can."""
+
+
+class DeclarationError(CoreError, TypeError):
+    """A declared class that contradicts itself; raised while the class is being created."""
+
+
+class GraphError(CoreError, RuntimeError):
+    """A computational graph used in a way it does not allow."""
+
+
+class NotDifferentiable(GraphError):
+    """A derivative was asked for that the operation does not have."""
+
+
+class UnknownName(CoreError, AttributeError):
+    """A name that nothing provides; the message offers the nearest one."""
+
+    def __init__(self, *args: object) -> None:
+        # Python adds a suggestion of its own to an AttributeError that does not say its name.
+        super().__init__(*args)
+        self.name = "(see the message)"
+
+
+class NameConflict(CoreError, AttributeError):
+    """Two third-party plugins claim one name, and neither has been preferred."""
+
+
+class PluginError(CoreError, RuntimeError):
+    """A plugin that could not be loaded, or that broke the plugin contract."""
+
+
+class RemovedArgument(CoreError, ValueError, TypeError):
+    """An argument that the system once had; the message says what to write today."""
+
+
+class CheckpointError(CoreError, ValueError):
+    """A file of saved state that is damaged, foreign, or does not fit its target."""
+
+
+class CheckpointDamaged(CheckpointError):
+    """A file of saved state whose content is not what was written, or no such file at all."""
+
+
+class DatasetMissing(CoreError, FileNotFoundError):
+    """A file of a dataset that is not there; the message says where it is looked for."""
+
+
+class DatasetDamaged(CoreError, ValueError):
+    """A file of a dataset whose content is not what its format says."""
+
+
+class DownloadError(CoreError, OSError):
+    """A download that failed or gave the wrong file; nothing of it has been kept."""
+
+
+_MOST = 12  # inputs that an error tells one by one
+
+
+class InvalidType(CoreError, TypeError, ValueError):
+    """Inputs whose shapes or dtypes an operation does not take.
+
+    `expect` and `actual` are the two halves of the failed condition. `operation` names the
+    operation; whoever knows it sets it, and the text grows its first part. `inputs` are the specs
+    of all inputs by name, else the arguments of the function that raised; `accepts` tells whether
+    the operation would take such specs, so that a cure can be found. `msg` replaces it all.
+
+    Once raised inside an operation it also tells the link and the line of the user's program.
+
+    >>> error = InvalidType("x.ndim == 2", "1 != 2", operation="Linear")
+    >>> print(error)
+    <BLANKLINE>
+    Invalid operation is performed in: Linear (Forward)
+    <BLANKLINE>
+    Expect: x.ndim == 2
+    Actual: 1 != 2
+    """
+
+    def __init__(
+        self,
+        expect: str,
+        actual: str,
+        msg: str | None = None,
+        *,
+        operation: str = "",
+        inputs: Mapping[str, Any] | None = None,
+        accepts: Callable[[dict[str, Any]], bool] | None = None,
+    ) -> None:
+        super().__init__(expect, actual, msg)
+        self.expect = expect
+        self.actual = actual
+        self.msg = msg
+        self.operation = operation
+        self.inputs = inputs
+        self.accepts = accepts
+
+    def __str__(self) -> str:
+        if self.msg is not None:
+            return self.msg
+        text = f"Expect: {self.expect}\nActual: {self.actual}"
+        if not self.operation:
+            return text
+        head = f"\nInvalid operation is performed in: {self.operation} (Forward)\n\n"
+        return head + text + self._circumstances()
+
+    def _circumstances(self) -> str:
+        from core.errors import place
+        from core.errors.cures import cure
+
+        inputs = self.inputs or place.arguments(self, self.operation)
+        each = [f"{name} {spec.shape} {spec.name}" for name, spec in inputs.items()]
+        shown = ", ".join(each[:_MOST] + [f"and {len(each) - _MOST} more"] * (len(each) > _MOST))
+        link, line = place.of(self)
+        advice = cure(inputs, self.accepts) if self.accepts and inputs else ""
+        told = {"Inputs": shown, "Link": link, "Line": line, "Cure": advice}
+        lines = [f"{what}: {text}" for what, text in told.items() if text]
+        return "\n\n" + "\n".join(lines) if lines else ""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Frames and specs stay in their process; the text that they gave goes along.
+        told = {"expect": self.expect, "actual": self.actual, "operation": self.operation}
+        return type(self), (self.expect, self.actual, str(self)), told
+
+
+class InvalidSetting(CoreError, TypeError, ValueError):
+    """A setting of an operation, function or link that is of another kind than it declares."""
+
+
+class OutOfRange(CoreError, IndexError, ValueError):
+    """A number that should name a class, a row or an item, and names none."""
+
+
+class HookError(CoreError, KeyError, ValueError):
+    """A hook added under a name that is taken, or removed under one that is not there."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+def nearest(
+    name: str, known: Iterable[str], kind: str = "", elsewhere: Mapping[str, str] | None = None
+) -> str:
+    """End of a sentence that offers the nearest of `known`, or nothing where none is near.
+
+    Case does not count. With a `kind` of `core.errors.synonyms.TABLE` the names of other libraries are
+    known too. `elsewhere` maps names of other places, folded, to what is written there.
+
+    >>> nearest("rleu", ["relu", "tanh"]), nearest("ReLU", ["relu", "tanh"])
+    (" Did you mean 'relu'?", " Did you mean 'relu'?")
+    >>> nearest("mse_loss", ["mean_squared_error"], "functions")
+    " Did you mean 'mean_squared_error'?"
+    >>> nearest("zzz", ["relu", "tanh"])
+    ''
+    """
+    import difflib
+
+    from core.errors.synonyms import folded, ours, quoted
+
+    capital = name[:1].isupper() and kind != "functions"  # there a function is meant, not its class
+    alike = sorted(known, key=lambda each: (each[:1].isupper() == capital, each))
+    spelt = {folded(each): each for each in alike}
+    word = folded(name)
+    if word not in spelt:
+        other = ours(name, kind, spelt) or (elsewhere or {}).get(word)
+        if other:
+            return f" Did you mean {quoted(other)}?"
+        word = next(iter(difflib.get_close_matches(word, list(spelt), n=1, cutoff=0.6)), "")
+    return f" Did you mean {spelt[word]!r}?" if word in spelt else ""
+
+
+def refuse_removed(
+    where: str,
+    given: Mapping[str, object],
+    cures: Mapping[str, str],
+    known: Iterable[str] = (),
+) -> None:
+    """Raise for the first of the keywords `given` to `where`, with its cure if it was taken once.
+
+    `cures` maps a removed argument to the sentence that says what to write instead. `known` are the
+    arguments that there are: the nearest is offered for a slip.
+    """
+    from core.errors.synonyms import NEEDLESS
+
+    for key in given:
+        if key in cures:
+            raise RemovedArgument(f"{where}: the argument {key!r} no longer exists. {cures[key]}")
+        hint = NEEDLESS.get(key) or nearest(key, known, "arguments")
+        raise TypeError(f"{where}: unexpected keyword argument {key!r}.{hint}")
+
+
+class RegistrationError(CoreError, AttributeError):
+    """A parameter or link that cannot be registered under the name given."""
+
+
+class MissingInit(CoreError, RuntimeError):
+    """An object used although the `__init__` of its base class was not called."""
+
+
+class UpdateError(CoreError, RuntimeError, ValueError):
+    """An optimizer that cannot make its step; no parameter has been changed."""

@@ -1,0 +1,37 @@
+"""Intervals of numbers, written as in mathematics: what a setting may be."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from core.errors.exceptions import DeclarationError
+
+
+class Interval:
+    """The numbers between two, each end included by a square bracket, left out by a round one.
+
+    >>> Interval("[0, 1)")
+    [0, 1)
+    >>> 0 in Interval("[0, 1)"), 1 in Interval("[0, 1)"), math.inf in Interval("(0, inf)")
+    (True, False, False)
+    """
+
+    def __init__(self, text: str) -> None:
+        try:
+            self._low, self._high = (float(end) for end in text[1:-1].split(","))
+            self._has_low = {"[": True, "(": False}[text[0]]
+            self._has_high = {"]": True, ")": False}[text[-1]]
+        except (ValueError, LookupError):
+            raise DeclarationError(
+                f"expected an interval such as '[0, 1)' or '(0, inf)', got {text!r}."
+            ) from None
+        self._text = text
+
+    def __contains__(self, value: Any) -> bool:
+        above = value >= self._low if self._has_low else value > self._low
+        below = value <= self._high if self._has_high else value < self._high
+        return bool(above and below) and not math.isnan(value)
+
+    def __repr__(self) -> str:
+        return self._text

@@ -1,0 +1,172 @@
+"""Where an error comes from: the link that was being called, and the line of the user's program.
+
+Nothing is recorded while all goes well: both are read off the frames that an error has passed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from core.errors.arguments import arguments as arguments_of
+from core.errors.exceptions import BackendError, nearest
+
+if TYPE_CHECKING:
+    from types import FrameType, TracebackType
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+_OURS = tuple(os.path.join(_ROOT, room, "") for room in ("core", "plugins", "backends"))
+_STDLIB = os.path.dirname(os.__file__) + os.sep
+_STARRED = 0x04  # of the flags of a function: it takes *args
+_INSTALLED = tuple(f"{os.sep}{folder}{os.sep}" for folder in ("site-packages", "dist-packages"))
+
+
+def of(error: BaseException) -> tuple[str, str]:
+    """The path and class of the link, as `/encoder/l1 (Linear)`, and the user's line, or ''."""
+    if error.__traceback__ is None:
+        return "", ""
+    frames = list(_frames(error.__traceback__))
+    called = links_of([frame for frame, _ in frames])
+    link = f"{path_of(called)} ({type(called[-1]).__name__})" if called else ""
+    return link, users_line([(frame.f_code.co_filename, line) for frame, line in frames])
+
+
+def sentence(error: BaseException) -> str:
+    """The place as a sentence; empty where no link was being called."""
+    return _said(*of(error))
+
+
+def _said(link: str, line: str) -> str:
+    return f"In link {link}" + (f", at {line}" if line else "") if link else ""
+
+
+def arguments(error: BaseException, function: str) -> dict[str, Any]:
+    """The specs of the arrays given to the innermost function, or link, of that name, by name."""
+    for frame, _ in reversed(list(_frames(error.__traceback__))):
+        code, values = frame.f_code, frame.f_locals
+        count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & _STARRED)
+        names = code.co_varnames[:count]
+        owner = type(values.get(names[0])).__name__ if names else ""
+        if function.casefold() in (code.co_name, owner.casefold()):
+            return {k: spec for name in names for k, spec in _specs(name, values.get(name))}
+    return {}
+
+
+def _specs(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    from core.arrays.spec import spec_of
+    from core.graph.variable import as_array, is_array
+
+    if isinstance(value, (list, tuple)):
+        for i, part in enumerate(value):
+            yield from _specs(f"{name}[{i}]", part)
+    elif value is not None and is_array(array := as_array(value)) and array is not None:
+        yield name, spec_of(array)
+
+
+def no_dtype(given: Any, known: Iterable[str], problem: str) -> BackendError:
+    """The error for what is no dtype: it names the function that was given it, and the argument."""
+    frame: FrameType | None = sys._getframe(1)
+    where = ""
+    while frame is not None:  # the outermost one is what the user called
+        code, values = frame.f_code, frame.f_locals
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        taken = [name for name in names if values.get(name) is given]
+        if taken and _is_ours(code.co_filename):
+            constructor = code.co_name == "__init__"
+            name = type(values[names[0]]).__name__ if constructor else code.co_name.lstrip("_")
+            where = f"{name}: expected {taken[-1]} to be a dtype; "
+        frame = frame.f_back
+    return BackendError(f"{where}{problem} {given!r}.{nearest(str(given), known)}")
+
+
+class Note(str):
+    """The place, among the notes of an error."""
+
+    __slots__ = ()
+
+
+def note(error: BaseException) -> None:
+    """Add to an error that leaves a link where it comes from, once, unless its text says so."""
+    tells = isinstance(error, BackendError) or bool(getattr(error, "operation", ""))
+    if tells or any(isinstance(known, Note) for known in getattr(error, "__notes__", ())):
+        return
+    link, line = of(error)
+    if not line or line not in str(error):  # as debug mode tells of a NaN
+        error.add_note(Note(_said(link, line) + _meant(error)))
+
+
+def _meant(error: BaseException) -> str:
+    """What to write for a keyword that the `forward` of the link does not take, or ''."""
+    function, _, rest = str(error).partition("() got an unexpected keyword argument '")
+    called = links_of([frame for frame, _ in _frames(error.__traceback__)])
+    if not rest or type(error) is not TypeError or not called:
+        return ""
+    forward = type(called[-1]).forward
+    if function != forward.__qualname__:
+        return ""
+    known = [taken.name for taken in arguments_of(forward)]
+    hint = nearest(rest.partition("'")[0], known[1:], "arguments")
+    return f".{hint}" if hint else ""
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
+    """All frames from the outermost to that which raised, with the line each one is at."""
+    above = []
+    frame = traceback.tb_frame.f_back if traceback else None
+    while frame is not None:
+        above.append((frame, frame.f_lineno))
+        frame = frame.f_back
+    yield from reversed(above)
+    while traceback is not None:
+        yield traceback.tb_frame, traceback.tb_lineno
+        traceback = traceback.tb_next
+
+
+def links_of(frames: Sequence[FrameType]) -> tuple[Any, ...]:
+    """The links whose methods are running, the outermost first."""
+    owners = [frame.f_locals.get("self") for frame in frames]
+    return tuple([owner for owner in owners if hasattr(type(owner), "namedlinks")])
+
+
+def path_of(called: Sequence[Any]) -> str:
+    """The path of the last of links that are called inside one another.
+
+    It is looked up in the outermost one: links in between, as a ChainList whose children are called
+    one by one, need not be called themselves.
+    """
+    found = paths_in(called[0]).get(id(called[-1]))
+    return found or "/" + "/".join(link.name for link in called if link.name)
+
+
+def paths_in(root: Any) -> dict[int, str]:
+    """The paths of `root`, which a parent may have named, and of all links below, by their ids."""
+    start = f"/{root.name}" if root.name else ""
+    below = {id(link): start + path for path, link in root.namedlinks(skipself=True)}
+    return {**below, id(root): start or "/"}
+
+
+def users_line(places: Sequence[tuple[str, int]]) -> str:
+    """The innermost line that is neither the framework's nor of a library, if there is one.
+
+    `places` are files and numbers of lines, the outermost first.
+    """
+    import linecache
+
+    theirs = [place for place in places if not _is_ours(place[0])]
+    own = [place for place in theirs if not _is_library(place[0])]
+    for filename, number in (own or theirs or list(places))[-1:]:
+        return f"{filename}:{number}: {linecache.getline(filename, number).strip()}"
+    return ""
+
+
+def _is_ours(filename: str) -> bool:
+    # The text that core.ops.specialize writes is called "<call of Add with 2 inputs>".
+    return filename.startswith(_OURS) or filename.startswith("<") and filename.endswith(" inputs>")
+
+
+def _is_library(filename: str) -> bool:
+    return filename.startswith((_STDLIB, "<frozen ")) or any(
+        folder in filename for folder in _INSTALLED
+    )

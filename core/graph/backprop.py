@@ -1,0 +1,249 @@
+"""Backpropagation as users ask for it: `Variable.backward`, `backward` and `grad`.
+
+All three check what they are given and send the one walk over the graph, core.graph.walk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from core.errors import GraphError, NotDifferentiable
+from core.graph.variable import Variable, check_grad, creator_of, wrap
+from core.graph.variable_node import Edge
+from core.graph.walk import Walk, own_array
+from core.ops.function_node import FunctionNode
+from core.registry.configuration import using_config
+
+
+def backward(outputs: Iterable[Variable], grad_outputs: Any = None, **options: Any) -> None:
+    """Add to the gradients of the leaves behind several outputs, in one walk.
+
+    `grad_outputs` has a Variable (or None) an output, in place of the outputs' own gradients; the
+    keyword arguments are those of `Variable.backward`.
+
+    >>> import core, numpy as np
+    >>> x = core.Variable(np.full((), 3, "f"))
+    >>> core.backward([x * 2, x * x])
+    >>> x.grad
+    array(8., dtype=float32)
+    """
+    outputs = list(outputs)
+    if grad_outputs is not None:
+        if len(grad_outputs) != len(outputs):
+            raise ValueError(
+                f"backward: expected {len(outputs)} grad_outputs, got {len(grad_outputs)}"
+            )
+        for y, gy in zip(outputs, grad_outputs, strict=True):
+            if gy is not None:
+                y.grad_var = gy
+    backward_from(outputs, **options)
+
+
+def backward_from(
+    outputs: Sequence[Variable],
+    retain_grad: bool = False,
+    enable_double_backprop: bool = False,
+    loss_scale: float | None = None,
+    free_graph: bool = False,
+) -> None:
+    """What `Variable.backward` does, from several variables at once."""
+    graph = enable_double_backprop
+    roots = []
+    for y in outputs:
+        edge = y._edge
+        if edge is None:
+            raise _no_way_back(y)
+        if creator_of(edge) is not None:
+            _refuse_complex(y)
+            roots.append((edge, _initial(y, graph, loss_scale)))
+    if not roots:
+        return
+    walk = Walk(roots, graph=graph, retain_grad=retain_grad, free=free_graph)
+    del roots
+    if graph and not walk.state.backprop:
+        with using_config("enable_backprop", True):
+            walk.run()
+            walk.settle(loss_scale)
+    else:
+        walk.run()
+        walk.settle(loss_scale)
+
+
+Variable.backward_from = staticmethod(backward_from)
+
+
+def _no_way_back(y: Variable) -> GraphError:
+    if getattr(y, "_barren", ""):
+        return NotDifferentiable(
+            f"backward: {y._barren} has no derivative, so nothing leads back from its result."
+        )
+    return GraphError(
+        "backward: this Variable wants no gradient, so nothing leads back from it. Was it "
+        "made under no_backprop_mode(), by an operation without a derivative, or inside "
+        "another backward? There, record it under core.force_backprop_mode()."
+    )
+
+
+def _refuse_complex(y: Variable) -> None:
+    if y._spec is not None and y._spec.kind == "c":
+        raise NotDifferentiable(
+            f"backward: expected a Variable of real numbers, got one of {y._spec.name}. Complex "
+            "numbers have no derivatives here: compute with real and imaginary parts."
+        )
+
+
+def _initial(y: Variable, graph: bool, loss_scale: float | None) -> Any:
+    if y._grad is None:
+        if y.size != 1:
+            raise GraphError(
+                f"backward: expected a gradient to start from for a Variable of shape {y.shape}, "
+                "which has several elements. Set its grad first, or reduce it, as with F.sum."
+            )
+        y._grad = y.backend.asarray(y.xp.ones_like(y.array))
+    if loss_scale is not None:
+        y._grad = y._grad * loss_scale
+        if not isinstance(y._grad, Variable):
+            y._grad = y.backend.asarray(y._grad)
+    return y.grad_var if graph else y.grad
+
+
+def grad(
+    outputs: Sequence[Variable],
+    inputs: Sequence[Variable],
+    grad_outputs: Sequence[Variable | None] | None = None,
+    grad_inputs: Sequence[Variable | None] | None = None,
+    set_grad: bool = False,
+    retain_grad: bool = False,
+    enable_double_backprop: bool = False,
+    loss_scale: float | None = None,
+) -> list[Variable | None]:
+    """Gradients of outputs with respect to inputs, without touching those of any other variable.
+
+    Args:
+        outputs: A tuple or list of Variables.
+        inputs: A tuple or list of Variables, anywhere in the graph.
+        grad_outputs: Gradients to start from; None stands for ones.
+        grad_inputs: Gradients to add the result to.
+        set_grad: Also set the gradients of the inputs to the result.
+        retain_grad: Also keep the gradients of the variables in between.
+        enable_double_backprop: Record the graph of the gradients.
+        loss_scale: Factor on the gradients to start from.
+
+    Returns:
+        A list of Variables, None for an input that the outputs do not depend on.
+
+    >>> import core, numpy as np
+    >>> x = core.Variable(np.full((), 2, "f"))
+    >>> (gx,) = core.grad([x**3], [x], enable_double_backprop=True)
+    >>> (ggx,) = core.grad([gx], [x])
+    >>> gx.array, ggx.array
+    (array(12., dtype=float32), array(12., dtype=float32))
+    """
+    _check_sequences(outputs, inputs, grad_outputs, grad_inputs)
+    graph = enable_double_backprop
+    targets = [x._edge or x.node for x in inputs]
+    required = _between(outputs, targets)
+    starts = _starts(outputs, grad_outputs, loss_scale)
+    roots = [
+        (y._edge, g if graph else g.array)
+        for y, g in zip(outputs, starts, strict=True)
+        if y._edge in required
+    ]
+    gradients: dict[Edge, Any] = {}
+    with using_config("enable_backprop", graph):
+        if roots:
+            walk = Walk(
+                roots,
+                graph=graph,
+                retain_grad=retain_grad,
+                required=required,
+                keep=frozenset(targets),
+            )
+            if walk.heap:
+                walk.run()
+            gradients = walk.gradients
+        found = [_as_result(gradients.get(edge), edge) for edge in targets]
+        if grad_inputs is not None:
+            found = [_sum(g, g0) for g, g0 in zip(found, grad_inputs, strict=True)]
+    if set_grad:
+        for x, g in zip(inputs, found, strict=True):
+            x.grad_var = g
+            if loss_scale is not None:
+                x.loss_scale = loss_scale
+    return found
+
+
+def _as_result(g: Any, edge: Edge) -> Variable | None:
+    return (
+        g if g is None or isinstance(g, Variable) else wrap(own_array(g, edge), requires_grad=True)
+    )
+
+
+def _sum(g: Variable | None, g0: Variable | None) -> Variable | None:
+    return g if g0 is None else g0 if g is None else g + g0
+
+
+def _check_sequences(outputs: Any, inputs: Any, grad_outputs: Any, grad_inputs: Any) -> None:
+    for what, given in (
+        ("outputs", outputs),
+        ("inputs", inputs),
+        ("grad_outputs", grad_outputs),
+        ("grad_inputs", grad_inputs),
+    ):
+        if given is None and what.startswith("grad_"):
+            continue
+        if not isinstance(given, (tuple, list)):
+            raise TypeError(
+                f"grad: expected {what} to be a tuple or a list, got {type(given).__name__}"
+            )
+        for item in given:
+            if not isinstance(item, Variable) and not (item is None and "grad_" in what):
+                raise TypeError(f"grad: expected Variables in {what}, got {type(item).__name__}")
+    for what, given, fits in (
+        ("grad_outputs", grad_outputs, outputs),
+        ("grad_inputs", grad_inputs, inputs),
+    ):
+        if given is not None and len(given) != len(fits):
+            raise ValueError(f"grad: expected {len(fits)} {what}, got {len(given)}")
+
+
+def _starts(
+    outputs: Sequence[Variable], grad_outputs: Any, loss_scale: float | None
+) -> list[Variable]:
+    starts = []
+    for y, g in zip(outputs, grad_outputs or [None] * len(outputs), strict=True):
+        _refuse_complex(y)
+        if g is None:
+            g = wrap(y.backend.asarray(y.xp.ones_like(y.array)))
+        else:
+            check_grad(y, g.array)
+        starts.append(g if loss_scale is None else g * loss_scale)
+    return starts
+
+
+def _between(outputs: Sequence[Variable], targets: Sequence[Edge]) -> set[Edge]:
+    """The edges that lie on a path from an output back to a target, both ends included."""
+    users: dict[Edge, list[FunctionNode]] = {}
+    seen: set[FunctionNode] = set()
+    pending: list[Any] = [y.creator_node for y in outputs]
+    while pending:
+        f = pending.pop()
+        if f is None or f in seen:
+            continue
+        seen.add(f)
+        for edge in f._edges:
+            if edge.is_function or not edge._constant:
+                users.setdefault(edge, []).append(f)
+                pending.append(creator_of(edge))
+    required: set[Edge] = set()
+    reached = {y._edge for y in outputs}
+    climbing = [edge for edge in targets if edge in users or edge in reached]
+    while climbing:
+        edge = climbing.pop()
+        if edge in required:
+            continue
+        required.add(edge)
+        for f in users.get(edge, ()):
+            climbing += [f] if f._single else [n for r in f.outputs if (n := r()) is not None]
+    return required

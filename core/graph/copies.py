@@ -1,0 +1,97 @@
+"""Copies and pickles of Variables, which take arrays and names along, and no graph."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from core.arrays.backend import BACKENDS
+from core.arrays.spec import spec_of
+from core.errors import GraphError
+from core.graph.variable_node import VariableNode
+
+if TYPE_CHECKING:
+    from core.graph.variable import Variable
+
+
+_PLACE = (
+    "__dict__",
+    "__weakref__",
+    "_array",
+    "_edge",
+    "_own_constant",
+    "_own_shown",
+    "_spec",
+)  # what a copy makes for itself
+
+
+class Copies:
+    """How `copy`, `deepcopy` and `pickle` treat a Variable."""
+
+    __slots__ = ()
+
+    def __copy__(self: Any) -> Variable:
+        return self._copy_to(_bare(type(self)))  # type: ignore[no-any-return]
+
+    def _copy_to(self: Any, twin: Variable) -> Variable:
+        twin._set_rest(self._rest())
+        twin._array, twin._spec = self._array, self._spec
+        twin._edge = None if self._edge is None else VariableNode(twin)
+        twin._grad = self._grad
+        if self.name is not None:
+            twin.name = self.name
+        return twin
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Variable:
+        from core.graph.variable import as_array
+
+        self._refuse_graph("copy.deepcopy")
+        twin = memo[id(self)] = self._copy_to(_bare(type(self)))
+        twin._set_rest({key: copy.deepcopy(value, memo) for key, value in self._rest().items()})
+        for name in ("_array", "_grad"):
+            value = as_array(getattr(self, name))
+            if value is not None and id(value) not in memo:  # what is shared stays shared
+                memo[id(value)] = BACKENDS[type(value)].copy(value)
+            setattr(twin, name, memo.get(id(value)))
+        return twin  # type: ignore[no-any-return]
+
+    def __getstate__(self: Any) -> dict[str, Any]:
+        self._refuse_graph("pickle")
+        return {
+            "array": self._array,
+            "grad": self.grad,
+            "name": self.name,
+            "requires_grad": self.requires_grad,
+            "rest": self._rest(),
+        }
+
+    def __setstate__(self: Any, state: dict[str, Any]) -> None:
+        self._set_rest(state["rest"])
+        self._array = state["array"]
+        self._spec = spec_of(self._array)
+        self._edge = VariableNode(self) if state["requires_grad"] else None
+        self._grad = state["grad"]
+        if state["name"] is not None:
+            self.name = state["name"]
+
+    def _rest(self: Any) -> dict[str, Any]:
+        """What else it has: in slots that are filled, and in the dict of a subclass."""
+        slots = [n for cls in type(self).__mro__ for n in vars(cls).get("__slots__", ())]
+        known = {n: getattr(self, n) for n in slots if n not in _PLACE and hasattr(self, n)}
+        return known | getattr(self, "__dict__", {})
+
+    def _set_rest(self: Any, rest: dict[str, Any]) -> None:
+        for name, value in rest.items():
+            setattr(self, name, value)
+
+    def _refuse_graph(self: Any, what: str) -> None:
+        if self.creator_node is not None:
+            raise GraphError(
+                f"{what}: a Variable made by {self.creator_node.label} belongs to a graph, which "
+                "cannot be copied. Take its array, or unchain() it first."
+            )
+
+
+def _bare(cls: Any) -> Any:
+    """An object of the class on which nothing was called yet."""
+    return cls.__new__(cls)

@@ -1,0 +1,69 @@
+"""What debug mode adds: from which operation, link and line a NaN or a changed array came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from core.arrays.backend import BACKENDS
+from core.errors import GraphError
+from core.errors.place import path_of
+from core.link.parameter import Parameter
+
+if TYPE_CHECKING:
+    from core.ops.function_node import FunctionNode
+
+links: ContextVar[tuple[Any, ...]] = ContextVar("core.graph.debug.links", default=())
+"""The links whose call is under way in this context, the outermost first."""
+
+
+def link_path() -> str:
+    """The path of the innermost link that is being called, as `/encoder/l1`."""
+    called = links.get()
+    return path_of(called) if called else ""
+
+
+def describe(f: FunctionNode) -> str:
+    """The operation, with link and line if the call was made in debug mode."""
+    path, line = f._place or ("", "")
+    return f.label + (f" in link {path}" if path else "") + (f", called at {line}" if line else "")
+
+
+def has_nan(array: Any) -> bool:
+    """Whether a floating array holds a NaN; waits for the device."""
+    if array is None:
+        return False
+    backend = BACKENDS[type(array)]
+    if backend.kind(array.dtype) not in "fc" or not array.size:
+        return False
+    return bool(backend.xp.any(backend.xp.isnan(array)))
+
+
+def refuse_nan(f: FunctionNode, arrays: Iterable[Any], when: str) -> None:
+    """Raise where an array that `f` made in its `when` (forward or backward) holds a NaN."""
+    for array in arrays:
+        if has_nan(array):
+            raise GraphError(f"NaN is detected on {when} computation of {describe(f)}")
+
+
+def versions(f: FunctionNode) -> tuple[tuple[Any, int], ...]:
+    """The versions of the parameters whose arrays `f` retained."""
+    found = []
+    for edge in f._edges:
+        variable = None if edge.is_function else edge.get_variable_or_none()
+        if isinstance(variable, Parameter) and edge.data is not None:
+            found.append((edge, variable.version))
+    return tuple(found)
+
+
+def refuse_changed(f: FunctionNode) -> None:
+    """Raise where a parameter's array was changed in place between forward and backward."""
+    for node, version in f._versions:
+        parameter = node.get_variable_or_none()
+        if parameter is not None and parameter.version != version:
+            raise GraphError(
+                f"the array of parameter {parameter.name or '(unnamed)'} was changed in place "
+                f"after {describe(f)} used it, so its gradient would be of other values. "
+                "Run backward before the update, or compute the forward pass again."
+            )

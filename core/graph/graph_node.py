@@ -1,0 +1,214 @@
+"""A function's place in a graph: its inputs and outputs, what is retained, its hooks.
+
+What it computes, and how it is applied, is added by `core.ops.function_node`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import ref
+
+from core.errors import GraphError, HookError, nearest
+from core.graph.variable import Variable, creator_of, twin
+from core.graph.variable_node import OutputNode, VariableNode
+from core.registry.configuration import State
+
+if TYPE_CHECKING:
+    from core.arrays.backend import Backend
+    from core.graph.function_hook import FunctionHook
+
+_new = object.__new__
+
+
+class GraphNode:
+    """What every function node has for its neighbours in the graph."""
+
+    __slots__ = ("__dict__", "__weakref__", "_edges", "data", "sequence", "spec", "want")
+
+    # What the walk looks at; core.ops.declaring sets it for each declared class.
+    is_function: ClassVar[bool] = True  # as an edge; see core.graph.variable_node
+    _single: ClassVar[bool] = False  # has one output, always
+    _raw: Any = None  # gradients on arrays, and on Variables
+    _var: Any = None
+    _plain_raw: Any = None  # the same for the walk's short step; None asks for the complete one
+    _plain_var: Any = None
+
+    _edges: Any  # the inputs' edges, once the graph is recorded; None before, and once it was cut
+    want: int  # bit i: input i wants a gradient
+    data: Any  # what is retained of the outputs: the array, or a tuple for several
+    spec: Any  # the spec of a lone output
+    sequence: int  # creation order, which is a topological order
+
+    # What an instance may have in its dict.
+    stack: Any = None
+    _outputs: Any = None  # weak references to output nodes
+    _nodes: Any = None  # the inputs' nodes, once asked for
+    _grad: Any = None  # of a lone output: its gradient and name
+    _name: str | None = None
+    shapes: Any = None
+    backend: Backend
+    _local_hooks: dict[str, FunctionHook] | None = None
+    _place: Any = None
+    _versions: Any = ()
+
+    __array_ufunc__ = None
+
+    def __new__(cls, /, *args: Any, **kwargs: Any) -> Any:
+        """A node outside any graph; subclasses need not call `__init__` of this class."""
+        f = _new(cls)
+        f._edges = f.data = f.spec = None
+        f.want = f.sequence = 0
+        return f
+
+    # ------------------------------------------------------------------ names and neighbours
+
+    @property
+    def label(self) -> str:
+        """What graphs and messages call it: its class, unless that has a `label` of its own."""
+        return type(self).__name__
+
+    @property
+    def creator(self) -> Any:
+        """What users see as the creator of the outputs: this node."""
+        return self
+
+    @property
+    def node(self) -> GraphNode:
+        """Itself; an old-style Function gives its adapter under this name."""
+        return self
+
+    @property
+    def rank(self) -> int:
+        """Length of the longest path from a leaf; worked out when asked, without recursion."""
+        ranks: dict[GraphNode, int] = {}
+        pending: list[GraphNode] = [self]
+        while pending:
+            f = pending[-1]
+            before = [g for edge in f._edges or () if (g := creator_of(edge)) is not None]
+            missing = [g for g in before if g not in ranks]
+            if missing:
+                pending += missing
+            else:
+                ranks[f] = max([ranks[g] + 1 for g in before], default=0)
+                pending.pop()
+        return ranks[self]
+
+    @property
+    def inputs(self) -> Any:
+        """The nodes of the inputs, a tuple; None outside a graph."""
+        if self._edges is None:
+            return None
+        if self._nodes is None:
+            self._nodes = tuple([e.output_node() if e.is_function else e for e in self._edges])
+        return self._nodes
+
+    @property
+    def outputs(self) -> tuple[Any, ...]:
+        """Callables, weak references where there are several, that give the nodes of the outputs.
+
+        As a class attribute: the names of the outputs.
+        """
+        if self._single:
+            return (self.output_node,) if self._edges is not None else ()
+        return self._outputs or ()
+
+    def set_grad(self, gradient: Any) -> None:
+        """Set the gradient of a lone output; the walk then clears it when it comes by."""
+        self._grad = gradient
+        self._plain_raw = self._plain_var = None
+
+    def output_node(self: Any, variable: Variable | None = None) -> OutputNode:
+        """The node of a lone output, the same one as long as anybody holds it."""
+        node: OutputNode | None = self._outputs[0]() if self._outputs else None
+        if node is None:
+            node = OutputNode(self)
+            self._outputs = (ref(node),)
+        if variable is not None:
+            node._variable = ref(variable)
+        return node
+
+    def input_shape(self, index: int) -> tuple[int, ...]:
+        """The shape of an input, which costs no retention."""
+        return self._edges[index].spec.shape  # type: ignore[no-any-return]
+
+    def input_dtype(self, index: int) -> Any:
+        """The dtype of an input."""
+        return self._edges[index].spec.dtype
+
+    @property
+    def out(self) -> Any:
+        """What is retained of the outputs: the array of a lone one, else a tuple."""
+        return self.data
+
+    @property
+    def output_data(self) -> tuple[Any, ...]:
+        """The retained output arrays, None for those that are not retained."""
+        return (self.data,) if self._single else tuple(self.data or ())
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self._edges is not None:
+            raise GraphError(
+                f"{self.label} is part of a graph, which can be neither pickled nor copied. Keep "
+                "the arrays, or the links that made it."
+            )
+        return super().__reduce_ex__(protocol)
+
+    def _output_variable(self: Any, index: int) -> Variable:
+        """Output `index` as a Variable whose creator is this node, revived if it is gone."""
+        if self._single:
+            return twin(self)
+        node: VariableNode | None = self._outputs[index]()
+        if node is None:
+            node = VariableNode(None, data=self.data[index])
+            node.creator_node = self
+            references = list(self._outputs)
+            references[index] = ref(node)
+            self._outputs = tuple(references)
+        return node.get_variable()
+
+    def unchain(self) -> None:
+        """Cut the node off its inputs and outputs."""
+        if not self._single:
+            for reference in self._outputs or ():
+                node = reference()
+                if node is not None:
+                    node.unchain()
+        self._edges = self._nodes = None
+
+    # ------------------------------------------------------------------ hooks and debug mode
+
+    @property
+    def local_function_hooks(self) -> dict[str, FunctionHook]:
+        """The hooks of this node alone, by name."""
+        if self._local_hooks is None:
+            self._local_hooks = {}
+        return self._local_hooks
+
+    def add_hook(self: Any, hook: FunctionHook, name: str | None = None) -> None:
+        """Call `hook` before and after this node's forward and backward."""
+        from core.graph.function_hook import FunctionHook
+
+        if not isinstance(hook, FunctionHook):
+            raise TypeError(
+                f"{self.label}.add_hook: expected a FunctionHook, got {type(hook).__name__}."
+            )
+        key = name or hook.name
+        if key in self.local_function_hooks:
+            raise HookError(f"{self.label}.add_hook: a hook named {key!r} is there; pass name=...")
+        self.local_function_hooks[key] = hook
+        self._plain_raw = self._plain_var = None
+        hook.added(self)
+
+    def delete_hook(self: Any, name: str) -> None:
+        """Remove a hook of this node."""
+        if name not in self.local_function_hooks:
+            raise HookError(
+                f"{self.label}.delete_hook: no hook {name!r}."
+                + nearest(name, self.local_function_hooks)
+            )
+        self.local_function_hooks.pop(name).deleted(self)
+
+    def _hooks(self, state: State) -> list[FunctionHook]:
+        if not state.hooks and not self._local_hooks:
+            return []
+        return list({**state.hooks, **(self._local_hooks or {})}.values())

@@ -1,0 +1,178 @@
+"""What arrays have as methods, on Variables: the namespace's functions, with NumPy's arguments.
+
+They are looked up when called, as plugins give most of them. What has a derivative is
+differentiable; integers, truth values and places are not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core.graph.variable import Variable
+    from core.typing import Array, Axis, DType, Operand, Sizes
+
+
+def _function(name: str) -> Any:
+    from core.ops.namespace import namespace
+
+    return getattr(namespace, name)
+
+
+def _rounded(x: Any, scale: int, xp: Any) -> Any:
+    """Whole numbers at the nearest multiple of `scale`, exactly, and within their dtype."""
+    if xp.isdtype(x.dtype, "bool") or scale > xp.iinfo(x.dtype).max:
+        return xp.zeros_like(x)
+    count = x // scale
+    rest = x - count * scale
+    half = rest == scale - rest
+    return (count + xp.astype((rest > scale - rest) | half & (count % 2 == 1), x.dtype)) * scale
+
+
+class Methods:
+    """The methods of arrays that compute."""
+
+    __slots__ = ()
+
+    def sum(self, axis: Axis = None, dtype: DType = None, *, keepdims: bool = False) -> Variable:
+        """The sum over axes; integers are added in the default integer, at least.
+
+        >>> import core, numpy as np
+        >>> core.Variable(np.array([[1, 2], [3, 4]], "f")).sum(axis=0)
+        variable([4., 6.], dtype=float32)
+        """
+        return _function("sum")(self, axis, dtype, keepdims)  # type: ignore[no-any-return]
+
+    def max(self, axis: Axis = None, *, keepdims: bool = False) -> Variable:
+        """The greatest element along axes."""
+        return _function("max")(self, axis, keepdims)  # type: ignore[no-any-return]
+
+    def min(self, axis: Axis = None, *, keepdims: bool = False) -> Variable:
+        """The least element along axes."""
+        return _function("min")(self, axis, keepdims)  # type: ignore[no-any-return]
+
+    def var(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Variable:
+        """The variance over axes; `ddof` is taken off the count that it divides by.
+
+        >>> import core, numpy as np
+        >>> core.Variable(np.array([1.0, 3.0])).var(ddof=1)
+        variable(2.)
+        """
+        return _function("var")(self, axis, ddof, keepdims)  # type: ignore[no-any-return]
+
+    def std(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Variable:
+        """The square root of `var`."""
+        return _function("std")(self, axis, ddof, keepdims)  # type: ignore[no-any-return]
+
+    def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Variable:
+        """Where the greatest element stands; without gradient."""
+        return _function("argmax")(self, axis, keepdims)  # type: ignore[no-any-return]
+
+    def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Variable:
+        """Where the least element stands; without gradient."""
+        return _function("argmin")(self, axis, keepdims)  # type: ignore[no-any-return]
+
+    def any(self, axis: Axis = None, *, keepdims: bool = False) -> Variable:
+        """Whether some element is true, or not 0; without gradient."""
+        return _function("any")(self, axis, keepdims)  # type: ignore[no-any-return]
+
+    def all(self, axis: Axis = None, *, keepdims: bool = False) -> Variable:
+        """Whether all elements are true, or not 0; without gradient."""
+        return _function("all")(self, axis, keepdims)  # type: ignore[no-any-return]
+
+    def cumsum(self: Any, axis: int | None = None, dtype: DType = None) -> Variable:
+        """The sums up to each element along an axis, or along all elements in a row."""
+        x = self.reshape(-1) if axis is None else self
+        return _function("cumulative_sum")(x, 0 if axis is None else axis, dtype)  # type: ignore[no-any-return]
+
+    def clip(self, min: Operand | None = None, max: Operand | None = None) -> Variable:
+        """The elements kept between bounds: numbers, arrays that broadcast, or None.
+
+        >>> import core, numpy as np
+        >>> core.Variable(np.array([-9.0, 0.0, 9.0])).clip(-1, 2)
+        variable([-1.,  0.,  2.])
+        """
+        return _function("clip")(self, min, max)  # type: ignore[no-any-return]
+
+    def round(self: Any, decimals: int = 0) -> Variable:
+        """The elements rounded to that many decimals, halves to even digits; without gradient.
+
+        Whole numbers are rounded to tens, hundreds, ... by -1, -2, ... decimals.
+
+        >>> import core, numpy as np
+        >>> core.Variable(np.array([0.126, 2.5])).round(2)
+        variable([0.13, 2.5 ])
+        >>> core.Variable(np.array([15, 24, 25])).round(-1)
+        variable([20, 20, 20])
+        """
+        whole = self.backend.kind(self.dtype) in "biu"
+        if decimals == 0 or whole and decimals > 0:
+            return _function("round")(self)  # type: ignore[no-any-return]
+        if whole:
+            from core.graph.variable import as_variable
+
+            return as_variable(_rounded(self.array, 10**-decimals, self.backend.xp))
+        scale = 10.0 ** abs(decimals)
+        array = self.array * scale if decimals > 0 else self.array / scale
+        y = _function("round")(self.backend.asarray(array, self.dtype))
+        return y / scale if decimals > 0 else y * scale  # type: ignore[no-any-return]
+
+    def astype(self, dtype: DType, *, copy: bool = True) -> Variable:
+        """The elements in another dtype, the gradient cast back; in its own a copy, if asked for.
+
+        >>> import core, numpy as np
+        >>> core.Variable(np.ones(2, "f")).astype("float64")
+        variable([1., 1.])
+        """
+        return _function("astype")(self, dtype, copy=copy)  # type: ignore[no-any-return]
+
+    def copy(self) -> Variable:
+        """The same elements in memory of their own; the gradient flows back through it."""
+        from core.ops.intrinsics.standard import unshared
+
+        return unshared(self)  # type: ignore[arg-type]
+
+    def ravel(self: Any) -> Variable:
+        """All elements in a row; they may share memory with these."""
+        return self.reshape(-1)  # type: ignore[no-any-return]
+
+    def flatten(self: Any) -> Variable:
+        """A copy of all elements in a row."""
+        return self.copy().reshape(-1)  # type: ignore[no-any-return]
+
+    def squeeze(self: Any, axis: Axis = None) -> Variable:
+        """Without axes of length 1: all of them, or those named."""
+        if axis is None:
+            axis = tuple([i for i, n in enumerate(self.shape) if n == 1])
+        return _function("squeeze")(self, axis)  # type: ignore[no-any-return]
+
+    def swapaxes(self: Any, axis1: int, axis2: int) -> Variable:
+        """Two axes swapped.
+
+        >>> import core, numpy as np
+        >>> core.Variable(np.zeros((2, 3, 4))).swapaxes(0, -1).shape
+        (4, 3, 2)
+        """
+        from core.functions import swapaxes
+
+        return swapaxes(self, axis1, axis2)
+
+    def repeat(self, repeats: Sizes | Array, axis: int | None = None) -> Variable:
+        """Each element repeated along an axis, or along all elements in a row."""
+        return _function("repeat")(self, repeats, axis=axis)  # type: ignore[no-any-return]
+
+    def dot(self: Any, b: Operand) -> Variable:
+        """The products summed over the last axis of this and the last but one of `b`.
+
+        Of vectors it is the inner product, of matrices the matrix product; a number, or an array
+        without dimensions, scales.
+
+        >>> import core, numpy as np
+        >>> x = core.Variable(np.array([[1.0, 2.0], [3.0, 4.0]]))
+        >>> x.dot(np.array([1.0, 1.0]))
+        variable([3., 7.])
+        """
+        ndim = getattr(b, "ndim", 0)
+        if self.ndim == 0 or ndim == 0:
+            return self * b  # type: ignore[no-any-return]
+        return _function("tensordot")(self, b, axes=((self.ndim - 1,), (max(ndim - 2, 0),)))  # type: ignore[no-any-return]

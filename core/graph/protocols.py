@@ -1,0 +1,156 @@
+"""What Python and array libraries ask of a Variable: a number, an array, an array's namespace."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from core.registry.configuration import current
+
+if TYPE_CHECKING:
+    from core.graph.variable import Variable
+
+LOOKING = ("matplotlib.", "numpy.testing.", "pandas.", "sklearn.")
+"""Libraries that draw, tabulate, compare or fit, and get the array of what wants a gradient."""
+
+
+class Protocols:
+    """The special methods by which a Variable takes part where numbers and arrays do."""
+
+    __slots__ = ()
+
+    def __len__(self: Any) -> int:
+        if not self.shape:
+            raise TypeError("len() of a Variable without dimensions")
+        return self.shape[0]  # type: ignore[no-any-return]
+
+    def __iter__(self: Any) -> Iterator[Variable]:
+        if not self.shape:
+            raise TypeError("a Variable without dimensions has no elements to go over")
+        if only_looked_at(sys._getframe(1)):
+            return iter(self.backend.to_host(self.array))
+        return iter([self[i] for i in range(len(self))])
+
+    def item(self: Any) -> Any:
+        """The one element as a Python number; waits for the device."""
+        return self.backend.to_host(self._array).item()
+
+    def tolist(self: Any) -> Any:
+        """The elements as Python numbers, in lists of lists; waits for the device.
+
+        >>> import core, numpy as np
+        >>> core.Variable(np.array([[1, 2], [3, 4]], "f")).tolist()
+        [[1.0, 2.0], [3.0, 4.0]]
+        """
+        return self.backend.to_host(self.array).tolist()
+
+    def __format__(self: Any, spec: str) -> str:
+        """As a number is written where there is one element: `f"{loss:.3f}"`."""
+        if spec and self.size != 1:
+            raise TypeError(
+                f"format(Variable, {spec!r}): expected one element, got the shape {self.shape}"
+            )
+        return format(self.item(), spec) if spec else str(self)
+
+    def __round__(self: Any, ndigits: int | None = None) -> Any:
+        return round(self.item(), ndigits)
+
+    def __bool__(self: Any) -> bool:
+        if self.size != 1:
+            raise ValueError(
+                f"the truth of a Variable of {self.size} elements is ambiguous; "
+                "say .any() or .all()"
+            )
+        return bool(self.item())
+
+    def __float__(self: Any) -> float:
+        return float(self.item())
+
+    def __int__(self: Any) -> int:
+        return int(self.item())
+
+    def __complex__(self: Any) -> complex:
+        return complex(self.item())
+
+    def __index__(self: Any) -> int:
+        if self.ndim or self.backend.kind(self.dtype) not in "iu":
+            raise TypeError(
+                "only a Variable of an integer without dimensions can be an index, not one of "
+                f"{self.backend.dtype_name(self.dtype)} in the shape {self.shape}"
+            )
+        return int(self.item())
+
+    def _refuse_silent_loss(self: Any, what: str) -> None:
+        if self._edge is not None and current().backprop:
+            raise TypeError(
+                f"{what}: this Variable wants a gradient, which a plain array would lose without "
+                "a word. Take its .array, or use it under core.no_backprop_mode()."
+            )
+
+    def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+        if not only_looked_at(sys._getframe(1)):
+            self._refuse_silent_loss("numpy.asarray(Variable)")
+        host = self.backend.to_host(self.array)
+        if copy is False and (host is not self.array or dtype not in (None, host.dtype)):
+            raise ValueError(
+                "numpy.asarray(Variable): elements of another device or dtype are a copy; leave "
+                "copy=False out"
+            )
+        made = host if dtype is None else host.astype(dtype, copy=False)
+        return made.copy() if copy and made is host else made
+
+    def __dlpack__(
+        self: Any,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """The elements for another library, shared unless `copy` or the device asks for a copy."""
+        export = self._exported("__dlpack__")
+        self._refuse_silent_loss("Variable.__dlpack__")
+        asked = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
+        given = {name: value for name, value in asked.items() if value is not None}
+        return export(stream=stream, **given)
+
+    def __dlpack_device__(self: Any) -> tuple[Any, int]:
+        return self._exported("__dlpack_device__")()  # type: ignore[no-any-return]
+
+    def _exported(self: Any, name: str) -> Any:
+        if self.array is None:
+            raise self._has_no(name)
+        return getattr(self.array, name)
+
+    def __array_namespace__(self: Any, *, api_version: str | None = None) -> Any:
+        """The differentiable namespace: the array standard's functions, on Variables."""
+        from core.ops.namespace import namespace_of
+
+        return namespace_of(self.backend, api_version)
+
+    def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from core.ops.namespace import from_ufunc
+
+        return from_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(
+        self: Any, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        from core.ops.namespace import from_array_function, looking
+
+        if only_looked_at(sys._getframe(1)):
+            return looking(function, args, kwargs)
+        return from_array_function(function, args, kwargs)
+
+
+def only_looked_at(frame: Any) -> bool:
+    """Whether who asks NumPy for an array is one of the libraries that only look."""
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "") + "."
+        if module.startswith(LOOKING):
+            return True
+        if not module.startswith("numpy."):
+            return False
+        frame = frame.f_back
+    return False

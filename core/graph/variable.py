@@ -1,0 +1,678 @@
+"""Variables: arrays that remember how they were computed.
+
+A `Variable` holds an array and, while it wants a gradient, points to its `VariableNode`; the node
+points to the function that made it, the function to the nodes of its inputs. Nothing points back
+strongly, so a graph dies by reference count with the last variable that leads to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, SupportsIndex, overload
+from weakref import ref
+
+from core.arrays import backend as backends
+from core.arrays.backend import BACKENDS, Backend, Device, DeviceSpec
+from core.arrays.spec import Spec, spec_of
+from core.errors import UnknownName
+from core.errors.synonyms import real_names, refuse_foreign
+from core.graph.copies import Copies
+from core.graph.methods import Methods
+from core.graph.protocols import Protocols
+from core.graph.text import variable_details, variable_repr, variable_str
+from core.graph.variable_node import NOBODY, VariableNode
+from core.registry.once import publishing
+
+if TYPE_CHECKING:
+    from core.compat.function import Function
+    from core.ops.function_node import FunctionNode
+    from core.typing import Array, Axis, BackendArray, DType, Index, Operand, Shape
+
+
+def _rare(slot: str, doc: str) -> Any:
+    """An attribute kept in a slot that few objects fill: None where it is empty."""
+
+    def get(self: Any) -> Any:
+        return getattr(self, slot, None)
+
+    def put(self: Any, value: Any) -> None:
+        setattr(self, slot, value)
+
+    return property(get, put, doc=doc)
+
+
+class Variable(Copies, Methods, Protocols):
+    """An array with a history, from which `backward` computes derivatives.
+
+    Args:
+        data: An array of a registered backend, or None.
+        name: What error messages and graphs call it.
+        grad: The initial gradient, an array like `data`.
+        requires_grad: Whether backpropagation computes a gradient for it.
+
+    Operators, indexing, `len` and comparisons work on elements as NumPy's do, with broadcasting;
+    comparisons give Variables without gradient. Hashing is by identity.
+
+    >>> import core, numpy as np
+    >>> x = core.Variable(np.array([5], "f"))
+    >>> y = x**2 - 2 * x + 1
+    >>> y
+    variable([16.], dtype=float32)
+    >>> y.backward()
+    >>> x.grad
+    array([8.], dtype=float32)
+    """
+
+    # No dict: an attribute that nobody knows is refused, and a variable is small.
+    __slots__ = (
+        "__weakref__",
+        "_array",
+        "_barren",  # where set, the operation without a derivative that gave it
+        "_edge",
+        "_own_constant",
+        "_own_loss_scale",
+        "_own_shown",
+        "_spec",
+    )
+    _constant = _rare("_own_constant", "The node of a variable without gradient, if asked for.")
+    _shown = _rare("_own_shown", "The node of a declared operation's output, if asked for.")
+    loss_scale = _rare("_own_loss_scale", "The factor that the last backward put on the gradient.")
+
+    _barren: str
+    _array: BackendArray
+    _edge: Any  # the VariableNode or FunctionNode that stands for it in the graph, if any does
+    _spec: Spec | None
+
+    backward_from: ClassVar[Any]  # core.backprop sets it
+
+    if TYPE_CHECKING:  # core.intrinsics.operators gives them
+
+        def __add__(self, other: Operand) -> Variable: ...
+        def __radd__(self, other: Operand) -> Variable: ...
+        def __sub__(self, other: Operand) -> Variable: ...
+        def __rsub__(self, other: Operand) -> Variable: ...
+        def __mul__(self, other: Operand) -> Variable: ...
+        def __rmul__(self, other: Operand) -> Variable: ...
+        def __truediv__(self, other: Operand) -> Variable: ...
+        def __rtruediv__(self, other: Operand) -> Variable: ...
+        def __floordiv__(self, other: Operand) -> Variable: ...
+        def __rfloordiv__(self, other: Operand) -> Variable: ...
+        def __pow__(self, other: Operand) -> Variable: ...
+        def __rpow__(self, other: Operand) -> Variable: ...
+        def __matmul__(self, other: Operand) -> Variable: ...
+        def __rmatmul__(self, other: Operand) -> Variable: ...
+        def __neg__(self) -> Variable: ...
+        def __pos__(self) -> Variable: ...
+        def __abs__(self) -> Variable: ...
+        def __getitem__(self, slices: Index) -> Variable: ...
+        def __setitem__(self, slices: Index, value: Operand) -> None: ...
+        def __mod__(self, other: Operand) -> Variable: ...
+        def __rmod__(self, other: Operand) -> Variable: ...
+        def __and__(self, other: Operand) -> Variable: ...
+        def __rand__(self, other: Operand) -> Variable: ...
+        def __or__(self, other: Operand) -> Variable: ...
+        def __ror__(self, other: Operand) -> Variable: ...
+        def __xor__(self, other: Operand) -> Variable: ...
+        def __rxor__(self, other: Operand) -> Variable: ...
+        def __lshift__(self, other: Operand) -> Variable: ...
+        def __rlshift__(self, other: Operand) -> Variable: ...
+        def __rshift__(self, other: Operand) -> Variable: ...
+        def __rrshift__(self, other: Operand) -> Variable: ...
+        def __invert__(self) -> Variable: ...
+        # Elementwise, as of arrays.
+        def __eq__(self, other: object) -> Variable: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> Variable: ...  # type: ignore[override]
+        def __lt__(self, other: Operand) -> Variable: ...
+        def __le__(self, other: Operand) -> Variable: ...
+        def __gt__(self, other: Operand) -> Variable: ...
+        def __ge__(self, other: Operand) -> Variable: ...
+
+    __array_priority__ = 200
+    __hash__ = object.__hash__
+
+    def __init__(
+        self,
+        data: Array | None = None,
+        *,
+        name: str | None = None,
+        grad: Array | None = None,
+        requires_grad: bool = True,
+        **removed: Never,
+    ) -> None:
+        if removed:
+            _refuse(removed)
+        if data is not None and not is_array(data):
+            raise no_array("Variable: expected", data)
+        self._array = data  # type: ignore[assignment]  # it is some backend's
+        self._spec = spec_of(data)
+        if requires_grad is not True and requires_grad is not False:
+            requires_grad = _truth(self, requires_grad)
+        self._edge = VariableNode(self) if requires_grad else None
+        if name is not None:
+            self.name = name
+        if grad is not None:
+            self.grad = grad
+
+    def __dir__(self) -> list[str]:
+        return real_names(self)
+
+    # ------------------------------------------------------------------ the array
+
+    @property
+    def array(self) -> BackendArray:
+        """The array itself; setting it leaves the graph as it was."""
+        return self._array
+
+    @array.setter
+    def array(self, array: Array | None) -> None:
+        self._spec = spec = spec_of(array)
+        edge = self._edge or self._constant
+        if edge is not None:
+            edge.spec = spec
+        # Last: a parameter that has its array has all.
+        self._array = array  # type: ignore[assignment]  # it is some backend's
+
+    data = array
+
+    @property
+    def is_initialized(self) -> bool:
+        """Whether it has its array: links ask their parameters, and what stands in for them."""
+        return self._array is not None
+
+    @property
+    def backend(self) -> Backend:
+        """The backend that the array belongs to."""
+        return BACKENDS[type(self.array)]
+
+    @property
+    def device(self) -> Device:
+        """Where the array is."""
+        return self.backend.device_of(self.array)
+
+    @property
+    def xp(self) -> Any:
+        """The namespace of the array's backend."""
+        return self.backend.xp
+
+    @property
+    def shape(self) -> Shape:
+        """Lengths of the axes."""
+        try:
+            return self._array.shape
+        except AttributeError:
+            raise self._has_no("shape") from None
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        try:
+            return self._array.ndim
+        except AttributeError:
+            raise self._has_no("ndim") from None
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        try:
+            return self._array.size
+        except AttributeError:
+            raise self._has_no("size") from None
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        try:
+            return self._array.dtype
+        except AttributeError:
+            raise self._has_no("dtype") from None
+
+    def _has_no(self, what: str) -> UnknownName:
+        cure = "It was made of None; give an array in its place, or set its array."
+        if hasattr(self, "initialize"):
+            cure = "Give its link an input first, call initialize(shape), or set its array."
+        who = self.name or "this variable"
+        return UnknownName(f"Variable.{what}: {who} has no array yet. {cure}")
+
+    def __repr__(self) -> str:
+        return variable_repr(self)
+
+    def __str__(self) -> str:
+        return variable_str(self)
+
+    def _repr_html_(self) -> str:
+        from core.graph.html import variable_html
+
+        return variable_html(self)
+
+    def debug_print(self) -> str:
+        """A few lines on the array and its gradient: where, how large, mean and spread."""
+        return variable_details(self)
+
+    def summary(self) -> str:
+        """The name, if any, in one word of text."""
+        return f"<variable {self.name}>" if self.name else "<variable>"
+
+    # ------------------------------------------------------------------ its place in the graph
+
+    @property
+    def node(self) -> VariableNode:
+        """Its place in the graph."""
+        edge = self._edge
+        if edge is None:
+            if self._constant is None:
+                with publishing:
+                    if self._constant is None:
+                        self._constant = VariableNode(self, requires_grad=False)
+            return self._constant  # type: ignore[no-any-return]
+        if edge.is_function:  # the node is made on request, and lives as long as this variable
+            self._shown = edge = edge.output_node(self)
+        return edge  # type: ignore[no-any-return]
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether backpropagation computes a gradient for it."""
+        return self._edge is not None
+
+    @property
+    def name(self) -> str | None:
+        """What error messages and graphs call it."""
+        edge = self._edge or self._constant
+        return None if edge is None else edge._name
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        (self._edge or self.node)._name = name
+
+    @property
+    def label(self) -> str:
+        """Shape and dtype in words, as graphs show them."""
+        return self.node.label
+
+    @property
+    def rank(self) -> int:
+        """Length of the longest path from a leaf."""
+        return self.node.rank
+
+    @property
+    def creator(self) -> FunctionNode | Function | None:
+        """What made it, an old-style Function as such; None for a leaf."""
+        function = self.creator_node
+        return None if function is None else function.creator
+
+    @creator.setter
+    def creator(self, creator: FunctionNode | Function | None) -> None:
+        self.node.creator = creator
+
+    @property
+    def creator_node(self) -> FunctionNode | None:
+        """The function node that made it, None for a leaf."""
+        edge = self._edge
+        if edge is None:
+            return None
+        if edge.is_function:
+            return None if edge._edges is None else edge
+        return edge._creator  # type: ignore[no-any-return]
+
+    @creator_node.setter
+    def creator_node(self, function: FunctionNode | None) -> None:
+        self.node.creator_node = function
+
+    def set_creator(self, gen_func: FunctionNode | Function | None) -> None:
+        """Make `gen_func`, a function node or an old-style Function, the creator."""
+        self.node.set_creator(gen_func)
+
+    def set_creator_node(self, fnode: FunctionNode | None) -> None:
+        """Make the function node `fnode` the creator."""
+        self.node.set_creator_node(fnode)
+
+    def retain_data(self) -> None:
+        """Keep the array with the graph, beyond the life of this variable."""
+        (self._edge or self.node).data = self.array
+
+    def unchain(self) -> None:
+        """Forget how this variable was made; the graph before it may die."""
+        self.node.unchain()
+
+    def unchain_backward(self) -> None:
+        """Cut every function that leads here off its inputs and outputs, as truncated BPTT does."""
+        pending = [self.creator_node]
+        while pending:
+            function = pending.pop()
+            if function is not None and function._edges is not None:
+                pending += [creator_of(edge) for edge in function._edges]
+                function.unchain()
+
+    # ------------------------------------------------------------------ gradients
+
+    @property
+    def _grad(self) -> Any:
+        edge = self._edge or self._constant
+        return None if edge is None else edge._grad
+
+    @_grad.setter
+    def _grad(self, gradient: Any) -> None:
+        edge: Any = self._edge or self._constant
+        if edge is None:
+            if gradient is None:
+                return
+            edge = self.node
+        edge.set_grad(gradient)
+
+    @property
+    def grad(self) -> BackendArray:
+        """The gradient as an array, or None."""
+        gradient = self._grad
+        return gradient.array if isinstance(gradient, Variable) else gradient
+
+    @grad.setter
+    def grad(self, gradient: Array | None) -> None:
+        if isinstance(gradient, Variable):
+            raise TypeError("Variable.grad: expected an array, got a Variable. Set grad_var.")
+        self.grad_var = gradient
+
+    @property
+    def grad_var(self) -> Variable | None:
+        """The gradient as a Variable, whose own graph `enable_double_backprop` records."""
+        gradient = self._grad
+        if gradient is not None and not isinstance(gradient, Variable):
+            gradient = self._grad = wrap(gradient, requires_grad=True)
+        return gradient  # type: ignore[no-any-return]
+
+    @grad_var.setter
+    def grad_var(self, gradient: Array | None) -> None:
+        if gradient is not None:
+            check_grad(self, gradient.array if isinstance(gradient, Variable) else gradient)
+        self._grad = gradient
+
+    def cleargrad(self) -> None:
+        """Set the gradient to None."""
+        self.grad_var = None
+
+    def zerograd(self) -> None:
+        """Set the gradient to zeros."""
+        self.grad = self.xp.zeros_like(self.array)
+
+    def addgrad(self, var: Variable) -> None:
+        """Add the gradient of `var`, from whatever device, to this one's."""
+        gradient = var.grad
+        if gradient is None:
+            return
+        gradient = backends.to_backend(gradient, self.device)
+        self.grad = self.backend.copy(gradient) if self.grad is None else self.grad + gradient
+
+    def copydata(self, var: Variable) -> None:
+        """Copy the elements of `var`, from whatever device, into this array."""
+        if var.array is None:
+            if self.array is not None:
+                raise ValueError("Variable.copydata: the source has no array yet")
+            return
+        if self.array is None:
+            raise ValueError("Variable.copydata: the target has no array yet; initialize it first")
+        if self.shape != var.shape:
+            raise ValueError(f"Variable.copydata: expected the shape {self.shape}, got {var.shape}")
+        self.backend.copyto(self.array, backends.to_backend(var.array, self.device))
+
+    def backward(
+        self,
+        retain_grad: bool = False,
+        enable_double_backprop: bool = False,
+        loss_scale: float | None = None,
+        *,
+        free_graph: bool = False,
+    ) -> None:
+        """Add to the gradient of every leaf that this variable was computed from.
+
+        Args:
+            retain_grad: Keep the gradients of the variables in between as well.
+            enable_double_backprop: Record the graph of the gradients, for derivatives of them.
+            loss_scale: Factor on the initial gradient, which optimizers divide out again.
+            free_graph: Let the graph, as far as nobody else holds it, die as the walk goes.
+
+        A variable of one element starts with the gradient 1; else `grad` must have been set.
+
+        Raises:
+            GraphError: There is no gradient to start with, or the graph was unchained.
+        """
+        self.backward_from([self], retain_grad, enable_double_backprop, loss_scale, free_graph)
+
+    def _become(self, result: Variable) -> None:
+        """Take the place of a result that nobody else has: its array, and its history."""
+        for edge, variable in ((self._edge, None), (result._edge, self)):
+            if edge is not None and not edge.is_function:
+                edge._variable = NOBODY if variable is None else ref(variable)
+        self._array, self._spec, self._edge = result._array, result._spec, result._edge
+        self._constant = self._shown = None
+
+    # ------------------------------------------------------------------ moving and shaping
+
+    @property
+    def volatile(self) -> None:
+        """Version 1's flag, refused: see `core.no_backprop_mode`."""
+        raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
+
+    @volatile.setter
+    def volatile(self, value: object) -> None:
+        raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
+
+    def to_device(self, device: DeviceSpec, *, stream: None = None) -> Self:
+        """Move array and gradient to `device` ('numpy', 'cuda:1', ...), in place; gives itself."""
+        if stream is not None:
+            raise ValueError("Variable.to_device: moves on the current stream; leave stream out")
+        if self.array is not None:
+            self._move(backends.get_device(device))
+        return self
+
+    def _move(self, device: Device) -> None:
+        gradient = self.grad
+        self.array = backends.to_backend(self.array, device)
+        edge = self._edge or self._constant
+        if edge is not None and edge.data is not None:
+            edge.data = self.array
+        self._grad = None if gradient is None else backends.to_backend(gradient, device)
+
+    def to_cpu(self) -> Self:
+        """Move to the NumPy backend."""
+        return self.to_device("numpy")
+
+    def to_gpu(self, device: SupportsIndex | None = None) -> Self:
+        """Move to the CUDA backend, `device` being a number or None for the current one."""
+        return self.to_device("cuda" if device is None else f"cuda:{int(device)}")
+
+    @overload
+    def reshape(self, shape: Sequence[SupportsIndex], /) -> Variable: ...
+    @overload
+    def reshape(self, *shape: SupportsIndex) -> Variable: ...
+    def reshape(self, *shape: Any) -> Variable:
+        """The same elements in another shape; one entry may be -1."""
+        from core.ops.intrinsics import reshape
+
+        return reshape(self, shape[0] if len(shape) == 1 and not is_index(shape[0]) else shape)
+
+    @overload
+    def transpose(self, axes: Sequence[SupportsIndex] | None, /) -> Variable: ...
+    @overload
+    def transpose(self, *axes: SupportsIndex) -> Variable: ...
+    def transpose(self, *axes: Any) -> Variable:
+        """Permute the axes; without arguments reverse them."""
+        from core.ops.intrinsics import transpose
+
+        if len(axes) == 1 and not is_index(axes[0]):
+            axes = tuple(axes[0] or ())
+        return transpose(self, axes or None)
+
+    @property
+    def T(self) -> Variable:
+        """The axes reversed."""
+        return self.transpose()
+
+    @property
+    def mT(self) -> Variable:
+        """The last two axes swapped."""
+        from core.ops.intrinsics import matrix_transpose
+
+        return matrix_transpose(self)
+
+    def mean(
+        self, axis: Axis = None, *, weights: Array | None = None, keepdims: bool = False
+    ) -> Variable:
+        """The mean over axes, as `core.functions.average` computes it.
+
+        >>> import core, numpy as np
+        >>> core.Variable(np.array([[1, 2], [3, 4]], "f")).mean(axis=0)
+        variable([2., 3.], dtype=float32)
+        """
+        from core.functions import average
+
+        return average(self, axis, weights, keepdims)
+
+
+def is_index(value: object) -> bool:
+    """Whether `value` is a whole number, of whatever type."""
+    return hasattr(value, "__index__") and getattr(value, "ndim", 0) == 0
+
+
+_VOLATILE = "Compute under core.no_backprop_mode() instead."
+
+
+def _meant(
+    self: Variable,
+    data: Any = None,
+    *,
+    name: str | None = None,
+    grad: Any = None,
+    requires_grad: bool = True,
+) -> None: ...
+
+
+Variable.__init__.__wrapped__ = _meant  # type: ignore[attr-defined] # what help() shows
+
+
+def _truth(variable: Variable, requires_grad: Any) -> bool:
+    from core.ops.types.kinds import kind_of, taking
+
+    truth: bool = taking(kind_of("bool"), type(variable).__name__, "requires_grad")(requires_grad)
+    return truth
+
+
+def _refuse(given: dict[str, Any]) -> None:
+    from core.errors import refuse_removed
+
+    known = _meant.__annotations__
+    refuse_removed("Variable", given, {"volatile": _VOLATILE}, known)
+
+
+_new = Variable.__new__
+
+
+def wrap(array: Any, requires_grad: bool = False) -> Variable:
+    """A Variable around an array that is known to be one."""
+    variable = _new(Variable)
+    variable._array = array
+    variable._spec = spec_of(array)
+    variable._edge = VariableNode(variable) if requires_grad else None
+    return variable
+
+
+def twin(edge: Any) -> Variable:
+    """A variable that stands for an edge, with the array that was retained."""
+    variable = _new(Variable)
+    variable._array = edge.data
+    variable._spec = edge.spec
+    if edge.is_function or not edge._constant:
+        variable._edge = edge
+    else:
+        variable._edge = None
+        variable._constant = edge
+    return variable
+
+
+def _revive(node: VariableNode) -> Variable:
+    """The variable of a node whose own is gone."""
+    variable = twin(node.edge)
+    if node.edge is not node:
+        variable._shown = node
+    return variable
+
+
+VariableNode.revive = _revive
+
+
+def creator_of(edge: Any) -> FunctionNode | None:
+    """The function behind an edge; None for a leaf, and where the graph was cut."""
+    if edge.is_function:
+        return None if edge._edges is None else edge
+    return edge._creator  # type: ignore[no-any-return]
+
+
+def is_array(value: object) -> bool:
+    """Whether some backend knows arrays of this type."""
+    try:
+        BACKENDS[type(value)]
+    except backends.BackendError:
+        return False
+    return True
+
+
+refuse_foreign(Variable)
+
+
+def no_array(who: str, value: object) -> TypeError:
+    """The refusal of a value that no backend knows; `who` is the beginning of the sentence."""
+    batch = isinstance(value, (list, tuple)) and len(value) > 0 and is_array(as_array(value[0]))
+    make = "numpy.stack makes a batch of them" if batch else "numpy.asarray makes one"
+    return TypeError(
+        f"{who} an array of a backend ({', '.join(backends.names())}), "
+        f"got {type(value).__name__}. Make an array of it first: {make}."
+    )
+
+
+def as_variable(obj: Any) -> Variable:
+    """`obj` itself if it is a Variable, else a Variable around the array that wants no gradient.
+
+    >>> import core, numpy as np
+    >>> core.as_variable(np.zeros(2)).requires_grad
+    False
+    """
+    return obj if isinstance(obj, Variable) else Variable(obj, requires_grad=False)
+
+
+def as_array(obj: Any) -> BackendArray:
+    """The array of a Variable; anything else as it is."""
+    return obj.array if isinstance(obj, Variable) else obj
+
+
+def check_grad(variable: Any, gradient: Any) -> None:
+    """Refuse a gradient that is not an array like that of the variable, or of the edge."""
+    spec = variable._spec if isinstance(variable, Variable) else variable.spec
+    if spec is None:
+        return
+    if not is_array(gradient):
+        raise TypeError(f"gradient: expected an array, got {type(gradient).__name__}")
+    given = spec_of(gradient)
+    if given is spec or given is None:
+        return
+    name = variable.name if isinstance(variable, Variable) else variable._name
+    who = f"gradient of {name or 'a variable'}"
+    if given.backend is not spec.backend:
+        raise TypeError(
+            f"{who}: expected an array of backend {spec.backend.name}, got one of "
+            f"{given.backend.name}. Move it with to_device()."
+        )
+    if given.device != spec.device:
+        raise TypeError(
+            f"{who}: expected an array on {spec.backend.named(spec.device)}, got one on "
+            f"{spec.backend.named(given.device)}. Move it with to_device()."
+        )
+    if given.name != spec.name:
+        raise TypeError(f"{who}: expected dtype {spec.name}, got {given.name}. Cast it first.")
+    if given.shape != spec.shape:
+        raise ValueError(f"{who}: expected shape {spec.shape}, got {given.shape}")
+
+
+def __getattr__(name: str) -> Any:
+    """`Parameter`, which existing scripts look for here; its own file is built on this one."""
+    if name == "Parameter":
+        from core.link.parameter import Parameter
+
+        return Parameter
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

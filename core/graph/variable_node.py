@@ -1,0 +1,239 @@
+"""Variable nodes: the places of variables in the graph.
+
+The engine walks over *edges*: what a variable points to, and what a function points to its inputs
+by. An edge is a `VariableNode` for a leaf and for an output of several, and the `FunctionNode`
+itself for the lone output of a declared operation, which saves an object for each. Both kinds hold
+the spec, the gradient, and in `data` the array, if some function retained it. Who asks for the node
+of such an output gets an `OutputNode`, which shows what its function holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from weakref import ref
+
+from core.arrays.backend import BACKENDS
+from core.arrays.spec import Spec, spec_of
+from core.errors import GraphError
+
+if TYPE_CHECKING:
+    from core.graph.variable import Variable
+    from core.ops.function_node import FunctionNode
+
+Edge: TypeAlias = "VariableNode | FunctionNode"
+
+
+class _Gone:
+    """What a weak reference without a target was made from."""
+
+
+NOBODY: Any = ref(_Gone())
+
+
+class VariableNode:
+    """A variable's place in the graph; it outlives the variable and keeps the array if asked to.
+
+    Functions keep nodes, not variables, so that an array which no gradient rule needs is freed with
+    its variable. `data` is the array if some function retained it.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_constant",
+        "_creator",
+        "_edges",
+        "_grad",
+        "_name",
+        "_variable",
+        "data",
+        "spec",
+    )
+
+    is_function: ClassVar[bool] = False
+    revive: ClassVar[Callable[[VariableNode], Variable]]  # core.graph.variable sets it
+
+    _constant: bool
+    _creator: FunctionNode | None
+    _edges: tuple[()] | None  # None for a leaf, (): the walk asks every kind of edge for them
+    _grad: Any
+    _name: str | None
+    _variable: Any
+    data: Any
+    spec: Spec | None
+
+    def __init__(
+        self,
+        variable: Variable | None,
+        name: str | None = None,
+        *,
+        data: Any = None,
+        requires_grad: bool = True,
+    ) -> None:
+        self._constant = not requires_grad
+        self._creator = self._edges = self._grad = None
+        self._name = name
+        self._variable = NOBODY if variable is None else ref(variable)
+        self.data = data
+        self.spec = spec_of(data) if variable is None else variable._spec
+
+    @property
+    def edge(self) -> Edge:
+        """What the engine walks over: itself, or the function whose lone output it is."""
+        return self
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether backpropagation computes a gradient for it."""
+        return not self._constant
+
+    @property
+    def name(self) -> str | None:
+        """The name of the variable, if it has one."""
+        return self._name
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        self._name = name
+
+    @property
+    def creator_node(self) -> FunctionNode | None:
+        """The function node that made the variable, or None for a leaf."""
+        return self._creator
+
+    @creator_node.setter
+    def creator_node(self, function: FunctionNode | None) -> None:
+        self._creator = function
+        self._edges = None if function is None else ()
+
+    def set_creator_node(self, creator_node: FunctionNode | None) -> None:
+        """Make `creator_node` the function that made this variable."""
+        self.creator_node = creator_node
+
+    @property
+    def creator(self) -> Any:
+        """What the user calls the creator: the old-style Function where one was used."""
+        function = self.creator_node
+        return function if function is None else function.creator
+
+    @creator.setter
+    def creator(self, creator: Any) -> None:
+        self.set_creator(creator)
+
+    def set_creator(self, creator: Any) -> None:
+        """Make `creator`, a function node or an old-style Function, the one that made this."""
+        self.creator_node = getattr(creator, "node", creator)
+
+    def unchain(self) -> None:
+        """Forget how the variable was made."""
+        self._creator = self._edges = None
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape of the array, None as long as it has none."""
+        return None if self.spec is None else self.spec.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the array, None as long as there is none."""
+        return None if self.spec is None else self.spec.dtype
+
+    @property
+    def rank(self) -> int:
+        """Length of the longest path from a leaf."""
+        creator = self.creator_node
+        return 0 if creator is None else creator.rank + 1
+
+    @property
+    def label(self) -> str:
+        """Shape and dtype in words, as graphs show them."""
+        if self.spec is None:
+            return "(uninitialized)"
+        shape = "" if self.spec.shape == () else f"({', '.join(map(str, self.spec.shape))}), "
+        return shape + self.spec.name
+
+    def get_variable_or_none(self) -> Variable | None:
+        """The variable, if it is known to be alive."""
+        return self._variable()  # type: ignore[no-any-return]
+
+    def get_variable(self) -> Variable:
+        """The variable; where it is gone, one that takes its place, with the retained array."""
+        variable: Variable | None = self._variable()
+        if variable is None:
+            variable = self.revive()
+            self._variable = ref(variable)
+        return variable
+
+    @property
+    def grad(self) -> Any:
+        """The gradient as an array, or None."""
+        gradient = self._grad
+        return gradient if gradient is None or type(gradient) in BACKENDS else gradient.array
+
+    def set_grad(self, gradient: Any) -> None:
+        """Set the gradient, an array, a Variable or None."""
+        self._grad = gradient
+
+    @property
+    def grad_var(self) -> Variable | None:
+        """The gradient as a Variable, or None."""
+        return self.get_variable().grad_var
+
+    def retain_data(self) -> None:
+        """Keep the array with the node, beyond the life of the variable."""
+        variable = self._variable()
+        if variable is None:
+            raise GraphError(
+                "VariableNode.retain_data: the variable is gone, and its array with it. "
+                "Retain while the variable is alive."
+            )
+        self.data = variable.array
+
+
+class OutputNode(VariableNode):
+    """The node of a declared operation's lone output: a view of what the function node holds."""
+
+    __slots__ = ()
+
+    def __init__(self, function: FunctionNode) -> None:
+        self._creator = function
+        self._variable = NOBODY
+        self._constant = False
+
+    @property
+    def edge(self) -> Edge:
+        """The function whose output it is."""
+        return self._function  # type: ignore[no-any-return]
+
+    @property
+    def _function(self) -> Any:
+        return self._creator
+
+    @property
+    def creator_node(self) -> FunctionNode | None:
+        """The function node that made the variable, or None once the graph was cut there."""
+        function: FunctionNode = self._function
+        return None if function._edges is None else function
+
+    @creator_node.setter
+    def creator_node(self, function: FunctionNode | None) -> None:
+        if function is not None and function is not self._function:
+            raise GraphError(f"the output of {self._function.label} cannot get another creator")
+        if function is None:
+            self._function.unchain()
+
+    def unchain(self) -> None:
+        """Forget how the variable was made."""
+        self._function.unchain()
+
+
+def _shown(name: str) -> property:
+    """An attribute that is the function's."""
+    return property(
+        lambda node: getattr(node._creator, name),
+        lambda node, value: setattr(node._creator, name, value),
+    )
+
+
+for _name in ("data", "spec", "_grad", "_name"):
+    setattr(OutputNode, _name, _shown(_name))

@@ -1,0 +1,118 @@
+"""Hooks that are called around links: before and after `forward`.
+
+A hook given to `with` sees every link that its thread calls in the block; one given to
+`link.add_hook` sees that link alone.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from core.errors import HookError
+from core.errors.set_by_init import NeedsInit
+from core.graph.debug import links as links_called
+from core.registry.configuration import current
+
+if TYPE_CHECKING:
+    from core.link.link import Link
+
+_hooks: ContextVar[dict[str, LinkHook] | None] = ContextVar("core.link_hooks", default=None)
+hooks_in_force = _hooks.get
+
+
+class ForwardArgs(NamedTuple):
+    """What a hook is told: the link, the name of its method, and the arguments of the call.
+
+    `out` is None before the call, and what the link gave after it.
+    """
+
+    link: Link
+    forward_name: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    out: Any = None
+
+
+class LinkHook(NeedsInit):
+    """Base of link hooks; a subclass overrides the methods that it needs.
+
+    `name` tells hooks apart: of one name there is one at a time.
+
+    >>> import core
+    >>> class Names(core.LinkHook):
+    ...     name = "Names"
+    ...     def forward_preprocess(self, args):
+    ...         print(type(args.link).__name__)
+    >>> class Double(core.Link):
+    ...     def forward(self, x):
+    ...         return 2 * x
+    >>> with Names():
+    ...     y = Double()(3)
+    Double
+    """
+
+    name: str = "LinkHook"
+
+    def __enter__(self) -> Self:
+        hooks = _hooks.get() or {}
+        if self.name in hooks:
+            raise HookError(
+                f"with {type(self).__name__}: a hook named {self.name!r} is in force already. "
+                "Leave its block first, or set another `name` on the hook."
+            )
+        self.added(None)
+        _hooks.set({**hooks, self.name: self})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        rest = {name: hook for name, hook in (_hooks.get() or {}).items() if hook is not self}
+        _hooks.set(rest or None)
+        self.deleted(None)
+
+    def added(self, link: Link | None) -> None:
+        """The hook is being registered: to `link`, or with None to all in a `with` block."""
+
+    def deleted(self, link: Link | None) -> None:
+        """The hook was removed, from `link` or with None from all."""
+
+    def forward_preprocess(self, args: ForwardArgs) -> None:
+        """A link is about to be called."""
+
+    def forward_postprocess(self, args: ForwardArgs) -> None:
+        """A link has been called; `args.out` is what it gave."""
+
+    def forward_interrupted(self, args: ForwardArgs) -> None:
+        """An exception came between the two: undo what `forward_preprocess` has done."""
+
+
+def call_observed(link: Link, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call `link.forward` with the hooks around it; in debug mode errors can name its path."""
+    hooks = [*(hooks_in_force() or {}).values(), *link.local_link_hooks.values()]
+    told = ForwardArgs(link, "forward", args, kwargs)
+    begun: list[LinkHook] = []
+    forward = _call_in_path if current().debug else _call
+    try:
+        for hook in hooks:
+            hook.forward_preprocess(told)
+            begun.append(hook)
+        told = told._replace(out=forward(link, args, kwargs))
+        while begun:
+            begun.pop(0).forward_postprocess(told)
+    except BaseException:
+        for hook in begun:
+            hook.forward_interrupted(told)
+        raise
+    return told.out
+
+
+def _call(link: Link, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return link.forward(*args, **kwargs)
+
+
+def _call_in_path(link: Link, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    token = links_called.set((*links_called.get(), link))
+    try:
+        return link.forward(*args, **kwargs)
+    finally:
+        links_called.reset(token)

@@ -1,0 +1,437 @@
+"""Links: what owns parameters, and gives them names, a place and a way to be saved."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
+
+from core.arrays import backend as backends
+from core.arrays.backend import Device, DeviceSpec
+from core.errors import HookError, RegistrationError, nearest
+from core.errors.synonyms import real_names, refuse_foreign
+from core.graph.variable import is_array
+from core.link.carrying import Carrying
+from core.link.hook import LinkHook, call_observed, hooks_in_force
+from core.link.parameter import Parameter
+from core.link.registering import Registering
+from core.link.serializer import Deserializer
+from core.registry.configuration import current
+
+if TYPE_CHECKING:
+    from typing import ParamSpec, Protocol, TypeVar
+
+    from core.link.sequential import Sequential
+
+    P = ParamSpec("P")
+    R = TypeVar("R", covariant=True)
+
+    class HasForward(Protocol[P, R]):
+        """A link, by what its `forward` takes and gives."""
+
+        def forward(self, *args: P.args, **kwargs: P.kwargs) -> R:
+            """What the link computes."""
+
+
+COPY_MODES = ("init", "copy", "share")
+
+
+class Link(Carrying, Registering):
+    """A building block with parameters, which a subclass applies in `forward`.
+
+    Parameters are registered by setting them as attributes inside `with self.init_scope():`; an
+    attribute set outside is just an attribute. They can also be given by shape, as keywords. In the
+    place of a parameter another may be set at any time, an array (which becomes its values), or
+    None, without which the link then does.
+
+    A link that keeps Variables from call to call names their attributes in `carried`, a tuple that
+    the class has: they move with the link, and snapshots of a training hold them.
+
+    Args:
+        params: Name -> shape, or name -> (shape, dtype), of parameters to register unfilled (NaN);
+            a shape of None is left open.
+
+    >>> import core
+    >>> class Scale(core.Link):
+    ...     def __init__(self, size):
+    ...         super().__init__()
+    ...         with self.init_scope():
+    ...             self.factor = core.Parameter(1, (size,))
+    ...     def forward(self, x):
+    ...         return x * self.factor
+    >>> Scale(3)
+    Scale: 3 parameters
+    └─ factor  (3,) float32  3
+    """
+
+    name: str | None = None
+    _device: Device | None = None
+    _hooks: dict[str, LinkHook] | None = None
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__()
+        for name, value in params.items():
+            shape, dtype = _shape_and_dtype(value)
+            self.add_param(name, shape, dtype)
+
+    # ------------------------------------------------------------------ calling
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the link computes; calling the link calls it."""
+        raise NotImplementedError(
+            f"{type(self).__name__} defines no forward(). Write one, or call a link that has it."
+        )
+
+    if TYPE_CHECKING:  # a call takes and gives what the `forward` of its class does
+
+        def __call__(self: HasForward[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+            """Apply the link."""
+
+    else:
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            """Apply the link: `forward`, with the hooks in force around it."""
+            try:
+                if self._hooks is None and hooks_in_force() is None and not current().debug:
+                    return self.forward(*args, **kwargs)
+                return call_observed(self, args, kwargs)
+            except Exception as error:
+                from core.errors.place import note
+
+                note(error)
+                raise
+
+    @property
+    def local_link_hooks(self) -> dict[str, LinkHook]:
+        """The hooks of this link alone, by name."""
+        return self._hooks or {}
+
+    def add_hook(self, hook: LinkHook, name: str | None = None) -> Self:
+        """Call `hook` whenever this link is called; gives the link itself."""
+        if not isinstance(hook, LinkHook):
+            raise TypeError(
+                f"{type(self).__name__}.add_hook: expected a LinkHook, got {type(hook).__name__}."
+            )
+        name = name or hook.name
+        if name in self.local_link_hooks:
+            raise HookError(
+                f"{type(self).__name__}.add_hook: a hook named {name!r} is here already. "
+                "Delete it first, or give this one another name."
+            )
+        self._hooks = {**self.local_link_hooks, name: hook}
+        hook.added(self)
+        return self
+
+    def delete_hook(self, name: str) -> None:
+        """Remove the hook called `name`."""
+        if name not in self.local_link_hooks:
+            known = self.local_link_hooks
+            raise HookError(
+                f"{type(self).__name__}.delete_hook: no hook is called {name!r}."
+                f"{nearest(name, known)}"
+            )
+        hook = self.local_link_hooks[name]
+        self._hooks = {key: value for key, value in self.local_link_hooks.items() if key != name}
+        self._hooks = self._hooks or None
+        hook.deleted(self)
+
+    def __dir__(self) -> list[str]:
+        return real_names(self)
+
+    def _register(self, name: str, value: Any) -> None:
+        if isinstance(value, Link):
+            raise RegistrationError(
+                f"{type(self).__name__}.{name}: a Link holds parameters only, and cannot register "
+                f"the {type(value).__name__}. Derive {type(self).__name__} from core.Chain."
+            )
+        super()._register(name, value)
+
+    # ------------------------------------------------------------------ walking
+
+    def _named_children(self) -> Iterator[tuple[str, Link]]:
+        """The direct children, each with the name that paths use."""
+        yield from ()
+
+    def _shown_parts(self) -> Iterator[tuple[str, Link | None]]:
+        """What `repr` lists below the parameters: children, and names of what is no link."""
+        yield from self._named_children()
+
+    def children(self) -> Iterator[Link]:
+        """The links directly under this one."""
+        for _, child in self._named_children():
+            yield child
+
+    def links(self, skipself: bool = False) -> Iterator[Link]:
+        """The link itself and all below, parents before children."""
+        for _, link in self.namedlinks(skipself):
+            yield link
+
+    def namedlinks(self, skipself: bool = False) -> Iterator[tuple[str, Link]]:
+        """The same with paths: '/' for this link, '/encoder/l1' below."""
+        if not skipself:
+            yield "/", self
+        for name, child in self._named_children():
+            prefix = f"/{name}"
+            yield prefix, child
+            for path, link in child.namedlinks(True):
+                yield prefix + path, link
+
+    def params(self, include_uninit: bool = True) -> Iterator[Parameter]:
+        """All parameters, each once; `include_uninit=False` leaves out those without an array."""
+        for _, parameter in self.namedparams(include_uninit):
+            yield parameter
+
+    def namedparams(self, include_uninit: bool = True) -> Iterator[tuple[str, Parameter]]:
+        """All parameters with paths as `/encoder/l1/W`; one that is shared comes at its first."""
+        seen = set()
+        for path, link in self.namedlinks():
+            for name, parameter in link._own_params():
+                if id(parameter) in seen or not (include_uninit or parameter.is_initialized):
+                    continue
+                seen.add(id(parameter))
+                yield f"{path.rstrip('/')}/{name}", parameter
+
+    def count_params(self) -> int:
+        """The number of elements of all parameters; warns of those whose size is not known yet."""
+        unsized = [path for path, parameter in self.namedparams() if not parameter.is_initialized]
+        if unsized:
+            warnings.warn(
+                f"count_params: not counted, because they have no size yet: {', '.join(unsized)}",
+                stacklevel=2,
+            )
+        return sum(parameter.size for parameter in self.params(include_uninit=False))
+
+    # ------------------------------------------------------------------ gradients and updates
+
+    def cleargrads(self) -> None:
+        """Set the gradients of all parameters to None."""
+        for parameter in self.params():
+            parameter.cleargrad()
+
+    def zerograds(self) -> None:
+        """Set the gradients of all parameters to zeros."""
+        for parameter in self.params():
+            parameter.zerograd()
+
+    def addgrads(self, link: Link) -> None:
+        """Add the gradients of a link of the same form, on whatever device, to this one's."""
+        for mine, other in self._pairs(link, "addgrads"):
+            mine.addgrad(other)
+
+    def enable_update(self) -> None:
+        """Let optimizers change the parameters again."""
+        self._set_update(True)
+
+    def disable_update(self) -> None:
+        """Freeze the parameters: optimizers leave them alone, and no gradient is computed."""
+        self._set_update(False)
+
+    def _set_update(self, enabled: bool) -> None:
+        for parameter in self.params():
+            parameter.frozen = not enabled
+            if parameter.update_rule is not None:
+                parameter.update_rule.enabled = enabled
+
+    @property
+    def update_enabled(self) -> bool:
+        """Whether an optimizer changes at least one of the parameters."""
+        rules = (parameter.update_rule for parameter in self.params())
+        return any(rule is not None and rule.enabled for rule in rules)
+
+    def release_graph(self) -> None:
+        """Let go of a graph that results kept as attributes hold on to.
+
+        An optimizer that owns the loss calls it on every link before it walks back, so that the
+        graph can die on the way. A link that keeps its latest results for the user overrides it.
+        """
+
+    # ------------------------------------------------------------------ copies
+
+    def copy(self, mode: str = "share") -> Self:
+        """A link like this one.
+
+        Args:
+            mode: `'share'` shares the arrays of parameters, each copy having gradients of its own;
+                `'copy'` copies them; `'init'` fills them anew with their initializers. Of
+                parameters without an array yet, shared copies will all have the one that the first
+                of them gets, others an array of their own.
+        """
+        self._check_mode("copy", mode)
+        if mode == "share":
+            return self._shared()
+        twin = copy.deepcopy(self)
+        twin.name = None
+        if mode == "init":
+            for parameter in twin.params(include_uninit=False):
+                _fill_anew(parameter)
+        return twin
+
+    def _shared(self) -> Self:
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._params, twin._persistent = dict(self._params), dict(self._persistent)
+        twin.name = None
+        for name, mine in self._own_params():
+            parameter = twin.__dict__[name] = copy.copy(mine)
+            parameter.grad = None
+        twin._share_children()
+        return twin
+
+    def _share_children(self) -> None:
+        """In a fresh shared copy: give it children of its own, shared copies as well."""
+
+    def repeat(self, n_repeat: int, mode: str = "init") -> Sequential:
+        """A Sequential of `n_repeat` links like this one; `mode` as for `copy`."""
+        from core.link.sequential import Sequential
+
+        self._check_mode("repeat", mode)
+        return Sequential(*(self.copy(mode) for _ in range(n_repeat)))
+
+    def _check_mode(self, what: str, mode: str) -> None:
+        if mode not in COPY_MODES:
+            raise ValueError(
+                f"{type(self).__name__}.{what}: expected a mode of {', '.join(COPY_MODES)}, "
+                f"got {mode!r}.{nearest(str(mode), COPY_MODES)}"
+            )
+
+    def copyparams(self, link: Link, copy_persistent: bool = True) -> None:
+        """Copy the parameters, and persistent values, of a link of the same form into this one."""
+        for mine, other in self._pairs(link, "copyparams"):
+            mine.copydata(other)
+        if copy_persistent:
+            others = dict(link.namedlinks())
+            for path, own in self.namedlinks():
+                own._copy_persistent(others[path])
+
+    def _copy_persistent(self, link: Link) -> None:
+        for name in self._persistent:
+            mine, other = self.__dict__[name], link.__dict__[name]
+            if is_array(mine) and is_array(other):
+                backends.of(mine).copyto(mine, other)
+            else:
+                self.__dict__[name] = copy.deepcopy(other)
+
+    def _pairs(self, link: Link, what: str) -> list[tuple[Parameter, Parameter]]:
+        """My parameters, each with that of `link` at the same path."""
+        others = dict(link.namedparams())
+        pairs = []
+        for path, mine in self.namedparams():
+            if path not in others:
+                raise ValueError(
+                    f"{type(self).__name__}.{what}: the {type(link).__name__} given has no "
+                    f"parameter {path}; both links must have the same form.{nearest(path, others)}"
+                )
+            pairs.append((mine, others[path]))
+        return pairs
+
+    # ------------------------------------------------------------------ places
+
+    @property
+    def device(self) -> Device:
+        """Where the link lives: where it was moved, or its first parameter is, or new ones go."""
+        if self._device is not None:
+            return self._device
+        first = next(self.params(include_uninit=False), None)
+        return backends.current_device() if first is None else first.device
+
+    @property
+    def xp(self) -> Any:
+        """The namespace of the backend where the link lives."""
+        return self.device.xp
+
+    def to_device(self, device: DeviceSpec) -> Self:
+        """Move parameters and persistent arrays to `device` ('cuda:1', ...); gives itself."""
+        target = backends.get_device(device)
+        self._move(target)
+        for child in self.children():
+            child.to_device(target)
+        return self
+
+    def to_cpu(self) -> Self:
+        """Move to the NumPy backend; gives the link itself."""
+        self._move(backends.get_device("numpy"))
+        for child in self.children():
+            child.to_cpu()
+        return self
+
+    def to_gpu(self, device: SupportsIndex | None = None) -> Self:
+        """Move to the CUDA backend, `device` being a number or None for the current one."""
+        target = backends.get_device("cuda" if device is None else f"cuda:{int(device)}")
+        self._move(target)
+        for child in self.children():
+            child.to_gpu(target.id)
+        return self
+
+    def _move(self, device: Device) -> None:
+        """Move what this link itself owns."""
+        self._device = device
+        self._move_carried(device)
+        for _, parameter in self._own_params():
+            parameter.to_device(device)
+        for name in self._persistent:
+            value = self.__dict__[name]
+            if is_array(value):
+                self.__dict__[name] = backends.to_backend(value, device)
+
+    # ------------------------------------------------------------------ saving
+
+    def serialize(self, serializer: Any) -> None:
+        """Save or load all parameters and persistent values under their names."""
+        for name, parameter in self._own_params():
+            _serialize_parameter(serializer, name, parameter)
+        for name in self._persistent:
+            value = serializer(name, self.__dict__[name])
+            # What is loaded in place of None comes as a host array.
+            self.__dict__[name] = self.device.send(value) if is_array(value) else value
+        for name, child in self._named_children():
+            child.serialize(serializer[name])
+
+    # ------------------------------------------------------------------ looks
+
+    @property
+    def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:
+        """Settings worth showing: name, value, and the default that is not shown."""
+        yield from ()
+
+    def __repr__(self) -> str:
+        from core.link.tree import tree
+
+        return tree(self) if "_params" in self.__dict__ else object.__repr__(self)
+
+    def _repr_html_(self) -> str:
+        from core.link.html import link_html
+
+        return link_html(self)
+
+    @classmethod
+    def from_params(cls, *args: Any, **kwargs: Any) -> Self:
+        """A link with given arrays as its parameters, for the links that offer it."""
+        raise NotImplementedError(f"{cls.__name__} cannot be made from parameters.")
+
+
+refuse_foreign(Link)
+
+
+def _shape_and_dtype(value: Any) -> tuple[Any, Any]:
+    """A shape, or a pair of a shape (a tuple or None) and a dtype."""
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], tuple | None):
+        return value
+    return value, None
+
+
+def _fill_anew(parameter: Parameter) -> None:
+    """Let a parameter's initializer, if it has one, fill its array once more."""
+    if parameter.initializer is not None:
+        parameter.initializer(parameter.array)
+        parameter.version += 1
+
+
+def _serialize_parameter(serializer: Any, name: str, parameter: Parameter) -> None:
+    data = serializer(name, parameter.array)
+    if not isinstance(serializer, Deserializer) or data is None:
+        return
+    if not parameter.is_initialized:
+        parameter.initialize(data.shape)
+        parameter.backend.copyto(parameter.array, data)
+    parameter.version += 1

@@ -1,0 +1,203 @@
+"""Parameters: the variables that links own and optimizers change."""
+
+from __future__ import annotations
+
+import threading
+from operator import index
+from typing import Any, Self
+
+from core.arrays import backend as backends
+from core.arrays.backend import BACKENDS, Device, DeviceSpec
+from core.graph.variable import Variable, is_array, is_index
+from core.graph.variable_node import VariableNode
+from core.registry.configuration import config
+
+sizing = threading.RLock()
+"""Held while the arrays of a link are made: of threads that come first together, one draws them.
+
+Links look whether what they make last is there, and make nothing that is.
+"""
+
+
+class Parameter(Variable):
+    """A variable that a link owns and an optimizer changes.
+
+    Args:
+        initializer: An initializer, a number to fill with, or an array; None fills with NaN.
+        shape: A shape, or None to decide later: `initialize(shape)` then makes the array.
+        name: Its name in the link.
+
+    An array without a shape becomes the parameter's own array; with a shape it is copied.
+    `version` counts the changes made to the array in place.
+
+    >>> import core
+    >>> core.Parameter(0, (2,)).array
+    array([0., 0.], dtype=float32)
+    >>> core.Parameter().is_initialized
+    False
+    """
+
+    __slots__ = (
+        "_dtype_to_be",
+        "_frozen",
+        "_home",
+        "_sharers",
+        "_wants_grad_array",
+        "initializer",
+        "update_rule",
+        "version",
+    )
+
+    initializer: Any
+    update_rule: Any
+    version: int
+    _frozen: bool
+    _home: Device | None
+    _dtype_to_be: Any  # that in force when it was created, where the initializer says none
+    _wants_grad_array: bool
+    _sharers: list[Parameter] | None  # while without an array: who will have the same one
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """One that has nothing yet."""
+        made = super().__new__(cls)
+        made.initializer = made.update_rule = made._home = made._dtype_to_be = made._sharers = None
+        made.version = 0
+        made._frozen = made._wants_grad_array = False
+        return made
+
+    def __init__(
+        self,
+        initializer: Any = None,
+        shape: Any = None,
+        name: str | None = None,
+        *,
+        requires_grad: bool = True,
+    ) -> None:
+        from core.link.initializer import as_initializer
+
+        array = None
+        if shape is not None:
+            shape = _as_shape(shape)
+        if is_array(initializer):
+            if shape is not None and tuple(initializer.shape) != shape:
+                raise ValueError(
+                    f"Parameter: expected an array of shape {shape}, got {initializer.shape}"
+                )
+            array = initializer if shape is None else BACKENDS[type(initializer)].copy(initializer)
+        elif shape is not None:
+            array = _make(as_initializer(initializer), shape, backends.current_device())
+        elif getattr(initializer, "dtype", None) is None:
+            self._dtype_to_be = config.dtype
+        super().__init__(array, name=name, requires_grad=requires_grad)
+        if not is_array(initializer):  # kept for copies that are to be filled anew
+            self.initializer = as_initializer(initializer)
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the elements, None as long as there is no array."""
+        return None if self._array is None else self._array.dtype
+
+    @property
+    def frozen(self) -> bool:
+        """Whether backpropagation passes it by for now: no gradient is computed, nothing kept.
+
+        Setting it clears the gradient. A parameter that never wanted one stays as it is.
+        """
+        return self._frozen
+
+    @frozen.setter
+    def frozen(self, frozen: bool) -> None:
+        if frozen == self._frozen or (frozen and self._edge is None):
+            return
+        name = self.name
+        self.cleargrad()
+        self._constant = None
+        self._edge = None if frozen else VariableNode(self)
+        self._frozen = frozen
+        if name is not None:
+            self.name = name
+
+    def initialize(self, shape: Any) -> None:
+        """Make the array in `shape` with the initializer; a parameter that has one keeps it."""
+        if self._array is not None:
+            return
+        with sizing:
+            if self._array is not None:
+                return
+            device = self._home or backends.current_device()
+            dtype = None if getattr(self.initializer, "dtype", None) else self._dtype_to_be
+            self._receive(_make(self.initializer, _as_shape(shape), device, dtype))
+            sharers, self._sharers = self._sharers, None
+            for each in sharers or ():
+                each._sharers = None
+                if each._array is None:
+                    each._receive(backends.to_backend(self.array, each._home or device))
+
+    def _receive(self, array: Any) -> None:
+        """Take the array that was waited for."""
+        self.array = array
+        if self._wants_grad_array:
+            self.zerograd()
+
+    def __copy__(self) -> Variable:
+        """Another parameter with the same array; without one, both will share the one they get."""
+        with sizing:
+            twin = super().__copy__()
+            if self._array is None and isinstance(twin, Parameter):
+                if self._sharers is None:
+                    self._sharers = twin._sharers = [self]
+                self._sharers.append(twin)
+        return twin
+
+    def cleargrad(self) -> None:
+        """Set the gradient to None."""
+        super().cleargrad()
+        self._wants_grad_array = False
+
+    def zerograd(self) -> None:
+        """Set the gradient to zeros, as soon as there is an array."""
+        if self._array is None:
+            self._wants_grad_array = True
+        else:
+            super().zerograd()
+
+    def __setitem__(self, slices: Any, value: Any) -> None:
+        super().__setitem__(slices, value)
+        self.version += 1
+
+    def to_device(self, device: DeviceSpec, *, stream: None = None) -> Self:
+        """Move to `device`, in place; an uninitialized one will be made there."""
+        self._home = backends.get_device(device)
+        super().to_device(self._home, stream=stream)
+        return self
+
+    def copydata(self, var: Variable) -> None:
+        """Copy the elements of `var`; of two parameters the one without an array gets one first."""
+        for sized, other in ((self, var), (var, self)):
+            if sized.array is not None and isinstance(other, Parameter):
+                other.initialize(sized.shape)
+        if self.array is not None or var.array is not None:
+            super().copydata(var)
+            self.version += 1
+
+    def update(self) -> None:
+        """Let the update rule, if there is one, change the array by the gradient."""
+        if self.update_rule is not None:
+            self.update_rule.update(self)
+
+
+def _as_shape(shape: Any) -> tuple[int, ...]:
+    """A shape of whole numbers from 0 on, of which a single one is that of a vector."""
+    sizes = (shape,) if is_index(shape) or not hasattr(shape, "__iter__") else tuple(shape)
+    if all(is_index(size) and size >= 0 for size in sizes):
+        return tuple(map(index, sizes))
+    kind = ValueError if all(map(is_index, sizes)) else TypeError
+    raise kind(f"Parameter: expected a shape of whole numbers from 0 on, got {shape!r}.")
+
+
+def _make(initializer: Any, shape: tuple[int, ...], device: Device, dtype: Any = None) -> Any:
+    """A new array on `device`, filled by the initializer."""
+    from core.link.initializer import generate_array
+
+    with backends.using_device(device):
+        return generate_array(initializer, shape, device.backend.xp, dtype)

@@ -1,0 +1,149 @@
+"""Registration: how attributes of a link become parameters and persistent values of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from core.errors import RegistrationError, nearest
+from core.errors.set_by_init import set_by_init
+from core.graph.variable import is_array
+from core.link.initializer import as_initializer
+from core.link.parameter import Parameter
+
+
+class Registering:
+    """An object that keeps account of those of its attributes that are parameters or persistent.
+
+    Parameters are registered by being set inside `with self.init_scope():`. What else a subclass
+    registers there it notes in `_register`, and tells in `_registered`. A name stays registered
+    while None is in the place of its parameter, which then is left out of everything.
+    """
+
+    _set_in_scope: set[str] | None = None  # the names that the present block has registered
+    _params: dict[str, None] = set_by_init()
+    _persistent: dict[str, None] = set_by_init()
+
+    def __init__(self) -> None:
+        self._params = {}
+        self._persistent = {}
+
+    @property
+    def within_init_scope(self) -> bool:
+        """Whether attributes that are set now are registered."""
+        return self._set_in_scope is not None
+
+    @contextmanager
+    def init_scope(self) -> Iterator[None]:
+        """A block in which parameters (in a Chain links too) that are set are registered."""
+        self._params  # noqa: B018 - says so where super().__init__() was forgotten
+        before = self._set_in_scope
+        self._set_in_scope = set()
+        try:
+            yield
+        finally:
+            self._set_in_scope = before
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; that of a parameter takes a parameter, its new values, or None."""
+        if self._set_in_scope is not None:
+            self._register(name, value)
+        is_parameter = isinstance(value, Parameter)
+        if name in self.__dict__.get("_params", ()) and not is_parameter and value is not None:
+            self._fill(name, value)
+            return
+        super().__setattr__(name, value)
+        if is_parameter and name in self._params:
+            value.name = name
+
+    def _fill(self, name: str, value: Any) -> None:
+        """Give the parameter `name` an array."""
+        parameter = self.__dict__[name]
+        if parameter is None or not is_array(value):
+            raise RegistrationError(
+                f"{type(self).__name__}.{name} is a parameter, which {type(value).__name__} cannot "
+                "replace: expected a Parameter, an array of its values, or None to go without. "
+                "`del` the attribute first to use it for something else."
+            )
+        parameter.array = value
+        parameter.version += 1
+
+    def _own_params(self) -> Iterator[tuple[str, Parameter]]:
+        """Names and parameters of the link itself."""
+        for name in self._params:
+            parameter = self.__dict__[name]
+            if parameter is not None:
+                yield name, parameter
+
+    def __delattr__(self, name: str) -> None:
+        self._params.pop(name, None)
+        self._persistent.pop(name, None)
+        super().__delattr__(name)
+
+    def _register(self, name: str, value: Any) -> None:
+        """Note that the attribute which is being set in an init scope belongs to the link."""
+        if isinstance(value, Parameter):
+            in_scope = set() if self._set_in_scope is None else self._set_in_scope
+            if name in in_scope or name not in self._params:  # a later block may set another
+                self._refuse_taken(name)
+            self._params[name] = None
+            in_scope.add(name)
+
+    def _refuse_taken(self, name: str) -> None:
+        """Raise where something is registered under `name`, or the class needs it for itself."""
+        kind = next((kind for kind, names in self._registered().items() if name in names), None)
+        if kind is not None:
+            raise RegistrationError(
+                f"{type(self).__name__}.{name}: a {kind} is registered under this name already. "
+                f"Take another name, or `del` the attribute first."
+            )
+        hidden = getattr(type(self), name, None)
+        if hidden is not None and not isinstance(hidden, (int, float, str)):
+            raise RegistrationError(
+                f"{type(self).__name__}.{name} is an attribute of the class itself, which a "
+                "registered one would hide. Take another name."
+            )
+
+    def _registered(self) -> dict[str, Any]:
+        return {"parameter": self._params, "persistent value": self._persistent}
+
+    def _refuse_attribute(self, name: str) -> None:
+        self._refuse_taken(name)
+        if name in self.__dict__:
+            raise RegistrationError(
+                f"{type(self).__name__}.{name} exists already as an unregistered attribute. "
+                "Take another name, or `del` it first."
+            )
+
+    def add_param(
+        self, name: str, shape: Any = None, dtype: Any = None, initializer: Any = None
+    ) -> None:
+        """Register a new parameter.
+
+        Args:
+            name: Its name, an attribute from now on.
+            shape: Its shape; None leaves it uninitialized.
+            dtype: Its dtype where the initializer does not say; None is `core.config.dtype`.
+            initializer: What fills it; None fills with NaN.
+        """
+        self._refuse_attribute(name)
+        parameter = Parameter(as_initializer(initializer, dtype=dtype), shape)
+        with self.init_scope():
+            setattr(self, name, parameter)
+
+    def add_persistent(self, name: str, value: Any) -> None:
+        """Set an attribute that is saved and moved with the link without being a parameter."""
+        self._refuse_attribute(name)
+        setattr(self, name, value)
+        self.register_persistent(name)
+
+    def register_persistent(self, name: str) -> None:
+        """Make the existing attribute `name` one that is saved and moved with the link."""
+        if name not in self.__dict__:
+            raise RegistrationError(
+                f"{type(self).__name__}.register_persistent: there is no attribute {name!r}. "
+                f"Set it first, or use add_persistent.{nearest(name, self.__dict__)}"
+            )
+        self._params.pop(name, None)
+        self._persistent[name] = None

@@ -1,0 +1,192 @@
+"""A link that applies links and functions one after another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from core.errors import nearest
+from core.errors.set_by_init import set_by_init
+from core.link.chain import ChainList
+from core.link.link import Link
+
+Layer = Callable[..., Any]
+
+
+class Sequential(ChainList):
+    """Layers applied one after another: links, which it owns, and plain callables.
+
+    The first layer gets all arguments of the call; where one gives a tuple, the next gets its
+    elements as arguments. It is a list of its layers: `append`, `insert`, `extend`, `+`, indexing,
+    slicing, `len` and iteration work as on lists.
+
+    Args:
+        layers: Links or other callables.
+
+    >>> import core
+    >>> import core.links as L, core.functions as F
+    >>> model = core.Sequential(L.Linear(4, 3), F.relu, L.Linear(3, 2))
+    >>> len(model), sum(1 for _ in model.children())
+    (3, 2)
+    """
+
+    _layers: list[Layer] = set_by_init()
+
+    def __init__(self, *layers: Layer) -> None:
+        super().__init__()
+        self._layers = []
+        self._place(list(layers))
+
+    def forward(self, *x: Any) -> Any:
+        """Apply the layers in order."""
+        for layer in self._layers:
+            y = layer(*x)
+            x = y if isinstance(y, tuple) else (y,)
+        return x if len(x) > 1 else x[0]
+
+    def _place(self, layers: list[Layer]) -> None:
+        """Make these the layers, if all of them can be."""
+        for layer in layers:
+            if not callable(layer):
+                raise TypeError(
+                    f"Sequential: expected links and callables, got {type(layer).__name__}."
+                )
+        # One link may stand at several places: it is one child, whose parameters are shared.
+        links = {id(layer): layer for layer in layers if isinstance(layer, Link)}
+        self._install(list(links.values()))
+        self._layers = layers
+
+    def __getitem__(self, index: Any) -> Any:
+        """The layer at `index`; a Sequential of the same layers for a slice."""
+        found = self._layers[index]
+        return Sequential(*found) if isinstance(index, slice) else found
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        layers = list(self._layers)
+        layers[index] = value
+        self._place(layers)
+
+    def __delitem__(self, index: Any) -> None:
+        layers = list(self._layers)
+        del layers[index]
+        self._place(layers)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._layers)
+
+    def __len__(self) -> int:
+        return len(self._layers)
+
+    def __contains__(self, layer: object) -> bool:
+        return any(layer is other for other in self._layers)
+
+    def __add__(self, other: Any) -> Sequential:
+        """A Sequential of these layers and then those of `other`."""
+        if not isinstance(other, Sequential):
+            return NotImplemented
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other: Any) -> Sequential:
+        self.extend(other)
+        return self
+
+    def __reversed__(self) -> Iterator[Any]:
+        return reversed(self._layers)
+
+    def add_link(self, link: Layer) -> None:
+        """Append a layer."""
+        self._place([*self._layers, link])
+
+    def append(self, value: Layer) -> None:
+        """Append a layer."""
+        self.add_link(value)
+
+    def extend(self, values: Iterable[Layer]) -> None:
+        """Append several layers."""
+        self._place([*self._layers, *values])
+
+    def insert(self, index: int, link: Layer) -> None:
+        """Put a layer before the one at `index`."""
+        layers = list(self._layers)
+        layers.insert(index, link)
+        self._place(layers)
+
+    def index(self, layer: Any, start: int = 0, stop: int | None = None) -> int:
+        """The first place of a layer."""
+        for i in range(*slice(start, stop).indices(len(self))):
+            if self._layers[i] is layer:
+                return i
+        raise ValueError("Sequential.index: the layer given is not among the layers.")
+
+    def count(self, layer: Any) -> int:
+        """How often a layer stands in the list."""
+        return sum(layer is other for other in self._layers)
+
+    def count_by_layer_type(self, type_name: str) -> int:
+        """How many layers are of the class, or are the function, of this name."""
+        return self._types()[type_name]
+
+    def _types(self) -> Counter[str]:
+        return Counter(_type_name(layer) for layer in self._layers)
+
+    def pop(self, index: int = -1) -> Any:
+        """Remove and give the layer at `index`."""
+        layer = self._layers[index]
+        del self[index]
+        return layer
+
+    def remove(self, layer: Any) -> None:
+        """Remove the first occurrence of a layer."""
+        del self[self.index(layer)]
+
+    def remove_by_layer_type(self, type_name: str) -> None:
+        """Remove all layers of the class, or that are the function, of this name."""
+        if type_name not in self._types():
+            raise ValueError(
+                f"Sequential.remove_by_layer_type: no layer is a {type_name!r}; there are "
+                f"{', '.join(self._types())}.{nearest(type_name, self._types())}"
+            )
+        self._place([layer for layer in self._layers if _type_name(layer) != type_name])
+
+    def clear(self) -> None:
+        """Remove all layers."""
+        self._place([])
+
+    def reverse(self) -> None:
+        """Turn the order of the layers about."""
+        self._place(self._layers[::-1])
+
+    def flatten(self) -> Sequential:
+        """A Sequential of the same layers in which those of inner Sequentials stand themselves."""
+        flat: list[Layer] = []
+        for layer in self._layers:
+            flat += layer.flatten()._layers if isinstance(layer, Sequential) else [layer]
+        return Sequential(*flat)
+
+    def repeat(self, n_repeat: int, mode: str = "init") -> Sequential:
+        """A Sequential in which these layers follow one another `n_repeat` times.
+
+        Each time the links are copies, by `mode` as for `copy`; other callables are the same.
+        """
+        self._check_mode("repeat", mode)
+        rounds = (self.copy(mode) for _ in range(n_repeat))
+        return Sequential(*(layer for one in rounds for layer in one))
+
+    def _shown_parts(self) -> Iterator[tuple[str, Link | None]]:
+        for layer in self._layers:
+            if isinstance(layer, Link):
+                yield str(layer.name), layer
+            else:
+                yield _type_name(layer), None
+
+    def _share_children(self) -> None:
+        # A link that stands at several places stays one link in the copy.
+        copies = {id(child): child.copy("share") for child in self._children}
+        self._children = list(copies.values())
+        self._layers = [copies.get(id(layer), layer) for layer in self._layers]
+        self._number()
+
+
+def _type_name(layer: Any) -> str:
+    return layer.__name__ if hasattr(layer, "__name__") else type(layer).__name__

@@ -1,0 +1,101 @@
+"""How a link shows itself: a tree of its links, parameters and persistent values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from core.link.link import Link
+    from core.link.parameter import Parameter
+
+
+class Row(NamedTuple):
+    """One line of the tree: what stands left, and what is counted on the right."""
+
+    text: str
+    total: str
+
+
+def tree(link: Link) -> str:
+    """The whole tree under `link` in aligned lines."""
+    rows = list(_rows(link, ""))
+    width = max((len(row.text) for row in rows), default=0)
+    right = max((len(row.total) for row in rows), default=0)
+    lines = [f"{row.text:<{width}}  {row.total:>{right}}".rstrip() for row in rows]
+    return "\n".join([summary(link), *lines])
+
+
+def summary(link: Link) -> str:
+    """The link in one line: class, settings and number of parameters."""
+    known, unknown = _counts(link)
+    text = f"{heading(link)}: {known:,} parameter" + "s" * (known != 1)
+    return text + (f", {unknown} unsized" if unknown else "")
+
+
+def heading(link: Link) -> str:
+    """The link's class, with the settings that it thinks worth showing."""
+    specs = link.printable_specs
+    shown = [f"{name}={value!r}" for name, value, default in specs if value != default]
+    return f"{type(link).__name__}({', '.join(shown)})" if shown else type(link).__name__
+
+
+def _rows(link: Link, indent: str) -> Iterator[Row]:
+    own = _own(link)
+    parts = list(link._shown_parts())
+    left = len(own) + len(parts)
+    for row in own:
+        left -= 1
+        yield Row(indent + ("├─ " if left else "└─ ") + row.text, row.total)
+    for name, child in parts:
+        left -= 1
+        head, deeper = ("├─ ", "│  ") if left else ("└─ ", "   ")
+        if child is None:
+            yield Row(f"{indent}{head}{name}", "")
+            continue
+        known, unknown = _counts(child)
+        yield Row(f"{indent}{head}{name}: {heading(child)}", f"{known:,}" + " + ?" * bool(unknown))
+        yield from _rows(child, indent + deeper)
+
+
+def _own(link: Link) -> list[Row]:
+    """The link's own parameters and persistent values, names and shapes aligned."""
+    own = cells(link)
+    names, shapes = (max((len(cell[i]) for cell in own), default=0) for i in (0, 1))
+    return [
+        Row(f"{name:<{names}}  {shape:<{shapes}} {dtype}".rstrip(), count)
+        for name, shape, dtype, count in own
+    ]
+
+
+def cells(link: Link) -> list[tuple[str, str, str, str]]:
+    """Name, shape, dtype with remarks, and count of what the link itself owns."""
+    own = [(name, *_parameter(parameter)) for name, parameter in link._own_params()]
+    return own + [(name, *_persistent(link.__dict__[name])) for name in link._persistent]
+
+
+def _parameter(parameter: Parameter) -> tuple[str, str, str]:
+    rule = parameter.update_rule
+    frozen = parameter.frozen or (rule is not None and not rule.enabled)
+    mark = " frozen" if frozen else ""
+    array = parameter.array
+    if array is None:
+        return "unsized", mark.strip(), "?"
+    return str(tuple(array.shape)), _dtype(array) + mark, f"{array.size:,}"
+
+
+def _persistent(value: Any) -> tuple[str, str, str]:
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return str(tuple(value.shape)), f"{_dtype(value)} persistent", ""
+    return repr(value), "persistent", ""
+
+
+def _dtype(array: Any) -> str:
+    return str(array.dtype).rpartition(".")[2]
+
+
+def _counts(link: Link) -> tuple[int, int]:
+    """Elements of the parameters under `link` that have a size, and how many have none yet."""
+    arrays = [parameter.array for parameter in link.params()]
+    known = [array.size for array in arrays if array is not None]
+    return sum(known), len(arrays) - len(known)

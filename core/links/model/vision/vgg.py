@@ -1,5 +1,0 @@
-"""VGG's networks: names of `core.links`."""
-
-from core.links.model.vision.family import family
-
-__getattr__, __dir__ = family(__name__, "VGG16Layers", "VGG19Layers", "VGGLayers")

@@ -1,0 +1,150 @@
+"""What becomes of a declared class: its constructor, its call, and its gradients.
+
+`declare` reads the class when it is made; the specialised functions are written when they are first
+asked for. A class with optional or repeated inputs has a variant of them for each number of inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from core.ops import dispatch
+from core.ops.declaration import Declaration
+from core.ops.specialize import specialize
+from core.registry.once import publishing
+
+if TYPE_CHECKING:
+    from core.ops.function_node import FunctionNode
+
+
+def written_generally(cls: type[FunctionNode]) -> bool:
+    """Whether the class, or a base below the one with `compute`, writes forward and backward."""
+    for base in cls.__mro__:
+        if any(name in base.__dict__ for name in ("forward", "forward_cpu", "backward")):
+            return base.__module__ != "core.ops.function_node"
+        if "compute" in base.__dict__:
+            return False
+    return False
+
+
+def declare(cls: type[FunctionNode]) -> None:
+    """Read the declaration, derive what calls look at, and specialise."""
+    inherited = () if cls.declared is None else cls.declared.outputs
+    named = cls.__dict__.get("outputs")
+    cls.declared = Declaration(cls, named if isinstance(named, tuple) else inherited)
+    if isinstance(named, tuple):  # what instances have under this name is the property
+        del cls.outputs
+    cls._plans, cls._unchecked_plans = {}, {}
+    cls._gradient_kernels = {}
+    cls._single = not cls.declared.outputs
+    cls._plan_by_settings = cls._checks_types
+    cls._prepares = hasattr(cls, "prepare")
+    if "__init__" not in cls.__dict__:
+        cls.__init__ = _initializer(cls)  # type: ignore[method-assign]
+    cls._bound = []
+    cls._variants = {}
+    cls._is_specialized = False
+    cls.call = staticmethod(_first_call(cls))
+    cls._run = _first_run
+
+
+def _first_call(cls: type[FunctionNode]) -> Callable[..., Any]:
+    """The call until the class is specialised, which the first one asks for."""
+
+    def call(*inputs: Any, **settings: Any) -> Any:
+        return cls.ready_call()(*inputs, **settings)
+
+    call.operation = cls  # type: ignore[attr-defined]
+    return call
+
+
+def _first_run(f: FunctionNode, *inputs: Any) -> Any:
+    type(f).ready_call()
+    return f._run(*inputs)
+
+
+def _without_settings(self: FunctionNode) -> None:
+    """`__init__` of operations that have none."""
+
+
+def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
+    """`__init__` that takes the settings, in order or by name."""
+    declared = cls.declared
+    if not declared.fields and not cls._prepares:
+        return _without_settings
+    scope: dict[str, Any] = {"__name__": cls.__module__, "default": declared.fields}
+    lines = [f"def __init__(self{declared.parameters()}):", *declared.assigned("self", scope)]
+    lines += ["  self.prepare()"] if cls._prepares else ["  pass"]
+    where = f"<constructor of {cls.__qualname__} with {len(declared.names)} inputs>"
+    exec(compile("\n".join(lines), where, "exec"), scope)
+    made: Callable[..., None] = declared.named(scope["__init__"])
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    return made
+
+
+def specialize_class(cls: type[FunctionNode]) -> None:
+    """Write the call and gradients of a declared class, for each number of inputs it can have."""
+    from core.ops.inline import expression  # not loaded before an operation is called
+
+    declared = cls.declared
+    texts = ["f", "xp", *declared.names]
+    cls._inlined = cls.inline and expression(cls.compute, texts) is not None  # type: ignore[attr-defined]
+    cls._variants = {}
+    if declared.variadic or declared.optional:
+        known = declared.differentiable
+        set_rules(cls, _raw_by_arity if known else None, _var_by_arity if known else None)
+        cls._run = _run_by_arity
+        call: Any = partial(_call_by_arity, cls)
+        call.operation = cls
+        cls.call = call
+    else:
+        made = variant(cls, len(declared.names))
+        set_rules(cls, made.raw, made.var)
+        cls._run = made.run
+        made.call.operation = cls
+        cls.call = staticmethod(made.call)
+    cls._is_specialized = True  # last, since who reads it asks for nothing else
+
+
+def set_rules(cls: type[FunctionNode], raw: Any, var: Any) -> None:
+    """What the walk calls; only operations with a lone output take its short step."""
+    raw, var = (staticmethod(raw), staticmethod(var)) if raw else (None, None)
+    cls._raw, cls._var = raw, var
+    cls._plain_raw, cls._plain_var = (raw, var) if cls._single else (None, None)
+
+
+def variant(cls: type[FunctionNode], arity: int) -> SimpleNamespace:
+    """The specialised functions for calls with that many inputs, written when first needed."""
+    made = cls._variants.get(arity)
+    if made is None:
+        if not cls.declared.fits(arity):
+            raise TypeError(
+                f"{cls.__name__}: expected the inputs {', '.join(cls.declared.names)}, "
+                f"got {arity} inputs"
+            )
+        with publishing:
+            made = cls._variants.get(arity)
+            if made is None:
+                made = cls._variants[arity] = specialize(cls.declared, arity, dispatch)
+    return made
+
+
+def _call_by_arity(cls: type[FunctionNode], *inputs: Any, **settings: Any) -> Any:
+    while inputs and inputs[-1] is None:
+        inputs = inputs[:-1]
+    return variant(cls, len(inputs)).call(*inputs, **settings)
+
+
+def _run_by_arity(f: FunctionNode, *inputs: Any) -> Any:
+    return variant(type(f), len(inputs)).run(f, *inputs)
+
+
+def _raw_by_arity(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
+    return variant(type(f), len(f._edges)).raw(f, g, want)  # type: ignore[no-any-return]
+
+
+def _var_by_arity(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
+    return variant(type(f), len(f._edges)).var(f, g, want)  # type: ignore[no-any-return]

@@ -1,0 +1,554 @@
+"""From the specs of inputs to the function that computes: checked once, then looked up.
+
+A plan is what an operation does for inputs of given specs: (function, namespace, result's spec).
+Making one checks types completely, chooses between `compute` and a backend's kernel, and wraps the
+uncommon cases (broadcasting, results without dimensions, 16-bit floats), so that calls test for
+none of them. A plan found is a check passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from core.arrays import backend as backends
+from core.arrays.backend import BACKENDS, Backend
+from core.arrays.kernel_table import on_kernels_changed
+from core.arrays.spec import Spec, intern, spec_of
+from core.errors import BackendError, CoreError, GraphError, InvalidType
+from core.graph.variable import Variable, as_array, is_array, no_array, twin, wrap
+from core.graph.variable_node import NOBODY, VariableNode
+from core.ops.namespace import namespace
+from core.ops.types.shapes import broadcast_shapes
+from core.registry.configuration import current
+from core.registry.once import publishing
+
+if TYPE_CHECKING:
+    from core.ops.function_node import FunctionNode
+
+Compute = Callable[..., Any]
+Plan = tuple[Compute | None, Any, Spec | None]
+
+_LIMIT = 4096
+_HALF = ("float16", "bfloat16")
+_FLOATS = (*_HALF, "float32", "float64")
+_changes = 0  # of kernel tables; what was made before one is not kept after it
+
+
+# ---------------------------------------------------------------------- plans
+
+
+def admit(f: FunctionNode, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
+    """Check inputs of these specs and plan the operation on them; remembers what it found."""
+    cls = type(f)
+    known = _initialized(f, specs)
+    _refuse_mixing(f, known)
+    checked = current().check
+    if checked:
+        check_types(f, known)
+    plans = cls._plans if checked else cls._unchecked_plans
+    before = _changes
+    try:
+        plan = plans.get(key)
+    except TypeError:  # an unhashable setting: nothing to remember it by
+        return _plan(cls, known)
+    if plan is None:
+        plan = _plan(cls, known)
+        with publishing:
+            if len(plans) >= _LIMIT:
+                plans.clear()
+            if _changes == before:
+                plans[key] = plan
+    return plan
+
+
+def _initialized(f: FunctionNode, specs: tuple[Spec | None, ...]) -> list[Spec]:
+    for name, spec in zip(f.declared.inputs_of(len(specs)), specs, strict=True):
+        if spec is None:
+            raise GraphError(
+                f"{f.label}: input {name} is uninitialized. Give its link an input first, or call "
+                "initialize(shape) on the parameter."
+            )
+    return list(specs)  # type: ignore[arg-type]
+
+
+def _refuse_mixing(f: FunctionNode, specs: list[Spec]) -> None:
+    places: dict[Any, str] = {}  # each with the first input that is there
+    for spec, name in zip(specs, f.declared.inputs_of(len(specs)), strict=True):
+        places.setdefault((spec.backend, spec.device), name)
+    if len(places) > 1:
+        there = {str(backend.named(device)): name for (backend, device), name in places.items()}
+        named = " and ".join(f"{name} on {place}" for place, name in there.items())
+        cures = " or ".join(f"to_device({place!r})" for place in there)
+        raise BackendError(
+            f"{f.label}: expected inputs of one backend and device, got {named}. "
+            f"Move one of them first: {cures}."
+        )
+
+
+def check_types(f: FunctionNode, specs: list[Spec]) -> None:
+    """The complete type check: the domain, then the class's own `check_type_forward`."""
+    try:
+        _check_types(f, specs)
+    except InvalidType as error:
+        names = _named(f, len(specs))
+        error.inputs = dict(zip(names, specs, strict=True))
+        error.accepts = partial(_accepts, f, error.inputs)
+        raise
+
+
+def _check_types(f: FunctionNode, specs: list[Spec]) -> None:
+    from core.ops.types import type_check
+
+    if f.declared is not None:
+        domain = getattr(f, "domain", None)
+        if domain is not None:
+            domain.check(f.label, f.declared.names, specs)
+    if f._checks_types:
+        type_check.check(f, specs, f.label, _named(f, len(specs)))
+
+
+def _named(f: FunctionNode, count: int) -> Sequence[str]:
+    if f.declared is None:
+        return [f"in_types[{i}]" for i in range(count)]
+    names: Sequence[str] = f.declared.names
+    return [f"{names[0]}[{i}]" for i in range(count)] if f.declared.variadic else names[:count]
+
+
+def _accepts(f: FunctionNode, given: Mapping[str, Any], inputs: dict[str, Any]) -> bool:
+    """Whether the operation would take inputs of these specs in the place of those given.
+
+    Who names an axis of an input means one of those that there are: another shape is no answer.
+    """
+    first = next(iter(given))
+    if tuple(inputs[first].shape) != given[first].shape and _names_axes(f):
+        return False
+    try:
+        _check_types(f, [inputs[name] for name in given])
+    except (CoreError, ValueError, TypeError, IndexError):
+        return False
+    return True
+
+
+def _names_axes(f: FunctionNode) -> bool:
+    fields: dict[str, Any] = {} if f.declared is None else f.declared.fields
+    return any([name[:2] == "ax" and getattr(f, name) != fields[name] for name in fields])
+
+
+def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
+    backend = specs[0].backend
+    compute = _with_kernel(cls, backend)
+    result = None
+    if cls._keeps_spec:
+        lead = _lead(specs)
+        shape = broadcast_shapes([spec.shape for spec in specs])
+        result = intern(backend, shape, lead.dtype, lead.device)
+    if cls.declared.reads_backend:
+        compute = _with_backend(compute, backend)
+    widening = _widening(cls, specs)
+    if widening is not None:
+        compute = _widened(compute, backend, *widening)
+    if cls._elementwise:
+        compute = _with_shapes(compute, specs)
+    operand = cls.operand if cls._elementwise else None  # type: ignore[attr-defined]
+    if result is not None and result.kind in "biu" and operand is not None:
+        compute = _whole(compute, operand, result)
+    if result is not None and not result.shape:
+        compute = _settled(compute, result)
+    if cls._inlined and compute is cls.compute:  # type: ignore[attr-defined]
+        return None, backend.xp, result
+    return compute, backend.xp, result
+
+
+def _widening(cls: type[FunctionNode], specs: list[Spec]) -> tuple[str, Any] | None:
+    """In which dtype floats are computed, and to which the result is rounded; None for their own.
+
+    Mixed ones are computed in the widest; 16-bit floats in float32 where the class says so, and
+    bfloat16 always: to NumPy it is foreign, with a Python number it becomes float32, or float64.
+    """
+    floats = {spec.name for spec in specs if spec.name in _FLOATS}
+    if len(floats) > 1 and cls.domain is not None and cls.domain.mixes:
+        wide = "float64" if "float64" in floats else "float32"
+        return wide, specs[0].backend.dtype(wide) if cls.promotes else specs[0].dtype
+    if not cls.wide and not (cls._keeps_spec and "bfloat16" in floats):
+        return None
+    half = next((spec.dtype for spec in specs if spec.name in _HALF), None)
+    return None if half is None else ("float32", half)
+
+
+def _lead(specs: list[Spec]) -> Spec:
+    """The input whose dtype an elementwise result has: the first that is not a condition."""
+    return next((spec for spec in specs if spec.kind != "b"), specs[0])
+
+
+def _with_kernel(cls: type[FunctionNode], backend: Backend) -> Compute:
+    compute: Compute = cls.compute  # type: ignore[attr-defined]
+    before = _changes
+    kernel = backend.kernels.get(cls)
+    gradient = backend.gradient_kernels.get(cls)
+    if gradient is not None and backend.array_type not in cls._gradient_kernels:
+        with publishing:
+            if _changes == before:
+                cls._gradient_kernels[backend.array_type] = gradient
+                cls.specialize()
+    if kernel is None:
+        return compute
+
+    def overridden(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        result = kernel(f, xp, *arrays)
+        return compute(f, xp, *arrays) if result is NotImplemented else result
+
+    return overridden
+
+
+def _with_backend(compute: Compute, backend: Backend) -> Compute:
+    def knowing(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        f.backend = backend
+        return compute(f, xp, *arrays)
+
+    return knowing
+
+
+def _widened(compute: Compute, backend: Backend, wide: str, dtype: Any) -> Compute:
+    """Narrower floats are computed in `wide`, forward and backward, and rounded once."""
+    raw, var = partial(_raw_widened, wide), partial(_var_widened, wide)
+
+    def widened(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        result = compute(f, xp, *[widen(xp, backend, a, wide) for a in arrays])
+        f._raw, f._var = raw, var
+        f._plain_raw, f._plain_var = (f._raw, f._var) if f._single else (None, None)
+        if type(result) is tuple:
+            return tuple([_narrow(xp, backend, y, wide, dtype) for y in result])
+        return _narrow(xp, backend, result, wide, dtype)
+
+    return widened
+
+
+def widen(xp: Any, backend: Backend, array: Any, wide: str = "float32") -> Any:
+    """An array, or Variable, of narrower floats in the dtype `wide`; anything else itself."""
+    known = isinstance(array, Variable) or (array is not None and is_array(array))
+    if not known or backend.dtype_name(array.dtype) not in _FLOATS[: _FLOATS.index(wide)]:
+        return array
+    return xp.astype(array, backend.dtype(wide))
+
+
+def _narrow(xp: Any, backend: Backend, array: Any, wide: str, dtype: Any) -> Any:
+    widened = array is not None and backend.dtype_name(array.dtype) == wide
+    return xp.astype(array, dtype) if widened and array.dtype != dtype else array
+
+
+def _raw_widened(wide: str, f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
+    return _widened_rules(wide, f, g, want, f._edges[0].spec.backend.xp, _retained_array)
+
+
+def _var_widened(wide: str, f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
+    return _widened_rules(wide, f, g, want, namespace, _retained_variable)
+
+
+def _widened_rules(
+    dtype: str, f: FunctionNode, g: Any, want: int, xp: Any, fetch: Any
+) -> tuple[Any, ...]:
+    """The rules in a wider dtype, at either speed, and their gradients rounded once."""
+    backend = f._edges[0].spec.backend
+
+    def wide(value: Any) -> Any:
+        if type(value) is tuple:
+            return tuple([wide(part) for part in value])
+        return widen(xp, backend, value, dtype)
+
+    def retained(name: str) -> Any:
+        if fetch is _retained_variable and name in f.declared.rederived:
+            method, sources = f.declared.rederived[name]
+            return method(f, xp, *map(retained, sources))
+        return wide(fetch(f, name))
+
+    return tuple(
+        [
+            gx if gx is None else _narrow(xp, backend, gx, dtype, edge.spec.dtype)
+            for gx, edge in zip(_run_rules(f, xp, wide(g), want, retained), f._edges, strict=True)
+        ]
+    )
+
+
+def _retained_array(f: FunctionNode, name: str) -> Any:
+    declared = f.declared
+    if name in declared.names:
+        if declared.variadic:
+            return tuple([edge.data for edge in f._edges])
+        i = declared.names.index(name)
+        return f._edges[i].data if i < len(f._edges) else None
+    if name in declared.saved:
+        return getattr(f, name)
+    return f.data[declared.outputs.index(name)] if declared.outputs else f.data
+
+
+def _retained_variable(f: FunctionNode, name: str) -> Any:
+    declared = f.declared
+    if name in declared.names:
+        if declared.variadic:
+            return tuple([twin(edge) for edge in f._edges])
+        i = declared.names.index(name)
+        return twin(f._edges[i]) if i < len(f._edges) else None
+    if name in declared.saved:
+        return as_constant(getattr(f, name))
+    return f._output_variable(declared.outputs.index(name) if declared.outputs else 0)
+
+
+def _run_rules(f: FunctionNode, xp: Any, g: Any, want: int, retained: Compute) -> tuple[Any, ...]:
+    """The declared rules, on what `retained` gives for the names that they ask for."""
+    declared = f.declared
+    wanted = tuple([bool(want >> i & 1) for i in range(len(f._edges))])
+
+    def value(name: str) -> Any:
+        return wanted if name == "wanted" else retained(name)
+
+    if declared.joint:
+        gradients = declared.joint(f, xp, g, *map(value, declared.joint_uses))
+        gradients = gradients if type(gradients) is tuple else (gradients,)
+    else:
+        rules = [declared.rules.get(name) for name in declared.names[: len(f._edges)]]
+        gradients = tuple(
+            [
+                rule(f, xp, g, *map(value, declared.uses[name])) if rule and wish else None
+                for name, rule, wish in zip(declared.names, rules, wanted, strict=False)
+            ]
+        )
+    return gradients if f.shapes is None else unbroadcast(f, gradients)
+
+
+def _with_shapes(compute: Compute, specs: list[Spec]) -> Compute:
+    """Where inputs broadcast, leave a note of their shapes: gradients are summed back to them."""
+    shapes = tuple([spec.shape for spec in specs])
+    if len(set(shapes)) == 1:
+        return compute
+
+    def broadcasting(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        f.note_shapes(shapes)
+        return compute(f, xp, *arrays)
+
+    return broadcasting
+
+
+def _settled(compute: Compute, result: Spec) -> Compute:
+    """Results without dimensions, of which some libraries make scalars, become arrays."""
+
+    def settled(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        return settle(compute(f, xp, *arrays), result)
+
+    return settled
+
+
+def _whole(compute: Compute, operand: str, result: Spec) -> Compute:
+    """Arithmetic of integers with a number, the setting `operand`, which must be whole as well."""
+
+    def whole(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        number = getattr(f, operand)
+        if isinstance(number, float):
+            raise _unlike(f.label, "whole", [number], result.name)
+        return compute(f, xp, *arrays)
+
+    return whole
+
+
+def settle(result: Any, like: Spec) -> Any:
+    """`result` as an array of the backend of `like`."""
+    return result if type(result) is like.type else like.backend.asarray(result)
+
+
+def settle_all(f: FunctionNode, results: Any, like: Spec) -> tuple[Variable, ...]:
+    """Several results as Variables; an operation may leave some of them out, as None."""
+    expected = len(f.declared.outputs)
+    if type(results) is not tuple or len(results) != expected:
+        got = len(results) if type(results) is tuple else type(results).__name__
+        raise TypeError(
+            f"{f.label}.compute: expected a tuple of {expected} arrays "
+            f"({', '.join(f.declared.outputs)}), got {got}"
+        )
+    return tuple(
+        [wrap(y if y is None or type(y) is like.type else settle(y, like)) for y in results]
+    )
+
+
+def link_outputs(f: FunctionNode, outputs: Sequence[Variable], retained: tuple[Any, ...]) -> None:
+    """Put a node between a function and each of its outputs."""
+    references = []
+    for v, array in zip(outputs, retained, strict=True):
+        v._edge = node = VariableNode(v, data=array)
+        node._creator, node._edges = f, ()
+        references.append(ref(node))
+    f._outputs = tuple(references)
+    f.data = retained
+
+
+def _forget_plans(backend: Backend) -> None:
+    from core.ops.function_node import FunctionNode
+
+    global _changes
+    with publishing:
+        _changes += 1
+        for cls in _below(FunctionNode):
+            cls._plans.clear()
+            cls._unchecked_plans.clear()
+            if cls._gradient_kernels.pop(backend.array_type, None) is not None:
+                cls.specialize()
+
+
+def _below(cls: type[FunctionNode]) -> Iterator[type[FunctionNode]]:
+    for derived in cls.__subclasses__():
+        yield derived
+        yield from _below(derived)
+
+
+on_kernels_changed.append(_forget_plans)
+
+
+# -------------------------------------------------------------------- inputs that are no Variables
+
+
+def foreign(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | None:
+    """Array, spec and no node of a raw array; None for a number, which needs its neighbours."""
+    if is_number(x):
+        return None
+    if not is_array(x):
+        raise no_array(f"{f.label}: expected a Variable or", x) from None
+    return x, spec_of(x), None
+
+
+def beside(variable: Any, x: Any) -> Any:
+    """An operand beside a Variable: a raw array takes the dtype of a Variable of real numbers.
+
+    So `x * mask` and `x + numpy.random.normal(...)` stay in the precision of x. Variables of two
+    dtypes are never cast without a word.
+    """
+    if not isinstance(variable, Variable) or variable._spec is None or not is_array(x):
+        return x
+    backend = variable.backend
+    real = backend.kind(variable.dtype) in "fV"
+    if not real or BACKENDS[type(x)] is not backend or x.dtype == variable.dtype:
+        return x
+    if backend.kind(x.dtype) == "c":  # which the operation refuses
+        return x
+    return backend.asarray(x, variable.dtype)
+
+
+def is_number(x: Any) -> bool:
+    """Whether `x` is a Python number or a NumPy scalar."""
+    if isinstance(x, (bool, int, float, complex)):
+        return True
+    if isinstance(x, Variable):
+        return False
+    return getattr(x, "shape", None) == () and hasattr(x, "item") and not is_array(x)
+
+
+def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
+    """An elementwise operation some of whose inputs are numbers: arrays without dimensions."""
+    arrays = [as_array(x) for x in inputs if not is_number(x)]
+    numbers = [plain(x) for x in inputs if is_number(x)]
+    lead = next((a for a in arrays if BACKENDS[type(a)].kind(a.dtype) != "b"), None)
+    if lead is None and arrays and all([type(n) is bool for n in numbers]):
+        lead = arrays[-1]
+    if not f._elementwise or lead is None:
+        raise TypeError(
+            f"{f.label}: expected Variables or arrays, got "
+            f"{', '.join(type(x).__name__ for x in inputs)}. Make arrays of the numbers first."
+        )
+    refuse_unlike(f.label, numbers, lead)
+    scalar = f.with_scalar  # type: ignore[attr-defined]
+    if scalar is not None and is_number(inputs[1]):
+        return scalar.call(inputs[0], plain(inputs[1]))  # type: ignore[no-any-return]
+    return f._run(*[as_operand(x, lead) if is_number(x) else x for x in inputs])  # type: ignore[no-any-return]
+
+
+def refuse_unlike(label: str, numbers: list[Any], array: Any) -> None:
+    """Raise for numbers that an array's dtype does not hold: real beside integers, or complex."""
+    backend = BACKENDS[type(array)]
+    kind = backend.kind(array.dtype)
+    found = set(map(type, numbers))
+    if kind in "biu" and not found.isdisjoint((float, complex)):
+        raise _unlike(label, "whole", numbers, backend.dtype_name(array.dtype))
+    if kind != "c" and complex in found:
+        raise _unlike(label, "real", numbers, backend.dtype_name(array.dtype))
+
+
+def _unlike(label: str, right: str, numbers: list[Any], dtype: str) -> InvalidType:
+    came = ", ".join(map(repr, numbers))
+    return InvalidType(f"{right} numbers beside {dtype}", came, operation=label)
+
+
+def unscalar(x: Any) -> Any:
+    """`x`, as an array if it is one of the scalars that NumPy's arithmetic makes of 0-d arrays."""
+    if type(x) in BACKENDS or not hasattr(x, "dtype") or is_array(x):
+        return x
+    return backends.get("numpy").asarray(x)
+
+
+def as_constant(value: Any) -> Any:
+    """A saved intermediate for a rule on Variables: a constant as far as derivatives go."""
+    value = unscalar(value)
+    return wrap(value) if is_array(value) else value
+
+
+def as_operand(number: Any, like: Any) -> Any:
+    """A number as an array without dimensions, in the dtype and on the device of `like`."""
+    backend = BACKENDS[type(like)]
+    return backend.asarray(plain(number), like.dtype, backend.device_of(like))
+
+
+def plain(number: Any) -> Any:
+    """A Python number, whatever scalar type it came as."""
+    return number if type(number) in (bool, int, float, complex) else number.item()
+
+
+def constant_node(x: Any, spec: Spec | None) -> VariableNode:
+    """The node of an input that wants no gradient."""
+    if isinstance(x, Variable):
+        return x.node
+    node: VariableNode = object.__new__(VariableNode)
+    node._constant = True
+    node._creator = node._edges = node._grad = node._name = node.data = None
+    node._variable = NOBODY
+    node.spec = spec
+    return node
+
+
+# ---------------------------------------------------------------------- gradients of broadcasting
+
+
+def unbroadcast(f: FunctionNode, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Sum each gradient down to the shape of its input."""
+    return tuple(
+        [
+            g if g is None or g.shape == shape else sum_to(g, shape)
+            for g, shape in zip(gradients, f.shapes, strict=True)
+        ]
+    )
+
+
+def wrong_number(f: FunctionNode, gradients: tuple[Any, ...]) -> None:
+    """Refuse what a rule for all inputs gave, which is not one gradient an input."""
+    raise ValueError(
+        f"{f.label}.gradient: expected {len(f._edges)} gradients, one for each of "
+        f"{', '.join(f.declared.inputs_of(len(f._edges)))}, got {len(gradients)}"
+    )
+
+
+def only_wanted(gradients: tuple[Any, ...], want: int) -> tuple[Any, ...]:
+    """The gradients of the wanted inputs, None for the others, whatever a rule gave for them."""
+    return tuple([g if want >> i & 1 else None for i, g in enumerate(gradients)])
+
+
+def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
+    """`g`, an array or a Variable, summed over the axes along which `shape` was repeated."""
+    from core.ops.intrinsics import SumTo
+
+    return SumTo(shape).evaluate(g)
+
+
+def unhurried(f: FunctionNode, inputs: tuple[Any, ...]) -> Any:
+    """The complete path of a node that a specialised call has begun to make."""
+    f._edges = f.data = f.spec = None
+    f.want = f.sequence = 0
+    outputs = f._apply(inputs)
+    return outputs[0] if f._single else outputs

@@ -1,0 +1,118 @@
+"""Repeating along axes and summing over them: each the adjoint of the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.ops.function_node import FunctionNode
+from core.ops.types.domain import Domain, anything, choice, real
+from core.ops.types.domain import axes as axes_setting
+from core.ops.types.type_check import expect, expect_broadcast_shapes
+from core.typing import Axes, Axis
+
+
+def axes_of(axis: Axes, ndim: int) -> tuple[int, ...]:
+    """The axes that `axis` (a number, several, or None for all) names, counted from the front."""
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple([a % ndim for a in _several(axis)])
+
+
+def _several(axis: Any) -> tuple[int, ...]:
+    """One axis, which may be a NumPy integer, as a tuple; several as they are."""
+    return (axis,) if hasattr(axis, "__index__") else axis
+
+
+class BroadcastTo(FunctionNode):
+    """x repeated along new axes and along those of length 1, up to a shape."""
+
+    shape: tuple[int, ...]
+    domain = Domain(
+        "(...)->(...b)",
+        x=anything(),
+        settings={"shape": choice(lambda shapes: _enlarged(shapes["x"]))},
+    )
+
+    def check_type_forward(self, in_types):
+        expect(in_types[0].ndim <= len(self.shape))
+        expect_broadcast_shapes(in_types[0].shape, self.shape)
+
+    def compute(self, xp, x):
+        return xp.broadcast_to(x, self.shape)
+
+    def gradient(self, xp, g):
+        return SumTo(self.input_shape(0)).evaluate(g)
+
+
+class SumTo(FunctionNode):
+    """x summed over the axes along which a shape was repeated: the adjoint of broadcasting."""
+
+    shape: tuple[int, ...]
+    wide = True
+    domain = Domain(
+        "(...)->(...b)",
+        x=real(-3, 3),
+        settings={"shape": choice(lambda shapes: _reduced(shapes["x"]))},
+    )
+
+    def compute(self, xp, x):
+        lead = x.ndim - len(self.shape)
+        axes = [
+            i for i in range(x.ndim) if i < lead or (self.shape[i - lead] == 1 and x.shape[i] != 1)
+        ]
+        if axes:
+            x = xp.sum(x, axis=tuple(axes), keepdims=True)
+        return xp.reshape(x, self.shape)
+
+    def gradient(self, xp, g):
+        lead = len(self.input_shape(0)) - len(self.shape)
+        return xp.broadcast_to(xp.reshape(g, (1,) * lead + self.shape), self.input_shape(0))
+
+
+class Sum(FunctionNode):
+    """The sum over some axes; 16-bit floats are summed in float32."""
+
+    axis: Axis = None
+    keepdims: bool = False
+    wide = True
+    domain = Domain(
+        "(...)->(...b)",
+        x=anything(),
+        settings={"axis": axes_setting("x", many=True, none=True), "keepdims": choice(False, True)},
+    )
+
+    def check_type_forward(self, in_types):
+        check_axes(self.axis, in_types[0])
+
+    def compute(self, xp, x):
+        return xp.sum(x, axis=self.axis, dtype=x.dtype, keepdims=self.keepdims)
+
+    def gradient(self, xp, g):
+        shape = self.input_shape(0)
+        if not self.keepdims and g.ndim:
+            kept = set(axes_of(self.axis, len(shape)))
+            g = xp.reshape(g, tuple([1 if i in kept else n for i, n in enumerate(shape)]))
+        return xp.broadcast_to(g, shape)
+
+
+def check_axes(axis: Axis, in_type: Any) -> None:
+    """Refuse axes that an input of this type does not have, or that come twice."""
+    if axis is None:
+        return
+    axes = _several(axis)
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"expected axes that differ, got {axes}")
+    for a in axes:
+        if a >= 0:
+            expect(a < in_type.ndim)
+        else:
+            expect(-a <= in_type.ndim)
+
+
+def _enlarged(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    widened = tuple([3 if n == 1 else n for n in shape])
+    return [shape, widened, (2, *widened)]
+
+
+def _reduced(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [shape, shape[1:], tuple([1 for _ in shape]), shape[:1] and (1, *shape[1:])]

@@ -1,0 +1,121 @@
+"""The operators of Variable: the specialised calls themselves, without a frame between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from core.graph.variable import Variable, is_array
+from core.ops.dispatch import beside, is_number, plain, refuse_unlike
+from core.ops.intrinsics.arithmetic import (
+    Absolute,
+    Add,
+    Divide,
+    FloorDivide,
+    Multiply,
+    Negative,
+    Power,
+    Subtract,
+)
+from core.ops.intrinsics.comparisons import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
+from core.ops.intrinsics.constants import (
+    AddConstant,
+    ConstantPower,
+    DivideFromConstant,
+    MultiplyConstant,
+    SubtractFromConstant,
+)
+from core.ops.intrinsics.standard import getitem, matmul, setitem
+from core.ops.namespace import namespace
+
+
+def _reflected(operation: Any, with_constant: Any) -> Callable[[Variable, Any], Variable]:
+    """The operator for a Variable on the right: of a number, or of an array."""
+
+    def reflected(self: Variable, other: Any) -> Variable:
+        if is_number(other):
+            number = plain(other)
+            if type(number) is complex:
+                refuse_unlike(with_constant.__name__, [number], self.array)
+            return with_constant.call(self, number)
+        if not isinstance(other, Variable) and not is_array(other):
+            return NotImplemented
+        return operation.call(beside(self, other), self)
+
+    return reflected
+
+
+def _operator(operation: Any) -> Callable[[Variable, Any], Any]:
+    """The operator for a Variable on the left, where a frame of its own does no harm."""
+
+    def operator(self: Variable, other: Any) -> Any:
+        if not isinstance(other, Variable) and not is_number(other) and not is_array(other):
+            return NotImplemented  # such as None: then by identity
+        return operation.call(self, beside(self, other))
+
+    return operator
+
+
+_OF_THE_NAMESPACE = {
+    "mod": "remainder",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
+
+
+def _by_name(name: str, reflected: bool = False) -> Callable[[Variable, Any], Variable]:
+    """An operator that is rare enough to be looked up in the namespace, where plugins give it."""
+
+    def operator(self: Variable, other: Any) -> Variable:
+        if not isinstance(other, Variable) and not is_number(other) and not is_array(other):
+            return NotImplemented
+        function = getattr(namespace, name)
+        function = getattr(function, "exact", function)
+        return function(other, self) if reflected else function(self, other)
+
+    return operator
+
+
+def _install() -> None:
+    """Give Variable its operators; those written by name are the specialised calls themselves."""
+    v: Any = Variable
+    for name, operation in (
+        ("add", Add),
+        ("sub", Subtract),
+        ("mul", Multiply),
+        ("truediv", Divide),
+        ("pow", Power),
+        ("neg", Negative),
+        ("abs", Absolute),
+    ):
+        operation.bind(partial(setattr, v, f"__{name}__"))
+    v.__radd__ = _reflected(Add, AddConstant)
+    v.__rsub__ = _reflected(Subtract, SubtractFromConstant)
+    v.__rmul__ = _reflected(Multiply, MultiplyConstant)
+    v.__rtruediv__ = _reflected(Divide, DivideFromConstant)
+    v.__rpow__ = _reflected(Power, ConstantPower)
+    v.__floordiv__ = _operator(FloorDivide)
+    v.__rfloordiv__ = lambda self, other: FloorDivide.call(beside(self, other), self)
+    v.__matmul__, v.__rmatmul__ = matmul, lambda self, other: matmul(other, self)
+    v.__pos__ = lambda self: self
+    v.__getitem__, v.__setitem__ = getitem, setitem
+    for name, function in _OF_THE_NAMESPACE.items():
+        setattr(v, f"__{name}__", _by_name(function))
+        setattr(v, f"__r{name}__", _by_name(function, reflected=True))
+    v.__invert__ = lambda self: namespace.bitwise_invert(self)
+    for name, operation in (
+        ("eq", Equal),
+        ("ne", NotEqual),
+        ("lt", Less),
+        ("le", LessEqual),
+        ("gt", Greater),
+        ("ge", GreaterEqual),
+    ):
+        setattr(v, f"__{name}__", _operator(operation))
+
+
+_install()

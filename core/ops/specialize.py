@@ -1,0 +1,342 @@
+"""Writing the call and the gradient of a declared operation, fitted to its number of inputs.
+
+Generic code would cost more than small operations themselves, so for each class (and number of
+inputs) four functions are written as text and compiled once; tracebacks show that text.
+
+    call(x0, x1, settings)   a new node applied to its inputs      -> Variable, or several
+    run(f, x0, x1)           the same for a node that exists       -> the same
+    raw(f, g, want)          gradients on arrays                   -> one per input, or None
+    var(f, g, want)          the same rules on Variables, so that the gradients have a graph
+
+Names in the text: of input i, `x` is what came, `a` its array, `s` its spec, `e` its edge if it
+wants a gradient; `f` is the function node, `v` the result, `want` the bit mask of wanted inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+from core.arrays.backend import BACKENDS
+from core.arrays.spec import spec_of
+from core.graph.variable import Variable, twin
+from core.ops.declaration import Declaration
+from core.ops.namespace import namespace
+from core.registry.configuration import current
+
+next_sequence = count(1).__next__
+
+
+def specialize(declared: Declaration, arity: int, dispatch: Any) -> SimpleNamespace:
+    """The four functions for calls of `declared` with `arity` inputs.
+
+    `dispatch` supplies what the text refers to: the unhurried path, plans, coercion of inputs.
+    """
+    writer = _Writer(declared, arity, dispatch)
+    made = SimpleNamespace(raw=writer.gradients("raw"), var=writer.gradients("var"))
+    made.raw_broadcast, made.var_broadcast = made.raw, made.var
+    if writer.cls._elementwise and arity > 1:
+        made.raw_broadcast = writer.gradients("raw", broadcast=True)
+        made.var_broadcast = writer.gradients("var", broadcast=True)
+    made.call, made.run = writer.call(), writer.run()
+    return made
+
+
+class _Writer:
+    def __init__(self, declared: Declaration, arity: int, dispatch: Any) -> None:
+        from core.ops.inline import expression  # not loaded before an operation is called
+
+        self.expression = expression
+        self.declared = declared
+        self.cls: Any = declared.cls
+        self.arity = arity
+        self.names = declared.inputs_of(arity)
+        self.all = (1 << arity) - 1
+        self.scope: dict[str, Any] = {
+            "cls": self.cls,
+            "plans": self.cls._plans,
+            "admit": dispatch.admit,
+            "foreign": dispatch.foreign,
+            "beside": dispatch.beside,
+            "with_numbers": dispatch.with_numbers,
+            "unhurried": dispatch.unhurried,
+            "settle": dispatch.settle,
+            "settle_all": dispatch.settle_all,
+            "link_outputs": dispatch.link_outputs,
+            "constant_node": dispatch.constant_node,
+            "unbroadcast": dispatch.unbroadcast,
+            "wrong_number": dispatch.wrong_number,
+            "only_wanted": dispatch.only_wanted,
+            "current": current,
+            "new": object.__new__,
+            "Variable": Variable,
+            "spec_of": spec_of,
+            "next_sequence": next_sequence,
+            "default": declared.fields,
+            "BACKENDS": BACKENDS,
+            "NS": namespace,
+            "constant": dispatch.as_constant,
+            "twin": twin,
+        }
+
+    def _each(self, text: str, joint: str = ", ") -> str:
+        return joint.join([text.replace("#", str(i)) for i in range(self.arity)])
+
+    # ------------------------------------------------------------------ calls
+
+    def call(self) -> Callable[..., Any]:
+        star = "*, " if self.declared.variadic or self.declared.optional else ""
+        head = f"def call({self._each('x#')}{self.declared.parameters(star)}):"
+        lines = [head, "  f = new(cls)"]
+        lines += self.declared.assigned("f", self.scope)
+        if self.cls._prepares:
+            lines += ["  f.prepare()"]
+        return self.declared.named(self._compile("call", lines + self._body()))  # type: ignore[no-any-return]
+
+    def run(self) -> Callable[..., Any]:
+        return self._compile("run", [f"def run(f, {self._each('x#')}):", *self._body()])
+
+    def _body(self) -> list[str]:
+        return [*self._read(), *self._compute(), *self._record(), "  return v"]
+
+    def _read(self) -> list[str]:
+        lines = ["  state = current()"]
+        scalar = self.cls.with_scalar if self.cls._elementwise else None
+        if scalar is not None:
+            self.scope["with_scalar"] = scalar.ready_call()
+            lines += [
+                "  t = type(x1)",
+                "  if t is not Variable and (t is float or t is int): return with_scalar(x0, x1)",
+            ]
+        everything = self._each("x#") + ("," if self.arity == 1 else "")
+        for i in range(self.arity):
+            lines += [
+                f"  try: a{i} = x{i}._array; s{i} = x{i}._spec; e{i} = x{i}._edge",
+                "  except AttributeError:",
+                *(["    x1 = beside(x0, x1)"] if scalar is not None and i == 1 else []),
+                f"    found = foreign(f, x{i})",
+                f"    if found is None: return with_numbers(f, ({everything}))",
+                f"    a{i}, s{i}, e{i} = found",
+            ]
+        return [*lines, f"  if state.slow: return unhurried(f, ({everything}))"]
+
+    def _compute(self) -> list[str]:
+        specs = self._each("s#")
+        settings = "".join([f", f.{name}" for name in self.declared.fields])
+        if self.cls._plan_by_settings and settings:
+            key = f"({specs}{settings})"
+        elif self.arity == 1:
+            key = "s0"
+        else:
+            alike = " and ".join([f"s0 is s{i}" for i in range(1, self.arity)])
+            key = f"s0 if {alike} else ({specs})"
+        comma = "," if self.arity == 1 else ""
+        lines = [
+            f"  key = {key}",
+            "  try: plan = plans[key]",
+            "  except (KeyError, TypeError): plan = None",
+            f"  if plan is None: plan = admit(f, key, ({specs}{comma}))",
+            "  compute, xp, s = plan",
+            f"  y = {self._result()}",
+        ]
+        if self.declared.outputs:
+            return [*lines, "  v = settle_all(f, y, s0)"]
+        if not self.cls._keeps_spec:
+            lines += ["  if type(y) is not s0.type: y = settle(y, s0)", "  s = spec_of(y)"]
+        return [
+            *lines,
+            "  v = new(Variable); v._array = y; v._spec = s",
+        ]
+
+    def _result(self) -> str:
+        computed = f"compute(f, xp, {self._each('a#')})"
+        if self.cls._inlined:
+            arrays = [f"a{i}" for i in range(self.arity)]
+            inline = self.expression(self.cls.compute, ["f", "xp", *arrays])
+            return f"{inline} if compute is None else {computed}"
+        return computed
+
+    def _record(self) -> list[str]:
+        """What the graph keeps; nothing where no input wants a gradient or none has a rule."""
+        several = bool(self.declared.outputs)
+        wants = " or ".join([f"e{i} is not None" for i in range(self.arity)])
+        if not self.declared.differentiable:
+            if several:
+                return [f"  if {wants}:", "    for w in v: w._barren = f.label"]
+            return ["  v._edge = None", f"  if {wants}: v._barren = f.label"]
+        lines = [f"  if ({wants}) and state.backprop:", f"    f.want = want = {self._want()}"]
+        lines += self._retain()
+        lines += [f"    f._edges = ({self._each('e#')},); f.sequence = next_sequence()"]
+        if several:
+            lines += [f"    f.spec = None; link_outputs(f, v, ({self._retained_outputs()},))"]
+        else:
+            mask = self.declared.kept("out", self.arity)
+            kept = "y" if mask == self.all else f"y if want & {mask} else None"
+            lines += [f"    f.spec = s; f.data = {kept if mask else None}; v._edge = f"]
+        for name in self.declared.saved:
+            mask = self.declared.kept(name, self.arity)
+            if mask != self.all:
+                lines += [f"    if not want & {mask}: f.{name} = None"]
+        return lines if several else [*lines, "  else: v._edge = None"]
+
+    def _source_name(self, name: str) -> str:
+        return self.declared.names[0] if self.declared.variadic else name
+
+    def _retain(self) -> list[str]:
+        """Arrays of inputs that rules ask for. Mostly all inputs want a gradient: tested first."""
+        masks = [self.declared.kept(self._source_name(n), self.arity) for n in self.names]
+        kept = [(mask, f"e{i}.data = a{i}") for i, mask in enumerate(masks) if mask]
+        everything = "; ".join([text for _, text in kept])
+        if self.arity == 1:
+            return [f"    {everything}"] if everything else []
+        return [
+            f"    if want == {self.all}: {everything or 'pass'}",
+            "    else:",
+            *[
+                f"      if e{i} is None: e{i} = constant_node(x{i}, s{i})"
+                for i in range(self.arity)
+            ],
+            *[f"      if want & {mask}: {text}" for mask, text in kept],
+        ]
+
+    def _retained_outputs(self) -> str:
+        masks = [self.declared.kept(name, self.arity) for name in self.declared.outputs]
+        return ", ".join(
+            [
+                f"v[{i}]._array if want & {mask} else None" if mask else "None"
+                for i, mask in enumerate(masks)
+            ]
+        )
+
+    def _want(self) -> str:
+        if self.arity == 1:
+            return "1"
+        if self.arity == 2:
+            return "(3 if e1 is not None else 1) if e0 is not None else 2"
+        return " | ".join([f"(e{i} is not None) << {i}" for i in range(self.arity)])
+
+    # ------------------------------------------------------------------ gradients
+
+    def gradients(self, kind: str, broadcast: bool = False) -> Callable[..., Any] | None:
+        """`raw` or `var`: the declared rules with what they asked for.
+
+        With `broadcast` the gradients are summed back to the shapes of the inputs.
+        """
+        declared = self.declared
+        if not declared.differentiable:
+            return None
+        lines = [f"def {kind}(f, g, want):"]
+        if kind == "raw":
+            lines += self._kernels()
+        if declared.reads_xp:
+            lines += [f"  xp = {'NS' if kind == 'var' else 'f._edges[0].spec.backend.xp'}"]
+        if any(declared.kept(n, self.arity) for n in declared.names):
+            lines += [f"  {self._each('e#')}, = f._edges"]
+        lines += self._joint(kind) if declared.joint else self._separate(kind)
+        result = f"({self._each('g#')},)" if not declared.joint else "gradients"
+        lines += [f"  return unbroadcast(f, {result})" if broadcast else f"  return {result}"]
+        return self._compile(f"{kind}_broadcast" if broadcast else kind, lines, kind)
+
+    def _kernels(self) -> list[str]:
+        """A backend's own gradient, if it has one, which may decline."""
+        lines = []
+        array_type = "f._edges[0].spec.type" if self.declared.outputs else "type(g)"
+        for i, (known, kernel) in enumerate(self.cls._gradient_kernels.items()):
+            self.scope[f"type{i}"], self.scope[f"kernel{i}"] = known, kernel
+            lines += [
+                f"  if {array_type} is type{i}:",
+                f"    gradients = kernel{i}(f, g, want)",
+                "    if gradients is not NotImplemented: return gradients",
+            ]
+        return lines
+
+    @property
+    def _xp(self) -> str:
+        return "xp" if self.declared.reads_xp else "None"
+
+    def _joint(self, kind: str) -> list[str]:
+        rule: Any = self.declared.joint
+        self.scope["rule"] = rule
+        texts = ["f", self._xp, "g", *[self._value(kind, n) for n in self.declared.joint_uses]]
+        lone = self.arity == 1 and not self.declared.variadic
+        inline = self.expression(rule, texts) if self.cls.inline and lone else None
+        if inline:
+            return [f"  gradients = ({inline},)"]
+        lines = [f"  gradients = rule({', '.join(texts)})"]
+        if lone:
+            lines += ["  if type(gradients) is not tuple: gradients = (gradients,)"]
+        lines += [f"  if len(gradients) != {self.arity}: wrong_number(f, gradients)"]
+        return [*lines, f"  if want != {self.all}: gradients = only_wanted(gradients, want)"]
+
+    def _separate(self, kind: str) -> list[str]:
+        texts = [self._gradient(kind, name, i) for i, name in enumerate(self.names)]
+        every = [f"  g{i} = {text}" for i, text in enumerate(texts)]
+        if self.arity == 1:
+            return every
+        wanted = [f"  g{i} = {text} if want & {1 << i} else None" for i, text in enumerate(texts)]
+        return [
+            f"  if want == {self.all}:",
+            *[f"  {line}" for line in every],
+            "  else:",
+            *[f"  {line}" for line in wanted],
+        ]
+
+    def _gradient(self, kind: str, name: str, i: int) -> str:
+        """The text of one input's gradient."""
+        rule = self.declared.rules.get(name)
+        if rule is None:
+            return "None"
+        self.scope[f"rule{i}"] = rule
+        texts = ["f", self._xp, "g", *[self._value(kind, use) for use in self.declared.uses[name]]]
+        inline = self.expression(rule, texts) if self.cls.inline else None
+        return inline or f"rule{i}({', '.join(texts)})"
+
+    def _arguments(self, kind: str, asked: tuple[str, ...]) -> str:
+        return "".join([", " + self._value(kind, name) for name in asked])
+
+    def _value(self, kind: str, name: str) -> str:
+        """The text that fetches what a rule asked for by `name`."""
+        declared = self.declared
+        if name == "wanted":
+            return "(" + "".join([f"want & {1 << i} != 0, " for i in range(self.arity)]) + ")"
+        fetch = "e{}.data" if kind == "raw" else "twin(e{})"
+        if name in declared.names:
+            if declared.variadic:
+                parts = [fetch.format(i) for i in range(self.arity)]
+                return "(" + ", ".join(parts) + ",)"
+            i = declared.names.index(name)
+            return fetch.format(i) if i < self.arity else "None"
+        if name in declared.saved:
+            return self._saved(kind, name)
+        i = declared.outputs.index(name) if declared.outputs else 0
+        if kind == "var":
+            return f"f._output_variable({i})" if declared.outputs else "twin(f)"
+        return f"f.data[{i}]" if declared.outputs else "f.data"
+
+    def _saved(self, kind: str, name: str) -> str:
+        if kind == "raw":
+            return f"f.{name}"
+        if name not in self.declared.rederived:
+            return f"constant(f.{name})"
+        method, sources = self.declared.rederived[name]
+        self.scope[f"recompute_{name}"] = method
+        return f"recompute_{name}(f, NS{self._arguments(kind, sources)})"
+
+    # ------------------------------------------------------------------ text to function
+
+    def _compile(self, name: str, lines: list[str], defined: str = "") -> Callable[..., Any]:
+        """The function that the text defines, under `name` unless it says `defined`."""
+        text = "\n".join(lines) + "\n"
+        where = (
+            f"<{name} of {self.cls.__module__}.{self.cls.__qualname__} with {self.arity} inputs>"
+        )
+        import linecache
+
+        linecache.cache[where] = (len(text), None, text.splitlines(True), where)
+        scope = {"__name__": self.cls.__module__, **self.scope}
+        exec(compile(text, where, "exec"), scope)
+        made: Callable[..., Any] = scope[defined or name]
+        made.__qualname__ = f"{self.cls.__qualname__}.{name}"
+        return made

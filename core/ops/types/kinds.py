@@ -1,0 +1,337 @@
+"""Kinds of settings: what an annotation lets a setting be, and how anything else is refused.
+
+Ops annotate their settings, functions and links their arguments: `alpha: float`,
+`axis: int | None`, `stride: int | tuple[int, ...]`, `Annotated[float, "[0, 1)"]` where numbers have
+an interval (`core.typing` names some). That is the whole declaration. What has one of the expected
+types passes at the cost of looking at its type; a NumPy scalar, an array of no dimensions or a list
+is brought into the declared form; the rest is refused by name.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from core.errors import InvalidSetting
+from core.errors.interval import Interval
+from core.graph.variable import Variable, as_array, is_array
+from core.typing import Array
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_ONE: dict[Any, tuple[str, tuple[type, ...]]] = {
+    complex: ("a number", (complex, float, int, bool)),
+    float: ("a number", (float, int)),
+    int: ("a whole number", (int,)),
+    bool: ("True or False", (bool,)),
+    str: ("a string", (str,)),
+    type(None): ("None", (type(None),)),
+}
+"""What is annotated -> it in words, and the types that pass as they are."""
+
+MISSING: Any = object()
+"""What stands where there is no value of the kind, and no default."""
+
+
+class Kind:
+    """What a setting may be: a value of one of `types`, or a tuple of elements of the kind `each`.
+
+    `length` is that of the tuple, where only one is right. Numbers are `within` an interval, where
+    there is one. With `calls` whatever can be called is
+    right as well, with `arrays` the arrays of all backends, and Variables. A kind without words
+    takes anything.
+    """
+
+    def __init__(
+        self,
+        words: tuple[str, ...] = (),
+        types: tuple[type, ...] = (),
+        each: Kind | None = None,
+        length: int | None = None,
+        calls: bool = False,
+        arrays: bool = False,
+        within: Interval | None = None,
+    ) -> None:
+        self.words = words
+        self.types = frozenset(types)
+        self.each = each
+        self.length = length
+        self.calls = calls
+        self.arrays = arrays
+        self.within = within
+
+    @property
+    def anything(self) -> bool:
+        """Whether every value is right."""
+        return not self.words
+
+    def __str__(self) -> str:
+        *others, last = self.words or ("a constant",)
+        return f"{', '.join(others)} or {last}" if others else last
+
+    def __or__(self, other: Kind) -> Kind:
+        if self.anything or other.anything:
+            return ANYTHING
+        row = self if self.each else other
+        words = tuple(dict.fromkeys(self.words + other.words))
+        calls, arrays = self.calls or other.calls, self.arrays or other.arrays
+        types, within = (*self.types, *other.types), self.within or other.within
+        return Kind(words, types, row.each, row.length, calls, arrays, within)
+
+    def test(self, name: str, scope: dict[str, Any]) -> str:
+        """The text of a test that right values mostly pass; `scope` grows what it refers to."""
+        if self.anything:
+            scope["Variable"] = Variable
+            return f"not isinstance({name}, Variable)"
+        tests = []
+        if self.types and self.within is None:
+            scope[f"types_{name}"] = self.types
+            tests += [f"type({name}) in types_{name}"]
+        if self.calls:
+            tests += [f"callable({name})"]
+        if self.arrays:
+            scope |= {"Variable": Variable, "is_array": is_array}
+            tests += [f"isinstance({name}, Variable) or is_array({name})"]
+        if self.each is not None and self.each.types and self.each.within is None:
+            scope[f"each_{name}"] = self.each.types.issuperset
+            counted = "" if self.length is None else f" and len({name}) == {self.length}"
+            tests += [f"type({name}) is tuple{counted} and each_{name}(map(type, {name}))"]
+        return " or ".join(tests) or "False"
+
+    def take(self, value: Any) -> Any:
+        """The value in the declared form; `MISSING` if it is of another kind.
+
+        Of Variables only the array of one without gradient is taken, by settings of no other kind.
+        """
+        if self.arrays and is_array(as_array(value)):
+            return value
+        if isinstance(value, Variable):
+            return value.array if self.anything and not value.requires_grad else MISSING
+        if self.anything:
+            return value
+        one = self._one(plain(value))
+        if self.within is not None and isinstance(one, (int, float)) and one not in self.within:
+            return MISSING
+        return self._several(value, self.each) if one is MISSING and self.each else one
+
+    def takes(self, value: Any) -> bool:
+        """Whether the value is of this kind."""
+        return self.take(value) is not MISSING
+
+    def _one(self, value: Any) -> Any:
+        if type(value) in self.types or (str in self.types and isinstance(value, str)):
+            return value
+        if self.calls and callable(value):
+            return value
+        if bool in self.types and type(value) is int and value in (0, 1):
+            return bool(value)
+        if type(value) in (bool, float, complex, str) or hasattr(value, "shape"):
+            return MISSING
+        if int in self.types and hasattr(value, "__index__"):
+            return value.__index__()
+        if float in self.types and hasattr(value, "__float__"):
+            return float(value)
+        return MISSING
+
+    def _several(self, value: Any, each: Kind) -> Any:
+        if isinstance(value, (str, bytes)) or _is_one(value) or not _is_row(value):
+            return MISSING
+        taken = tuple([each.take(element) for element in value])
+        wrong = MISSING in taken or (self.length is not None and len(taken) != self.length)
+        return MISSING if wrong else taken
+
+
+ANYTHING = Kind()
+ARRAY = Kind(("an array",), arrays=True)
+
+
+def plain(value: Any) -> Any:
+    """A NumPy scalar, or an array of no dimensions, as a Python number, which never widens arrays.
+
+    >>> import numpy as np
+    >>> type(plain(np.float64(0.5))), type(plain(np.array(2)))
+    (<class 'float'>, <class 'int'>)
+    """
+    return value.item() if _is_one(value) and hasattr(value, "item") else value
+
+
+def _is_one(value: Any) -> bool:
+    return getattr(value, "shape", None) == () and not isinstance(value, Variable)
+
+
+def _is_row(value: Any) -> bool:
+    # Arrays of the bare standard have no __iter__. Of a dict or a set the order says nothing.
+    if isinstance(value, (dict, set, frozenset)):
+        return False
+    return hasattr(value, "__iter__") or hasattr(value, "__getitem__")
+
+
+def kind_of(annotation: Any, module: str = "builtins", default: Any = MISSING) -> Kind:
+    """The kind that an annotation in a module declares, and the type of a default beside it.
+
+    An annotation that names any other class says nothing: what it means is left to those who read
+    the setting.
+
+    >>> print(kind_of("int | tuple[int, ...] | None"))
+    a whole number, a tuple of whole numbers or None
+    >>> from core.typing import Ratio
+    >>> print(kind_of(Ratio))
+    a number in [0, 1)
+    """
+    if isinstance(annotation, str):
+        try:
+            annotation = eval(annotation, dict(vars(sys.modules[module])))
+        except Exception:  # a name that only type checkers know
+            return ANYTHING
+    kind = _meaning(type(None) if annotation is None else annotation, module)
+    if annotation is Array:  # an input, which the operation refuses that it is given to
+        return ANYTHING
+    if default is MISSING or isinstance(default, type) or kind.take(default) is not MISSING:
+        return kind
+    return kind | _meaning(type(default), module)
+
+
+def _meaning(annotation: Any, module: str) -> Kind:
+    try:
+        words, types = _ONE[annotation]
+    except (KeyError, TypeError):
+        return _compound(annotation, module)
+    return Kind((words,), types)
+
+
+def _compound(annotation: Any, module: str) -> Kind:
+    parts = getattr(annotation, "__args__", ())
+    origin = getattr(annotation, "__origin__", None)
+    if annotation is Array:
+        return ARRAY
+    for note in getattr(annotation, "__metadata__", ()):
+        one, within = _meaning(origin, module), Interval(note)
+        return Kind(tuple([f"{w} in {note}" for w in one.words]), tuple(one.types), within=within)
+    if annotation is Callable or origin is Callable:
+        return Kind(("a function",), calls=True)
+    if not parts:
+        return ANYTHING
+    if isinstance(annotation, type(int | str)) or str(origin) == "typing.Union":
+        found = _meaning(parts[0], module)
+        for part in parts[1:]:
+            found |= _meaning(part, module)
+        return found
+    if not isinstance(origin, type) or not hasattr(origin, "__reversed__") and origin is not tuple:
+        return ANYTHING
+    return _row(parts, module)
+
+
+def _row(parts: tuple[Any, ...], module: str) -> Kind:
+    """Several of one kind: any number of them, or as many as there are parts."""
+    each = kind_of(parts[0], module)
+    anyhow = len(parts) == 1 or parts[1] is ...
+    if each.anything or not anyhow and any([part != parts[0] for part in parts]):
+        return ANYTHING
+    count = "a tuple of" if anyhow else "a pair of" if len(parts) == 2 else f"{len(parts)}"
+    words = f"{count} {' or '.join(map(_plural, each.words))}"
+    return Kind((words,), (), each, None if anyhow else len(parts))
+
+
+def _plural(word: str) -> str:
+    noun = word.partition(" of ")[0].partition(" in ")[0]
+    return noun.removeprefix("a ") + "s" * word.startswith("a ") + word[len(noun) :]
+
+
+def taking(kind: Kind, where: str, name: str) -> Callable[..., Any]:
+    """The function that takes what did not pass the test of a setting: cures it, or refuses it.
+
+    The refusal speaks for `where`, or for the class of the object whose constructor was called.
+    """
+
+    def take(value: Any, owner: Any = None) -> Any:
+        taken = kind.take(value)
+        if taken is MISSING:
+            raise refusal(kind, where if owner is None else type(owner).__name__, name, value)
+        return taken
+
+    return take
+
+
+def refusal(kind: Kind, where: str, name: str, value: Any) -> InvalidSetting:
+    """The error for a setting of another kind."""
+    whole = int in kind.types and float not in kind.types
+    cure = "; round it, as by int() or //" if whole and type(value) is float else ""
+    return InvalidSetting(f"{where}: expected {name} to be {kind}, got {_described(value)}{cure}")
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, Variable):
+        return "a Variable. A setting has no gradient: give the number, or the array, itself"
+    if value is None:
+        return "None"
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return f"{type(value).__name__} of the shape {shape}"
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) < 60 else text[:56] + ' ...'}"
+
+
+# ---------------------------------------------------------------------- functions
+
+
+def checked(function: _Function) -> _Function:
+    """The function, refusing arguments of another kind than it annotates before it uses them.
+
+    For functions that work with their settings; those that only hand them on leave it to the op.
+
+    >>> @checked
+    ... def halve(x, times: int = 1):
+    ...     return x / 2**times
+    >>> halve(8, times="1")
+    Traceback (most recent call last):
+    core.errors.InvalidSetting: halve: expected times to be a whole number, got str '1'
+    """
+    made: Any = wraps(function)(_written(function))
+    made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    return made  # type: ignore[no-any-return]
+
+
+def _written(function: Any) -> Any:
+    """A function of the same arguments, written for them, as the calls of ops are.
+
+    It stands in one line, which tracebacks and errors take for the first of the function itself.
+    """
+    code, annotations = function.__code__, function.__annotations__
+    names, count = code.co_varnames, code.co_argcount
+    ordered, keyed = names[:count], names[count : (end := count + code.co_kwonlyargcount)]
+    rest = [*["*"] * bool(code.co_flags & 4), *["**"] * bool(code.co_flags & 8)]
+    others = [star + name for star, name in zip(rest, names[end:], strict=False)]
+    more = others[:1] if "*" in rest else ["*"] * bool(keyed)
+    last = others[-1:] if "**" in rest else []
+    where, owner = function.__name__.lstrip("_"), ""
+    if function.__name__ == "__init__":
+        where, owner = "", f", {ordered[0]}"
+    scope: dict[str, Any] = {"_function": function}
+    takes = []
+    given = [*(function.__defaults__ or ())]
+    defaults = dict(zip(reversed(ordered), reversed(given), strict=False))
+    defaults |= function.__kwdefaults__ or {}
+    for name in (*ordered, *keyed):
+        default = defaults.get(name, MISSING)
+        kind = kind_of(annotations.get(name, Any), function.__module__, default)
+        if not kind.anything:
+            scope[f"take_{name}"] = taking(kind, where, name)
+            test = kind.test(name, scope)
+            takes += [f"{name} = {name} if {test} else take_{name}({name}{owner}); "]
+    positional = [*ordered[: code.co_posonlyargcount], "/"] if code.co_posonlyargcount else []
+    head = [*positional, *ordered[code.co_posonlyargcount :], *more, *keyed, *last]
+    passed = [*ordered, *others[:1] * ("*" in rest), *[f"{n}={n}" for n in keyed], *last]
+    body = f"{''.join(takes)}return _function({', '.join(passed)})"
+    text = f"def make({', '.join(scope)}):\n def made({', '.join(head)}): {body}\n return made"
+    here: dict[str, Any] = {}
+    exec(text, function.__globals__, here)
+    made = here["make"](**scope)
+    made.__code__ = made.__code__.replace(
+        co_filename=code.co_filename,
+        co_firstlineno=code.co_firstlineno,
+        co_name=code.co_name,
+        co_qualname=code.co_qualname,
+    )
+    return made

@@ -1,0 +1,224 @@
+"""Hyper-parameters: numbers that update rules share with their optimizer, or set themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from core.errors import UnknownName, nearest
+from core.errors.interval import Interval
+from core.graph.variable import Variable
+from core.ops.types.kinds import kind_of, taking
+
+_WHOLE = kind_of("int")
+
+
+class Hyperparameter:
+    """A set of named numbers; what it does not set itself it takes from its parent.
+
+    An optimizer has one, and each of its update rules a child of it: setting `lr` on the optimizer
+    changes all, setting it on a rule changes that parameter's alone.
+
+    Args:
+        parent: Where names are looked up that are not set here.
+        ranges: The interval that a number has to be in, by its name.
+        whole: The names of those that have to be whole.
+
+    >>> from core.hyperparameter import Hyperparameter
+    >>> shared = Hyperparameter()
+    >>> shared.lr = 0.1
+    >>> own = Hyperparameter(shared)
+    >>> own.lr
+    0.1
+    >>> own.lr = 0.01
+    >>> own, shared
+    (Hyperparameter(lr=0.01), Hyperparameter(lr=0.1))
+    """
+
+    _parent: Hyperparameter | None
+    _ranges: Mapping[str, Interval] = {}
+    _whole: Collection[str] = ()
+    _closed: bool = False
+
+    def __init__(
+        self,
+        parent: Hyperparameter | None = None,
+        ranges: Mapping[str, Interval] | None = None,
+        whole: Collection[str] = (),
+    ) -> None:
+        object.__setattr__(self, "_parent", parent)
+        if whole:
+            object.__setattr__(self, "_whole", whole)
+        if ranges:
+            object.__setattr__(self, "_ranges", ranges)
+        if parent is not None and parent._closed:
+            object.__setattr__(self, "_closed", True)
+
+    @property
+    def parent(self) -> Hyperparameter | None:
+        """Where names are looked up that are not set here."""
+        return self._parent
+
+    def __getattr__(self, name: str) -> Any:
+        parent = self.__dict__.get("_parent")
+        if parent is None or name.startswith("__"):
+            raise UnknownName(f"there is no hyper-parameter {name!r}.")
+        if name in parent.__dict__:
+            return parent.__dict__[name]
+        try:
+            return getattr(parent, name)
+        except UnknownName:
+            known = self.get_dict()
+            raise UnknownName(
+                f"there is no hyper-parameter {name!r}; there are {', '.join(known)}."
+                f"{nearest(name, known, 'hyperparameters')}"
+            ) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set it here. Where names have been declared, another one is taken for a slip."""
+        self.assign(type(self).__name__, name, value)
+
+    def assign(self, owner: str, name: str, value: Any) -> None:
+        """Set it here, as an attribute of `owner`, for messages.
+
+        Raises:
+            UnknownName: Names have been declared, and this is none of them.
+            TypeError: The value is no number, where a number stood.
+            ValueError: The number is outside of what the name means.
+        """
+        if self._closed and name not in self.get_dict():
+            known = self.get_dict()
+            raise UnknownName(
+                f"cannot set the hyper-parameter {name!r}; there are {', '.join(known) or 'none'}."
+                f"{nearest(name, known, 'hyperparameters')}"
+            )
+        within = self._range_of(name)
+        number = as_number(owner, name, value, getattr(self, name, None), within)
+        if self._is_whole(name):
+            number = taking(_WHOLE, owner, name)(number)
+        object.__setattr__(self, name, number)
+
+    def _range_of(self, name: str) -> Interval | None:
+        above = None if self._parent is None else self._parent._range_of(name)
+        return self._ranges.get(name, above)
+
+    def _is_whole(self, name: str) -> bool:
+        return name in self._whole or (self._parent is not None and self._parent._is_whole(name))
+
+    def define(self, **values: Any) -> Hyperparameter:
+        """Declare names, with their values; gives itself."""
+        self.__dict__.update(values, _closed=True)
+        return self
+
+    def get_dict(self) -> dict[str, Any]:
+        """Every name in force with its value."""
+        known = {} if self._parent is None else self._parent.get_dict()
+        return {**known, **{k: v for k, v in self.__dict__.items() if not k.startswith("_")}}
+
+    def __repr__(self) -> str:
+        return f"Hyperparameter({', '.join(f'{k}={v!r}' for k, v in self.get_dict().items())})"
+
+
+def as_number(
+    owner: str, name: str, value: Any, default: Any = 0.0, within: Interval | None = None
+) -> Any:
+    """The value, which has to be a number, and not NaN, where `default` is one.
+
+    It has to be `within` the interval, if there is one; where the default is a truth value, it has
+    to be one, or 0 or 1. A scalar of NumPy, or an array of no dimensions, becomes Python's, since
+    it would widen the arrays that it meets. `owner` is for the message.
+
+    >>> from core.hyperparameter import as_number
+    >>> as_number("SGD", "lr", "0.1")
+    Traceback (most recent call last):
+    TypeError: SGD: expected a number for lr, got '0.1' (str).
+    """
+    if not isinstance(default, (bool, int, float)):
+        return value
+    words = "True or False" if isinstance(default, bool) else "a number"
+    if isinstance(value, Variable):
+        raise TypeError(
+            f"{owner}: expected {words} for {name}, got a Variable, which would not be trained. "
+            "Give the number itself, float(x.array)."
+        )
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        raise TypeError(
+            f"{owner}: expected {words} for {name}, got {value!r} ({type(value).__name__})."
+        )
+    if getattr(value, "shape", ()) == ():
+        number = float(value)
+        if math.isnan(number) or (isinstance(default, bool) and number not in (0, 1)):
+            raise ValueError(f"{owner}: expected {words} for {name}, got {value!r}.")
+        if within is not None and number not in within:
+            raise ValueError(f"{owner}: expected {name} in {within}, got {value!r}.")
+        if hasattr(value, "shape"):
+            return value.item() if hasattr(value, "item") else number
+    return value
+
+
+class HyperparameterProxy:
+    """An attribute that reads and writes a hyper-parameter of the object that has it.
+
+    Args:
+        attr_name: The hyper-parameter's name in `obj.hyperparam`.
+    """
+
+    def __init__(self, attr_name: str) -> None:
+        self._name = attr_name
+        self.__doc__ = f"The hyper-parameter `{attr_name}`."
+
+    def __get__(self, obj: Any, type: Any = None) -> Any:
+        return self if obj is None else getattr(obj.hyperparam, self._name)
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        obj.hyperparam.assign(type(obj).__name__, self._name, value)
+
+
+class Quantity:
+    """An attribute that is a number within an interval, whenever and by whom it is set.
+
+    >>> from core.hyperparameter import Quantity
+    >>> class Decay:
+    ...     rate = Quantity("[0, inf)")
+    >>> Decay().rate = -1
+    Traceback (most recent call last):
+    ValueError: Decay: expected rate in [0, inf), got -1.
+    """
+
+    def __init__(self, within: str) -> None:
+        self._within = Interval(within)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+        self.__doc__ = f"A number in {self._within}."
+
+    def __get__(self, obj: Any, type: Any = None) -> Any:
+        if obj is None:
+            return self
+        if self._name not in obj.__dict__:
+            raise AttributeError(f"{type.__name__}.{self._name} has not been set.")
+        return obj.__dict__[self._name]
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        number = as_number(type(obj).__name__, self._name, value, within=self._within)
+        obj.__dict__[self._name] = number
+
+
+def take_declared(cls: type, known: Iterable[str] = ()) -> dict[str, Any]:
+    """The hyper-parameters that the body of a class declares, replaced by proxies to their values.
+
+    A field declares one if it is annotated, has a value, no leading underscore and is no ClassVar;
+    a plain value under a name `known` from a base class is a new default for it.
+    """
+    annotations = cls.__annotations__
+    found = {
+        name: value
+        for name, value in vars(cls).items()
+        if not name.startswith("_")
+        and not hasattr(value, "__get__")
+        and (name in known or "ClassVar" not in str(annotations.get(name, "ClassVar")))
+    }
+    for name in found:
+        setattr(cls, name, HyperparameterProxy(name))
+    return found

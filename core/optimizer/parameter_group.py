@@ -1,0 +1,117 @@
+"""Parameters, chosen by their paths, with hyper-parameters of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from core.errors import UnknownName, nearest
+from core.optimizer.hyperparameter import Hyperparameter
+from core.optimizer.update_hooks import Hook
+
+if TYPE_CHECKING:
+    from core.optimizer.optimizer import GradientMethod
+    from core.optimizer.update_rule import UpdateRule
+
+
+class ParameterGroup:
+    """The parameters whose paths match one of some patterns, with hyper-parameters of their own.
+
+    `GradientMethod.group` makes it. Its hyper-parameters are attributes: those that have been set
+    on the group, and for the rest the optimizer's. What is set here is set on the rule of each
+    parameter, where the optimizer's value no longer counts; of several groups of a parameter the
+    one that was set last does. A schedule takes the group as its `optimizer`.
+
+    >>> import core, core.links as L
+    >>> model = core.Sequential(L.Linear(3, 4), L.Linear(4, 2))
+    >>> optimizer = core.optimizers.MomentumSGD(lr=0.1).setup(model)
+    >>> last = optimizer.group("/1/*", lr=0.01)
+    >>> last, last.paths, last.momentum
+    (ParameterGroup('/1/*', lr=0.01), ('/1/W', '/1/b'), 0.9)
+    >>> model[1].b.update_rule, model[0].b.update_rule
+    (MomentumSGDRule(lr=0.01, momentum=0.9), MomentumSGDRule(lr=0.1, momentum=0.9))
+    """
+
+    def __init__(self, owner: GradientMethod, patterns: Iterable[str]) -> None:
+        self._owner = owner
+        self._patterns = tuple(patterns)
+        self._rules = dict(_matching(owner, self._patterns))
+        self._hyperparam = Hyperparameter(owner.hyperparam)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of the parameters."""
+        return tuple(self._rules)
+
+    @property
+    def hyperparam(self) -> Hyperparameter:
+        """The hyper-parameters of the group, the optimizer's where it has none of its own."""
+        return self._hyperparam
+
+    def set(self, **hyperparameters: Any) -> None:
+        """Set hyper-parameters of all parameters of the group; of none, if one is refused."""
+        trial = Hyperparameter(self._owner.hyperparam)
+        for name, value in hyperparameters.items():
+            try:
+                trial.assign(self._named(), name, value)
+            except UnknownName as error:
+                raise UnknownName(f"{self._named()}: {error}") from None
+        for name in hyperparameters:
+            for hyperparam in (self._hyperparam, *(r.hyperparam for r in self._rules.values())):
+                setattr(hyperparam, name, getattr(trial, name))
+
+    def add_hook(self, hook: Hook, name: str | None = None, timing: str = "auto") -> None:
+        """Add a hook to the rule of each parameter, as `UpdateRule.add_hook` does."""
+        for rule in self._rules.values():
+            rule.add_hook(hook, name, timing)
+
+    def remove_hook(self, name: str) -> None:
+        """Remove the hook called `name` from the rule of each parameter."""
+        for rule in self._rules.values():
+            rule.remove_hook(name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
+        return getattr(self._hyperparam, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+        else:
+            self.set(**{name: value})
+
+    def _named(self) -> str:
+        patterns = ", ".join(map(repr, self._patterns))
+        return f"{type(self._owner).__name__}.group({patterns})"
+
+    def __repr__(self) -> str:
+        own = {k: v for k, v in vars(self._hyperparam).items() if not k.startswith("_")}
+        values = [f"{name}={value!r}" for name, value in own.items()]
+        return f"ParameterGroup({', '.join([*map(repr, self._patterns), *values])})"
+
+
+def _matching(owner: GradientMethod, patterns: tuple[str, ...]) -> Iterator[tuple[str, UpdateRule]]:
+    """Path and rule of each parameter that one of the patterns matches; all have to match some."""
+    from fnmatch import fnmatchcase
+
+    rules = {
+        path: parameter.update_rule
+        for path, parameter in owner._target().namedparams()
+        if parameter.update_rule is not None
+    }
+    who = f"{type(owner).__name__}.group"
+    if not patterns or not all(isinstance(pattern, str) for pattern in patterns):
+        raise TypeError(
+            f"{who}: expected patterns of the paths of parameters, such as '*/b', got "
+            f"{', '.join(map(repr, patterns)) or 'none'}."
+        )
+    for pattern in patterns:
+        if not any(fnmatchcase(path, pattern) for path in rules):
+            raise ValueError(
+                f"{who}: no parameter has a path that {pattern!r} matches; there are "
+                f"{', '.join(rules) or 'none'}.{nearest(pattern, rules)}"
+            )
+    for path, rule in rules.items():
+        if any(fnmatchcase(path, pattern) for pattern in patterns):
+            yield path, rule

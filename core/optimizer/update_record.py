@@ -1,0 +1,66 @@
+"""What a file of an optimizer's state says of the rules that the state belongs to.
+
+It is JSON: a list of groups, each with the class of its rules, the names of what they keep, their
+hyper-parameters, and the paths of their parameters. State is taken for a rule of the same class
+name (or of one that `UpdateRule.continues` says) that keeps the same. Hyper-parameters are there to
+be read: a script may change them from run to run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from core.optimizer.update_rule import UpdateRule
+
+
+def record(rules: Mapping[str, UpdateRule]) -> str:
+    """The text for rules by the paths of their parameters.
+
+    >>> from core import optimizers
+    >>> print(record({"/W": optimizers.SGD(0.5).create_update_rule()}))
+    [{"rule": "SGDRule", "state": [], "hyperparameters": {"lr": 0.5}, "parameters": ["/W"]}]
+    """
+    groups = [
+        {
+            "rule": type(rule).__name__,
+            "state": rule._initial_names(),
+            "hyperparameters": rule.hyperparam.get_dict(),
+            "parameters": paths,
+        }
+        for rule, paths in _alike(rules)
+    ]
+    return json.dumps(groups, default=repr)
+
+
+def misfit(rules: Mapping[str, UpdateRule], text: str) -> str:
+    """What keeps state with the record `text` from being that of `rules`; '' if nothing does."""
+    stored = {path: group for group in json.loads(text) for path in group["parameters"]}
+    for rule, paths in _alike(rules):
+        names = rule._initial_names()
+        for path in filter(stored.__contains__, paths):
+            group = stored[path]
+            same = rule.continues(group["rule"], group["hyperparameters"])
+            if not same or set(group["state"]) != set(names):
+                values = ", ".join(f"{k}={v!r}" for k, v in group["hyperparameters"].items())
+                return (
+                    f"{rule!r}, which keeps {_listed(names)}, expected as what updates {path}; the "
+                    f"state in the file is that of {group['rule']}({values}), "
+                    f"{_listed(group['state'])}"
+                )
+    return ""
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names) or "nothing"
+
+
+def _alike(rules: Mapping[str, UpdateRule]) -> list[tuple[UpdateRule, list[str]]]:
+    """The first of all rules of one class and one set of numbers, with the paths of all of them."""
+    found: dict[Any, tuple[UpdateRule, list[str]]] = {}
+    for path, rule in rules.items():
+        key = type(rule), repr(rule.hyperparam)
+        found.setdefault(key, (rule, []))[1].append(path)
+    return list(found.values())

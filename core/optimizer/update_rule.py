@@ -1,0 +1,470 @@
+"""Update rules: how one parameter changes by its gradient.
+
+An author declares hyper-parameters as annotated fields, names the state that is kept for each
+parameter, and writes `step`:
+
+    class MomentumSGDRule(UpdateRule):
+        lr: float = 0.01
+        momentum: float = 0.9
+        ranges = {"lr": "[0, inf)", "momentum": "(-1, 1]"}
+        state = ("v",)
+
+        def step(self, xp, param, grad, v):
+            v *= self.momentum
+            v -= self.lr * grad
+            param += v
+
+A number out of its range is refused, whoever sets it; one without a range may be any. Sharing of
+hyper-parameters, saving and moving of the state, float32 masters of 16-bit parameters,
+hooks and freezing follow. Rules written in the older way, which override `init_state` and
+`update_core` or `update_core_cpu` and `update_core_gpu`, work as well.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from core.arrays import backend as backends
+from core.errors import DeclarationError, UnknownName, UpdateError, nearest
+from core.errors.interval import Interval
+from core.errors.known_attributes import KnownAttributes, annotated_kinds
+from core.errors.set_by_init import missing_init
+from core.graph.variable import is_array
+from core.link.parameter import Parameter
+from core.link.serializer import Deserializer
+from core.ops.types.kinds import checked
+from core.optimizer.hyperparameter import Hyperparameter, take_declared
+from core.optimizer.update_hooks import Hook, HookTable
+
+_PARTS = ("enabled", "hyperparam", "parent", "t")
+_SIXTEEN_BIT = ("float16", "bfloat16")
+
+
+class UpdateRule(KnownAttributes):
+    """How one parameter changes by its gradient; each parameter has a rule of its own.
+
+    Args:
+        parent_hyperparam: The hyper-parameters to share, as an optimizer's; by default the
+            declared ones.
+        hyperparameters: Values of hyper-parameters for this rule alone.
+
+    `t` counts the updates made, and a rule that is not `enabled` makes none.
+
+    >>> import core, numpy as np
+    >>> class Halving(core.UpdateRule):
+    ...     factor: float = 0.5
+    ...     def step(self, xp, param, grad):
+    ...         param *= self.factor
+    >>> p = core.Parameter(np.array([4.0, 8.0]))
+    >>> p.grad = np.zeros(2)
+    >>> p.update_rule = Halving()
+    >>> p.update()
+    >>> p.array, p.update_rule.t
+    (array([2., 4.]), 1)
+    """
+
+    hyperparameters: ClassVar[dict[str, Any]] = {}
+    ranges: ClassVar[dict[str, Any]] = {}
+    kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
+    _fills: ClassVar[dict[str, float]] = {}
+    # Without a dict there are no attributes that nobody knows; a class of one's own has one, unless
+    # it says which attributes it needs, as AdaBoundRule does.
+    __slots__ = (
+        "__weakref__",
+        "_hooks",
+        "_loaded",
+        "_master",
+        "_master_version",
+        "_state",
+        "_use_fp32_update",
+        "_work",
+        "_written",
+        "enabled",
+        "hyperparam",
+        "t",
+    )
+    hyperparam: Hyperparameter
+    t: int
+    enabled: bool
+    _state: dict[str, Any] | None
+    _loaded: dict[str, Any]
+    _hooks: HookTable
+    _use_fp32_update: bool
+    _master: Parameter | None
+    _master_version: int | None
+    _work: Parameter | None
+    _written: Any  # the array that last took the rounded master
+    if TYPE_CHECKING:
+        state: Any  # in a class body the names of what is kept; on an instance name -> array
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _take_state(cls)
+        for name, kind in cls.__annotations__.items():
+            declares = name in vars(cls) and "ClassVar" not in str(kind)
+            if declares and (name in _PARTS or hasattr(UpdateRule, name)):
+                raise DeclarationError(
+                    f"{cls.__name__}: {name!r} is a part of every update rule and cannot be a "
+                    "hyper-parameter. Take another name."
+                )
+        own = take_declared(cls, cls.hyperparameters)
+        cls.hyperparameters = {**cls.hyperparameters, **own}
+        _take_ranges(cls)
+        _check_step(cls)
+
+    def __init__(
+        self, parent_hyperparam: Hyperparameter | None = None, **hyperparameters: Any
+    ) -> None:
+        self.hyperparam = Hyperparameter(parent_hyperparam or self.default_hyperparam())
+        for name, value in hyperparameters.items():
+            if value is not None:
+                setattr(self.hyperparam, name, value)
+        self.t = 0
+        self.enabled = True
+        self._state = None
+        self._loaded = {}
+        self._hooks = HookTable(type(self).__name__)
+        self._use_fp32_update = False
+        self._master = None
+        self._master_version = None
+        self._work = None
+        self._written = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name in UpdateRule.__slots__:
+            raise missing_init(type(self))
+        raise UnknownName(
+            f"{type(self).__name__} has no attribute {name!r}."
+            f"{nearest(name, [*self.hyperparameters, *dir(type(self))], 'hyperparameters')}"
+        )
+
+    @classmethod
+    def default_hyperparam(cls) -> Hyperparameter | None:
+        """The declared values, as the parent of all others; None where nothing is declared."""
+        if not cls.hyperparameters:
+            return None
+        return Hyperparameter(None, cls.ranges, cls.whole()).define(**cls.hyperparameters)
+
+    @classmethod
+    def whole(cls) -> list[str]:
+        """The hyper-parameters that are annotated as whole numbers."""
+        return [name for name, kind in annotated_kinds(cls).items() if kind.types == {int}]
+
+    def _may_have(self, name: str) -> bool:
+        return hasattr(self, "__dict__")  # a class of one's own
+
+    def _settable(self) -> Iterable[str]:
+        return [*self.hyperparameters, "enabled", "t"]
+
+    # ------------------------------------------------------------------ what an author writes
+
+    def step(self, *args: Any, **state: Any) -> None:
+        """`step(xp, param, grad, **state)`: change `param` and the state in place by `grad`.
+
+        All are arrays of one backend, whose namespace is `xp`.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} defines no step(). Write one, or override update_core()."
+        )
+
+    def check(self, param: Parameter) -> None:
+        """Raise UpdateError where this rule cannot update `param`; asked before any is changed."""
+
+    def init_state(self, param: Parameter) -> None:
+        """Fill `self.state` for a parameter: arrays like it for each declared name."""
+        backend = param.backend
+        for name, fill in self._fills.items():
+            array = self.state[name] = backend.copy(param.array)
+            backend.copyto(array, fill)
+
+    def update_core(self, param: Parameter) -> None:
+        """Change the array of `param` by its gradient."""
+        backend = param.backend
+        with backend.entered(param.device):
+            if backend.name == "numpy":
+                self.update_core_cpu(param)
+            else:
+                self.update_core_gpu(param)
+
+    def update_core_cpu(self, param: Parameter) -> None:
+        """The same for arrays in host memory."""
+        self._run_step(param)
+
+    def update_core_gpu(self, param: Parameter) -> None:
+        """The same for arrays on other devices."""
+        self._run_step(param)
+
+    def _run_step(self, param: Parameter) -> None:
+        backend, array, grad, state = param.backend, param.array, param.grad, self.state or {}
+        kernel = backend.update_kernels.get(type(self))
+        done = NotImplemented
+        if kernel is not None:
+            done = kernel(self, backend.xp, array, grad, **state)
+        if done is NotImplemented:
+            self.step(backend.xp, array, grad, **state)
+
+    # ------------------------------------------------------------------ the update
+
+    def update(self, param: Parameter) -> None:
+        """Make one step, unless the rule is disabled or the parameter has no gradient.
+
+        Raises:
+            UpdateError: The gradient does not fit the parameter, which then is as it was.
+        """
+        if not self.wants(param):
+            return
+        work = self.begin(param) if self._work is None else self._work
+        _set_work(self, None)
+        _set_t(self, self.t + 1)
+        for hook in self._hooks.at("pre"):
+            hook(self, work)
+        self.update_core(work)
+        for hook in self._hooks.at("post"):
+            hook(self, work)
+        param.version += 1
+        if work is not param:
+            self._write_back(param, work)
+
+    def wants(self, param: Parameter) -> bool:
+        """Whether there is something to do; raises UpdateError where it could not be done."""
+        if not self.enabled or param.array is None:
+            return False
+        param.frozen = False  # a rule that was enabled by itself wants gradients again
+        grad = param.grad
+        if grad is None:
+            return False
+        _check_gradient(param, grad)
+        return True
+
+    def begin(self, param: Parameter, loss_scale: float | None = None) -> Parameter:
+        """What the coming step works on: `param`, or its float32 master, with the true gradient.
+
+        The gradient is divided by `loss_scale`, that of a 16-bit parameter in float32.
+        """
+        work = self._synced_master(param) if self._wants_master(param) else param
+        backend, grad = param.backend, param.grad
+        if work is not param:
+            grad = _cast(backend, grad, "float32")
+        if loss_scale is not None:
+            grad = backend.xp.asarray(grad * (1.0 / loss_scale))
+        self.check(work)
+        work.grad = grad
+        self._prepare(work)
+        _set_work(self, work)
+        return work
+
+    def work_of(self, param: Parameter) -> Parameter:
+        """What the step under way works on in place of `param`."""
+        return param if self._work is None else self._work
+
+    def abandon(self) -> None:
+        """Forget what `begin` prepared."""
+        if self._work is not None:
+            self._work = None
+
+    def _prepare(self, param: Parameter) -> None:
+        """Make the state where there is none, and bring it to where the parameter is."""
+        if self._state is None:
+            self._state = {}
+            self.init_state(param)
+            self._state |= self._loaded
+            self._loaded = {}
+        for name, value in self._state.items():
+            if is_array(value):
+                self._state[name] = backends.to_backend(value, param.device)
+
+    # ------------------------------------------------------------------ float32 masters
+
+    @checked
+    def use_fp32_update(self, flag: bool = True) -> None:
+        """Keep a float32 master of a 16-bit parameter, make the steps on it and round the result.
+
+        Hooks get the master; the parameter's own array is the master rounded.
+        """
+        self._use_fp32_update = flag
+
+    def _wants_master(self, param: Parameter) -> bool:
+        return self._use_fp32_update and param.backend.dtype_name(param.dtype) in _SIXTEEN_BIT
+
+    def _synced_master(self, param: Parameter) -> Parameter:
+        """The master, with the elements that others have changed in the parameter taken over."""
+        backend, array = param.backend, param.array
+        if self._master is None:
+            self._master = Parameter(_cast(backend, array, "float32"), name=param.name)
+            return self._master
+        if self._master.device != param.device:
+            self._master.to_device(param.device)
+        if self._master_version != param.version or self._written is not array:
+            master, wide = self._master.array, _cast(backend, array, "float32")
+            same = _cast(backend, master, array.dtype) == array
+            self._master.array = backend.xp.asarray(backend.xp.where(same, master, wide))
+        return self._master
+
+    def _write_back(self, param: Parameter, master: Parameter) -> None:
+        rounded = _cast(param.backend, master.array, param.dtype)
+        param.backend.copyto(param.array, rounded)
+        self._written = param.array
+        self._master_version = param.version
+        master.grad = None
+
+    # ------------------------------------------------------------------ hooks
+
+    def add_hook(self, hook: Hook, name: str | None = None, timing: str = "auto") -> None:
+        """Call `hook(rule, param)` before (`'pre'`) or after (`'post'`) each step of this rule.
+
+        Raises:
+            HookError: The name is taken, or the hook makes sense only for all parameters together.
+        """
+        if getattr(hook, "call_for_each_param", None) is False:
+            raise _not_for_one(hook)
+        self._hooks.add(hook, name, timing)
+
+    def remove_hook(self, name: str) -> None:
+        """Remove the hook called `name`."""
+        self._hooks.remove(name)
+
+    # ------------------------------------------------------------------ saving
+
+    def serialize(self, serializer: Any) -> None:
+        """Save or load `t`, every piece of state and the float32 master."""
+        self.t = serializer.optional_value("t", self.t)
+        known = self._loaded if self._state is None else self._state
+        found = {name: serializer(name, known.get(name)) for name in self._state_names()}
+        master = self._master
+        if self._use_fp32_update:
+            array = serializer("fp32_param", None if master is None else master.array)
+        if not isinstance(serializer, Deserializer):
+            return
+        self._loaded = {name: value for name, value in found.items() if value is not None}
+        self._state = None  # what the file lacks is made with the next step
+        if len(self._loaded) == len(found):
+            self._state, self._loaded = found, {}
+        if self._use_fp32_update:
+            self._master = None if array is None else Parameter(array)
+            self._master_version = None
+
+    def _state_names(self) -> list[str]:
+        return self._initial_names() if self._state is None else list(self._state)
+
+    def _initial_names(self) -> list[str]:
+        """The names of what `init_state` makes."""
+        twin = copy.copy(self)
+        twin._state = {}
+        stand_in = Parameter(0.0, (1,))
+        stand_in.zerograd()
+        twin.init_state(stand_in)
+        return list(twin._state)
+
+    @classmethod
+    def continues(cls, rule: str, hyperparameters: Mapping[str, Any]) -> bool:
+        """Whether state of the `rule` that a file names, by its class, goes on with this one.
+
+        A class that once had another name, or was another's option, overrides it; it is given the
+        hyper-parameters in the file, to tell by.
+        """
+        return rule == cls.__name__
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{k}={v!r}" for k, v in self.hyperparam.get_dict().items())
+        return f"{type(self).__name__}({values})"
+
+
+# What each step sets: without a look at names and kinds, which would cost more than the rest of it.
+_set_work: Any = vars(UpdateRule)["_work"].__set__
+_set_t: Any = vars(UpdateRule)["t"].__set__
+
+
+def _state(self: UpdateRule) -> dict[str, Any] | None:
+    """Name -> array of what the rule keeps for its parameter; None before the first update."""
+    return self._state
+
+
+if not TYPE_CHECKING:
+    UpdateRule.state = property(_state)
+
+
+def _take_state(cls: type[UpdateRule]) -> None:
+    """Turn the names in a class body's `state` into what new states are filled with.
+
+    They are 0 unless a mapping names other numbers. The attribute stays the instance's state.
+    """
+    names = vars(cls).get("state")
+    if names is None or isinstance(names, property):
+        return
+    if isinstance(names, str):
+        raise DeclarationError(
+            f"{cls.__name__}: expected state = ({names!r},), a tuple of names, got a string."
+        )
+    cls._fills = dict(names) if isinstance(names, dict) else dict.fromkeys(names, 0.0)
+    delattr(cls, "state")
+
+
+def _take_ranges(cls: type[UpdateRule]) -> None:
+    """Turn the texts in a class body's `ranges` into intervals, beside those of its bases."""
+    known = cls.hyperparameters
+    own = {name: Interval(text) for name, text in vars(cls).get("ranges", {}).items()}
+    cls.ranges = {}
+    for base in reversed(cls.__mro__[1:]):
+        cls.ranges |= getattr(base, "ranges", {})
+    cls.ranges |= own
+    for name, within in cls.ranges.items():
+        if name not in known:
+            raise DeclarationError(
+                f"{cls.__name__}.ranges: there is no hyper-parameter {name!r}; there are "
+                f"{', '.join(known) or 'none'}.{nearest(name, known)}"
+            )
+        if known[name] not in within:
+            raise DeclarationError(
+                f"{cls.__name__}.{name}: the default {known[name]!r} is not in {within}."
+            )
+
+
+def _check_step(cls: type[UpdateRule]) -> None:
+    """Refuse a step that does not take the declared state by name."""
+    if cls.step is UpdateRule.step:
+        return
+    import inspect
+
+    takes = list(inspect.signature(cls.step).parameters.values())
+    if any(one.kind is one.VAR_KEYWORD for one in takes):
+        return
+    names = [one.name for one in takes[4:]]
+    for name in cls._fills:
+        if name not in names:
+            raise DeclarationError(
+                f"{cls.__name__}.step: the state {name!r} is declared, but step takes "
+                f"({', '.join(one.name for one in takes)}).{nearest(name, names)} "
+                f"Expected step(self, xp, param, grad, {', '.join(cls._fills)})."
+            )
+
+
+def _check_gradient(param: Parameter, grad: Any) -> None:
+    array = param.array
+    backend = backends.of(array, grad)
+    name = param.name or "of a parameter"
+    if tuple(grad.shape) != tuple(array.shape):
+        raise UpdateError(
+            f"update {name}: expected a gradient of shape {tuple(array.shape)}, "
+            f"got {tuple(grad.shape)}. Nothing has been updated."
+        )
+    if grad.dtype != array.dtype:
+        raise UpdateError(
+            f"update {name}: expected a gradient of dtype {backend.dtype_name(array.dtype)}, got "
+            f"{backend.dtype_name(grad.dtype)}. Nothing has been updated."
+        )
+
+
+def _cast(backend: Any, array: Any, dtype: Any) -> Any:
+    """A copy of an array in another dtype, in its own place."""
+    return backend.asarray(array, backend.dtype(dtype), backend.device_of(array))
+
+
+def _not_for_one(hook: Any) -> Exception:
+    from core.errors import HookError
+
+    return HookError(
+        f"UpdateRule.add_hook: {getattr(hook, 'name', type(hook).__name__)} looks at all "
+        "parameters together, and cannot hook the rule of one. Add it to the optimizer."
+    )

@@ -1,0 +1,63 @@
+"""What the installed plugins provide, found at the first look-up and never at `import core`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from core.errors import UnknownName, nearest
+from core.registry.catalogues import Catalogue as Catalogue
+from core.registry.catalogues import Offer as Offer
+from core.registry.faces import Face as Face
+from core.registry.faces import make_face
+from core.registry.index import Registry as Registry
+from core.registry.kernel_tables import merge
+from core.registry.lazy import lazily as lazily
+from core.registry.records import KINDS as KINDS
+from core.registry.records import PLUGIN_API as PLUGIN_API
+from core.registry.records import BrokenName as BrokenName
+from core.registry.records import Plugin as Plugin
+from core.registry.records import PluginWarning as PluginWarning
+from core.registry.wording import recall
+
+current = Registry()
+"""The registry of this process."""
+
+_catalogues = {kind: Catalogue(current, kind) for kind in KINDS}
+
+
+def catalogue(kind: str) -> Catalogue:
+    """The catalogue of one kind: 'functions', 'links', 'backends', ...
+
+    >>> catalogue("backends").get("numpy").name
+    'numpy'
+    >>> catalogue("function")
+    Traceback (most recent call last):
+    core.errors.UnknownName: No kind of plugin is called 'function'. Did you mean 'functions'?
+    """
+    if kind not in _catalogues:
+        raise UnknownName(f"No kind of plugin is called {kind!r}.{nearest(kind, KINDS)}")
+    return _catalogues[kind]
+
+
+def kernels(backend: str) -> dict[str, dict[str, Callable[..., Any]]]:
+    """Faster implementations for a backend: {'compute': {op: kernel}, 'gradient': ..., 'update'}.
+
+    >>> sorted(kernels("no-such-backend"))
+    ['compute', 'gradient', 'update']
+    """
+    return merge(current.snapshot(), backend)
+
+
+def absent() -> str:
+    """End of a sentence about a miss: the failed or disabled plugins that might have helped.
+
+    Empty where every plugin is in order; where plugrad itself is not installed, what to run.
+    """
+    snapshot = current.snapshot()
+    return recall(snapshot.plugins, snapshot.complete)[0]
+
+
+def face(module: str, kind: str) -> Face:
+    """What the module of a face is made of; see `core/functions.py`."""
+    return make_face(current, module, kind)

@@ -1,0 +1,154 @@
+"""The command `plugrad`: what is installed here, and whether it is in order."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+
+from core.errors import CoreError
+from core.registry import PluginWarning
+from core.show.report import Report
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and print its report; the exit status is 0 where all is well."""
+    options = _parser().parse_args(arguments)
+    with warnings.catch_warnings():
+        # Commands report failed plugins themselves.
+        warnings.simplefilter("ignore", PluginWarning)
+        try:
+            report = _COMMANDS[options.command](options)
+        except CoreError as error:
+            print(f"plugrad {options.command}: {error}", file=sys.stderr)
+            return 2
+    _print(json.dumps(report.data, indent=2) if options.json else report.text)
+    return report.status
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # The reader, such as `head`, has enough; the interpreter's last flush must not fail too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _parser() -> argparse.ArgumentParser:
+    from core import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="plugrad",
+        description="What plugrad finds on this machine, and whether it is in order.",
+        epilog="Start with `plugrad doctor` where something does not work; "
+        "`plugrad COMMAND --help` says more of each.",
+    )
+    parser.add_argument("--version", action="version", version=f"plugrad {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (summary, description) in _HELP.items():
+        command = commands.add_parser(name, help=summary, description=description)
+        command.add_argument("--json", action="store_true", help="print it as JSON, for programs")
+        if name == "info":
+            command.add_argument(
+                "--ops", action="store_true", help="list every operation and how it is tested"
+            )
+        if name in ("stubs", "reference"):
+            command.add_argument("--output", metavar="DIR", help=_OUTPUTS[name])
+            command.add_argument(
+                "--check",
+                action="store_true",
+                help="write nothing; fail where a file is not up to date",
+            )
+    return parser
+
+
+def _plugins(options: argparse.Namespace) -> Report:
+    from plugrad.commands.listing import plugins
+
+    return plugins()
+
+
+def _backends(options: argparse.Namespace) -> Report:
+    from plugrad.commands.listing import backends
+
+    return backends()
+
+
+def _info(options: argparse.Namespace) -> Report:
+    from core.show.info import info
+    from plugrad.commands.ops import ops
+
+    return ops() if options.ops else info()
+
+
+def _stubs(options: argparse.Namespace) -> Report:
+    from plugrad.commands.stubs import stubs
+
+    return stubs(options.output, options.check)
+
+
+def _reference(options: argparse.Namespace) -> Report:
+    from plugrad.commands.reference import reference
+
+    return reference(options.output, options.check)
+
+
+def _doctor(options: argparse.Namespace) -> Report:
+    from plugrad.commands.doctor import doctor
+
+    return doctor()
+
+
+_HELP = {
+    "plugins": (
+        "list what is installed, and the functions, links, ... that each package gives",
+        "List the packages that extend plugrad here: their versions, whether they could be loaded "
+        "and if not, why, and what each gives, such as functions and links.",
+    ),
+    "backends": (
+        "list where arrays can be computed: NumPy, a GPU, ...",
+        "List the array libraries that plugrad can compute with (`core.use(name)`), and for each "
+        "one that cannot be used here, why.",
+    ),
+    "info": (
+        "print versions and settings, to go with a bug report",
+        "Print the versions of Python, plugrad and its libraries, the processor, and the settings "
+        "in force: what a bug report should hold.",
+    ),
+    "stubs": (
+        "let editors and type checkers know all functions and links that are installed",
+        "Write type stubs (.pyi) of `core.functions`, `core.links` and their kin, from which "
+        "editors complete names and mypy and pyright check calls. With --output, of all that is "
+        "installed here: give the folder to the type checker as its path of stubs.",
+    ),
+    "reference": (
+        "write pages that list all bundled functions, links, ...",
+        "Write Markdown pages that list what comes with plugrad, by family, with a line each.",
+    ),
+    "doctor": (
+        "find out why something does not work",
+        "Check this installation: packages that fail or contradict one another, files of yours "
+        "that stand in the way, wrong settings. Every problem comes with what to do about it; the "
+        "exit status is 1 where there is one.",
+    ),
+}
+_OUTPUTS = {
+    "stubs": "write stubs of all that is installed into this folder",
+    "reference": "write the pages into this folder instead of docs/reference",
+}
+_COMMANDS: dict[str, Callable[[argparse.Namespace], Report]] = {
+    "plugins": _plugins,
+    "backends": _backends,
+    "info": _info,
+    "stubs": _stubs,
+    "reference": _reference,
+    "doctor": _doctor,
+}
+
+if __name__ == "__main__":
+    from plugrad.__main__ import main as with_ours
+
+    sys.exit(with_ours())

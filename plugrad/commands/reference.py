@@ -1,0 +1,129 @@
+"""`plugrad reference`: pages that list every bundled name by family, made from the docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from core import registry
+from core.ops.function_node import FunctionNode
+from core.registry.records import FACES
+from core.show.report import Report
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {
+    "functions": "Functions",
+    "links": "Links",
+    "optimizers": "Optimizers",
+    "optimizer_hooks": "Optimizer hooks",
+    "initializers": "Initializers",
+    "datasets": "Datasets",
+    "iterators": "Iterators",
+    "serializers": "Serializers",
+    "updaters": "Updaters",
+    "triggers": "Triggers",
+    "extensions": "Trainer extensions",
+    "function_hooks": "Function hooks",
+    "link_hooks": "Link hooks",
+}
+
+
+def reference(output: str | None, check: bool) -> Report:
+    """Write the pages, or with `check` say which are not as they would be written."""
+    root = Path(output) if output else ROOT / "docs" / "reference"
+    pages = {f"{kind}.md": _page(kind, title) for kind, title in PAGES.items()}
+    pages["README.md"] = _index()
+    stale = [name for name, text in pages.items() if _read(root / name) != text]
+    if check:
+        text = "All pages are fresh."
+        if stale:
+            text = f"Stale: {', '.join(stale)}. Run `plugrad reference`."
+        return Report({"stale": stale, "fresh": not stale}, text, int(bool(stale)))
+    root.mkdir(parents=True, exist_ok=True)
+    for name in stale:
+        (root / name).write_text(pages[name], encoding="utf-8")
+    written = ", ".join(stale) or "nothing, all are fresh"
+    return Report({"written": stale, "root": str(root)}, f"Written under {root}: {written}.")
+
+
+def _index() -> str:
+    lines = ["# Reference", "", "Written by `plugrad reference` from the docstrings.", ""]
+    lines += [f"- [{title}]({kind}.md), `core.{_face(kind)}`" for kind, title in PAGES.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _face(kind: str) -> str:
+    return FACES[kind].removeprefix("core.")
+
+
+def _page(kind: str, title: str) -> str:
+    entries = sorted(_bundled(kind), key=lambda entry: (entry[0], entry[1].lower(), entry[1]))
+    lines = [f"# {title}", "", f"In `{FACES[kind]}`. Written by `plugrad reference`.", ""]
+    for family, group in groupby(entries, key=lambda entry: entry[0]):
+        lines += [f"## {family}", ""]
+        for _, name, value in group:
+            lines += [f"- `{_signature(name, value)}`: {_summary(value)}"]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def _bundled(kind: str) -> Iterator[tuple[str, str, Any]]:
+    """Family, name and value of every bundled name; of functions, those that compute."""
+    catalogue = registry.catalogue(kind)
+    for name in catalogue.names():
+        claim = catalogue.claim(name)
+        if not claim.plugin.bundled:
+            continue
+        value = claim.resolve()
+        if kind == "functions" and isinstance(value, type) and issubclass(value, FunctionNode):
+            continue
+        module = getattr(value, "__module__", "") or ""
+        parts = module.split(".")
+        yield (parts[2] if len(parts) > 3 else kind), name, value
+
+
+def _signature(name: str, value: Any) -> str:
+    """The call."""
+    try:
+        signature = inspect.signature(value)
+    except (TypeError, ValueError):
+        return name
+    plain = [
+        p.replace(annotation=inspect.Parameter.empty, default=_shown(p.default))
+        for p in signature.parameters.values()
+    ]
+    text = str(signature.replace(parameters=plain, return_annotation=inspect.Signature.empty))
+    return name + (text if " at 0x" not in text else "(...)")
+
+
+class _Name:
+    """Shows itself as a name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _shown(default: Any) -> Any:
+    """A default; a function by its name, where its own text would say where in memory it lies."""
+    named = default is not inspect.Parameter.empty and hasattr(default, "__name__")
+    return _Name(default.__name__) if named else default
+
+
+def _summary(value: Any) -> str:
+    """The first paragraph; a formula as the sites that show Markdown take it."""
+    text = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+    return re.sub(":math:(`[^`]+`)", r"$\1$", text)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return None

@@ -1,0 +1,150 @@
+"""`plugrad stubs`: the faces written out for editors and type checkers, which run no plugins.
+
+The bundled stubs stand beside the faces and know plugrad's own names. With `--output`, stubs for
+everything that this environment has are written to a folder of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from core import registry
+from core.errors import PluginError
+from core.registry.records import FACES, Claim
+from core.show.report import Report
+from plugrad.commands.derived import derived, uses
+
+ROOT = Path(__file__).resolve().parents[2]
+_TYPES = [("core", "Variable", ""), ("core.typing", "Array", "")]
+PACKAGES = ("core/__init__.py", "core/training/__init__.py")
+
+
+def stubs(output: str | None, check: bool) -> Report:
+    """Write the stubs, or with `check` say which are not as they would be written."""
+    files = everything() if output else bundled()
+    root = Path(output) if output else ROOT
+    stale = [name for name, text in files.items() if _read(root / name) != text]
+    if check:
+        command = "plugrad stubs" + (f" --output {output}" if output else "")
+        text = f"Stale: {', '.join(stale)}. Run `{command}`." if stale else "All stubs are fresh."
+        return Report({"stale": stale, "fresh": not stale}, text, int(bool(stale)))
+    for name in stale:
+        _write(root / name, files[name])
+    written = ", ".join(stale) or "nothing, all are fresh"
+    return Report({"written": stale, "root": str(root)}, f"Written under {root}: {written}.")
+
+
+def bundled() -> dict[str, str]:
+    """File -> text of the stubs for plugrad's own names, whatever else is installed."""
+    claims = registry.current.snapshot().claims
+    return {
+        _file(face): _stub(
+            face,
+            [claim for each in claims[kind].values() for claim in each if claim.plugin.bundled],
+        )
+        for kind, face in FACES.items()
+    }
+
+
+def everything() -> dict[str, str]:
+    """File -> text of the stubs for all that is installed here.
+
+    The packages around the faces come along: a checker that finds `core` in this folder looks
+    there for what `core` itself exports.
+    """
+    files = {name.replace(".py", ".pyi"): _package(name) for name in PACKAGES}
+    for kind, face in FACES.items():
+        catalogue = registry.catalogue(kind)
+        held = [catalogue.claim(name) for name in catalogue.names()]
+        files[_file(face)] = _stub(face, held, catalogue.conflicts())
+    return files
+
+
+def _package(name: str) -> str:
+    """A package as a stub, whose modules are found also where the stub's folder lacks them."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    room = re.compile(r"^    from core import (\w+) as \1$", re.MULTILINE)
+    rooms = room.findall(text)
+    exported = f"\n__all__ = {rooms!r}\n" if rooms else ""
+    return room.sub(r"    import core.\1 as \1", text) + exported
+
+
+def _file(face: str) -> str:
+    place = face.replace(".", "/")
+    return place + ("/__init__.pyi" if (ROOT / place).is_dir() else ".pyi")
+
+
+def _stub(face: str, claims: Iterable[Claim], conflicts: Iterable[str] = ()) -> str:
+    # Without "as" a stub's import is for the stub alone.
+    imports, texts = [("core.registry", "Offer", "")], []
+    for claim in claims:
+        module, attribute = _where(claim)
+        text = _derived(claim)
+        if text.startswith("class "):
+            imports.append((module, attribute, f"_{claim.name}"))
+        elif not text and attribute.isidentifier():
+            imports.append((module, attribute, claim.name))
+        if text or not attribute.isidentifier():
+            texts.append(text or f"{claim.name}: Any")
+    body = "\n".join(texts)
+    imports += [place for place in _TYPES if uses(body, place[1])]
+    lines = [f'"""What `{face}` offers; written by `plugrad stubs`, not by hand."""', ""]
+    lines += ["from typing import Any", ""] if uses(body, "Any") else []
+    lines += [_import(*place) for place in sorted(imports, key=_isort)]
+    lines += [f"# {name}: claimed by several distributions; prefer one." for name in conflicts]
+    lines += ["", *texts, "def of(distribution: str) -> Offer: ..."]
+    return "\n".join(lines) + "\n"
+
+
+def _derived(claim: Claim) -> str:
+    try:
+        return derived(claim.name, claim.resolve())
+    except PluginError:  # what cannot be imported is shown by its place alone
+        return ""
+
+
+def _isort(place: tuple[str, str, str]) -> tuple[Any, ...]:
+    module, attribute, name = place
+    # As import sorters have it: within a module constants, then classes, then the rest.
+    constant = attribute.isupper() and len(attribute) > 1
+    rank = 0 if constant else 1 if attribute[:1].isupper() else 2
+    return module, rank, _natural(attribute.lower()), attribute, name
+
+
+def _natural(text: str) -> list[str | int]:
+    # log2 before log10.
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", text)]
+
+
+def _import(module: str, attribute: str, name: str) -> str:
+    line = f"from {module} import {attribute}" + (f" as {name}" if name else "")
+    return line if len(line) <= 100 else f"from {module} import (\n    {attribute} as {name},\n)"
+
+
+def _where(claim: Claim) -> tuple[str, str]:
+    if claim.target is not None:
+        module, _, attribute = claim.target.partition(":")
+        return module, attribute
+    value = claim.resolve()
+    module, attribute = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
+    importable = getattr(sys.modules.get(module or ""), attribute or "", None) is value
+    return (module, attribute) if importable else ("", "")
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return None
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".new")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)
