@@ -13,7 +13,7 @@ Array = np.ndarray[Any, Any]
 
 
 class NumpyRandom(Random):
-    """Draws as `core.arrays.random_streams` describes; the state kept here is that of `numpy.random`."""
+    """Draws as `core.arrays.random_streams` says; its state is that of `numpy.random`."""
 
     def normal(self, shape: Any = (), dtype: Any = "float32", *, device: Any = None) -> Array:
         """Standard normal draws."""

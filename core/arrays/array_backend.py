@@ -240,8 +240,8 @@ class Backend(ABC):
     ) -> AnyArray:
         """All windows of `x` (n, c, *spatial): an array (n, c, *ksize, *out), not to be written to.
 
-        `out` along each axis is `core.standard.window_count`. With `cover_all` the windows reach
-        every element of `x`, the last ones padded further.
+        `out` along each axis is `core.arrays.standard.window_count`. With `cover_all` the windows
+        reach every element of `x`, the last ones padded further.
         """
         return standard.windows(self.xp, x, ksize, stride, pad, dilate, cover_all, pad_value)
 

@@ -6,6 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 
+def _no_spec(value: object) -> Any:
+    return None
+
+
+spec_of: Callable[[object], Any] = _no_spec
+"""The spec of an array or a Variable, None for anything else; core.graph.variable gives it."""
+
+
 class CoreError(Exception):
     """Every error that the framework itself raises derives from this one."""
 
@@ -167,8 +175,8 @@ def nearest(
 ) -> str:
     """End of a sentence that offers the nearest of `known`, or nothing where none is near.
 
-    Case does not count. With a `kind` of `core.errors.synonyms.TABLE` the names of other libraries are
-    known too. `elsewhere` maps names of other places, folded, to what is written there.
+    Case does not count. With a `kind` of `core.errors.synonyms.TABLE` the names of other libraries
+    are known too. `elsewhere` maps names of other places, folded, to what is written there.
 
     >>> nearest("rleu", ["relu", "tanh"]), nearest("ReLU", ["relu", "tanh"])
     (" Did you mean 'relu'?", " Did you mean 'relu'?")

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from core.errors import exceptions
 from core.errors.arguments import arguments as arguments_of
 from core.errors.exceptions import BackendError, nearest
 
@@ -55,14 +56,11 @@ def arguments(error: BaseException, function: str) -> dict[str, Any]:
 
 
 def _specs(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    from core.arrays.spec import spec_of
-    from core.graph.variable import as_array, is_array
-
     if isinstance(value, (list, tuple)):
         for i, part in enumerate(value):
             yield from _specs(f"{name}[{i}]", part)
-    elif value is not None and is_array(array := as_array(value)) and array is not None:
-        yield name, spec_of(array)
+    elif (spec := exceptions.spec_of(value)) is not None:
+        yield name, spec
 
 
 def no_dtype(given: Any, known: Iterable[str], problem: str) -> BackendError:

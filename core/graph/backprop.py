@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from core.errors import GraphError, NotDifferentiable
+from core.graph.graph_node import GraphNode
 from core.graph.variable import Variable, check_grad, creator_of, wrap
 from core.graph.variable_node import Edge
 from core.graph.walk import Walk, own_array
-from core.ops.function_node import FunctionNode
 from core.registry.configuration import using_config
 
 
@@ -224,8 +224,8 @@ def _starts(
 
 def _between(outputs: Sequence[Variable], targets: Sequence[Edge]) -> set[Edge]:
     """The edges that lie on a path from an output back to a target, both ends included."""
-    users: dict[Edge, list[FunctionNode]] = {}
-    seen: set[FunctionNode] = set()
+    users: dict[Edge, list[GraphNode]] = {}
+    seen: set[GraphNode] = set()
     pending: list[Any] = [y.creator_node for y in outputs]
     while pending:
         f = pending.pop()

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from core.arrays.backend import BACKENDS
 from core.errors import GraphError
 from core.errors.place import path_of
-from core.link.parameter import Parameter
 
 if TYPE_CHECKING:
-    from core.ops.function_node import FunctionNode
+    from core.graph.graph_node import GraphNode
 
 links: ContextVar[tuple[Any, ...]] = ContextVar("core.graph.debug.links", default=())
 """The links whose call is under way in this context, the outermost first."""
@@ -24,7 +23,7 @@ def link_path() -> str:
     return path_of(called) if called else ""
 
 
-def describe(f: FunctionNode) -> str:
+def describe(f: GraphNode) -> str:
     """The operation, with link and line if the call was made in debug mode."""
     path, line = f._place or ("", "")
     return f.label + (f" in link {path}" if path else "") + (f", called at {line}" if line else "")
@@ -40,24 +39,25 @@ def has_nan(array: Any) -> bool:
     return bool(backend.xp.any(backend.xp.isnan(array)))
 
 
-def refuse_nan(f: FunctionNode, arrays: Iterable[Any], when: str) -> None:
+def refuse_nan(f: GraphNode, arrays: Iterable[Any], when: str) -> None:
     """Raise where an array that `f` made in its `when` (forward or backward) holds a NaN."""
     for array in arrays:
         if has_nan(array):
             raise GraphError(f"NaN is detected on {when} computation of {describe(f)}")
 
 
-def versions(f: FunctionNode) -> tuple[tuple[Any, int], ...]:
+def versions(f: GraphNode) -> tuple[tuple[Any, int], ...]:
     """The versions of the parameters whose arrays `f` retained."""
     found = []
     for edge in f._edges:
         variable = None if edge.is_function else edge.get_variable_or_none()
-        if isinstance(variable, Parameter) and edge.data is not None:
-            found.append((edge, variable.version))
+        version = getattr(variable, "version", None)  # which parameters have
+        if version is not None and edge.data is not None:
+            found.append((edge, version))
     return tuple(found)
 
 
-def refuse_changed(f: FunctionNode) -> None:
+def refuse_changed(f: GraphNode) -> None:
     """Raise where a parameter's array was changed in place between forward and backward."""
     for node, version in f._versions:
         parameter = node.get_variable_or_none()

@@ -6,15 +6,12 @@ A hook given to `with` sees all functions that its thread calls in the block; on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from core.errors import DeclarationError, HookError
 from core.errors.set_by_init import NeedsInit
 from core.registry.configuration import current, install_hooks
 from core.typing import AnyArray
-
-if TYPE_CHECKING:
-    from core.ops.function_node import FunctionNode
 
 _CALLED = (
     "added",
@@ -68,20 +65,20 @@ class FunctionHook(NeedsInit):
         install_hooks({name: hook for name, hook in current().hooks.items() if hook is not self})
         self.deleted(None)
 
-    def added(self, function: FunctionNode | None = None) -> None:
+    def added(self, function: Any = None) -> None:
         """The hook is being registered: to `function`, or with None to all in a `with` block."""
 
-    def deleted(self, function: FunctionNode | None = None) -> None:
+    def deleted(self, function: Any = None) -> None:
         """The hook was removed, from `function` or with None from all."""
 
-    def forward_preprocess(self, function: FunctionNode, in_data: tuple[AnyArray, ...]) -> None:
+    def forward_preprocess(self, function: Any, in_data: tuple[AnyArray, ...]) -> None:
         """`function` is about to compute its outputs from the arrays `in_data`."""
 
-    def forward_postprocess(self, function: FunctionNode, in_data: tuple[AnyArray, ...]) -> None:
+    def forward_postprocess(self, function: Any, in_data: tuple[AnyArray, ...]) -> None:
         """`function` has computed its outputs."""
 
     def backward_preprocess(
-        self, function: FunctionNode, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
+        self, function: Any, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
     ) -> None:
         """`function` is about to compute gradients.
 
@@ -90,7 +87,7 @@ class FunctionHook(NeedsInit):
         """
 
     def backward_postprocess(
-        self, function: FunctionNode, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
+        self, function: Any, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
     ) -> None:
         """`function` has computed gradients."""
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from core.graph import array_api
+
 if TYPE_CHECKING:
     from core.graph.variable import Variable
     from core.typing import Array, Axis, DType, Operand, Sizes
 
 
 def _function(name: str) -> Any:
-    from core.ops.namespace import namespace
-
-    return getattr(namespace, name)
+    return getattr(array_api.provider.namespace, name)
 
 
 def _rounded(x: Any, scale: int, xp: Any) -> Any:
@@ -128,9 +128,7 @@ class Methods:
 
     def copy(self) -> Variable:
         """The same elements in memory of their own; the gradient flows back through it."""
-        from core.ops.intrinsics.standard import unshared
-
-        return unshared(self)  # type: ignore[arg-type]
+        return array_api.intrinsics.unshared(self)  # type: ignore[no-any-return]
 
     def ravel(self: Any) -> Variable:
         """All elements in a row; they may share memory with these."""

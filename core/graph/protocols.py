@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from core.graph import array_api
 from core.registry.configuration import current
 
 if TYPE_CHECKING:
@@ -125,23 +126,17 @@ class Protocols:
 
     def __array_namespace__(self: Any, *, api_version: str | None = None) -> Any:
         """The differentiable namespace: the array standard's functions, on Variables."""
-        from core.ops.namespace import namespace_of
-
-        return namespace_of(self.backend, api_version)
+        return array_api.provider.namespace_of(self.backend, api_version)
 
     def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from core.ops.namespace import from_ufunc
-
-        return from_ufunc(ufunc, method, inputs, kwargs)
+        return array_api.provider.from_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(
         self: Any, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        from core.ops.namespace import from_array_function, looking
-
         if only_looked_at(sys._getframe(1)):
-            return looking(function, args, kwargs)
-        return from_array_function(function, args, kwargs)
+            return array_api.provider.looking(function, args, kwargs)
+        return array_api.provider.from_array_function(function, args, kwargs)
 
 
 def only_looked_at(frame: Any) -> bool:

@@ -14,8 +14,9 @@ from weakref import ref
 from core.arrays import backend as backends
 from core.arrays.backend import BACKENDS, Backend, Device, DeviceSpec
 from core.arrays.spec import Spec, spec_of
-from core.errors import UnknownName
+from core.errors import UnknownName, exceptions
 from core.errors.synonyms import real_names, refuse_foreign
+from core.graph import array_api
 from core.graph.copies import Copies
 from core.graph.methods import Methods
 from core.graph.protocols import Protocols
@@ -24,8 +25,7 @@ from core.graph.variable_node import NOBODY, VariableNode
 from core.registry.once import publishing
 
 if TYPE_CHECKING:
-    from core.compat.function import Function
-    from core.ops.function_node import FunctionNode
+    from core.graph.graph_node import GraphNode
     from core.typing import Array, Axis, BackendArray, DType, Index, Operand, Shape
 
 
@@ -80,12 +80,12 @@ class Variable(Copies, Methods, Protocols):
 
     _barren: str
     _array: BackendArray
-    _edge: Any  # the VariableNode or FunctionNode that stands for it in the graph, if any does
+    _edge: Any  # the VariableNode or GraphNode that stands for it in the graph, if any does
     _spec: Spec | None
 
-    backward_from: ClassVar[Any]  # core.backprop sets it
+    backward_from: ClassVar[Any]  # core.graph.backprop sets it
 
-    if TYPE_CHECKING:  # core.intrinsics.operators gives them
+    if TYPE_CHECKING:  # core.ops.intrinsics.operators gives them
 
         def __add__(self, other: Operand) -> Variable: ...
         def __radd__(self, other: Operand) -> Variable: ...
@@ -294,17 +294,17 @@ class Variable(Copies, Methods, Protocols):
         return self.node.rank
 
     @property
-    def creator(self) -> FunctionNode | Function | None:
+    def creator(self) -> Any:
         """What made it, an old-style Function as such; None for a leaf."""
         function = self.creator_node
         return None if function is None else function.creator
 
     @creator.setter
-    def creator(self, creator: FunctionNode | Function | None) -> None:
+    def creator(self, creator: Any) -> None:
         self.node.creator = creator
 
     @property
-    def creator_node(self) -> FunctionNode | None:
+    def creator_node(self) -> GraphNode | None:
         """The function node that made it, None for a leaf."""
         edge = self._edge
         if edge is None:
@@ -314,14 +314,14 @@ class Variable(Copies, Methods, Protocols):
         return edge._creator  # type: ignore[no-any-return]
 
     @creator_node.setter
-    def creator_node(self, function: FunctionNode | None) -> None:
+    def creator_node(self, function: GraphNode | None) -> None:
         self.node.creator_node = function
 
-    def set_creator(self, gen_func: FunctionNode | Function | None) -> None:
+    def set_creator(self, gen_func: Any) -> None:
         """Make `gen_func`, a function node or an old-style Function, the creator."""
         self.node.set_creator(gen_func)
 
-    def set_creator_node(self, fnode: FunctionNode | None) -> None:
+    def set_creator_node(self, fnode: GraphNode | None) -> None:
         """Make the function node `fnode` the creator."""
         self.node.set_creator_node(fnode)
 
@@ -484,9 +484,9 @@ class Variable(Copies, Methods, Protocols):
     def reshape(self, *shape: SupportsIndex) -> Variable: ...
     def reshape(self, *shape: Any) -> Variable:
         """The same elements in another shape; one entry may be -1."""
-        from core.ops.intrinsics import reshape
-
-        return reshape(self, shape[0] if len(shape) == 1 and not is_index(shape[0]) else shape)
+        return array_api.intrinsics.reshape(  # type: ignore[no-any-return]
+            self, shape[0] if len(shape) == 1 and not is_index(shape[0]) else shape
+        )
 
     @overload
     def transpose(self, axes: Sequence[SupportsIndex] | None, /) -> Variable: ...
@@ -494,11 +494,9 @@ class Variable(Copies, Methods, Protocols):
     def transpose(self, *axes: SupportsIndex) -> Variable: ...
     def transpose(self, *axes: Any) -> Variable:
         """Permute the axes; without arguments reverse them."""
-        from core.ops.intrinsics import transpose
-
         if len(axes) == 1 and not is_index(axes[0]):
             axes = tuple(axes[0] or ())
-        return transpose(self, axes or None)
+        return array_api.intrinsics.transpose(self, axes or None)  # type: ignore[no-any-return]
 
     @property
     def T(self) -> Variable:
@@ -508,9 +506,7 @@ class Variable(Copies, Methods, Protocols):
     @property
     def mT(self) -> Variable:
         """The last two axes swapped."""
-        from core.ops.intrinsics import matrix_transpose
-
-        return matrix_transpose(self)
+        return array_api.intrinsics.matrix_transpose(self)  # type: ignore[no-any-return]
 
     def mean(
         self, axis: Axis = None, *, weights: Array | None = None, keepdims: bool = False
@@ -597,7 +593,7 @@ def _revive(node: VariableNode) -> Variable:
 VariableNode.revive = _revive
 
 
-def creator_of(edge: Any) -> FunctionNode | None:
+def creator_of(edge: Any) -> GraphNode | None:
     """The function behind an edge; None for a leaf, and where the graph was cut."""
     if edge.is_function:
         return None if edge._edges is None else edge
@@ -669,10 +665,10 @@ def check_grad(variable: Any, gradient: Any) -> None:
         raise ValueError(f"{who}: expected shape {spec.shape}, got {given.shape}")
 
 
-def __getattr__(name: str) -> Any:
-    """`Parameter`, which existing scripts look for here; its own file is built on this one."""
-    if name == "Parameter":
-        from core.link.parameter import Parameter
+def _spec_of(value: object) -> Spec | None:
+    """What errors tell of an argument that is an array or a Variable."""
+    array = as_array(value)
+    return spec_of(array) if array is not None and is_array(array) else None
 
-        return Parameter
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+exceptions.spec_of = _spec_of

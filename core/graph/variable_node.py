@@ -1,7 +1,7 @@
 """Variable nodes: the places of variables in the graph.
 
 The engine walks over *edges*: what a variable points to, and what a function points to its inputs
-by. An edge is a `VariableNode` for a leaf and for an output of several, and the `FunctionNode`
+by. An edge is a `VariableNode` for a leaf and for an output of several, and the `GraphNode`
 itself for the lone output of a declared operation, which saves an object for each. Both kinds hold
 the spec, the gradient, and in `data` the array, if some function retained it. Who asks for the node
 of such an output gets an `OutputNode`, which shows what its function holds.
@@ -18,10 +18,10 @@ from core.arrays.spec import Spec, spec_of
 from core.errors import GraphError
 
 if TYPE_CHECKING:
+    from core.graph.graph_node import GraphNode
     from core.graph.variable import Variable
-    from core.ops.function_node import FunctionNode
 
-Edge: TypeAlias = "VariableNode | FunctionNode"
+Edge: TypeAlias = "VariableNode | GraphNode"
 
 
 class _Gone:
@@ -54,7 +54,7 @@ class VariableNode:
     revive: ClassVar[Callable[[VariableNode], Variable]]  # core.graph.variable sets it
 
     _constant: bool
-    _creator: FunctionNode | None
+    _creator: GraphNode | None
     _edges: tuple[()] | None  # None for a leaf, (): the walk asks every kind of edge for them
     _grad: Any
     _name: str | None
@@ -97,16 +97,16 @@ class VariableNode:
         self._name = name
 
     @property
-    def creator_node(self) -> FunctionNode | None:
+    def creator_node(self) -> GraphNode | None:
         """The function node that made the variable, or None for a leaf."""
         return self._creator
 
     @creator_node.setter
-    def creator_node(self, function: FunctionNode | None) -> None:
+    def creator_node(self, function: GraphNode | None) -> None:
         self._creator = function
         self._edges = None if function is None else ()
 
-    def set_creator_node(self, creator_node: FunctionNode | None) -> None:
+    def set_creator_node(self, creator_node: GraphNode | None) -> None:
         """Make `creator_node` the function that made this variable."""
         self.creator_node = creator_node
 
@@ -195,7 +195,7 @@ class OutputNode(VariableNode):
 
     __slots__ = ()
 
-    def __init__(self, function: FunctionNode) -> None:
+    def __init__(self, function: GraphNode) -> None:
         self._creator = function
         self._variable = NOBODY
         self._constant = False
@@ -210,13 +210,13 @@ class OutputNode(VariableNode):
         return self._creator
 
     @property
-    def creator_node(self) -> FunctionNode | None:
+    def creator_node(self) -> GraphNode | None:
         """The function node that made the variable, or None once the graph was cut there."""
-        function: FunctionNode = self._function
+        function: GraphNode = self._function
         return None if function._edges is None else function
 
     @creator_node.setter
-    def creator_node(self, function: FunctionNode | None) -> None:
+    def creator_node(self, function: GraphNode | None) -> None:
         if function is not None and function is not self._function:
             raise GraphError(f"the output of {self._function.label} cannot get another creator")
         if function is None:

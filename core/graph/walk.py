@@ -1,9 +1,9 @@
 """The walk over a graph: from some roots towards the leaves, latest function first.
 
-Gradients flow in a dict of the walk's own, from edge to gradient (see core.graph.variable_node): arrays
-in an ordinary backward, Variables when the graph of the backward is wanted. So walks do not disturb
-each other, and an exception leaves nothing behind. The next function is the pending one that was
-made last; a heap is needed only where paths branch. Leaves get their gradients in the end.
+Gradients flow in a dict of the walk's own, from edge to gradient (see core.graph.variable_node):
+arrays in an ordinary backward, Variables when the graph of the backward is wanted. So walks do not
+disturb each other, and an exception leaves nothing behind. The next function is the pending one
+that was made last; a heap is needed only where paths branch. Leaves get their gradients in the end.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 from core.arrays.backend import BACKENDS
 from core.arrays.spec import spec_of
 from core.errors import GraphError
+from core.graph.graph_node import GraphNode
 from core.graph.variable import Variable, as_variable, check_grad, creator_of, wrap
 from core.graph.variable_node import Edge
-from core.ops.function_node import FunctionNode
 from core.registry.configuration import State, current, using_config
 
 Gradients = dict[Edge, Any]
@@ -46,8 +46,8 @@ class Walk:
         self.given = () if graph else [g for _, g in roots]
         self.gradients: Gradients = {}
         self.leaves: list[Edge] = []
-        self.queued: set[FunctionNode] = set()
-        self.heap: list[tuple[int, FunctionNode]] = []
+        self.queued: set[GraphNode] = set()
+        self.heap: list[tuple[int, GraphNode]] = []
         for edge, g in roots:
             self._start(edge, g)
 
@@ -137,14 +137,14 @@ class Walk:
             else:
                 f = pending
 
-    def _want_towards(self, f: FunctionNode, g: Any) -> int:
+    def _want_towards(self, f: GraphNode, g: Any) -> int:
         """Which inputs lead to a target; the gradient of a target itself is kept."""
         if f in self.keep:
             self.gradients[f] = g
         required: Any = self.required
         return f.want & sum([1 << i for i, edge in enumerate(f._edges) if edge in required])
 
-    def _free(self, f: FunctionNode) -> None:
+    def _free(self, f: Any) -> None:
         """Cut a root off what it was computed from: nobody but this walk holds that any more."""
         self.queued.discard(f)
         if f._single and f in self.freed:
@@ -158,7 +158,7 @@ class Walk:
 
     # ------------------------------------------------------------------ a step with everything
 
-    def _step(self, f: FunctionNode) -> Sequence[Any]:
+    def _step(self, f: GraphNode) -> Sequence[Any]:
         """One function, whatever it is: several outputs, hooks, debug mode, chosen targets."""
         outputs = [f] if f._single else [reference() for reference in f.outputs]
         cotangents = tuple([self._cotangent(edge) for edge in outputs])
@@ -186,7 +186,7 @@ class Walk:
         return edge.is_function or not edge._constant
 
     def _differentiate(
-        self, f: FunctionNode, cotangents: tuple[Any, ...], wanted: list[int]
+        self, f: GraphNode, cotangents: tuple[Any, ...], wanted: list[int]
     ) -> Sequence[Any]:
         rules = f._var if self.graph else f._raw
         hooks = f._hooks(self.state)
@@ -219,7 +219,7 @@ class Walk:
         return found
 
     def _by_rules(
-        self, f: FunctionNode, rules: Any, cotangents: tuple[Any, ...], wanted: list[int]
+        self, f: GraphNode, rules: Any, cotangents: tuple[Any, ...], wanted: list[int]
     ) -> Sequence[Any]:
         """Through the declared rules; nothing is found where no gradient came."""
         if not any([g is not None for g in cotangents]):
@@ -227,9 +227,7 @@ class Walk:
         want = sum([1 << i for i in wanted])
         return self._checked(f, rules(f, cotangents[0] if f._single else cotangents, want))
 
-    def _by_backward(
-        self, f: FunctionNode, cotangents: tuple[Any, ...], wanted: list[int]
-    ) -> Sequence[Any]:
+    def _by_backward(self, f: Any, cotangents: tuple[Any, ...], wanted: list[int]) -> Sequence[Any]:
         """Through the general `backward`, which takes and gives Variables."""
         given = tuple([g if g is None or isinstance(g, Variable) else wrap(g) for g in cotangents])
         part = f.backward_accumulate(tuple(wanted), given, (None,) * len(wanted))
@@ -239,7 +237,7 @@ class Walk:
                 found[i] = g if self.graph else as_variable(g).array
         return self._checked(f, found)
 
-    def _checked(self, f: FunctionNode, found: Sequence[Any]) -> Sequence[Any]:
+    def _checked(self, f: GraphNode, found: Sequence[Any]) -> Sequence[Any]:
         for i, (edge, g) in enumerate(zip(f._edges, found, strict=True)):
             if g is not None and edge.spec is not None and tuple(g.shape) != edge.spec.shape:
                 raise ValueError(

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from core.arrays import backend as backends
 from core.arrays.backend import BACKENDS, Device, DeviceSpec
+from core.graph import variable
 from core.graph.variable import Variable, is_array, is_index
 from core.graph.variable_node import VariableNode
 from core.registry.configuration import config
@@ -184,6 +185,10 @@ class Parameter(Variable):
         """Let the update rule, if there is one, change the array by the gradient."""
         if self.update_rule is not None:
             self.update_rule.update(self)
+
+
+# `core.variable.Parameter`, where existing scripts look for it.
+variable.Parameter = Parameter  # type: ignore[attr-defined]
 
 
 def _as_shape(shape: Any) -> tuple[int, ...]:

@@ -1,9 +1,9 @@
 """Function nodes: the operations of a graph.
 
 A class is written in one of two ways. *Declared*: `compute` and gradient rules on arrays, of which
-`core.ops.specialize` makes the fast calls and the backward on Variables. *General*: `forward` on arrays
-and `backward` on Variables, with `retain_inputs` and `retain_outputs`. Both give the same kind of
-node, and `apply` works on both.
+`core.ops.specialize` makes the fast calls and the backward on Variables. *General*: `forward` on
+arrays and `backward` on Variables, with `retain_inputs` and `retain_outputs`. Both give the same
+kind of node, and `apply` works on both.
 """
 
 from __future__ import annotations

@@ -2,19 +2,23 @@
 
 Gradient rules are given it in place of a backend's namespace when the graph of the gradients is
 wanted, and `Variable.__array_namespace__()` returns that of the Variable's backend, in which new
-arrays and dtypes are those of the backend. The names behind operators stand in `core.ops.intrinsics`;
+arrays and dtypes are those of the backend. Names behind operators stand in `core.ops.intrinsics`;
 the rest come from plugins (`register_namespace`). NumPy's own functions, called on a Variable,
 arrive here as well, and are refused by name where they have no counterpart.
 """
 
 from __future__ import annotations
 
+import sys
 from functools import wraps
 from typing import Any
 
 from core.arrays import backend as backends
 from core.arrays.backend import Backend
 from core.errors import UnknownName, nearest
+from core.graph import array_api
+from core.graph.methods import Methods
+from core.graph.variable import Variable, as_variable
 from core.ops.namespace_info import DTYPES, NamespaceInfo
 
 VERSION = "2024.12"
@@ -155,9 +159,6 @@ _RENAMED = {
 def _counterpart(name: str) -> Any:
     name = _RENAMED.get(name, name)
     if name not in _names() or name in DTYPES:
-        from core.graph.methods import Methods
-        from core.graph.variable import as_variable
-
         if name in vars(Methods):  # numpy.dot(x, y) is x.dot(y)
             return lambda x, *args, **kwargs: getattr(as_variable(x), name)(*args, **kwargs)
         raise TypeError(
@@ -204,8 +205,6 @@ def looking(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 
 
 def _host(x: Any) -> Any:
-    from core.graph.variable import Variable
-
     if isinstance(x, (list, tuple)):
         return type(x)([_host(part) for part in x])
     return x.backend.to_host(x.array) if isinstance(x, Variable) else x
@@ -222,3 +221,6 @@ def from_array_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, 
     if function.__module__ == "numpy.linalg" and hasattr(namespace.linalg, function.__name__):
         return getattr(namespace.linalg, function.__name__)(*args, **kwargs)
     return _counterpart(function.__name__)(*args, **kwargs)
+
+
+array_api.provider = sys.modules[__name__]

@@ -24,9 +24,6 @@ from core.registry.public import listing
 
 __dir__ = listing(__name__)
 
-if TYPE_CHECKING:
-    from core.graph.function_hook import FunctionHook
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -40,7 +37,7 @@ class State:
 
     __slots__ = ("__weakref__", "backprop", "check", "debug", "derived", "hooks", "own", "slow")
 
-    def __init__(self, own: Mapping[str, Any], hooks: Mapping[str, FunctionHook]) -> None:
+    def __init__(self, own: Mapping[str, Any], hooks: Mapping[str, Any]) -> None:
         self.own = own
         self.hooks = hooks
         self.derived: dict[tuple[str, Any], State] = {}
@@ -71,7 +68,7 @@ _state: ContextVar[State] = ContextVar("core.state", default=State({}, {}))  # n
 current = _state.get
 
 
-def install_hooks(hooks: Mapping[str, FunctionHook]) -> None:
+def install_hooks(hooks: Mapping[str, Any]) -> None:
     """Make `hooks` the function hooks of this context."""
     _state.set(State(current().own, hooks))
 

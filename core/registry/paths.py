@@ -58,7 +58,7 @@ def place(name: str) -> str | None:
 
 
 class OldPaths(MetaPathFinder, Loader):
-    """The finder of modules at old paths. It comes first, as a folder is searched under one path."""
+    """The finder of modules at old paths; the first, for no folder is searched under two paths."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """A spec whose module is the one at the new path."""

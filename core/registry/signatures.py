@@ -9,8 +9,6 @@ from contextlib import suppress
 from types import FunctionType
 from typing import Any
 
-import core
-
 
 class Bare(str):
     """The text of an annotation, which shows itself without quotes."""
@@ -59,7 +57,7 @@ def show(value: Any, name: str = "") -> None:
     which are texts here, lose their quotes.
     """
     for room in ("core", "core.training"):
-        for one in list(vars(sys.modules.get(room, core)).values()):
+        for one in list(getattr(sys.modules.get(room), "__dict__", {}).values()):
             if isinstance(one, (type, FunctionType)) and one not in _known:
                 _known.add(one)
                 if one.__module__.startswith("core."):

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from core import using_config
 from core.arrays import backend as backends
 from core.arrays import random_streams
 from core.arrays.array_backend import Backend
+from core.registry.configuration import using_config
 from core.testing.tolerances import assert_near, tolerance
 
 FLOATS = ("float16", "float32", "float64")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import core.removed
+from core.errors import removed as _removed
 
 import core
 from core.arrays.spec import spec_of
@@ -26,8 +26,8 @@ REMOVED = {
 
 
 def removed(*had: str, **cures: str) -> Callable[[F], F]:
-    """Let a method of a link refuse the arguments of old; see `core.removed.removed`."""
-    return core.removed.removed(*had, cures={**REMOVED, **cures})
+    """Let a method of a link refuse the arguments of old; see `core.errors.removed`."""
+    return _removed.removed(*had, cures={**REMOVED, **cures})
 
 
 def check_rank(link: Any, x: Any, ndim: int, *, more: bool = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 
@@ -11,9 +12,7 @@ def experimental(api_name: str) -> None:
     Called inside what is experimental, with its public name. Setting
     `core.disable_experimental_feature_warning = True` silences all such warnings.
     """
-    import core
-
-    if not getattr(core, "disable_experimental_feature_warning", False):
+    if not getattr(sys.modules["core"], "disable_experimental_feature_warning", False):
         warnings.warn(
             f"{api_name} is experimental: its interface may change in a later version. "
             "core.disable_experimental_feature_warning = True silences this warning.",

@@ -26,7 +26,11 @@ from core.ops.intrinsics.constants import (
     MultiplyConstant,
     SubtractFromConstant,
 )
-from core.ops.intrinsics.standard import getitem, matmul, setitem
+from core.ops.intrinsics.standard import (
+    getitem,
+    matmul,
+    setitem,
+)
 from core.ops.namespace import namespace
 
 

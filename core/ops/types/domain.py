@@ -57,7 +57,7 @@ CHECKS = (
 
 
 class SpecLike(Protocol):
-    """What a check reads of an input: core.spec.Spec has it."""
+    """What a check reads of an input: core.arrays.spec.Spec has it."""
 
     @property
     def shape(self) -> Shape: ...
@@ -214,7 +214,7 @@ Dimension = tuple[int, int] | Callable[[dict[str, Any]], Any]
 
 
 class Domain:
-    """What an op takes: the shapes as a signature (see core.shapes), then its inputs by name.
+    """What an op takes: shapes as a signature (see core.ops.types.shapes), then its inputs by name.
 
     - `settings`: name -> choice(...), axes(...) or number(...); others keep their defaults.
     - `dims`: name of a dimension -> range of its size, both ends included (`...`: of the number of
