@@ -1,3 +1,3 @@
 """What scripts for Chainer look for: functions of the old style, `cuda`, small tools."""
 
-__all__ = ["cuda", "function", "model", "utils"]
+__all__ = ["backends", "cuda", "function", "model", "utils"]

@@ -34,3 +34,17 @@ from core.errors.exceptions import refuse_removed as refuse_removed
 for _error in vars(exceptions).values():  # tracebacks say the name that users import
     if isinstance(_error, type) and issubclass(_error, CoreError):
         _error.__module__ = __name__
+
+_MODULES = (
+    "arguments",
+    "interval",
+    "known_attributes",
+    "place",
+    "removed",
+    "set_by_init",
+    "synonyms",
+)
+
+
+def __dir__() -> list[str]:
+    return sorted({*_MODULES, *(name for name in globals() if not name.startswith("_"))})

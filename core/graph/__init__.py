@@ -4,11 +4,13 @@ Start with `variable` and `variable_node`, then `walk`; `backprop` is what users
 """
 
 __all__ = [
+    "array_api",
     "backprop",
     "debug",
     "function_hook",
     "graph_node",
     "html",
+    "methods",
     "variable",
     "variable_node",
     "walk",

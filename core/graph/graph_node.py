@@ -5,6 +5,7 @@ What it computes, and how it is applied, is added by `core.ops.function_node`.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from core.graph.function_hook import FunctionHook
 
 _new = object.__new__
+
+next_sequence = count(1).__next__
+"""The place of a function that is about to be recorded in the order of creation."""
 
 
 class GraphNode:

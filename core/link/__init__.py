@@ -25,6 +25,7 @@ __all__ = [
     "html",
     "initializer",
     "parameter",
+    "sequential",
     "serializer",
     "tree",
     "unregistered",

@@ -17,10 +17,9 @@ from core.arrays.backend import BACKENDS
 from core.arrays.backend import of as backend_of
 from core.arrays.spec import spec_of
 from core.errors import GraphError
-from core.graph.graph_node import GraphNode
+from core.graph.graph_node import GraphNode, next_sequence
 from core.graph.variable import Variable, as_variable, wrap
 from core.ops import declaring, dispatch
-from core.ops.specialize import next_sequence
 from core.registry.configuration import State, current
 from core.registry.once import publishing
 

@@ -15,18 +15,16 @@ wants a gradient; `f` is the function node, `v` the result, `want` the bit mask 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
 from core.arrays.backend import BACKENDS
 from core.arrays.spec import spec_of
+from core.graph.graph_node import next_sequence
 from core.graph.variable import Variable, twin
 from core.ops.declaration import Declaration
 from core.ops.namespace import namespace
 from core.registry.configuration import current
-
-next_sequence = count(1).__next__
 
 
 def specialize(declared: Declaration, arity: int, dispatch: Any) -> SimpleNamespace:

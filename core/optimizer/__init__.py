@@ -13,7 +13,14 @@ from core.optimizer.update_rule import UpdateRule as UpdateRule
 from core.registry import catalogue
 from core.registry.public import listing
 
-__all__ = ["GradientMethod", "Hyperparameter", "HyperparameterProxy", "Optimizer", "UpdateRule"]
+__all__ = [
+    "GradientMethod",
+    "Hyperparameter",
+    "HyperparameterProxy",
+    "Optimizer",
+    "UpdateRule",
+    "hyperparameter",
+]
 
 __dir__ = listing(__name__)
 

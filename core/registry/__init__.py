@@ -44,6 +44,22 @@ _HOMES = {
     "lazily": "lazy",
 }
 
+_MODULES = (
+    "configuration",
+    "hookspecs",
+    "kernel_key",
+    "loader",
+    "once",
+    "paths",
+    "plugins",
+    "public",
+    "records",
+    "signatures",
+    "wording",
+)
+
+__all__ = [*_HOMES, *_MODULES]
+
 
 def __getattr__(name: str) -> Any:
     """Each name loads its own file, and what that needs."""

@@ -40,7 +40,7 @@ _FROM = {
 }
 
 
-__dir__ = listing(__name__, [*_FACES, *_FROM])
+__dir__ = listing(__name__, [*_FACES, *_FROM, "reporter"])
 
 
 def __getattr__(name: str) -> Any:

@@ -20,4 +20,4 @@ from core.compat.utils.sparse import to_coo as to_coo
 from core.compat.utils.walker_alias import WalkerAlias as WalkerAlias
 from core.registry.public import listing
 
-__dir__ = listing(__name__, ["argument", "conv", "type_check", "walker_alias"])
+__dir__ = listing(__name__, ["argument", "conv", "sparse", "type_check", "walker_alias"])

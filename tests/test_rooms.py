@@ -1,0 +1,103 @@
+"""The rooms of the core: few, each with a sign on its door, and with things that are its own."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from core.registry.paths import PATHS, place
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("core", "backends", "plugins", "plugrad")
+
+
+def test_what_stands_on_the_first_level_is_seen_at_a_glance():
+    entries = {path.name for path in (ROOT / "core").iterdir() if path.name != "__pycache__"}
+    assert len(entries) <= 25
+
+
+@cache
+def _given(package: str) -> frozenset[str]:
+    """What others may take from a package of the core."""
+    room = importlib.import_module(package)
+    return frozenset(vars(room).get("__all__") or dir(room))
+
+
+def _is_package(name: str) -> bool:
+    return (ROOT / name.replace(".", "/") / "__init__.py").exists()
+
+
+def _imports(path: Path):
+    """What a file takes from the core: line, package, and the name that it takes there."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "core":
+            parts = node.module.split(".")
+            taken = [[*parts, alias.name] for alias in node.names]
+        elif isinstance(node, ast.Import):
+            taken = [a.name.split(".") for a in node.names if a.name.startswith("core.")]
+        else:
+            continue
+        for names in taken:
+            for i in range(2, len(names)):
+                yield node.lineno, ".".join(names[:i]), names[i]
+
+
+def _own(module: str, package: str) -> bool:
+    return module == package or module.startswith(package + ".")
+
+
+def _trespasses(path: Path):
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for line, package, name in _imports(path):
+        if _own(module, package):
+            continue
+        private = name.startswith("_") and not name.endswith("__")
+        if private or _is_package(package) and name not in _given(package):
+            yield f"{path.relative_to(ROOT)}:{line}: {package}.{name}"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_nobody_takes_what_another_room_does_not_give(package):
+    found = [each for path in (ROOT / package).rglob("*.py") for each in _trespasses(path)]
+    assert not found, "\n".join(found)
+
+
+def test_every_room_says_what_it_is_for():
+    rooms = [p.parent.name for p in (ROOT / "core").glob("*/__init__.py")]
+    assert not [name for name in rooms if not importlib.import_module(f"core.{name}").__doc__]
+
+
+@pytest.mark.parametrize("old", sorted(set(PATHS) - {"core.__main__"}))
+def test_an_old_path_is_the_module_itself(old):
+    module = importlib.import_module(old)
+    assert module is importlib.import_module(PATHS[old])
+    assert module.__name__ == module.__spec__.name == PATHS[old]
+
+
+def test_what_stands_below_an_old_path_is_found_once():
+    from core.utils.conv import get_conv_outsize
+
+    assert sys.modules["core.utils.conv"] is sys.modules["core.compat.utils.conv"]
+    assert get_conv_outsize(4, 2, 1, 0) == 3
+    assert place("core.utils.no_such.module") == "core.compat.utils.no_such.module"
+    with pytest.raises(ModuleNotFoundError, match=r"core\.utils\.no_such"):
+        importlib.import_module("core.utils.no_such")
+
+
+def test_an_old_path_is_found_in_any_order():
+    """Also where the new one was not imported before, and by `from` and attribute."""
+    program = (
+        "import core.variable, core\n"
+        "from core.links.model.vision.resnet import ResNet50Layers\n"
+        "from core.backends import cuda\n"
+        "import core.backends.cuda as same\n"
+        "assert cuda is same is core.cuda\n"
+        "assert core.variable.Parameter is core.Parameter\n"
+        "from core import reporter, gradient_check\n"
+        "assert reporter is core.training.reporter and core.report is reporter.report\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd="/")
