@@ -16,4 +16,4 @@ from core.dataset.iterator import Iterator as Iterator
 from core.dataset.tabular import TabularDataset as TabularDataset
 from core.registry.public import listing
 
-__dir__ = listing(__name__, ["download", "indexing"])
+__dir__ = listing(__name__, ["download", "indexing", "tabular"])

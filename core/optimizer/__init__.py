@@ -20,6 +20,7 @@ __all__ = [
     "Optimizer",
     "UpdateRule",
     "hyperparameter",
+    "parameter_group",
 ]
 
 __dir__ = listing(__name__)

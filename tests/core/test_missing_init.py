@@ -19,8 +19,7 @@ from core import (
     optimizers,
     training,
 )
-from core.compat import tabular
-from core.dataset import DatasetMixin
+from core.dataset import DatasetMixin, tabular
 from core.datasets import TransformDataset
 from core.errors import MissingInit
 from core.training import extensions

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from core import dataset, datasets, iterators
-from core.compat import tabular
-from core.dataset import convert, download
+from core.dataset import convert, download, tabular
 
 NONE, REQUIRED = None, inspect.Parameter.empty
 IMAGES = {"withlabel": True, "ndim": 1, "scale": 1.0, "dtype": NONE, "label_dtype": np.int32}

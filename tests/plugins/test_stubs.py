@@ -55,7 +55,7 @@ def environment(make, monkeypatch):
 
 
 def test_the_bundled_stub_has_no_third_party(environment):
-    assert bundled()["core/functions.pyi"] == (
+    assert bundled()["core/functions/__init__.pyi"] == (
         '"""What `core.functions` offers; written by `plugrad stubs`, not by hand."""\n'
         "\n"
         "from core.registry import Offer\n"
@@ -68,7 +68,7 @@ def test_the_bundled_stub_has_no_third_party(environment):
 
 def test_the_stub_of_everything(environment):
     files = everything()
-    text = files["core/functions.pyi"]
+    text = files["core/functions/__init__.pyi"]
     assert ast.parse(text)
     for line in (
         f"from {__name__} import f as direct",
