@@ -7,8 +7,11 @@ from typing import Any
 
 from core.optimizer.hyperparameter import Hyperparameter as Hyperparameter
 from core.optimizer.hyperparameter import HyperparameterProxy as HyperparameterProxy
+from core.optimizer.hyperparameter import Quantity as Quantity
+from core.optimizer.hyperparameter import as_number as as_number
 from core.optimizer.optimizer import GradientMethod as GradientMethod
 from core.optimizer.optimizer import Optimizer as Optimizer
+from core.optimizer.parameter_group import ParameterGroup as ParameterGroup
 from core.optimizer.update_rule import UpdateRule as UpdateRule
 from core.registry import catalogue
 from core.registry.public import listing
@@ -18,9 +21,10 @@ __all__ = [
     "Hyperparameter",
     "HyperparameterProxy",
     "Optimizer",
+    "ParameterGroup",
+    "Quantity",
     "UpdateRule",
-    "hyperparameter",
-    "parameter_group",
+    "as_number",
 ]
 
 __dir__ = listing(__name__)

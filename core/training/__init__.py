@@ -20,9 +20,11 @@ from core.training.extension import PRIORITY_READER as PRIORITY_READER
 from core.training.extension import PRIORITY_WRITER as PRIORITY_WRITER
 from core.training.extension import Extension as Extension
 from core.training.extension import make_extension as make_extension
+from core.training.loop import Loop as Loop
 from core.training.results import new_directory as new_directory
 from core.training.run import Run as Run
 from core.training.trainer import Trainer as Trainer
+from core.training.trigger import TriggerSpec as TriggerSpec
 from core.training.trigger import get_trigger as get_trigger
 from core.training.updater import Updater as Updater
 
@@ -40,7 +42,7 @@ _FROM = {
 }
 
 
-__dir__ = listing(__name__, [*_FACES, *_FROM, "reporter"])
+__dir__ = listing(__name__, [*_FACES, *_FROM, "TriggerSpec", "reporter"])
 
 
 def __getattr__(name: str) -> Any:

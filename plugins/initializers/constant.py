@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from core.link.initializer import Constant, Initializer
-from core.optimizer.hyperparameter import as_number
+from core.optimizer import as_number
 from core.typing import AnyArray, DType
 
 __all__ = ["Constant", "Identity", "NaN", "One", "Zero"]

@@ -9,7 +9,7 @@ from core.arrays import backend
 from core.arrays.backend import Backend
 from core.errors import nearest
 from core.link.initializer import Initializer
-from core.optimizer.hyperparameter import as_number
+from core.optimizer import as_number
 from core.typing import AnyArray, DType
 
 MODES = ("auto", "projection", "embedding", "basis")

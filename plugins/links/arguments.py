@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from core.errors import removed as _removed
-
 import core
 from core.arrays.spec import spec_of
 from core.errors import InvalidType
+from core.errors import removed as _removed
 from core.link.initializer import as_initializer
 from core.typing import DType
 from plugins.functions.removed import CURES

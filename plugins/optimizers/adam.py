@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from core import Parameter
-from core.optimizer import GradientMethod, UpdateRule
-from core.optimizer.hyperparameter import as_number
+from core.optimizer import GradientMethod, UpdateRule, as_number
 from plugins.optimizers.half import divisor
 
 

@@ -10,9 +10,8 @@ from typing import Any
 from core import Parameter, Variable
 from core.arrays import backend
 from core.errors import UpdateError
-from core.optimizer import GradientMethod, UpdateRule
-from core.optimizer.parameter_group import ParameterGroup
-from core.training.reporter import NoReporter, get_current_reporter, report_scope
+from core.optimizer import GradientMethod, ParameterGroup, UpdateRule
+from core.training import reporter
 from plugins.optimizers.hooks.norms import inner
 from plugins.optimizers.line_search import strong_wolfe
 
@@ -290,7 +289,7 @@ def _number(loss: Any) -> float:
 def _unreported() -> Any:
     """Where values are reported to nobody."""
     try:
-        get_current_reporter()
-    except NoReporter:
+        reporter.get_current_reporter()
+    except reporter.NoReporter:
         return nullcontext()
-    return report_scope({})
+    return reporter.report_scope({})

@@ -12,7 +12,7 @@ import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ALONE = "core.commands."  # a program's first steps, before it has threads
+ALONE = "plugrad.commands."  # a program's first steps, before it has threads
 
 
 def name_of(path):
@@ -64,7 +64,7 @@ def test_parts_of_packages_are_imported_after_the_package():
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     packages = [n for n, path in PATHS.items() if path.name == "__init__.py" and n not in loaded]
     owner = {part: package for package in packages for part in parts_taken(package)}
-    assert owner["core.utils.conv"] == "core.utils"
+    assert owner["core.compat.utils.conv"] == "core.compat.utils"
     wrong = []
     for module, tree in TREES.items():
         seen = []

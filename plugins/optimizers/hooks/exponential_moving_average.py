@@ -13,7 +13,7 @@ from core.errors import UpdateError
 from core.errors.known_attributes import KnownAttributes
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import Deserializer
-from core.optimizer.hyperparameter import Quantity
+from core.optimizer import Quantity
 
 
 class ExponentialMovingAverage(KnownAttributes, NeedsInit):

@@ -7,7 +7,7 @@ import math
 from core import Optimizer
 from core.errors.known_attributes import KnownAttributes
 from core.errors.set_by_init import NeedsInit
-from core.optimizer.hyperparameter import Quantity
+from core.optimizer import Quantity
 from plugins.optimizers.hooks.norms import squared_norm
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from core import Parameter
-from core.optimizer import UpdateRule
-from core.optimizer.hyperparameter import Quantity
+from core.optimizer import Quantity, UpdateRule
 from core.typing import AnyArray
 from plugins.optimizers.hooks.per_parameter import PerParameter
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from core import Parameter
-from core.optimizer import UpdateRule
-from core.optimizer.hyperparameter import Quantity
+from core.optimizer import Quantity, UpdateRule
 from core.typing import AnyArray
 from plugins.optimizers.hooks.norms import squared_norm
 from plugins.optimizers.hooks.per_parameter import PerParameter

@@ -8,8 +8,7 @@ from typing import Any
 
 from core import Parameter
 from core.link.initializer import generate_array
-from core.optimizer import UpdateRule
-from core.optimizer.hyperparameter import Quantity
+from core.optimizer import Quantity, UpdateRule
 from core.typing import AnyArray, DType, Shape
 from plugins.initializers.normal import Normal
 from plugins.optimizers.hooks.per_parameter import PerParameter

@@ -14,7 +14,7 @@ from core.arrays import backend
 from core.show.info import libraries, threads, version
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 _PLUGRAD = "PLUGRAD_"
 _SETTINGS = ("dtype", "debug", "type_check", "cudnn_deterministic", "use_cudnn", "autotune")

@@ -15,7 +15,7 @@ from core.training import Extension
 from plugins.training.extensions.report_file import ReportFile
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 
 class DumpGraph(Extension):

@@ -9,7 +9,7 @@ from core.errors import CoreError
 from core.training import Extension
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 
 class Diverged(CoreError, RuntimeError):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.link.serializer import AbstractSerializer
-from core.training import PRIORITY_EDITOR, Extension, get_trigger
-from core.training.trigger import TriggerSpec
+from core.training import PRIORITY_EDITOR, Extension, TriggerSpec, get_trigger
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 
 class MicroAverage(Extension):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from core.training import PRIORITY_WRITER, make_extension
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 
 def observe_value(observation_key: str, target_func: Callable[[Any], Any]) -> Any:

@@ -6,13 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from core.link.serializer import AbstractSerializer
-from core.training import Extension, get_trigger
+from core.training import Extension, TriggerSpec, get_trigger
 from core.training.reporter import DictSummary
-from core.training.trigger import TriggerSpec
 from plugins.training.triggers.best_value_trigger import mean_of
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 
 class OptunaPruning(Extension):

@@ -10,13 +10,12 @@ from core import Link, report
 from core.arrays import backend
 from core.link.serializer import AbstractSerializer
 from core.ops.types.kinds import checked
-from core.training import PRIORITY_WRITER, Extension, get_trigger
+from core.training import PRIORITY_WRITER, Extension, TriggerSpec, get_trigger
 from core.training.reporter import DictSummary
-from core.training.trigger import TriggerSpec
 from plugins.training.extensions.distribution import SIGMAS, flat, percentiles
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 Statistic = Callable[[Any], Any]
 

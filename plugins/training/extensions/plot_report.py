@@ -13,9 +13,8 @@ from core.errors import nearest
 from core.errors.removed import removed
 from core.link.serializer import AbstractSerializer
 from core.ops.types.kinds import checked
-from core.training import Extension, get_trigger
+from core.training import Extension, TriggerSpec, get_trigger
 from core.training.reporter import DictSummary
-from core.training.trigger import TriggerSpec
 from plugins.training.extensions.picture import (
     COLOURS,
     INK,
@@ -30,7 +29,7 @@ from plugins.training.extensions.report_file import ReportFile
 from plugins.training.extensions.slips import warn_of_slips
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 
 class PlotReport(Extension):

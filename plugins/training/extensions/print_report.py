@@ -14,7 +14,7 @@ from plugins.training.extensions.slips import warn_of_slips
 from plugins.training.extensions.terminal import Terminal, columns, right
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 _NARROWEST = 9
 

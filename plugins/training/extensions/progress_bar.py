@@ -13,7 +13,7 @@ from plugins.training.extensions.notebook import Output, in_notebook
 from plugins.training.extensions.terminal import Terminal
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 _LOOK = (
     "{{percentage:3.0f}}%|{{bar:{0}}}| {1} {{n:.{2}f}}/{{total:g}} "

@@ -17,7 +17,7 @@ from plugins.training.extensions import circumstances
 from plugins.training.extensions.report_file import ReportFile
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 _SECRET = re.compile(r"pass(word|wd|phrase)?|secret|token|credential|api[-_]?key|auth", re.I)
 _HIDDEN = "(hidden)"

@@ -13,7 +13,7 @@ from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import Extension
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 
 class Shift(Extension, ABC):

@@ -23,7 +23,7 @@ from plugins.training.extensions import snapshot_files
 from plugins.training.extensions import snapshot_writers as snapshot_writers
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 Save = Callable[[Any, Any], Any]
 Load = Callable[[Any, Any], Any]

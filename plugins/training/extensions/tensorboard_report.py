@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.link.serializer import AbstractSerializer
-from core.training import Extension, get_trigger
+from core.training import Extension, TriggerSpec, get_trigger
 from core.training.reporter import DictSummary
-from core.training.trigger import TriggerSpec
 from plugins.training.extensions.slips import warn_of_slips
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 
 class TensorBoardReport(Extension):

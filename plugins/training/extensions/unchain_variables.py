@@ -8,7 +8,7 @@ from core import Variable
 from core.training import Extension
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 
 class unchain_variables(Extension):

@@ -13,8 +13,7 @@ from core.arrays import backend
 from core.errors.removed import removed
 from core.link.serializer import AbstractSerializer
 from core.ops.types.kinds import checked
-from core.training import Extension, get_trigger
-from core.training.trigger import TriggerSpec
+from core.training import Extension, TriggerSpec, get_trigger
 from plugins.training.extensions.distribution import flat, percentiles
 from plugins.training.extensions.picture import (
     COLOURS,
@@ -29,7 +28,7 @@ from plugins.training.extensions.picture import (
 from plugins.training.extensions.report_file import ReportFile
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 _PERCENTILES = (0, 0.13, 2.28, 15.87, 50, 84.13, 97.72, 99.87, 100)
 

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from core.errors import nearest
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
-from core.training import get_trigger
+from core.training import TriggerSpec, get_trigger
 from core.training.reporter import DictSummary
-from core.training.trigger import TriggerSpec
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 
 def mean_of(summary: DictSummary, key: str, where: str, observed: Iterable[str]) -> float:

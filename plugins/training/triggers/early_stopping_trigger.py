@@ -9,13 +9,12 @@ from core.errors import nearest
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
 from core.ops.types.kinds import checked
-from core.training import get_trigger
+from core.training import TriggerSpec, get_trigger
 from core.training.reporter import DictSummary
-from core.training.trigger import TriggerSpec
 from plugins.training.triggers.best_value_trigger import mean_of
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 _MODES = ("auto", "max", "min")
 

@@ -11,7 +11,7 @@ from core.link.serializer import AbstractSerializer, Deserializer
 from core.ops.types.kinds import checked
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 UNITS = ("epoch", "iteration")
 # Epochs are counted in fractions: the third tenth, 0.3 / 0.1 = 2.9999999999999996, is complete.

@@ -10,7 +10,7 @@ from core.link.serializer import AbstractSerializer
 from plugins.training.triggers.interval_trigger import Progress, checked_unit
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 
 class ManualScheduleTrigger(NeedsInit):

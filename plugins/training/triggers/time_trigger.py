@@ -9,7 +9,7 @@ from core.link.serializer import AbstractSerializer
 from core.ops.types.kinds import checked
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 
 class TimeTrigger(NeedsInit):

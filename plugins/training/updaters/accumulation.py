@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from core.training.reporter import DictSummary, NoReporter, get_current_reporter, report_scope
+from core.training import reporter
 
 
 def sizes(batches: Sequence[Any]) -> list[int]:
@@ -32,13 +32,13 @@ def in_parts(parts: Iterable[tuple[int, Callable[[], None]]]) -> None:
     {'n': 2.5}
     """
     try:
-        observation = get_current_reporter().observation
-    except NoReporter:
+        observation = reporter.get_current_reporter().observation
+    except reporter.NoReporter:
         observation = None
-    summary, weights = DictSummary(), dict[str, float]()
+    summary, weights = reporter.DictSummary(), dict[str, float]()
     for size, part in parts:
         seen: dict[str, Any] = {}
-        with nullcontext() if observation is None else report_scope(seen):
+        with nullcontext() if observation is None else reporter.report_scope(seen):
             part()
         if observation is not None:
             pairs = {key: entry[1] for key, entry in seen.items() if isinstance(entry, tuple)}

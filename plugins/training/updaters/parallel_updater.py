@@ -19,7 +19,7 @@ from plugins.training.calling import call_with
 from plugins.training.updaters.standard_updater import StandardUpdater
 
 if TYPE_CHECKING:
-    from core.training.loop import Loop
+    from core.training import Loop
 
 
 class ParallelUpdater(StandardUpdater):
