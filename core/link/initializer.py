@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from core.arrays import backend as backends
 from core.arrays.array_backend import Backend
 from core.errors.set_by_init import NeedsInit
+from core.ops.types.kinds import checked
 from core.registry.configuration import config
 from core.typing import AnyArray, Array, DType, Scalar, Sizes
 
@@ -142,6 +143,7 @@ def get_fans(shape: tuple[int, ...]) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
+@checked
 def generate_array(
     initializer: Callable[[Any], object],
     shape: Sizes,
