@@ -25,7 +25,7 @@ class Hyperparameter:
         ranges: The interval that a number has to be in, by its name.
         whole: The names of those that have to be whole.
 
-    >>> from core.hyperparameter import Hyperparameter
+    >>> from core.optimizer.hyperparameter import Hyperparameter
     >>> shared = Hyperparameter()
     >>> shared.lr = 0.1
     >>> own = Hyperparameter(shared)
@@ -129,7 +129,7 @@ def as_number(
     to be one, or 0 or 1. A scalar of NumPy, or an array of no dimensions, becomes Python's, since
     it would widen the arrays that it meets. `owner` is for the message.
 
-    >>> from core.hyperparameter import as_number
+    >>> from core.optimizer.hyperparameter import as_number
     >>> as_number("SGD", "lr", "0.1")
     Traceback (most recent call last):
     TypeError: SGD: expected a number for lr, got '0.1' (str).
@@ -178,7 +178,7 @@ class HyperparameterProxy:
 class Quantity:
     """An attribute that is a number within an interval, whenever and by whom it is set.
 
-    >>> from core.hyperparameter import Quantity
+    >>> from core.optimizer.hyperparameter import Quantity
     >>> class Decay:
     ...     rate = Quantity("[0, inf)")
     >>> Decay().rate = -1
