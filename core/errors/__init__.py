@@ -38,6 +38,7 @@ for _error in vars(exceptions).values():  # tracebacks say the name that users i
 _MODULES = (
     "arguments",
     "interval",
+    "kinds",
     "known_attributes",
     "place",
     "removed",

@@ -10,7 +10,7 @@ from types import CodeType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
 from core.errors import UnknownName, nearest
-from core.ops.types.kinds import Kind, kind_of, taking
+from core.errors.kinds import Kind, kind_of, taking
 
 _OF_ONES_OWN = " One of your own may begin with an underscore, or be declared by a subclass."
 

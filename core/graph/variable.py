@@ -14,7 +14,7 @@ from weakref import ref
 from core.arrays import backend as backends
 from core.arrays.backend import BACKENDS, Backend, Device, DeviceSpec
 from core.arrays.spec import Spec, spec_of
-from core.errors import UnknownName, exceptions
+from core.errors import UnknownName, exceptions, kinds
 from core.errors.synonyms import real_names, refuse_foreign
 from core.graph import array_api
 from core.graph.copies import Copies
@@ -544,9 +544,8 @@ Variable.__init__.__wrapped__ = _meant  # type: ignore[attr-defined] # what help
 
 
 def _truth(variable: Variable, requires_grad: Any) -> bool:
-    from core.ops.types.kinds import kind_of, taking
-
-    truth: bool = taking(kind_of("bool"), type(variable).__name__, "requires_grad")(requires_grad)
+    check = kinds.taking(kinds.kind_of("bool"), type(variable).__name__, "requires_grad")
+    truth: bool = check(requires_grad)
     return truth
 
 
@@ -672,3 +671,4 @@ def _spec_of(value: object) -> Spec | None:
 
 
 exceptions.spec_of = _spec_of
+kinds.Variable, kinds.as_array, kinds.is_array = Variable, as_array, is_array

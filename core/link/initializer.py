@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 from core.arrays import backend as backends
 from core.arrays.array_backend import Backend
+from core.errors.kinds import checked
 from core.errors.set_by_init import NeedsInit
-from core.ops.types.kinds import checked
 from core.registry.configuration import config
 from core.typing import AnyArray, Array, DType, Scalar, Sizes
 

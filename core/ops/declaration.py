@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import DeclarationError, nearest
 from core.errors.arguments import arguments
-from core.ops.types.kinds import MISSING, Kind, kind_of, taking
+from core.errors.kinds import MISSING, Kind, kind_of, taking
 
 if TYPE_CHECKING:
     import dis

@@ -8,8 +8,8 @@ from typing import Any
 
 from core.errors import UnknownName, nearest
 from core.errors.interval import Interval
+from core.errors.kinds import kind_of, taking
 from core.graph.variable import Variable
-from core.ops.types.kinds import kind_of, taking
 
 _WHOLE = kind_of("int")
 

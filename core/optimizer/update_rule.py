@@ -29,12 +29,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from core.arrays import backend as backends
 from core.errors import DeclarationError, UnknownName, UpdateError, nearest
 from core.errors.interval import Interval
+from core.errors.kinds import checked
 from core.errors.known_attributes import KnownAttributes, annotated_kinds
 from core.errors.set_by_init import missing_init
 from core.graph.variable import is_array
 from core.link.parameter import Parameter
 from core.link.serializer import Deserializer
-from core.ops.types.kinds import checked
 from core.optimizer.hyperparameter import Hyperparameter, take_declared
 from core.optimizer.update_hooks import Hook, HookTable
 

@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import refuse_removed
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.errors.set_by_init import refuse_forgotten
 from core.link.serializer import AbstractSerializer
-from core.ops.types.kinds import checked
 from core.training.trigger import TriggerSpec
 
 if TYPE_CHECKING:

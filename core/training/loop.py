@@ -15,10 +15,10 @@ from typing import Any, Literal
 
 from core.arrays import backend
 from core.errors import RemovedArgument, nearest
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.errors.set_by_init import set_by_init
 from core.link.serializer import AbstractSerializer, Deserializer
-from core.ops.types.kinds import checked
 from core.training import results, summary
 from core.training.extension import INVOKE_BEFORE_TRAINING, Extension
 from core.training.interruption import Interruption

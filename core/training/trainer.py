@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.training.loop import Loop
 
 

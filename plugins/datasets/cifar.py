@@ -12,7 +12,7 @@ import numpy as np
 
 from core.dataset import cached_download, get_dataset_directory
 from core.errors import DatasetDamaged
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import DType
 from plugins.datasets import image_arrays, plain_pickle
 from plugins.datasets.found_files import Published, arrays_of, kept_by_chainer, look, missing

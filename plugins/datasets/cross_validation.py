@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from plugins.datasets.split import random_order
 from plugins.datasets.sub_dataset import SubDataset
 

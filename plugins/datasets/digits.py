@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from plugins.datasets.tuple_dataset import TupleDataset
 
 _FILE = Path(__file__).parent / "data" / "digits.npz"

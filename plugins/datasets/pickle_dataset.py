@@ -9,8 +9,8 @@ from typing import Any
 
 from core.dataset import DatasetMixin
 from core.errors import DatasetDamaged
+from core.errors.kinds import checked
 from core.errors.set_by_init import NeedsInit
-from core.ops.types.kinds import checked
 from plugins.datasets.per_process import PerProcess
 from plugins.formats import PICKLE, instead
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from core.arrays import backend
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from plugins.datasets.sub_dataset import SubDataset
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.dataset import DatasetMixin
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 
 
 class SubDataset(DatasetMixin):

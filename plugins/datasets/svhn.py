@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import DatasetDamaged
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import DType
 from plugins.datasets import image_arrays
 from plugins.datasets.found_files import Published, arrays_of, kept_by_chainer, look, obtain

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from core import FunctionHook, FunctionNode, Variable
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import AnyArray
 
 

@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 
 from core import Device, FunctionHook, FunctionNode, LinkHook
 from core.arrays.spec import spec_of
+from core.errors.kinds import checked
 from core.link.hook import ForwardArgs
-from core.ops.types.kinds import checked
 from core.typing import AnyArray
 from plugins.function_hooks import chrome_trace, profile
 from plugins.function_hooks.measure import in_unit, kind_of, place_of, print_table, wait_for

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from core.arrays.random_streams import stream
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from plugins.iterators import worker_pool
 from plugins.iterators.position import Position, Sampler
 from plugins.iterators.prefetch_iterator import PrefetchIterator

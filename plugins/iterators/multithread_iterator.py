@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from operator import getitem
 from typing import Any
 
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from plugins.iterators.position import Position, Sampler
 from plugins.iterators.positioned import located
 from plugins.iterators.prefetch_iterator import PrefetchIterator

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from core.dataset import Iterator
+from core.errors.kinds import checked
 from core.errors.set_by_init import set_by_init
 from core.link.serializer import AbstractSerializer
-from core.ops.types.kinds import checked
 from plugins.iterators.order_samplers import ShuffleOrderSampler
 from plugins.iterators.position import Position, Sampler, advance, checked_order, serialize
 

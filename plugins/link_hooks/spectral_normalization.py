@@ -6,8 +6,8 @@ from typing import Any
 
 from core import Link, Parameter, Variable, config
 from core import functions as F
+from core.errors.kinds import checked
 from core.initializers import Constant
-from core.ops.types.kinds import checked
 from plugins.link_hooks.weight_hook import WeightHook
 
 _SIXTEEN_BIT = ("float16", "bfloat16")

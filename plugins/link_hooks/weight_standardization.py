@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import Link, Variable
 from core import functions as F
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from plugins.link_hooks.weight_hook import WeightHook
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 from core import Link
 from core.errors import nearest
-from core.ops.types.kinds import Kind, kind_of, taking
+from core.errors.kinds import Kind, kind_of, taking
 
 
 @dataclass_transform(eq_default=False)

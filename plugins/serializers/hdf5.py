@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from core.errors.kinds import checked
 from core.link.serializer import Serializable, Serializer
-from core.ops.types.kinds import checked
 from plugins.serializers.dictionary import as_bytes, entries_of, host_array
 from plugins.serializers.hdf5_file import GroupEntries, open_hdf5, write_dataset, write_hdf5
 from plugins.serializers.loading import EntriesDeserializer, Ignored, load_entries

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from core.errors import CheckpointError
+from core.errors.kinds import checked
 from core.link.serializer import Serializable
-from core.ops.types.kinds import checked
 from plugins.serializers.dictionary import entries_of
 from plugins.serializers.entries import File
 from plugins.serializers.loading import EntriesDeserializer, Ignored, load_entries

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from core.errors.kinds import checked
 from core.link.serializer import Serializable
-from core.ops.types.kinds import checked
 from plugins.serializers.atomic import replacing
 from plugins.serializers.dictionary import entries_of
 from plugins.serializers.entries import File

@@ -7,7 +7,7 @@ import pytest
 
 import core.functions as F
 import core.links as L
-from core.ops.types.kinds import kind_of
+from core.errors.kinds import kind_of
 
 X = np.ones((3, 4), "f")
 

@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 import core
-from core.ops.types.kinds import MISSING, kind_of
+from core.errors.kinds import MISSING, kind_of
 
 KINDS = (
     "initializers", "optimizer_hooks", "function_hooks", "link_hooks", "datasets", "iterators",

@@ -15,8 +15,8 @@ import core
 import core.functions as F
 import core.links as L
 from core.errors import InvalidSetting, InvalidType
+from core.errors.kinds import kind_of
 from core.ops.namespace import namespace as xp
-from core.ops.types.kinds import kind_of
 
 WRONG = {
     "a string": "nonsense",

@@ -8,7 +8,7 @@ import pytest
 import core
 import core.links as L
 from core.errors import InvalidSetting
-from core.ops.types.kinds import kind_of
+from core.errors.kinds import kind_of
 
 RANGED = {"stride", "dilate", "groups", "ratio", "c_ratio", "h_ratio", "dropout", "n_layers"}
 PRETRAINED = ("ResNetLayers", "VGGLayers")  # which name the numbers of layers that there are

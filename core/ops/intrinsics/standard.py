@@ -7,6 +7,7 @@ from typing import Any
 
 from core.arrays.backend import BACKENDS, get_device
 from core.errors import InvalidType
+from core.errors.kinds import kind_of, taking
 from core.graph.variable import Variable, as_array, as_variable, is_index, wrap
 from core.ops.dispatch import as_operand, is_number
 from core.ops.intrinsics.arithmetic import (
@@ -37,7 +38,6 @@ from core.ops.intrinsics.promotion import (
     refuse_complex,
 )
 from core.ops.intrinsics.shapes import Reshape, Transpose
-from core.ops.types.kinds import kind_of, taking
 from core.registry.configuration import current
 from core.typing import Axes
 

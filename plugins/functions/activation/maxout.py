@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import Variable, as_variable
 from core.errors import InvalidType
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.math.extrema import Max
 from plugins.functions.removed import removed

@@ -7,7 +7,7 @@ from itertools import product
 
 from core import Variable, as_variable
 from core.errors import InvalidType
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.array.take import take
 from plugins.functions.removed import removed

@@ -7,10 +7,10 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, choice
 from core.errors import InvalidType
+from core.errors.kinds import checked
 from core.ops import intrinsics
 from core.ops.intrinsics import Transpose as Transpose
 from core.ops.intrinsics import axes_of, check_axes
-from core.ops.types.kinds import checked
 from core.ops.types.type_check import eval
 from core.typing import Array
 from plugins.functions.removed import removed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import Variable, as_variable
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.array.axis_order import known_axes, moveaxis
 from plugins.functions.removed import removed

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, anything, axes
+from core.errors.kinds import checked
 from core.ops.intrinsics import check_axes
-from core.ops.types.kinds import checked
 from core.typing import Array, Axis
 
 

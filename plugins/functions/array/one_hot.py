@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, choice, config, integers
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.ops.types.type_check import expect
 from core.typing import Array, DType
 from plugins.functions.labels import refuse_outside

@@ -7,8 +7,8 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import nearest
+from core.errors.kinds import checked, kind_of, plain, taking
 from core.ops.intrinsics import broadcast_to
-from core.ops.types.kinds import checked, kind_of, plain, taking
 from core.ops.types.type_check import expect
 from core.typing import Array
 from plugins.functions.array.concat import Concat

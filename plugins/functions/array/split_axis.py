@@ -7,8 +7,8 @@ from typing import Any, Literal, overload
 
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.errors import InvalidType
+from core.errors.kinds import checked
 from core.ops.intrinsics import axes_of, check_axes
-from core.ops.types.kinds import checked
 from core.ops.types.type_check import argname, expect
 from core.typing import Array
 from plugins.functions.array.concat import Concat

@@ -6,8 +6,8 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, integers
+from core.errors.kinds import checked
 from core.ops.intrinsics import check_axes, reshape
-from core.ops.types.kinds import checked
 from core.typing import Array
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, choice
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array
 
 

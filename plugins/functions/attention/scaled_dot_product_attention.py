@@ -8,8 +8,8 @@ from typing import Any
 from core import Variable, as_array, as_variable
 from core.arrays import backend
 from core.errors import InvalidType
+from core.errors.kinds import checked
 from core.ops.intrinsics import matmul, matrix_transpose, where
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.functions.activation.softmax import softmax
 from plugins.functions.noise.dropout import dropout

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable, as_variable
+from core.errors.kinds import checked
 from core.ops.intrinsics import matmul, reshape
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.functions.refusal import require
 from plugins.functions.removed import removed

@@ -14,7 +14,7 @@ from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.arrays.standard import Geometry, per_axis, window_count
 from core.compat.utils import get_deconv_outsize
 from core.errors import InvalidType
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.ops.types.type_check import eval, expect
 from core.ops.types.type_check import prod as size_of
 from core.typing import Array, Sizes

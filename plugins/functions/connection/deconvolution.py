@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import Variable, as_variable
 from core.arrays.standard import per_axis
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array, Sizes, Widths
 from plugins.functions.connection.convolution import Deconvolution
 from plugins.functions.connection.windows import of_rank

@@ -7,9 +7,9 @@ from typing import Any
 
 from core import Variable
 from core.arrays.standard import per_axis, window_count
+from core.errors.kinds import checked
 from core.ops.intrinsics import matmul, reshape, transpose
 from core.ops.intrinsics.promotion import refuse_complex
-from core.ops.types.kinds import checked
 from core.typing import Array, Sizes
 from plugins.functions.array.take import Take
 from plugins.functions.connection.windows import of_rank

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import Variable
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array, Sizes
 from plugins.functions.connection.convolution import convolution_nd
 from plugins.functions.connection.windows import of_rank

@@ -6,8 +6,8 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, real
+from core.errors.kinds import ARRAY, checked
 from core.ops.intrinsics import reshape
-from core.ops.types.kinds import ARRAY, checked
 from core.typing import Array
 from plugins.functions.removed import removed
 

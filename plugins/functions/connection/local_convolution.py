@@ -7,8 +7,8 @@ from math import prod
 from core import Variable, as_variable
 from core.arrays.standard import per_axis, window_count
 from core.errors import InvalidType
+from core.errors.kinds import checked
 from core.ops.intrinsics import matmul, reshape, transpose
-from core.ops.types.kinds import checked
 from core.typing import Array, Sizes
 from plugins.functions.connection.windows import Windows, of_rank
 from plugins.functions.removed import removed

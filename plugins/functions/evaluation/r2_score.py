@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.removed import removed
 

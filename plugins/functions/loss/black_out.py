@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core import Variable, as_variable
+from core.errors.kinds import checked
 from core.ops.intrinsics import where
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.functions.activation.log_softmax import log_softmax
 from plugins.functions.loss.negative_sampling import scores_of

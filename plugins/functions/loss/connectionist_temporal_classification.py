@@ -22,8 +22,8 @@ from core import (
     real,
 )
 from core.errors import InvalidType
+from core.errors.kinds import checked
 from core.ops.intrinsics import astype
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.functions.array.stack import Stack
 from plugins.functions.composed import Composed

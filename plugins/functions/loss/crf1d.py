@@ -11,7 +11,7 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors import InvalidType
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array, BackendArray
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.expand_dims import ExpandDims

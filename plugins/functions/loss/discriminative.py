@@ -6,8 +6,8 @@ from itertools import combinations
 from typing import Any
 
 from core import Variable, as_variable
+from core.errors.kinds import checked
 from core.ops.intrinsics import matmul, where
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.functions.activation.relu import relu
 from plugins.functions.array.take import Take

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, overload
 
 from core import Variable, as_array, as_variable
+from core.errors.kinds import checked
 from core.ops.intrinsics import astype, matmul
-from core.ops.types.kinds import checked
 from core.typing import Array, BackendArray
 from plugins.functions.activation.softplus import softplus
 from plugins.functions.array.concat import Concat

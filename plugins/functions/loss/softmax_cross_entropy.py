@@ -15,9 +15,9 @@ from core import (
     real,
 )
 from core.errors import InvalidSetting, InvalidType
+from core.errors.kinds import checked
 from core.graph.variable import is_array
 from core.ops.intrinsics import astype, broadcast_to
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.functions.activation.log_softmax import log_softmax
 from plugins.functions.labels import refuse_outside

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log, pi
 
 from core import Domain, Elementwise, Variable, real
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.loss.reduction import check_reduce, reduced
 from plugins.functions.removed import removed

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
+from core.errors.kinds import checked
 from core.ops.intrinsics import broadcast_to
-from core.ops.types.kinds import checked
 from core.typing import Array, Axes, Axis
 from plugins.functions.axes import check_nonempty, count_along, kept_shape
 from plugins.functions.math.alongside import alongside

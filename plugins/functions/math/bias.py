@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core import Variable
+from core.errors.kinds import checked
 from core.ops.intrinsics import Add
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.functions.math.alongside import alongside
 from plugins.functions.removed import removed

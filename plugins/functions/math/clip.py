@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import Domain, Elementwise, Variable, choice, number, real
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.arrays.einsum import parse
 from core.errors import InvalidType
+from core.errors.kinds import ARRAY, kind_of, refusal
 from core.ops.intrinsics import sum, transpose
-from core.ops.types.kinds import ARRAY, kind_of, refusal
 from plugins.functions.array.diagonal import diagonal
 
 _TEXT = kind_of("str")

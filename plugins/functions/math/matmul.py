@@ -7,8 +7,8 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors import InvalidType
+from core.errors.kinds import checked
 from core.ops import intrinsics
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.functions.composed import Composed
 from plugins.functions.removed import removed

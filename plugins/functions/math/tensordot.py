@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors import InvalidType
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.namespace import products
 from plugins.functions.removed import removed

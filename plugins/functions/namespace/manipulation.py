@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from core import Variable, as_variable
+from core.errors.kinds import checked
 from core.ops.intrinsics import axes_of, reshape
 from core.ops.intrinsics.promotion import promoted
-from core.ops.types.kinds import checked
 from core.typing import Array, Axes
 from plugins.functions.array.axis_order import moveaxis as moveaxis
 from plugins.functions.array.broadcast import broadcast

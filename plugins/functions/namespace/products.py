@@ -7,9 +7,9 @@ from math import prod
 from typing import Any
 
 from core import Variable, as_variable
+from core.errors.kinds import checked
 from core.ops.intrinsics import MatMul, Sum, axes_of, reshape, transpose
 from core.ops.intrinsics.promotion import is_complex, is_integral, promoted
-from core.ops.types.kinds import checked
 from plugins.functions.namespace.plain import without_gradient
 
 

@@ -6,8 +6,8 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, integers
+from core.errors.kinds import checked
 from core.ops.intrinsics import check_axes
-from core.ops.types.kinds import checked
 from core.ops.types.type_check import expect
 from core.typing import Array
 from plugins.functions.array.take import take as take

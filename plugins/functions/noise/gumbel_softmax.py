@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable, as_variable
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.activation.softmax import Softmax
 from plugins.functions.removed import removed

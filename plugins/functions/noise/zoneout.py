@@ -6,7 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_array, as_variable, choice, config, real
 from core.arrays import backend
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.ops.types.type_check import expect
 from core.typing import Array
 from plugins.functions.removed import removed

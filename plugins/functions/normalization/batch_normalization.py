@@ -8,7 +8,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
 from core.arrays.backend import of
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array, Axes
 from plugins.functions.removed import removed
 

@@ -6,8 +6,8 @@ from math import prod
 from typing import Any
 
 from core import Variable, as_array, as_variable
+from core.errors.kinds import checked
 from core.ops.intrinsics import reshape
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.functions.normalization.batch_normalization import (
     BatchNormalization,

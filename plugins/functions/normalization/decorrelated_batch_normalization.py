@@ -8,8 +8,8 @@ from typing import Any
 from core import Variable, as_array, as_variable
 from core.arrays.backend import of
 from core.errors import InvalidType
+from core.errors.kinds import checked
 from core.ops.intrinsics import matmul, matrix_transpose, reshape, transpose
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.functions.math.average import Mean
 from plugins.functions.normalization.batch_normalization import move

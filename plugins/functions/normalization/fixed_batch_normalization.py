@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array, Axes
 from plugins.functions.normalization.batch_normalization import (
     check_statistics,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from core import Domain, Variable, choice, number, real
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.ops.types.type_check import expect
 from core.ops.types.type_check import prod as size_of
 from core.typing import Array

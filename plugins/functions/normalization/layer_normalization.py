@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Any
 
 from core import Domain, Variable, as_variable, choice, number, real
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.ops.types.type_check import expect
 from core.typing import Array, Axes
 from plugins.functions.normalization.own_statistics import _OwnStatistics

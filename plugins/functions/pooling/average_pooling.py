@@ -8,7 +8,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.arrays.standard import per_axis
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array, Sizes
 from plugins.functions.connection.windows import (
     ImageWindows,

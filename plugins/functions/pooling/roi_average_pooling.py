@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable
+from core.errors.kinds import checked
 from core.ops.intrinsics import matmul
-from core.ops.types.kinds import checked
 from core.typing import Array, Pair
 from plugins.functions.array.take import Take
 from plugins.functions.pooling.regions import bins, members, prepared, whole

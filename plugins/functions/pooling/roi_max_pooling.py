@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, integers, real
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array, Pair
 from plugins.functions.array.take import AddTaken
 from plugins.functions.labels import refuse_outside

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from core import Variable, as_variable
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.array.concat import Concat
 from plugins.functions.connection.windows import of_rank

@@ -8,7 +8,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.arrays.standard import Geometry, per_axis
 from core.compat.utils import get_deconv_outsize
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.ops.types.type_check import eval, expect
 from core.typing import Array, Sizes
 from plugins.functions.connection.windows import ImageWindows, _OverAxes, ndim_of_x, of_rank

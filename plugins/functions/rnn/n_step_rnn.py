@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core import Variable
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.removed import removed
 from plugins.functions.rnn.n_step import SIMPLE_CELLS, Cell, run

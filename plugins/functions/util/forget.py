@@ -8,8 +8,8 @@ from typing import Any, TypeVar, overload
 from core import FunctionNode, Variable, as_variable, config, grad, using_config
 from core.arrays.backend import random_state, set_random_state
 from core.errors import GraphError
+from core.errors.kinds import checked
 from core.graph.graph_node import next_sequence
-from core.ops.types.kinds import checked
 from core.typing import Array
 
 Func = Callable[..., Any]

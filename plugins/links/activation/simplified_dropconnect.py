@@ -8,9 +8,9 @@ from typing import Any
 
 from core import Link, Parameter, Variable, as_array, config
 from core import functions as F
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
-from core.ops.types.kinds import checked
 from core.typing import Array, Ratio
 from plugins.links import arguments
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from core import Link, Parameter, Variable
 from core import functions as F
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from core import Variable
 from core import functions as F
+from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
-from core.ops.types.kinds import checked
 from core.typing import Array, Count, Counts, Sizes, Widths
 from plugins.links import arguments
 from plugins.links.connection.convolution_nd import ConvolutionND

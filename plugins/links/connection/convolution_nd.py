@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Self
 
 from core import Variable
 from core import functions as F
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
-from core.ops.types.kinds import checked
 from core.typing import Array, Count, Counts, Sizes, Widths
 from plugins.links.connection.windowed import Windowed, of_rank
 

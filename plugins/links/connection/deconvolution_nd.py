@@ -5,9 +5,9 @@ from __future__ import annotations
 from core import Variable
 from core import functions as F
 from core.arrays.standard import per_axis
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
-from core.ops.types.kinds import checked
 from core.typing import Array, Count, Counts, Sizes, Widths
 from plugins.links.connection.windowed import Windowed, of_rank
 

@@ -8,9 +8,9 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.arrays.standard import per_axis
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
-from core.ops.types.kinds import checked
 from core.typing import Array, Counts, Widths
 from plugins.links import arguments
 from plugins.links.connection.windowed import shown

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
-from core.ops.types.kinds import checked
 from core.typing import Counts, Sizes, Widths
 from plugins.links import arguments
 from plugins.links.connection.convolution_2d import Convolution2D

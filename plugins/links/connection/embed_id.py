@@ -7,9 +7,9 @@ from typing import Any, Self
 
 from core import Link, Parameter, Variable
 from core import functions as F
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import InitializerSpec, as_initializer
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.initializers.normal import Normal
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.links.connection.convolution_2d import Convolution2D
 

@@ -8,8 +8,8 @@ from typing import Any, Self
 
 from core import Link, Parameter, Variable
 from core import functions as F
+from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from core import ChainList, Variable
 from core import functions as F
+from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
-from core.ops.types.kinds import checked
 from core.typing import Array, Counts, Sizes, Widths
 from plugins.links import arguments
 from plugins.links.connection.convolution_2d import Convolution2D

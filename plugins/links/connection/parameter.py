@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import Link
 from core import Parameter as LearnedVariable
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
 

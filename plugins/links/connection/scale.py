@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from core import Chain, Parameter, Variable
 from core import functions as F
+from core.errors.kinds import checked
 from core.errors.removed import removed
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.links.connection.bias import Bias, with_factor
 

@@ -10,8 +10,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from core import Link, Parameter
 from core.arrays.standard import per_axis
+from core.errors.kinds import checked, kind_of, taking
 from core.link.initializer import InitializerSpec
-from core.ops.types.kinds import checked, kind_of, taking
 from core.typing import Count, Counts, Sizes
 from plugins.links import arguments
 

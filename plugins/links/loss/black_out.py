@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from core import Variable
 from core import functions as F
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array
 from plugins.links import arguments
 from plugins.links.loss.sampled import Sampled

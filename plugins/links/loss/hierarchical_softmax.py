@@ -10,9 +10,9 @@ from typing import Any
 from core import Device, Link, Parameter, Variable, as_array, as_variable
 from core import functions as F
 from core.arrays import backend
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import as_initializer
-from core.ops.types.kinds import checked
 from core.typing import Array, DType
 from plugins.initializers.uniform import Uniform
 

@@ -7,9 +7,9 @@ from typing import Literal, overload
 
 from core import Variable
 from core import functions as F
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import as_initializer
-from core.ops.types.kinds import checked
 from core.typing import Array, BackendArray, DType
 from plugins.links.loss.sampled import Sampled
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from core import Device, Link, Parameter
 from core.compat.utils import WalkerAlias
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 
 
 class Sampled(Link):

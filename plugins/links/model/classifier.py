@@ -7,9 +7,9 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link import Link
-from core.ops.types.kinds import checked
 from core.training import reporter
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from core import Link, Parameter, Variable, config
 from core import functions as F
+from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec, as_initializer, generate_array
 from core.link.parameter import sizing
-from core.ops.types.kinds import checked
 from core.typing import Array, Axis, DType
 from plugins.links import arguments
 

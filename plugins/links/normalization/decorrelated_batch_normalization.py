@@ -7,9 +7,9 @@ from typing import Any
 
 from core import Link, Variable, config
 from core import functions as F
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import Constant, generate_array
-from core.ops.types.kinds import checked
 from core.typing import Array, Count, DType
 
 

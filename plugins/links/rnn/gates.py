@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core.arrays import backend
+from core.errors.kinds import checked
 from core.link.initializer import Initializer
-from core.ops.types.kinds import checked
 
 
 class Interleaved(Initializer):

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from core import ChainList, Link, Parameter, Variable, as_variable
 from core import functions as F
+from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
-from core.ops.types.kinds import checked
 from core.typing import Count, Ratio
 from plugins.links import arguments
 from plugins.links.rnn.stateful import zeros

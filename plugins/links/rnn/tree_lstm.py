@@ -7,8 +7,8 @@ from typing import Any
 
 from core import Chain, Variable, as_variable
 from core import functions as F
+from core.errors.kinds import checked
 from core.errors.removed import removed
-from core.ops.types.kinds import checked
 from core.typing import Array
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.stateful import zeros

@@ -10,11 +10,11 @@ import core
 from core.arrays.backend import DeviceSpec
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.errors.set_by_init import set_by_init
 from core.link.carrying import serialize_carried
 from core.link.serializer import AbstractSerializer
-from core.ops.types.kinds import checked
 from core.training import PRIORITY_WRITER, Extension
 from core.training.reporter import DictSummary, Reporter, report, report_scope
 from plugins.training.calling import call_with

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from typing import Any
 
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from plugins.training.extensions.shift import Shift, power
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from core import Link, report
 from core.arrays import backend
+from core.errors.kinds import checked
 from core.link.serializer import AbstractSerializer
-from core.ops.types.kinds import checked
 from core.training import PRIORITY_WRITER, Extension, TriggerSpec, get_trigger
 from core.training.reporter import DictSummary
 from plugins.training.extensions.distribution import SIGMAS, flat, percentiles

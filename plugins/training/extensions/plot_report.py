@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import nearest
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.serializer import AbstractSerializer
-from core.ops.types.kinds import checked
 from core.training import Extension, TriggerSpec, get_trigger
 from core.training.reporter import DictSummary
 from plugins.training.extensions.picture import (

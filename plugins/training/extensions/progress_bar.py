@@ -7,7 +7,7 @@ import shutil
 import time
 from typing import TYPE_CHECKING, Any, TextIO
 
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.training import Extension
 from plugins.training.extensions.notebook import Output, in_notebook
 from plugins.training.extensions.terminal import Terminal

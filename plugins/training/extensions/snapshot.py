@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from core.errors import CheckpointDamaged, CheckpointError, nearest
+from core.errors.kinds import checked
 from core.errors.removed import removed
-from core.ops.types.kinds import checked
 from core.training import Extension
 from plugins.serializers.atomic import remove_stale_temporaries, replacing
 from plugins.serializers.dictionary import entries_of

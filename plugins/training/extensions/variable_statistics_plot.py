@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from core import Link, Variable
 from core.arrays import backend
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.serializer import AbstractSerializer
-from core.ops.types.kinds import checked
 from core.training import Extension, TriggerSpec, get_trigger
 from plugins.training.extensions.distribution import flat, percentiles
 from plugins.training.extensions.picture import (

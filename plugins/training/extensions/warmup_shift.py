@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from plugins.training.extensions.shift import Shift
 
 

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from core.errors import nearest
+from core.errors.kinds import checked
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
-from core.ops.types.kinds import checked
 from core.training import TriggerSpec, get_trigger
 from core.training.reporter import DictSummary
 from plugins.training.triggers.best_value_trigger import mean_of

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from core.errors import nearest
+from core.errors.kinds import checked
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer, Deserializer
-from core.ops.types.kinds import checked
 
 if TYPE_CHECKING:
     from core.training import Loop

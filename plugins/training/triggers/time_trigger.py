@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.errors.kinds import checked
 from core.errors.set_by_init import NeedsInit
 from core.link.serializer import AbstractSerializer
-from core.ops.types.kinds import checked
 
 if TYPE_CHECKING:
     from core.training import Loop

@@ -12,8 +12,8 @@ from typing import Any
 from core.arrays import backend
 from core.dataset import Iterator, concat_examples
 from core.errors import UpdateError
+from core.errors.kinds import checked
 from core.link.serializer import AbstractSerializer, Deserializer
-from core.ops.types.kinds import checked
 from core.optimizer import Optimizer
 from plugins.iterators.worker_pool import WorkerDied
 from plugins.training.updaters.crew import Crew, context

@@ -11,9 +11,9 @@ from core import Link
 from core.arrays import backend
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest
+from core.errors.kinds import checked
 from core.link.carrying import serialize_carried
 from core.link.serializer import AbstractSerializer, Deserializer
-from core.ops.types.kinds import checked
 from core.optimizer import Optimizer
 from plugins.training.calling import call_with
 from plugins.training.updaters.standard_updater import StandardUpdater

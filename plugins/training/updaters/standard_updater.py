@@ -10,11 +10,11 @@ from typing import Any
 from core.arrays.backend import DeviceSpec
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest
+from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.errors.set_by_init import set_by_init
 from core.link.carrying import serialize_carried
 from core.link.serializer import AbstractSerializer
-from core.ops.types.kinds import checked
 from core.optimizer import Optimizer
 from core.training import Updater
 from plugins.training.calling import call_with

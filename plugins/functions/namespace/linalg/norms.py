@@ -6,9 +6,9 @@ from math import inf
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
+from core.errors.kinds import checked
 from core.ops.intrinsics import astype, check_axes, reshape
 from core.ops.intrinsics import sum as total
-from core.ops.types.kinds import checked
 from core.typing import Array, Axes, Axis
 from plugins.functions.axes import kept_shape
 from plugins.functions.math.sum import sum as summed

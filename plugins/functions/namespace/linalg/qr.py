@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from core import Domain, FunctionNode, Variable, choice, real
 from core.errors import NotDifferentiable
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.namespace.linalg.eigenvalues import spread
 from plugins.functions.namespace.linalg.equations import Solve

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import NotDifferentiable
-from core.ops.types.kinds import checked
+from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.namespace.linalg.eigenvalues import spread, upright
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from core import functions as F
+from core.errors.kinds import checked
 from core.errors.removed import removed
-from core.ops.types.kinds import checked
 from core.typing import AnyArray
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.inception import Inception

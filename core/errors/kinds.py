@@ -14,10 +14,14 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from core.errors import InvalidSetting
+from core.errors.exceptions import InvalidSetting
 from core.errors.interval import Interval
-from core.graph.variable import Variable, as_array, is_array
 from core.typing import Array
+
+# What a Variable and an array are: core.graph.variable, above this room, says it.
+Variable: Any = ()
+as_array: Any = None
+is_array: Any = None
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
