@@ -148,10 +148,10 @@ _elsewhere = {
 
 
 def _modules() -> set[str]:
-    """The modules that users reach as attributes: faces, rooms, and the paths of old."""
-    from core.registry.records import FACES
+    """The modules that users reach as attributes: facades, rooms, and the paths of old."""
+    from core.registry.records import FACADES
 
-    paths = [*FACES.values(), *PATHS, *(f"core.{room}" for room in _rooms)]
+    paths = [*FACADES.values(), *PATHS, *(f"core.{room}" for room in _rooms)]
     names = [path.removeprefix("core.") for path in paths]
     return {name for name in names if "." not in name and not name.startswith("_")}
 

@@ -1,6 +1,6 @@
 """Programs whose threads do everything first together, run in a process of their own each.
 
-    python tests/threads_first.py faces | links | models | iterator | optuna
+    python tests/threads_first.py facades | links | models | iterator | optuna
 
 They need no test library, so that they run under any interpreter that plugrad is installed for.
 """
@@ -41,13 +41,13 @@ def together(*works):
     return results
 
 
-def faces():
-    """Every name of every face, in another order in each thread: all see the same objects."""
-    from core.registry.records import FACES
+def facades():
+    """Every name of every facade, in another order in each thread: all see the same objects."""
+    from core.registry.records import FACADES
 
     def names(seed):
         found = {}
-        modules = list(FACES.values())
+        modules = list(FACADES.values())
         random.Random(seed).shuffle(modules)
         for name in modules:
             module = import_module(name)

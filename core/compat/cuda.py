@@ -1,4 +1,4 @@
-"""Arrays on GPUs under the names that training scripts use: a face of the backend `cuda`.
+"""Arrays on GPUs under the names that training scripts use: a facade of the backend `cuda`.
 
 Nothing here needs CuPy until it is used: `to_cpu`, `get_array_module`, `get_device_from_array` and
 the decorators work without it, `available` says whether the rest does, and what needs a GPU raises

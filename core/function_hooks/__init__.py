@@ -1,5 +1,5 @@
 """Hooks called around every function, from every installed plugin."""
 
-from core.registry import face
+from core.registry import facade
 
-__getattr__, __dir__, of = face(__name__, "function_hooks")
+__getattr__, __dir__, of = facade(__name__, "function_hooks")

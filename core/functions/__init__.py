@@ -1,5 +1,5 @@
 """Functions on variables, from every installed plugin: `import core.functions as F`."""
 
-from core.registry import face
+from core.registry import facade
 
-__getattr__, __dir__, of = face(__name__, "functions")
+__getattr__, __dir__, of = facade(__name__, "functions")

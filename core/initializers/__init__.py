@@ -1,5 +1,5 @@
 """Initializers of parameters, from every installed plugin."""
 
-from core.registry import face
+from core.registry import facade
 
-__getattr__, __dir__, of = face(__name__, "initializers")
+__getattr__, __dir__, of = facade(__name__, "initializers")

@@ -1,5 +1,5 @@
 """Hooks around links (weight normalizations, timers), from every installed plugin."""
 
-from core.registry import face
+from core.registry import facade
 
-__getattr__, __dir__, of = face(__name__, "link_hooks")
+__getattr__, __dir__, of = facade(__name__, "link_hooks")

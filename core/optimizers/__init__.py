@@ -1,5 +1,5 @@
 """Optimizers, from every installed plugin."""
 
-from core.registry import face
+from core.registry import facade
 
-__getattr__, __dir__, of = face(__name__, "optimizers")
+__getattr__, __dir__, of = facade(__name__, "optimizers")

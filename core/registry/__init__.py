@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from core.registry.environment import absent as absent
     from core.registry.environment import catalogue as catalogue
     from core.registry.environment import current as current
-    from core.registry.environment import face as face
+    from core.registry.environment import facade as facade
     from core.registry.environment import kernels as kernels
-    from core.registry.faces import Face as Face
+    from core.registry.facades import Facade as Facade
     from core.registry.index import Registry as Registry
     from core.registry.lazy import lazily as lazily
     from core.registry.records import KINDS as KINDS
@@ -31,7 +31,7 @@ _HOMES = {
     "PLUGIN_API": "records",
     "BrokenName": "records",
     "Catalogue": "catalogues",
-    "Face": "faces",
+    "Facade": "facades",
     "Offer": "catalogues",
     "Plugin": "records",
     "PluginWarning": "records",
@@ -39,7 +39,7 @@ _HOMES = {
     "absent": "environment",
     "catalogue": "environment",
     "current": "environment",
-    "face": "environment",
+    "facade": "environment",
     "kernels": "environment",
     "lazily": "lazy",
 }

@@ -7,7 +7,7 @@ from typing import Any
 from core.errors import NameConflict, UnknownName, nearest
 from core.errors.synonyms import TABLE, folded, ours
 from core.registry.index import Registry
-from core.registry.records import FACES, Claim, canonical, distributions
+from core.registry.records import FACADES, Claim, canonical, distributions
 from core.registry.wording import recall
 
 
@@ -80,21 +80,21 @@ class Catalogue:
         return True
 
     def _miss(self, name: str) -> tuple[str, BaseException | None]:
-        where = FACES.get(self.kind) or f"The catalogue of {self.kind}"
+        where = FACADES.get(self.kind) or f"The catalogue of {self.kind}"
         known = self._claimed()
         notes, cause = self._recall()
         hint = nearest(name, known, self.kind, self._elsewhere())
         return f"{where} has no {name!r}.{hint}{notes}", cause
 
     def _elsewhere(self) -> dict[str, str]:
-        """What is written for names of the other faces, ours and those of other libraries."""
+        """What is written for names of the other facades, ours and those of other libraries."""
         found: dict[str, str] = {}
-        for kind in [kind for kind in FACES if kind != self.kind]:
+        for kind in [kind for kind in FACADES if kind != self.kind]:
             known = {folded(n): n for n in sorted(self._registry.snapshot().claims[kind])}
             foreign = {folded(n): ours(n, kind, known) for n in TABLE.get(kind, ())}
             for word, target in (foreign | known).items():
                 if target:
-                    found.setdefault(word, target if "." in target else f"{FACES[kind]}.{target}")
+                    found.setdefault(word, target if "." in target else f"{FACADES[kind]}.{target}")
         return found
 
     def _recall(self) -> tuple[str, BaseException | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from core.errors import NameConflict, PluginError, nearest
-from core.registry.records import FACES, Claim, distributions, shown
+from core.registry.records import FACADES, Claim, distributions, shown
 from core.registry.settings import PREFER, SECTION, Settings
 
 
@@ -37,7 +37,7 @@ def conflict(kind: str, name: str, claims: Sequence[Claim]) -> str:
     )
     one = claims[0].plugin.distribution
     each_time = (
-        f"\nOr say which each time: {FACES[kind]}.of({one!r}).{name}" if (kind in FACES) else ""
+        f"\nOr say which each time: {FACADES[kind]}.of({one!r}).{name}" if (kind in FACADES) else ""
     )
     return (
         f"{shown(kind, name)} is claimed by {len(claims)} distributions, and none of them wins:\n"

@@ -8,8 +8,8 @@ from typing import Any
 from core.errors import UnknownName, nearest
 from core.registry.catalogues import Catalogue as Catalogue
 from core.registry.catalogues import Offer as Offer
-from core.registry.faces import Face as Face
-from core.registry.faces import make_face
+from core.registry.facades import Facade as Facade
+from core.registry.facades import make_facade
 from core.registry.index import Registry as Registry
 from core.registry.kernel_tables import merge
 from core.registry.lazy import lazily as lazily
@@ -58,6 +58,6 @@ def absent() -> str:
     return recall(snapshot.plugins, snapshot.complete)[0]
 
 
-def face(module: str, kind: str) -> Face:
-    """What the module of a face is made of; see `core/functions.py`."""
-    return make_face(current, module, kind)
+def facade(module: str, kind: str) -> Facade:
+    """What the module of a facade is made of; see `core/functions/__init__.py`."""
+    return make_facade(current, module, kind)

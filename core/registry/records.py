@@ -14,7 +14,7 @@ BUNDLED = "plugrad"
 PLUGIN_API = 1
 OLDEST_PLUGIN_API = 1
 
-FACES = {
+FACADES = {
     "functions": "core.functions",
     "links": "core.links",
     "initializers": "core.initializers",
@@ -29,7 +29,7 @@ FACES = {
     "triggers": "core.training.triggers",
     "extensions": "core.training.extensions",
 }
-KINDS = (*FACES, "backends", "namespace")
+KINDS = (*FACADES, "backends", "namespace")
 
 
 class PluginWarning(UserWarning):
@@ -50,12 +50,12 @@ def canonical(distribution: str) -> str:
 
 
 def shown(kind: str, name: str) -> str:
-    """How a user reaches `name`: by its face, or by kind and name where no face is.
+    """How a user reaches `name`: by its facade, or by kind and name where no facade is.
 
     >>> shown("functions", "relu"), shown("backends", "cuda")
     ('core.functions.relu', "backends 'cuda'")
     """
-    return f"{FACES[kind]}.{name}" if kind in FACES else f"{kind} {name!r}"
+    return f"{FACADES[kind]}.{name}" if kind in FACADES else f"{kind} {name!r}"
 
 
 def brief(error: BaseException) -> str:

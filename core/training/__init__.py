@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from core.training import triggers as triggers
     from core.training import updaters as updaters
 
-_FACES = ("extensions", "triggers", "updaters")
+_FACADES = ("extensions", "triggers", "updaters")
 _FROM = {
     "IntervalTrigger": "triggers",
     "MultiprocessParallelUpdater": "updaters",
@@ -42,12 +42,12 @@ _FROM = {
 }
 
 
-__dir__ = listing(__name__, [*_FACES, *_FROM, "TriggerSpec", "reporter"])
+__dir__ = listing(__name__, [*_FACADES, *_FROM, "TriggerSpec", "reporter"])
 
 
 def __getattr__(name: str) -> Any:
-    """The faces, and the few plugins that have always been at home here too."""
-    if name in _FACES:
+    """The facades, and the few plugins that have always been at home here too."""
+    if name in _FACADES:
         return import_module(f"core.training.{name}")
     if name in _FROM:
         return getattr(import_module(f"core.training.{_FROM[name]}"), name)

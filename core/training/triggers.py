@@ -1,5 +1,5 @@
 """Triggers of the trainer, from every installed plugin."""
 
-from core.registry import face
+from core.registry import facade
 
-__getattr__, __dir__, of = face(__name__, "triggers")
+__getattr__, __dir__, of = facade(__name__, "triggers")

@@ -11,7 +11,7 @@ from typing import Any
 
 from core import registry
 from core.ops.function_node import FunctionNode
-from core.registry.records import FACES
+from core.registry.records import FACADES
 from core.show.report import Report
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,17 +52,17 @@ def reference(output: str | None, check: bool) -> Report:
 
 def _index() -> str:
     lines = ["# Reference", "", "Written by `plugrad reference` from the docstrings.", ""]
-    lines += [f"- [{title}]({kind}.md), `core.{_face(kind)}`" for kind, title in PAGES.items()]
+    lines += [f"- [{title}]({kind}.md), `core.{_facade(kind)}`" for kind, title in PAGES.items()]
     return "\n".join(lines) + "\n"
 
 
-def _face(kind: str) -> str:
-    return FACES[kind].removeprefix("core.")
+def _facade(kind: str) -> str:
+    return FACADES[kind].removeprefix("core.")
 
 
 def _page(kind: str, title: str) -> str:
     entries = sorted(_bundled(kind), key=lambda entry: (entry[0], entry[1].lower(), entry[1]))
-    lines = [f"# {title}", "", f"In `{FACES[kind]}`. Written by `plugrad reference`.", ""]
+    lines = [f"# {title}", "", f"In `{FACADES[kind]}`. Written by `plugrad reference`.", ""]
     for family, group in groupby(entries, key=lambda entry: entry[0]):
         lines += [f"## {family}", ""]
         for _, name, value in group:

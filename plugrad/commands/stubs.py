@@ -1,6 +1,6 @@
-"""`plugrad stubs`: the faces written out for editors and type checkers, which run no plugins.
+"""`plugrad stubs`: the facades written out for editors and type checkers, which run no plugins.
 
-The bundled stubs stand beside the faces and know plugrad's own names. With `--output`, stubs for
+The bundled stubs stand beside the facades and know plugrad's own names. With `--output`, stubs for
 everything that this environment has are written to a folder of their own.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from core import registry
 from core.errors import PluginError
-from core.registry.records import FACES, Claim
+from core.registry.records import FACADES, Claim
 from core.show.report import Report
 from plugrad.commands.derived import derived, uses
 
@@ -43,25 +43,25 @@ def bundled() -> dict[str, str]:
     """File -> text of the stubs for plugrad's own names, whatever else is installed."""
     claims = registry.current.snapshot().claims
     return {
-        _file(face): _stub(
-            face,
+        _file(facade): _stub(
+            facade,
             [claim for each in claims[kind].values() for claim in each if claim.plugin.bundled],
         )
-        for kind, face in FACES.items()
+        for kind, facade in FACADES.items()
     }
 
 
 def everything() -> dict[str, str]:
     """File -> text of the stubs for all that is installed here.
 
-    The packages around the faces come along: a checker that finds `core` in this folder looks
+    The packages around the facades come along: a checker that finds `core` in this folder looks
     there for what `core` itself exports.
     """
     files = {name.replace(".py", ".pyi"): _package(name) for name in PACKAGES}
-    for kind, face in FACES.items():
+    for kind, facade in FACADES.items():
         catalogue = registry.catalogue(kind)
         held = [catalogue.claim(name) for name in catalogue.names()]
-        files[_file(face)] = _stub(face, held, catalogue.conflicts())
+        files[_file(facade)] = _stub(facade, held, catalogue.conflicts())
     return files
 
 
@@ -74,12 +74,12 @@ def _package(name: str) -> str:
     return room.sub(r"    import core.\1 as \1", text) + exported
 
 
-def _file(face: str) -> str:
-    place = face.replace(".", "/")
+def _file(facade: str) -> str:
+    place = facade.replace(".", "/")
     return place + ("/__init__.pyi" if (ROOT / place).is_dir() else ".pyi")
 
 
-def _stub(face: str, claims: Iterable[Claim], conflicts: Iterable[str] = ()) -> str:
+def _stub(facade: str, claims: Iterable[Claim], conflicts: Iterable[str] = ()) -> str:
     # Without "as" a stub's import is for the stub alone.
     imports, texts = [("core.registry", "Offer", "")], []
     for claim in claims:
@@ -93,7 +93,7 @@ def _stub(face: str, claims: Iterable[Claim], conflicts: Iterable[str] = ()) -> 
             texts.append(text or f"{claim.name}: Any")
     body = "\n".join(texts)
     imports += [place for place in _TYPES if uses(body, place[1])]
-    lines = [f'"""What `{face}` offers; written by `plugrad stubs`, not by hand."""', ""]
+    lines = [f'"""What `{facade}` offers; written by `plugrad stubs`, not by hand."""', ""]
     lines += ["from typing import Any", ""] if uses(body, "Any") else []
     lines += [_import(*place) for place in sorted(imports, key=_isort)]
     lines += [f"# {name}: claimed by several distributions; prefer one." for name in conflicts]

@@ -233,7 +233,7 @@ def test_the_namespace_describes_itself(gpu: CudaBackend) -> None:
 # -- core.cuda ------------------------------------------------------------------------------------
 
 
-def test_the_face_copies_and_tells_devices(gpu: CudaBackend) -> None:
+def test_the_facade_copies_and_tells_devices(gpu: CudaBackend) -> None:
     x = np.ones(3, np.float32)
     a = cuda.to_gpu(x)
     b = cuda.to_gpu(x, device=1)
@@ -291,7 +291,7 @@ def test_cudnn_is_never_used_and_its_absence_is_said(gpu: CudaBackend) -> None:
 
 
 @pytest.mark.skipif(ABSENT is None, reason="CUDA can be used here")
-def test_without_cuda_the_face_still_serves_scripts() -> None:
+def test_without_cuda_the_facade_still_serves_scripts() -> None:
     x = np.ones(2)
     assert not cuda.available
     assert not isinstance(x, cuda.ndarray)

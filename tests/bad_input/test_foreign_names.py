@@ -15,7 +15,7 @@ import core.links as L
 from core import optimizers, registry
 from core.errors import UnknownName, nearest
 from core.errors.synonyms import TABLE, folded
-from core.registry.records import FACES
+from core.registry.records import FACADES
 
 OF_OBJECTS = {
     "Variable": core.Variable(np.ones((2, 3), "f")),
@@ -24,7 +24,7 @@ OF_OBJECTS = {
     "config": core.config,
 }
 PLACES = {
-    **{kind: importlib.import_module(face) for kind, face in FACES.items()},
+    **{kind: importlib.import_module(facade) for kind, facade in FACADES.items()},
     "core": core,
     "training": core.training,
     **OF_OBJECTS,

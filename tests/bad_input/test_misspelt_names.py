@@ -11,7 +11,7 @@ from core import optimizers, training
 from core.errors import UnknownName
 from core.training import extensions
 
-FACES = [
+FACADES = [
     ("core.functions", "rleu", "relu"),
     ("core.functions", "softmax_crossentropy", "softmax_cross_entropy"),
     ("core.links", "Linaer", "Linear"),
@@ -37,7 +37,7 @@ FACES = [
 ]
 
 
-@pytest.mark.parametrize(("module", "wrong", "right"), FACES)
+@pytest.mark.parametrize(("module", "wrong", "right"), FACADES)
 def test_names_of_modules(module, wrong, right):
     room = importlib.import_module(module)
     with pytest.raises(AttributeError, match=f"no .*{wrong!r}.*Did you mean {right!r}"):

@@ -12,7 +12,7 @@ import core
 import core.functions as F
 import core.links as L
 from core import training
-from core.registry.records import FACES
+from core.registry.records import FACADES
 from core.registry.signatures import show
 
 ROOMS = [
@@ -42,7 +42,7 @@ def shown(room):
     return [name for name in dir(import_module(room)) if not name.startswith("__")]
 
 
-@pytest.mark.parametrize("room", [*ROOMS, *FACES.values()])
+@pytest.mark.parametrize("room", [*ROOMS, *FACADES.values()])
 def test_dir_shows_what_is_for_users(room):
     names, module = shown(room), import_module(room)
     assert names == sorted(set(names))

@@ -12,7 +12,7 @@ import core.functions as F
 from core import registry
 from core.errors import RemovedArgument
 from core.errors.removed import removed
-from core.registry.records import FACES
+from core.registry.records import FACADES
 
 CURES = {"old": "Leave it out."}
 
@@ -111,7 +111,7 @@ def test_without_its_source_a_function_refuses_in_the_words_of_python():
 OPEN = {"DictDataset", "Pad", "pad"}
 
 
-@pytest.mark.parametrize("kind", FACES)
+@pytest.mark.parametrize("kind", FACADES)
 def test_no_signature_has_arguments_of_old(kind):
     catalogue = registry.catalogue(kind)
     bundled = [n for n in catalogue.names() if catalogue.claim(n).plugin.bundled]

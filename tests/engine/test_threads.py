@@ -54,14 +54,14 @@ def at_once(*works):
         return [done.result() for done in [pool.submit(run, work) for work in works]]
 
 
-@pytest.mark.parametrize("program", ["faces", "links", "models", "iterator", "optuna"])
+@pytest.mark.parametrize("program", ["facades", "links", "models", "iterator", "optuna"])
 def test_programs_whose_threads_do_everything_first_together(program):
     if program == "optuna":
         pytest.importorskip("optuna")
     assert ran(sys.executable, program) in ("GIL\n", "no GIL\n")
 
 
-@pytest.mark.parametrize("program", ["faces", "links", "models", "iterator"])
+@pytest.mark.parametrize("program", ["facades", "links", "models", "iterator"])
 def test_the_same_without_a_global_lock(program):
     if FREE_THREADED is None:
         pytest.skip("no free-threaded Python: name one that has plugrad in PLUGRAD_FREE_THREADED")
@@ -103,7 +103,7 @@ def test_an_op_called_first_by_several_threads(name, restless):
     check()
 
 
-def test_a_face_lists_its_names_while_others_find_some(restless):
+def test_a_facade_lists_its_names_while_others_find_some(restless):
     import core.functions
 
     names, listed, here = dir(core.functions), threading.Event(), vars(core.functions)

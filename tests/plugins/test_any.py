@@ -9,7 +9,7 @@ import re
 from fnmatch import fnmatchcase
 
 from core import FunctionNode, registry
-from core.registry.records import FACES
+from core.registry.records import FACADES
 from core.registry.signatures import of_call, operation_of
 
 REASONS = {
@@ -127,14 +127,14 @@ def shows_any(annotation):
 
 
 def names_with_any():
-    for kind, face in FACES.items():
+    for kind, facade in FACADES.items():
         claims = [
             each for found in registry.current.snapshot().claims[kind].values() for each in found
         ]
         for claim in claims:
             if not claim.plugin.bundled:
                 continue
-            path = f"{face.removeprefix('core.')}.{claim.name}"
+            path = f"{facade.removeprefix('core.')}.{claim.name}"
             for name, signature in signatures(path, claim.resolve()):
                 if shows_any(signature.return_annotation):
                     yield name

@@ -9,7 +9,7 @@ import pytest
 from core import FunctionNode, UpdateRule, registry
 from core.arrays.kernel_table import kernel_key
 from core.registry.lazy import resolve
-from core.registry.records import FACES
+from core.registry.records import FACADES
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLED = [plugin for plugin in registry.current.plugins() if plugin.bundled]
@@ -32,8 +32,8 @@ def test_a_bundled_plugin_is_in_order(plugin):
         claim.resolve()
 
 
-@pytest.mark.parametrize("kind", FACES)
-def test_every_face_has_something_to_offer(kind):
+@pytest.mark.parametrize("kind", FACADES)
+def test_every_facade_has_something_to_offer(kind):
     assert registry.catalogue(kind).names()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.registry import hookspecs
 from core.registry.loader import HOOKS
-from core.registry.records import FACES
+from core.registry.records import FACADES
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text()
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -22,7 +22,8 @@ def test_the_tutorial_is_true(fresh, tmp_path):
     assert {language for language, _ in blocks} == set(follow)
     for language, text in blocks:
         follow[language](fresh, tmp_path, text)
-    assert (tmp_path / "typings/core/functions.pyi").read_text().count("import mish as mish") == 1
+    stub = (tmp_path / "typings/core/functions/__init__.pyi").read_text()
+    assert stub.count("import mish as mish") == 1
 
 
 def write(venv, folder, text):
@@ -58,5 +59,5 @@ def converse(venv, folder, text):
 def test_every_hook_is_documented_with_its_signature(hook):
     signature = inspect.signature(getattr(hookspecs, hook))
     arguments = ", ".join(signature.parameters)
-    face = FACES.get(HOOKS[hook], "")
-    assert re.search(rf"\| `{hook}\({arguments}\)` \|.*{re.escape(face)}", PAGE)
+    facade = FACADES.get(HOOKS[hook], "")
+    assert re.search(rf"\| `{hook}\({arguments}\)` \|.*{re.escape(facade)}", PAGE)

@@ -1,4 +1,4 @@
-"""Faces: modules such as `core.functions`, whose names are those of a catalogue."""
+"""Facades: modules such as `core.functions`, whose names are those of a catalogue."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from core.registry.catalogues import Catalogue, Offer
 from core.registry.index import Registry
 
 
-class Face(NamedTuple):
-    """The three functions that make a module a face: `__getattr__`, `__dir__` and `of`."""
+class Facade(NamedTuple):
+    """The three functions that make a module a facade: `__getattr__`, `__dir__` and `of`."""
 
     getattr: Callable[[str], Any]
     dir: Callable[[], list[str]]
     of: Callable[[str], Offer]
 
 
-def make_face(registry: Registry, module: str, kind: str) -> Face:
-    """The functions for the face `module` over the catalogue of `kind`.
+def make_facade(registry: Registry, module: str, kind: str) -> Facade:
+    """The functions for the facade `module` over the catalogue of `kind`.
 
     A name found is kept in the module, so that the next use costs nothing; what was kept is
     forgotten when a preference changes.
@@ -64,7 +64,7 @@ def make_face(registry: Registry, module: str, kind: str) -> Face:
         kept.clear()
 
     registry.listen(forget)
-    return Face(find, names, of)
+    return Facade(find, names, of)
 
 
 def _own(module: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Faces: modules whose names are those of a catalogue."""
+"""Facades: modules whose names are those of a catalogue."""
 
 import io
 import pydoc
@@ -12,8 +12,8 @@ import pytest
 
 from core import registry
 from core.errors import NameConflict, PluginError, UnknownName
-from core.registry.faces import make_face
-from core.registry.records import FACES
+from core.registry.facades import make_facade
+from core.registry.records import FACADES
 
 
 def relu(x):
@@ -41,48 +41,48 @@ def environment(make):
 
 
 @pytest.fixture
-def face(environment, monkeypatch):
-    module = ModuleType("face_of_tests", "A face.")
-    module.__getattr__, module.__dir__, module.of = make_face(
+def facade(environment, monkeypatch):
+    module = ModuleType("facade_of_tests", "A facade.")
+    module.__getattr__, module.__dir__, module.of = make_facade(
         environment.registry, module.__name__, "functions"
     )
     monkeypatch.setitem(sys.modules, module.__name__, module)
     return module
 
 
-def test_names_are_attributes(face):
-    assert face.relu is relu
-    assert face.mish is mish
-    assert "relu" in vars(face)
+def test_names_are_attributes(facade):
+    assert facade.relu is relu
+    assert facade.mish is mish
+    assert "relu" in vars(facade)
 
 
-def test_dir_and_completion(face):
-    assert {"mish", "relu", "of", "broken"} <= set(dir(face))
-    assert "twice" not in dir(face)
-    completer = rlcompleter.Completer({"F": face})
+def test_dir_and_completion(facade):
+    assert {"mish", "relu", "of", "broken"} <= set(dir(facade))
+    assert "twice" not in dir(facade)
+    completer = rlcompleter.Completer({"F": facade})
     assert completer.complete("F.mi", 0) == "F.mish("
 
 
-def test_help_lists_every_name_with_its_docstring(face):
-    face.of("c-dist")
+def test_help_lists_every_name_with_its_docstring(facade):
+    facade.of("c-dist")
     text = io.StringIO()
-    pydoc.Helper(output=text).help(face)
+    pydoc.Helper(output=text).help(facade)
     assert "Zero below zero." in text.getvalue()
     assert "Smooth, and not monotonic." in text.getvalue()
 
 
-def test_import_from_and_star(face):
+def test_import_from_and_star(facade):
     scope = {}
-    exec("from face_of_tests import relu, mish as m", scope)
+    exec("from facade_of_tests import relu, mish as m", scope)
     assert scope["relu"] is relu
     assert scope["m"] is mish
-    assert face.__all__ == ["broken", "mish", "relu"]
+    assert facade.__all__ == ["broken", "mish", "relu"]
 
 
-def test_a_misspelt_name(face):
+def test_a_misspelt_name(facade):
     with pytest.raises(UnknownName, match="core.functions has no 'rleu'. Did you mean 'relu'?"):
-        _ = face.rleu
-    assert not hasattr(face, "rleu")
+        _ = facade.rleu
+    assert not hasattr(facade, "rleu")
 
 
 @pytest.mark.parametrize(
@@ -93,35 +93,35 @@ def test_a_misspelt_name(face):
         ("broken", "which cannot be imported", PluginError),
     ],
 )
-def test_a_failing_import_keeps_its_reason(face, name, expected, cause):
+def test_a_failing_import_keeps_its_reason(facade, name, expected, cause):
     with pytest.raises(ImportError, match=expected) as caught:
-        exec(f"from face_of_tests import {name}", {})
+        exec(f"from facade_of_tests import {name}", {})
     assert isinstance(caught.value.__cause__, cause)
 
 
-def test_private_and_dunder_names_never_load_plugins(make, face, environment):
+def test_private_and_dunder_names_never_load_plugins(make, facade, environment):
     with pytest.raises(AttributeError, match="has no attribute '__wrapped__'"):
-        _ = face.__wrapped__
-    assert not hasattr(face, "_repr_html_")
+        _ = facade.__wrapped__
+    assert not hasattr(facade, "_repr_html_")
     assert not environment.registry._snapshot.complete
 
 
-def test_a_preference_reaches_names_that_were_used_before(face, environment):
-    assert face.relu is relu
+def test_a_preference_reaches_names_that_were_used_before(facade, environment):
+    assert facade.relu is relu
     environment.registry.prefer("functions.relu", "b-dist")
-    assert face.relu is other_relu
-    assert face.of("plugrad").relu is relu
+    assert facade.relu is other_relu
+    assert facade.of("plugrad").relu is relu
 
 
-def test_a_name_that_a_user_has_replaced_is_left_alone(face, environment):
-    _ = face.relu
-    face.relu = mish
+def test_a_name_that_a_user_has_replaced_is_left_alone(facade, environment):
+    _ = facade.relu
+    facade.relu = mish
     environment.registry.prefer("functions.relu", "b-dist")
-    assert face.relu is mish
+    assert facade.relu is mish
 
 
-@pytest.mark.parametrize(("kind", "name"), FACES.items())
-def test_every_face_stands_over_its_catalogue(kind, name):
+@pytest.mark.parametrize(("kind", "name"), FACADES.items())
+def test_every_facade_stands_over_its_catalogue(kind, name):
     module = __import__(name, fromlist=["of"])
     assert module.__all__ == registry.catalogue(kind).names()
     assert module.__doc__
@@ -149,15 +149,15 @@ class TestTheProgramDecides:
         monkeypatch.setattr(registry, "current", environment.registry)
         monkeypatch.setattr(registry, "catalogue", environment.__getattr__)
 
-    def test_prefer(self, face):
+    def test_prefer(self, facade):
         with pytest.raises(NameConflict):
-            _ = face.twice
+            _ = facade.twice
         core.plugins.prefer("functions", "twice", "A_dist")
-        assert face.twice is mish
+        assert facade.twice is mish
 
-    def test_prefer_all_of_a_kind(self, face):
+    def test_prefer_all_of_a_kind(self, facade):
         core.plugins.prefer("functions", "*", "b-dist")
-        assert (face.relu, face.twice, face.mish) == (other_relu, relu, mish)
+        assert (facade.relu, facade.twice, facade.mish) == (other_relu, relu, mish)
 
     def test_preferring_who_does_not_provide_it(self):
         with pytest.raises(PluginError, match="'a-dist' does not provide core.functions.relu. Who"):
@@ -167,9 +167,9 @@ class TestTheProgramDecides:
         with pytest.raises(PluginError, match="no installed plugin is of 'd-dist'; there are"):
             core.plugins.prefer("kernels", "ReLU", "d-dist")
 
-    def test_disable(self, face):
+    def test_disable(self, facade):
         core.plugins.disable("b-dist")
-        assert face.twice is mish
+        assert facade.twice is mish
         with pytest.raises(PluginError, match="core.plugins.disable: no installed plugin is of"):
             core.plugins.disable("d-dist")
 
