@@ -68,7 +68,7 @@ def nothing_leaks():
 
 
 def _shared_state():
-    state = configuration.current()
+    state = configuration.current_state()
     return {
         "config": dict(state.own),
         "hooks": dict(state.hooks),

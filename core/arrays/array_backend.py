@@ -63,7 +63,7 @@ class Backend(ABC):
 
     @once
     def gradient_kernels(self) -> KernelTable:
-        """Class of an op -> `kernel(f, g, want)`, a tuple of one gradient or None per input."""
+        """Class of an op -> `kernel(f, g, needs_grad)`, a tuple of a gradient or None per input."""
         return KernelTable(self, "gradient")
 
     @once

@@ -60,3 +60,8 @@ def spec_of(array: Any) -> Spec | None:
         return _specs[key]
     except KeyError:
         return intern(*key)
+
+
+def ensure_array(value: Any, like: Spec | None) -> Any:
+    """`value` as an array of the backend of `like`, where a library made a scalar of it."""
+    return value if like is None or type(value) is like.type else like.backend.asarray(value)

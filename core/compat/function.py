@@ -20,7 +20,7 @@ from core.errors import BackendError, GraphError, NotDifferentiable
 from core.graph.function_hook import FunctionHook
 from core.graph.variable import Variable, wrap
 from core.ops.function_node import FunctionNode
-from core.registry.configuration import current
+from core.registry.configuration import current_state
 from core.registry.configuration import force_backprop_mode as force_backprop_mode
 from core.registry.configuration import no_backprop_mode as no_backprop_mode
 from core.registry.public import listing
@@ -245,7 +245,7 @@ class FunctionAdapter(FunctionNode):
             found = self._function.backward(arrays, grads)
         self._check_number(found)
         gradients = [self._checked(i, found[i]) for i in target_input_indexes]
-        if current().backprop:
+        if current_state().backprop:
             return _Gradient(self.label).record(self, grad_outputs, gradients)
         return tuple([None if g is None else wrap(g) for g in gradients])
 
@@ -314,7 +314,7 @@ class _Gradient(FunctionNode):
         sources = [node.get_variable() for node in adapter.inputs]
         sources += [g for g in grad_outputs if g is not None]
         outputs = [None if g is None else wrap(g, True) for g in gradients]
-        self.want = sum([1 << i for i, v in enumerate(sources) if v.requires_grad])
+        self.needs_grad = sum([1 << i for i, v in enumerate(sources) if v.requires_grad])
         self._record(sources, (), [v for v in outputs if v is not None])
         return tuple(outputs)
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from core.arrays.spec import ensure_array
 from core.errors import GraphError, NotDifferentiable
 from core.graph.graph_node import GraphNode
 from core.graph.variable import Variable, check_grad, creator_of, wrap
-from core.graph.variable_node import Edge
-from core.graph.walk import Walk, own_array
+from core.graph.variable_node import Source
+from core.graph.walk import Walk
 from core.registry.configuration import using_config
 
 
@@ -51,12 +52,12 @@ def backward_from(
     graph = enable_double_backprop
     roots = []
     for y in outputs:
-        edge = y._edge
-        if edge is None:
+        source = y._source
+        if source is None:
             raise _no_way_back(y)
-        if creator_of(edge) is not None:
+        if creator_of(source) is not None:
             _refuse_complex(y)
-            roots.append((edge, _initial(y, graph, loss_scale)))
+            roots.append((source, _initial(y, graph, loss_scale)))
     if not roots:
         return
     walk = Walk(roots, graph=graph, retain_grad=retain_grad, free=free_graph)
@@ -64,22 +65,23 @@ def backward_from(
     if graph and not walk.state.backprop:
         with using_config("enable_backprop", True):
             walk.run()
-            walk.settle(loss_scale)
+            walk.deliver(loss_scale)
     else:
         walk.run()
-        walk.settle(loss_scale)
+        walk.deliver(loss_scale)
 
 
 Variable.backward_from = staticmethod(backward_from)
 
 
 def _no_way_back(y: Variable) -> GraphError:
-    if getattr(y, "_barren", ""):
+    if getattr(y, "_nondifferentiable", ""):
         return NotDifferentiable(
-            f"backward: {y._barren} has no derivative, so nothing leads back from its result."
+            f"backward: {y._nondifferentiable} has no derivative, so nothing leads back from its "
+            "result."
         )
     return GraphError(
-        "backward: this Variable wants no gradient, so nothing leads back from it. Was it "
+        "backward: this Variable needs no gradient, so nothing leads back from it. Was it "
         "made under no_backprop_mode(), by an operation without a derivative, or inside "
         "another backward? There, record it under core.force_backprop_mode()."
     )
@@ -142,15 +144,15 @@ def grad(
     """
     _check_sequences(outputs, inputs, grad_outputs, grad_inputs)
     graph = enable_double_backprop
-    targets = [x._edge or x.node for x in inputs]
+    targets = [x._source or x.node for x in inputs]
     required = _between(outputs, targets)
     starts = _starts(outputs, grad_outputs, loss_scale)
     roots = [
-        (y._edge, g if graph else g.array)
+        (y._source, g if graph else g.array)
         for y, g in zip(outputs, starts, strict=True)
-        if y._edge in required
+        if y._source in required
     ]
-    gradients: dict[Edge, Any] = {}
+    gradients: dict[Source, Any] = {}
     with using_config("enable_backprop", graph):
         if roots:
             walk = Walk(
@@ -163,7 +165,7 @@ def grad(
             if walk.heap:
                 walk.run()
             gradients = walk.gradients
-        found = [_as_result(gradients.get(edge), edge) for edge in targets]
+        found = [_as_result(gradients.get(source), source) for source in targets]
         if grad_inputs is not None:
             found = [_sum(g, g0) for g, g0 in zip(found, grad_inputs, strict=True)]
     if set_grad:
@@ -174,10 +176,10 @@ def grad(
     return found
 
 
-def _as_result(g: Any, edge: Edge) -> Variable | None:
-    return (
-        g if g is None or isinstance(g, Variable) else wrap(own_array(g, edge), requires_grad=True)
-    )
+def _as_result(g: Any, source: Source) -> Variable | None:
+    if g is None or isinstance(g, Variable):
+        return g
+    return wrap(ensure_array(g, source.spec), requires_grad=True)
 
 
 def _sum(g: Variable | None, g0: Variable | None) -> Variable | None:
@@ -222,9 +224,9 @@ def _starts(
     return starts
 
 
-def _between(outputs: Sequence[Variable], targets: Sequence[Edge]) -> set[Edge]:
-    """The edges that lie on a path from an output back to a target, both ends included."""
-    users: dict[Edge, list[GraphNode]] = {}
+def _between(outputs: Sequence[Variable], targets: Sequence[Source]) -> set[Source]:
+    """The sources that lie on a path from an output back to a target, both ends included."""
+    users: dict[Source, list[GraphNode]] = {}
     seen: set[GraphNode] = set()
     pending: list[Any] = [y.creator_node for y in outputs]
     while pending:
@@ -232,18 +234,18 @@ def _between(outputs: Sequence[Variable], targets: Sequence[Edge]) -> set[Edge]:
         if f is None or f in seen:
             continue
         seen.add(f)
-        for edge in f._edges:
-            if edge.is_function or not edge._constant:
-                users.setdefault(edge, []).append(f)
-                pending.append(creator_of(edge))
-    required: set[Edge] = set()
-    reached = {y._edge for y in outputs}
-    climbing = [edge for edge in targets if edge in users or edge in reached]
+        for source in f._sources:
+            if source.is_function or not source._constant:
+                users.setdefault(source, []).append(f)
+                pending.append(creator_of(source))
+    required: set[Source] = set()
+    reached = {y._source for y in outputs}
+    climbing = [source for source in targets if source in users or source in reached]
     while climbing:
-        edge = climbing.pop()
-        if edge in required:
+        source = climbing.pop()
+        if source in required:
             continue
-        required.add(edge)
-        for f in users.get(edge, ()):
+        required.add(source)
+        for f in users.get(source, ()):
             climbing += [f] if f._single else [n for r in f.outputs if (n := r()) is not None]
     return required

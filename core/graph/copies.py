@@ -18,7 +18,7 @@ _PLACE = (
     "__dict__",
     "__weakref__",
     "_array",
-    "_edge",
+    "_source",
     "_own_constant",
     "_own_shown",
     "_spec",
@@ -36,7 +36,7 @@ class Copies:
     def _copy_to(self: Any, twin: Variable) -> Variable:
         twin._set_rest(self._rest())
         twin._array, twin._spec = self._array, self._spec
-        twin._edge = None if self._edge is None else VariableNode(twin)
+        twin._source = None if self._source is None else VariableNode(twin)
         twin._grad = self._grad
         if self.name is not None:
             twin.name = self.name
@@ -69,7 +69,7 @@ class Copies:
         self._set_rest(state["rest"])
         self._array = state["array"]
         self._spec = spec_of(self._array)
-        self._edge = VariableNode(self) if state["requires_grad"] else None
+        self._source = VariableNode(self) if state["requires_grad"] else None
         self._grad = state["grad"]
         if state["name"] is not None:
             self.name = state["name"]

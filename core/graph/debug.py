@@ -49,11 +49,11 @@ def refuse_nan(f: GraphNode, arrays: Iterable[Any], when: str) -> None:
 def versions(f: GraphNode) -> tuple[tuple[Any, int], ...]:
     """The versions of the parameters whose arrays `f` retained."""
     found = []
-    for edge in f._edges:
-        variable = None if edge.is_function else edge.get_variable_or_none()
+    for source in f._sources:
+        variable = None if source.is_function else source.get_variable_or_none()
         version = getattr(variable, "version", None)  # which parameters have
-        if version is not None and edge.data is not None:
-            found.append((edge, version))
+        if version is not None and source.data is not None:
+            found.append((source, version))
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 from core.errors import DeclarationError, HookError
 from core.errors.set_by_init import NeedsInit
-from core.registry.configuration import current, install_hooks
+from core.registry.configuration import current_state, install_hooks
 from core.typing import AnyArray
 
 _CALLED = (
@@ -50,7 +50,7 @@ class FunctionHook(NeedsInit):
                 _refuse_slip(cls, name)
 
     def __enter__(self) -> Self:
-        hooks = current().hooks
+        hooks = current_state().hooks
         if self.name in hooks:
             raise HookError(
                 f"with {type(self).__name__}: expected no other hook named {self.name!r} here, got "
@@ -58,11 +58,13 @@ class FunctionHook(NeedsInit):
                 "another `name` on the hook."
             )
         self.added(None)
-        install_hooks({**current().hooks, self.name: self})
+        install_hooks({**current_state().hooks, self.name: self})
         return self
 
     def __exit__(self, *_: object) -> None:
-        install_hooks({name: hook for name, hook in current().hooks.items() if hook is not self})
+        install_hooks(
+            {name: hook for name, hook in current_state().hooks.items() if hook is not self}
+        )
         self.deleted(None)
 
     def added(self, function: Any = None) -> None:
@@ -98,7 +100,7 @@ def get_function_hooks() -> dict[str, FunctionHook]:
     >>> get_function_hooks()
     {}
     """
-    return dict(current().hooks)
+    return dict(current_state().hooks)
 
 
 def _refuse_slip(cls: type[FunctionHook], name: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
 from core.errors import GraphError, HookError, nearest
-from core.graph.variable import Variable, creator_of, twin
+from core.graph.variable import Variable, creator_of, variable_of
 from core.graph.variable_node import OutputNode, VariableNode
 from core.registry.configuration import State
 
@@ -27,18 +27,18 @@ next_sequence = count(1).__next__
 class GraphNode:
     """What every function node has for its neighbours in the graph."""
 
-    __slots__ = ("__dict__", "__weakref__", "_edges", "data", "sequence", "spec", "want")
+    __slots__ = ("__dict__", "__weakref__", "_sources", "data", "sequence", "spec", "needs_grad")
 
     # What the walk looks at; core.ops.declaring sets it for each declared class.
-    is_function: ClassVar[bool] = True  # as an edge; see core.graph.variable_node
+    is_function: ClassVar[bool] = True  # as a source of others; see core.graph.variable_node
     _single: ClassVar[bool] = False  # has one output, always
     _raw: Any = None  # gradients on arrays, and on Variables
     _var: Any = None
     _plain_raw: Any = None  # the same for the walk's short step; None asks for the complete one
     _plain_var: Any = None
 
-    _edges: Any  # the inputs' edges, once the graph is recorded; None before, and once it was cut
-    want: int  # bit i: input i wants a gradient
+    _sources: Any  # of the inputs, once the graph is recorded; None before, and once it was cut
+    needs_grad: int  # bit i: input i needs a gradient
     data: Any  # what is retained of the outputs: the array, or a tuple for several
     spec: Any  # the spec of a lone output
     sequence: int  # creation order, which is a topological order
@@ -60,8 +60,8 @@ class GraphNode:
     def __new__(cls, /, *args: Any, **kwargs: Any) -> Any:
         """A node outside any graph; subclasses need not call `__init__` of this class."""
         f = _new(cls)
-        f._edges = f.data = f.spec = None
-        f.want = f.sequence = 0
+        f._sources = f.data = f.spec = None
+        f.needs_grad = f.sequence = 0
         return f
 
     # ------------------------------------------------------------------ names and neighbours
@@ -88,7 +88,7 @@ class GraphNode:
         pending: list[GraphNode] = [self]
         while pending:
             f = pending[-1]
-            before = [g for edge in f._edges or () if (g := creator_of(edge)) is not None]
+            before = [g for source in f._sources or () if (g := creator_of(source)) is not None]
             missing = [g for g in before if g not in ranks]
             if missing:
                 pending += missing
@@ -100,10 +100,10 @@ class GraphNode:
     @property
     def inputs(self) -> Any:
         """The nodes of the inputs, a tuple; None outside a graph."""
-        if self._edges is None:
+        if self._sources is None:
             return None
         if self._nodes is None:
-            self._nodes = tuple([e.output_node() if e.is_function else e for e in self._edges])
+            self._nodes = tuple([e.output_node() if e.is_function else e for e in self._sources])
         return self._nodes
 
     @property
@@ -113,7 +113,7 @@ class GraphNode:
         As a class attribute: the names of the outputs.
         """
         if self._single:
-            return (self.output_node,) if self._edges is not None else ()
+            return (self.output_node,) if self._sources is not None else ()
         return self._outputs or ()
 
     def set_grad(self, gradient: Any) -> None:
@@ -133,11 +133,11 @@ class GraphNode:
 
     def input_shape(self, index: int) -> tuple[int, ...]:
         """The shape of an input, which costs no retention."""
-        return self._edges[index].spec.shape  # type: ignore[no-any-return]
+        return self._sources[index].spec.shape  # type: ignore[no-any-return]
 
     def input_dtype(self, index: int) -> Any:
         """The dtype of an input."""
-        return self._edges[index].spec.dtype
+        return self._sources[index].spec.dtype
 
     @property
     def out(self) -> Any:
@@ -150,7 +150,7 @@ class GraphNode:
         return (self.data,) if self._single else tuple(self.data or ())
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if self._edges is not None:
+        if self._sources is not None:
             raise GraphError(
                 f"{self.label} is part of a graph, which can be neither pickled nor copied. Keep "
                 "the arrays, or the links that made it."
@@ -160,7 +160,7 @@ class GraphNode:
     def _output_variable(self: Any, index: int) -> Variable:
         """Output `index` as a Variable whose creator is this node, revived if it is gone."""
         if self._single:
-            return twin(self)
+            return variable_of(self)
         node: VariableNode | None = self._outputs[index]()
         if node is None:
             node = VariableNode(None, data=self.data[index])
@@ -177,7 +177,7 @@ class GraphNode:
                 node = reference()
                 if node is not None:
                     node.unchain()
-        self._edges = self._nodes = None
+        self._sources = self._nodes = None
 
     # ------------------------------------------------------------------ hooks and debug mode
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from core.graph import array_api
-from core.registry.configuration import current
+from core.registry.configuration import current_state
 
 if TYPE_CHECKING:
     from core.graph.variable import Variable
 
 LOOKING = ("matplotlib.", "numpy.testing.", "pandas.", "sklearn.")
-"""Libraries that draw, tabulate, compare or fit, and get the array of what wants a gradient."""
+"""Libraries that draw, tabulate, compare or fit, and get the array of what needs a gradient."""
 
 
 class Protocols:
@@ -83,9 +83,9 @@ class Protocols:
         return int(self.item())
 
     def _refuse_silent_loss(self: Any, what: str) -> None:
-        if self._edge is not None and current().backprop:
+        if self._source is not None and current_state().backprop:
             raise TypeError(
-                f"{what}: this Variable wants a gradient, which a plain array would lose without "
+                f"{what}: this Variable needs a gradient, which a plain array would lose without "
                 "a word. Take its .array, or use it under core.no_backprop_mode()."
             )
 

@@ -1,6 +1,6 @@
 """Variables: arrays that remember how they were computed.
 
-A `Variable` holds an array and, while it wants a gradient, points to its `VariableNode`; the node
+A `Variable` holds an array and, while it needs a gradient, points to its `VariableNode`; the node
 points to the function that made it, the function to the nodes of its inputs. Nothing points back
 strongly, so a graph dies by reference count with the last variable that leads to it.
 """
@@ -67,8 +67,8 @@ class Variable(Copies, Methods, Protocols):
     __slots__ = (
         "__weakref__",
         "_array",
-        "_barren",  # where set, the operation without a derivative that gave it
-        "_edge",
+        "_nondifferentiable",  # where set, the operation without a derivative that gave it
+        "_source",
         "_own_constant",
         "_own_loss_scale",
         "_own_shown",
@@ -78,9 +78,9 @@ class Variable(Copies, Methods, Protocols):
     _shown = _rare("_own_shown", "The node of a declared operation's output, if asked for.")
     loss_scale = _rare("_own_loss_scale", "The factor that the last backward put on the gradient.")
 
-    _barren: str
+    _nondifferentiable: str
     _array: BackendArray
-    _edge: Any  # the VariableNode or GraphNode that stands for it in the graph, if any does
+    _source: Any  # the VariableNode or GraphNode that stands for it in the graph, if any does
     _spec: Spec | None
 
     backward_from: ClassVar[Any]  # core.graph.backprop sets it
@@ -147,7 +147,7 @@ class Variable(Copies, Methods, Protocols):
         self._spec = spec_of(data)
         if requires_grad is not True and requires_grad is not False:
             requires_grad = _truth(self, requires_grad)
-        self._edge = VariableNode(self) if requires_grad else None
+        self._source = VariableNode(self) if requires_grad else None
         if name is not None:
             self.name = name
         if grad is not None:
@@ -166,9 +166,9 @@ class Variable(Copies, Methods, Protocols):
     @array.setter
     def array(self, array: Array | None) -> None:
         self._spec = spec = spec_of(array)
-        edge = self._edge or self._constant
-        if edge is not None:
-            edge.spec = spec
+        source = self._source or self._constant
+        if source is not None:
+            source.spec = spec
         # Last: a parameter that has its array has all.
         self._array = array  # type: ignore[assignment]  # it is some backend's
 
@@ -257,31 +257,31 @@ class Variable(Copies, Methods, Protocols):
     @property
     def node(self) -> VariableNode:
         """Its place in the graph."""
-        edge = self._edge
-        if edge is None:
+        source = self._source
+        if source is None:
             if self._constant is None:
                 with publishing:
                     if self._constant is None:
                         self._constant = VariableNode(self, requires_grad=False)
             return self._constant  # type: ignore[no-any-return]
-        if edge.is_function:  # the node is made on request, and lives as long as this variable
-            self._shown = edge = edge.output_node(self)
-        return edge  # type: ignore[no-any-return]
+        if source.is_function:  # the node is made on request, and lives as long as this variable
+            self._shown = source = source.output_node(self)
+        return source  # type: ignore[no-any-return]
 
     @property
     def requires_grad(self) -> bool:
         """Whether backpropagation computes a gradient for it."""
-        return self._edge is not None
+        return self._source is not None
 
     @property
     def name(self) -> str | None:
         """What error messages and graphs call it."""
-        edge = self._edge or self._constant
-        return None if edge is None else edge._name
+        source = self._source or self._constant
+        return None if source is None else source._name
 
     @name.setter
     def name(self, name: str | None) -> None:
-        (self._edge or self.node)._name = name
+        (self._source or self.node)._name = name
 
     @property
     def label(self) -> str:
@@ -306,12 +306,12 @@ class Variable(Copies, Methods, Protocols):
     @property
     def creator_node(self) -> GraphNode | None:
         """The function node that made it, None for a leaf."""
-        edge = self._edge
-        if edge is None:
+        source = self._source
+        if source is None:
             return None
-        if edge.is_function:
-            return None if edge._edges is None else edge
-        return edge._creator  # type: ignore[no-any-return]
+        if source.is_function:
+            return None if source._sources is None else source
+        return source._creator  # type: ignore[no-any-return]
 
     @creator_node.setter
     def creator_node(self, function: GraphNode | None) -> None:
@@ -327,7 +327,7 @@ class Variable(Copies, Methods, Protocols):
 
     def retain_data(self) -> None:
         """Keep the array with the graph, beyond the life of this variable."""
-        (self._edge or self.node).data = self.array
+        (self._source or self.node).data = self.array
 
     def unchain(self) -> None:
         """Forget how this variable was made; the graph before it may die."""
@@ -338,25 +338,25 @@ class Variable(Copies, Methods, Protocols):
         pending = [self.creator_node]
         while pending:
             function = pending.pop()
-            if function is not None and function._edges is not None:
-                pending += [creator_of(edge) for edge in function._edges]
+            if function is not None and function._sources is not None:
+                pending += [creator_of(source) for source in function._sources]
                 function.unchain()
 
     # ------------------------------------------------------------------ gradients
 
     @property
     def _grad(self) -> Any:
-        edge = self._edge or self._constant
-        return None if edge is None else edge._grad
+        source = self._source or self._constant
+        return None if source is None else source._grad
 
     @_grad.setter
     def _grad(self, gradient: Any) -> None:
-        edge: Any = self._edge or self._constant
-        if edge is None:
+        source: Any = self._source or self._constant
+        if source is None:
             if gradient is None:
                 return
-            edge = self.node
-        edge.set_grad(gradient)
+            source = self.node
+        source.set_grad(gradient)
 
     @property
     def grad(self) -> BackendArray:
@@ -437,10 +437,10 @@ class Variable(Copies, Methods, Protocols):
 
     def _become(self, result: Variable) -> None:
         """Take the place of a result that nobody else has: its array, and its history."""
-        for edge, variable in ((self._edge, None), (result._edge, self)):
-            if edge is not None and not edge.is_function:
-                edge._variable = NOBODY if variable is None else ref(variable)
-        self._array, self._spec, self._edge = result._array, result._spec, result._edge
+        for source, variable in ((self._source, None), (result._source, self)):
+            if source is not None and not source.is_function:
+                source._variable = NOBODY if variable is None else ref(variable)
+        self._array, self._spec, self._source = result._array, result._spec, result._source
         self._constant = self._shown = None
 
     # ------------------------------------------------------------------ moving and shaping
@@ -465,9 +465,9 @@ class Variable(Copies, Methods, Protocols):
     def _move(self, device: Device) -> None:
         gradient = self.grad
         self.array = backends.to_backend(self.array, device)
-        edge = self._edge or self._constant
-        if edge is not None and edge.data is not None:
-            edge.data = self.array
+        source = self._source or self._constant
+        if source is not None and source.data is not None:
+            source.data = self.array
         self._grad = None if gradient is None else backends.to_backend(gradient, device)
 
     def to_cpu(self) -> Self:
@@ -564,27 +564,27 @@ def wrap(array: Any, requires_grad: bool = False) -> Variable:
     variable = _new(Variable)
     variable._array = array
     variable._spec = spec_of(array)
-    variable._edge = VariableNode(variable) if requires_grad else None
+    variable._source = VariableNode(variable) if requires_grad else None
     return variable
 
 
-def twin(edge: Any) -> Variable:
-    """A variable that stands for an edge, with the array that was retained."""
+def variable_of(source: Any) -> Variable:
+    """A variable that stands for a source, with the array that was retained."""
     variable = _new(Variable)
-    variable._array = edge.data
-    variable._spec = edge.spec
-    if edge.is_function or not edge._constant:
-        variable._edge = edge
+    variable._array = source.data
+    variable._spec = source.spec
+    if source.is_function or not source._constant:
+        variable._source = source
     else:
-        variable._edge = None
-        variable._constant = edge
+        variable._source = None
+        variable._constant = source
     return variable
 
 
 def _revive(node: VariableNode) -> Variable:
     """The variable of a node whose own is gone."""
-    variable = twin(node.edge)
-    if node.edge is not node:
+    variable = variable_of(node.source)
+    if node.source is not node:
         variable._shown = node
     return variable
 
@@ -592,11 +592,11 @@ def _revive(node: VariableNode) -> Variable:
 VariableNode.revive = _revive
 
 
-def creator_of(edge: Any) -> GraphNode | None:
-    """The function behind an edge; None for a leaf, and where the graph was cut."""
-    if edge.is_function:
-        return None if edge._edges is None else edge
-    return edge._creator  # type: ignore[no-any-return]
+def creator_of(source: Any) -> GraphNode | None:
+    """The function behind a source; None for a leaf, and where the graph was cut."""
+    if source.is_function:
+        return None if source._sources is None else source
+    return source._creator  # type: ignore[no-any-return]
 
 
 def is_array(value: object) -> bool:
@@ -622,7 +622,7 @@ def no_array(who: str, value: object) -> TypeError:
 
 
 def as_variable(obj: Any) -> Variable:
-    """`obj` itself if it is a Variable, else a Variable around the array that wants no gradient.
+    """`obj` itself if it is a Variable, else a Variable around the array that needs no gradient.
 
     >>> import core, numpy as np
     >>> core.as_variable(np.zeros(2)).requires_grad
@@ -637,7 +637,7 @@ def as_array(obj: Any) -> BackendArray:
 
 
 def check_grad(variable: Any, gradient: Any) -> None:
-    """Refuse a gradient that is not an array like that of the variable, or of the edge."""
+    """Refuse a gradient that is not an array like that of the variable, or of the source."""
     spec = variable._spec if isinstance(variable, Variable) else variable.spec
     if spec is None:
         return

@@ -1,7 +1,7 @@
 """Variable nodes: the places of variables in the graph.
 
-The engine walks over *edges*: what a variable points to, and what a function points to its inputs
-by. An edge is a `VariableNode` for a leaf and for an output of several, and the `GraphNode`
+The engine walks over *sources*: what a variable points to, and what a function points to its inputs
+by. A source is a `VariableNode` for a leaf and for an output of several, and the `GraphNode`
 itself for the lone output of a declared operation, which saves an object for each. Both kinds hold
 the spec, the gradient, and in `data` the array, if some function retained it. Who asks for the node
 of such an output gets an `OutputNode`, which shows what its function holds.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.graph.graph_node import GraphNode
     from core.graph.variable import Variable
 
-Edge: TypeAlias = "VariableNode | GraphNode"
+Source: TypeAlias = "VariableNode | GraphNode"
 
 
 class _Gone:
@@ -42,7 +42,7 @@ class VariableNode:
         "__weakref__",
         "_constant",
         "_creator",
-        "_edges",
+        "_sources",
         "_grad",
         "_name",
         "_variable",
@@ -55,7 +55,7 @@ class VariableNode:
 
     _constant: bool
     _creator: GraphNode | None
-    _edges: tuple[()] | None  # None for a leaf, (): the walk asks every kind of edge for them
+    _sources: tuple[()] | None  # None for a leaf, (): the walk asks every kind of source for them
     _grad: Any
     _name: str | None
     _variable: Any
@@ -71,14 +71,14 @@ class VariableNode:
         requires_grad: bool = True,
     ) -> None:
         self._constant = not requires_grad
-        self._creator = self._edges = self._grad = None
+        self._creator = self._sources = self._grad = None
         self._name = name
         self._variable = NOBODY if variable is None else ref(variable)
         self.data = data
         self.spec = spec_of(data) if variable is None else variable._spec
 
     @property
-    def edge(self) -> Edge:
+    def source(self) -> Source:
         """What the engine walks over: itself, or the function whose lone output it is."""
         return self
 
@@ -104,7 +104,7 @@ class VariableNode:
     @creator_node.setter
     def creator_node(self, function: GraphNode | None) -> None:
         self._creator = function
-        self._edges = None if function is None else ()
+        self._sources = None if function is None else ()
 
     def set_creator_node(self, creator_node: GraphNode | None) -> None:
         """Make `creator_node` the function that made this variable."""
@@ -126,7 +126,7 @@ class VariableNode:
 
     def unchain(self) -> None:
         """Forget how the variable was made."""
-        self._creator = self._edges = None
+        self._creator = self._sources = None
 
     @property
     def shape(self) -> tuple[int, ...] | None:
@@ -201,7 +201,7 @@ class OutputNode(VariableNode):
         self._constant = False
 
     @property
-    def edge(self) -> Edge:
+    def source(self) -> Source:
         """The function whose output it is."""
         return self._function  # type: ignore[no-any-return]
 
@@ -213,7 +213,7 @@ class OutputNode(VariableNode):
     def creator_node(self) -> GraphNode | None:
         """The function node that made the variable, or None once the graph was cut there."""
         function: GraphNode = self._function
-        return None if function._edges is None else function
+        return None if function._sources is None else function
 
     @creator_node.setter
     def creator_node(self, function: GraphNode | None) -> None:

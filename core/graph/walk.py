@@ -1,6 +1,6 @@
 """The walk over a graph: from some roots towards the leaves, latest function first.
 
-Gradients flow in a dict of the walk's own, from edge to gradient (see core.graph.variable_node):
+Gradients flow in a dict of the walk's own, from source to gradient (see core.graph.variable_node):
 arrays in an ordinary backward, Variables when the graph of the backward is wanted. So walks do not
 disturb each other, and an exception leaves nothing behind. The next function is the pending one
 that was made last; a heap is needed only where paths branch. Leaves get their gradients in the end.
@@ -13,50 +13,50 @@ from heapq import heappop, heappush
 from typing import Any
 
 from core.arrays.backend import BACKENDS
-from core.arrays.spec import spec_of
+from core.arrays.spec import ensure_array, spec_of
 from core.errors import GraphError
 from core.graph.graph_node import GraphNode
 from core.graph.variable import Variable, as_variable, check_grad, creator_of, wrap
-from core.graph.variable_node import Edge
-from core.registry.configuration import State, current, using_config
+from core.graph.variable_node import Source
+from core.registry.configuration import State, current_state, using_config
 
-Gradients = dict[Edge, Any]
+Gradients = dict[Source, Any]
 
 
 class Walk:
-    """One walk: from the roots towards the leaves, or towards the edges in `required` alone."""
+    """One walk: from the roots towards the leaves, or towards the sources in `required` alone."""
 
     def __init__(
         self,
-        roots: Sequence[tuple[Edge, Any]],
+        roots: Sequence[tuple[Source, Any]],
         *,
         graph: bool = False,
         retain_grad: bool = False,
         free: bool = False,
-        required: set[Edge] | None = None,
-        keep: frozenset[Edge] = frozenset(),
+        required: set[Source] | None = None,
+        keep: frozenset[Source] = frozenset(),
     ) -> None:
-        self.state: State = current()
+        self.state: State = current_state()
         self.graph = graph
         self.retain_grad = retain_grad
         self.required = required
         self.keep = keep
-        self.roots = {edge for edge, _ in roots}
+        self.roots = {source for source, _ in roots}
         self.freed = self.roots if free else set()
         self.given = () if graph else [g for _, g in roots]
         self.gradients: Gradients = {}
-        self.leaves: list[Edge] = []
+        self.leaves: list[Source] = []
         self.queued: set[GraphNode] = set()
         self.heap: list[tuple[int, GraphNode]] = []
-        for edge, g in roots:
-            self._start(edge, g)
+        for source, g in roots:
+            self._start(source, g)
 
-    def _start(self, edge: Edge, g: Any) -> None:
-        old = self.gradients.get(edge)
-        self.gradients[edge] = g if old is None else old + g
-        f = creator_of(edge)
+    def _start(self, source: Source, g: Any) -> None:
+        old = self.gradients.get(source)
+        self.gradients[source] = g if old is None else old + g
+        f = creator_of(source)
         if f is None:
-            self.leaves.append(edge)
+            self.leaves.append(source)
         elif f not in self.queued:
             self.queued.add(f)
             heappush(self.heap, (-f.sequence, f))
@@ -65,16 +65,16 @@ class Walk:
         """Walk until nothing is pending."""
         gradients, graph, queued, leaves = self.gradients, self.graph, self.queued, self.leaves
         get, pop, heap, freed = gradients.get, gradients.pop, self.heap, self.freed
-        plain = not (self.state.slow or self.retain_grad)
+        plain = not (self.state.slow_path or self.retain_grad)
         required = self.required
-        owned: set[Edge] = set()
+        owned: set[Source] = set()
         f: Any = heappop(heap)[1]
         first = f
         cotangent: Any = gradients[f] if f._single else None
         e: Any
         while True:
-            edges = f._edges
-            if edges is None:
+            sources = f._sources
+            if sources is None:
                 raise GraphError(
                     f"backward: the graph was cut at {f.label} while it was walked over. "
                     "Compute the forward pass again."
@@ -83,8 +83,10 @@ class Walk:
             if rules is None and f is first and plain and f._single and not f._local_hooks:
                 rules = f._var if graph else f._raw  # a root keeps the gradient it was given
             if rules is not None:
-                want = f.want if required is None else self._want_towards(f, cotangent)
-                found = rules(f, cotangent, want) if want else ()
+                needs_grad = (
+                    f.needs_grad if required is None else self._needed_towards(f, cotangent)
+                )
+                found = rules(f, cotangent, needs_grad) if needs_grad else ()
             else:
                 if cotangent is not None:
                     gradients[f] = cotangent
@@ -93,7 +95,7 @@ class Walk:
                 self._free(f)
             # The next function is most often an input of this one: its gradient stays at hand.
             pending = cotangent = None
-            for e, g in zip(edges, found):  # noqa: B905 - rules are held to one gradient an input
+            for e, g in zip(sources, found):  # noqa: B905 - rules are held to one gradient an input
                 if g is None:
                     continue
                 if e is pending:
@@ -108,7 +110,7 @@ class Walk:
                         old += g
                         gradients[e] = old
                     continue
-                inner = e._edges
+                inner = e._sources
                 if inner is None:
                     gradients[e] = g
                     leaves.append(e)
@@ -137,12 +139,14 @@ class Walk:
             else:
                 f = pending
 
-    def _want_towards(self, f: GraphNode, g: Any) -> int:
+    def _needed_towards(self, f: GraphNode, g: Any) -> int:
         """Which inputs lead to a target; the gradient of a target itself is kept."""
         if f in self.keep:
             self.gradients[f] = g
         required: Any = self.required
-        return f.want & sum([1 << i for i, edge in enumerate(f._edges) if edge in required])
+        return f.needs_grad & sum(
+            [1 << i for i, source in enumerate(f._sources) if source in required]
+        )
 
     def _free(self, f: Any) -> None:
         """Cut a root off what it was computed from: nobody but this walk holds that any more."""
@@ -161,37 +165,37 @@ class Walk:
     def _step(self, f: GraphNode) -> Sequence[Any]:
         """One function, whatever it is: several outputs, hooks, debug mode, chosen targets."""
         outputs = [f] if f._single else [reference() for reference in f.outputs]
-        cotangents = tuple([self._cotangent(edge) for edge in outputs])
-        wanted = [i for i, edge in enumerate(f._edges) if self._wants(edge)]
-        found: Sequence[Any] = (None,) * len(f._edges)
-        if wanted:
-            found = self._differentiate(f, cotangents, wanted)
+        cotangents = tuple([self._cotangent(source) for source in outputs])
+        indexes = [i for i, source in enumerate(f._sources) if self._needs_gradient(source)]
+        found: Sequence[Any] = (None,) * len(f._sources)
+        if indexes:
+            found = self._differentiate(f, cotangents, indexes)
         self._hand_over(outputs)
         return found
 
-    def _cotangent(self, edge: Any) -> Any:
+    def _cotangent(self, source: Any) -> Any:
         """The gradient of an output; of one that nothing reached, its variable's own."""
-        if edge is None:
+        if source is None:
             return None
-        if edge in self.gradients:
-            return self.gradients[edge]
-        g = edge._grad
+        if source in self.gradients:
+            return self.gradients[source]
+        g = source._grad
         if g is None or isinstance(g, Variable) == self.graph:
             return g
         return wrap(g) if self.graph else g.array
 
-    def _wants(self, edge: Any) -> bool:
-        if self.required is not None and edge not in self.required:
+    def _needs_gradient(self, source: Any) -> bool:
+        if self.required is not None and source not in self.required:
             return False
-        return edge.is_function or not edge._constant
+        return source.is_function or not source._constant
 
     def _differentiate(
-        self, f: GraphNode, cotangents: tuple[Any, ...], wanted: list[int]
+        self, f: GraphNode, cotangents: tuple[Any, ...], indexes: list[int]
     ) -> Sequence[Any]:
         rules = f._var if self.graph else f._raw
         hooks = f._hooks(self.state)
         if rules is not None and not hooks and not self.state.debug:
-            return self._by_rules(f, rules, cotangents, wanted)
+            return self._by_rules(f, rules, cotangents, indexes)
         if self.state.debug:
             from core.graph.debug import refuse_changed
 
@@ -199,16 +203,16 @@ class Walk:
         seen: Any = ()
         if hooks:
             seen = (
-                tuple([edge.data for edge in f._edges]),
+                tuple([source.data for source in f._sources]),
                 tuple([g.array if isinstance(g, Variable) else g for g in cotangents]),
             )
         with using_config("enable_backprop", self.graph):
             for hook in hooks:
                 hook.backward_preprocess(f, *seen)
             if rules is not None:
-                found = self._by_rules(f, rules, cotangents, wanted)
+                found = self._by_rules(f, rules, cotangents, indexes)
             else:
-                found = self._by_backward(f, cotangents, wanted)
+                found = self._by_backward(f, cotangents, indexes)
             for hook in hooks:
                 hook.backward_postprocess(f, *seen)
         if self.state.debug:
@@ -219,92 +223,88 @@ class Walk:
         return found
 
     def _by_rules(
-        self, f: GraphNode, rules: Any, cotangents: tuple[Any, ...], wanted: list[int]
+        self, f: GraphNode, rules: Any, cotangents: tuple[Any, ...], indexes: list[int]
     ) -> Sequence[Any]:
         """Through the declared rules; nothing is found where no gradient came."""
         if not any([g is not None for g in cotangents]):
-            return (None,) * len(f._edges)
-        want = sum([1 << i for i in wanted])
-        return self._checked(f, rules(f, cotangents[0] if f._single else cotangents, want))
+            return (None,) * len(f._sources)
+        needs_grad = sum([1 << i for i in indexes])
+        return self._checked(f, rules(f, cotangents[0] if f._single else cotangents, needs_grad))
 
-    def _by_backward(self, f: Any, cotangents: tuple[Any, ...], wanted: list[int]) -> Sequence[Any]:
+    def _by_backward(
+        self, f: Any, cotangents: tuple[Any, ...], indexes: list[int]
+    ) -> Sequence[Any]:
         """Through the general `backward`, which takes and gives Variables."""
         given = tuple([g if g is None or isinstance(g, Variable) else wrap(g) for g in cotangents])
-        part = f.backward_accumulate(tuple(wanted), given, (None,) * len(wanted))
-        found: list[Any] = [None] * len(f._edges)
-        for i, g in zip(wanted, part, strict=True):
+        part = f.backward_accumulate(tuple(indexes), given, (None,) * len(indexes))
+        found: list[Any] = [None] * len(f._sources)
+        for i, g in zip(indexes, part, strict=True):
             if g is not None:
                 found[i] = g if self.graph else as_variable(g).array
         return self._checked(f, found)
 
     def _checked(self, f: GraphNode, found: Sequence[Any]) -> Sequence[Any]:
-        for i, (edge, g) in enumerate(zip(f._edges, found, strict=True)):
-            if g is not None and edge.spec is not None and tuple(g.shape) != edge.spec.shape:
+        for i, (source, g) in enumerate(zip(f._sources, found, strict=True)):
+            if g is not None and source.spec is not None and tuple(g.shape) != source.spec.shape:
                 raise ValueError(
-                    f"{f.label}: expected a gradient of shape {edge.spec.shape} for input {i}, "
+                    f"{f.label}: expected a gradient of shape {source.spec.shape} for input {i}, "
                     f"got {tuple(g.shape)}"
                 )
-            if g is not None and edge.spec is not None and g.dtype != edge.spec.dtype:
+            if g is not None and source.spec is not None and g.dtype != source.spec.dtype:
                 raise TypeError(
-                    f"{f.label}: expected a gradient of dtype {edge.spec.name} for input {i}, "
+                    f"{f.label}: expected a gradient of dtype {source.spec.name} for input {i}, "
                     f"got {g.dtype}"
                 )
         return found
 
     def _hand_over(self, outputs: Sequence[Any]) -> None:
-        """Gradients of variables in between go to them if asked for, and are gone else."""
-        for edge in outputs:
-            if edge is None:
+        """Gradients of variables in between go to them if asked for, else they are dropped."""
+        for source in outputs:
+            if source is None:
                 continue
-            keeps = edge in self.keep
-            g = self.gradients.get(edge) if keeps else self.gradients.pop(edge, None)
-            if edge in self.roots:
+            keeps = source in self.keep
+            g = self.gradients.get(source) if keeps else self.gradients.pop(source, None)
+            if source in self.roots:
                 continue
             if self.retain_grad:
-                edge.set_grad(g if self.graph or g is None else own_array(g, edge))
+                source.set_grad(g if self.graph or g is None else ensure_array(g, source.spec))
             elif self.required is None:
-                edge._grad = None
+                source._grad = None
 
     # ------------------------------------------------------------------ the end
 
-    def settle(self, loss_scale: float | None = None) -> None:
+    def deliver(self, loss_scale: float | None = None) -> None:
         """Give the leaves their gradients: no array twice, none that the caller holds."""
         given = {id(_base(g)) for g in self.given}
         ready = []
-        for edge in self.leaves:
-            g: Any = self.gradients[edge]
-            old: Any = edge._grad
-            if not edge.is_function and edge._variable() is None:  # type: ignore[union-attr]
+        for source in self.leaves:
+            g: Any = self.gradients[source]
+            old: Any = source._grad
+            if not source.is_function and source._variable() is None:  # type: ignore[union-attr]
                 continue
             if self.graph:
                 total = g if old is None else _as_graph(old) + g
             else:
-                total = own_array(g, edge)
-                if spec_of(total) is not edge.spec:
-                    check_grad(edge, total)
+                total = ensure_array(g, source.spec)
+                if spec_of(total) is not source.spec:
+                    check_grad(source, total)
                 if old is not None:
                     old = old.array if isinstance(old, Variable) else old
-                    total = own_array(old + total, edge)
+                    total = ensure_array(old + total, source.spec)
                 memory = id(_base(total))
                 if memory in given:
                     total = BACKENDS[type(total)].copy(total)
                     memory = id(total)
                 given.add(memory)
-            ready.append((edge, total))
-        for edge, total in ready:
-            edge._grad = total
-            if loss_scale is not None and not edge.is_function:
-                edge.get_variable().loss_scale = loss_scale  # type: ignore[union-attr]
+            ready.append((source, total))
+        for source, total in ready:
+            source._grad = total
+            if loss_scale is not None and not source.is_function:
+                source.get_variable().loss_scale = loss_scale  # type: ignore[union-attr]
 
 
 def _as_graph(g: Any) -> Variable:
     return g if isinstance(g, Variable) else wrap(g)
-
-
-def own_array(g: Any, edge: Any) -> Any:
-    """A gradient as an array of the edge's backend, where a library made a scalar of it."""
-    spec = edge.spec
-    return g if spec is None or type(g) is spec.type else spec.backend.asarray(g)
 
 
 def _base(array: Any) -> Any:

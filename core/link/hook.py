@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from core.errors import HookError
 from core.errors.set_by_init import NeedsInit
 from core.graph.debug import links as links_called
-from core.registry.configuration import current
+from core.registry.configuration import current_state
 
 if TYPE_CHECKING:
     from core.link.link import Link
@@ -91,7 +91,7 @@ def call_observed(link: Link, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     hooks = [*(hooks_in_force() or {}).values(), *link.local_link_hooks.values()]
     told = ForwardArgs(link, "forward", args, kwargs)
     begun: list[LinkHook] = []
-    forward = _call_in_path if current().debug else _call
+    forward = _call_in_path if current_state().debug else _call
     try:
         for hook in hooks:
             hook.forward_preprocess(told)

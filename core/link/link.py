@@ -17,7 +17,7 @@ from core.link.hook import LinkHook, call_observed, hooks_in_force
 from core.link.parameter import Parameter
 from core.link.registering import Registering
 from core.link.serializer import Deserializer
-from core.registry.configuration import current
+from core.registry.configuration import current_state
 
 if TYPE_CHECKING:
     from typing import ParamSpec, Protocol, TypeVar
@@ -93,7 +93,7 @@ class Link(Carrying, Registering):
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             """Apply the link: `forward`, with the hooks in force around it."""
             try:
-                if self._hooks is None and hooks_in_force() is None and not current().debug:
+                if self._hooks is None and hooks_in_force() is None and not current_state().debug:
                     return self.forward(*args, **kwargs)
                 return call_observed(self, args, kwargs)
             except Exception as error:

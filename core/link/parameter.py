@@ -108,12 +108,12 @@ class Parameter(Variable):
 
     @frozen.setter
     def frozen(self, frozen: bool) -> None:
-        if frozen == self._frozen or (frozen and self._edge is None):
+        if frozen == self._frozen or (frozen and self._source is None):
             return
         name = self.name
         self.cleargrad()
         self._constant = None
-        self._edge = None if frozen else VariableNode(self)
+        self._source = None if frozen else VariableNode(self)
         self._frozen = frozen
         if name is not None:
             self.name = name

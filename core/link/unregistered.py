@@ -65,7 +65,7 @@ def unregistered(target: Link) -> Iterator[Held]:
 
     Attributes, and lists, tuples, deques, sets and dicts in them, are looked at. Left out is what
     has been taken care of: parameters that are registered somewhere in `target`, that are frozen
-    (`disable_update`), that want no gradient, or that an optimizer trains already; and a link that
+    (`disable_update`), that need no gradient, or that an optimizer trains already; and a link that
     has this one below it, such as a parent, which could not be registered here.
     """
     owned, seen = set(map(id, target.params())), set(map(id, target.links()))

@@ -142,7 +142,7 @@ class Declaration:
         """The names that `rule` asks for after (self, xp, g)."""
         asked = tuple(_names(rule)[3:])
         output = self.outputs or ("out",)
-        known = (*self.names, *output, *self.saved, "wanted")
+        known = (*self.names, *output, *self.saved, "needs_grad")
         for name in asked:
             if name not in known:
                 raise DeclarationError(
@@ -164,7 +164,7 @@ class Declaration:
         return len(self.names) - self.optional <= count <= len(self.names)
 
     def kept(self, name: str, count: int) -> int:
-        """For which wanted inputs, as a bit mask, the array called `name` is retained."""
+        """For the gradients of which inputs, as a bit mask, the array called `name` is retained."""
         everything = (1 << count) - 1
         if self.joint:
             return everything if name in self._with_sources(self.joint_uses) else 0

@@ -142,9 +142,9 @@ def _run_by_arity(f: FunctionNode, *inputs: Any) -> Any:
     return variant(type(f), len(inputs)).run(f, *inputs)
 
 
-def _raw_by_arity(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
-    return variant(type(f), len(f._edges)).raw(f, g, want)  # type: ignore[no-any-return]
+def _raw_by_arity(f: FunctionNode, g: Any, needs_grad: int) -> tuple[Any, ...]:
+    return variant(type(f), len(f._sources)).raw(f, g, needs_grad)  # type: ignore[no-any-return]
 
 
-def _var_by_arity(f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
-    return variant(type(f), len(f._edges)).var(f, g, want)  # type: ignore[no-any-return]
+def _var_by_arity(f: FunctionNode, g: Any, needs_grad: int) -> tuple[Any, ...]:
+    return variant(type(f), len(f._sources)).var(f, g, needs_grad)  # type: ignore[no-any-return]

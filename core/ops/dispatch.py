@@ -16,13 +16,13 @@ from weakref import ref
 from core.arrays import backend as backends
 from core.arrays.backend import BACKENDS, Backend
 from core.arrays.kernel_table import on_kernels_changed
-from core.arrays.spec import Spec, intern, spec_of
+from core.arrays.spec import Spec, ensure_array, intern, spec_of
 from core.errors import BackendError, CoreError, GraphError, InvalidType
-from core.graph.variable import Variable, as_array, is_array, no_array, twin, wrap
+from core.graph.variable import Variable, as_array, is_array, no_array, variable_of, wrap
 from core.graph.variable_node import NOBODY, VariableNode
 from core.ops.namespace import namespace
 from core.ops.types.shapes import broadcast_shapes
-from core.registry.configuration import current
+from core.registry.configuration import current_state
 from core.registry.once import publishing
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ _changes = 0  # of kernel tables; what was made before one is not kept after it
 # ---------------------------------------------------------------------- plans
 
 
-def admit(f: FunctionNode, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
+def plan_for(f: FunctionNode, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
     """Check inputs of these specs and plan the operation on them; remembers what it found."""
     cls = type(f)
     known = _initialized(f, specs)
     _refuse_mixing(f, known)
-    checked = current().check
+    checked = current_state().check
     if checked:
         check_types(f, known)
     plans = cls._plans if checked else cls._unchecked_plans
@@ -156,7 +156,7 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
     if result is not None and result.kind in "biu" and operand is not None:
         compute = _whole(compute, operand, result)
     if result is not None and not result.shape:
-        compute = _settled(compute, result)
+        compute = _ensured(compute, result)
     if cls._inlined and compute is cls.compute:  # type: ignore[attr-defined]
         return None, backend.xp, result
     return compute, backend.xp, result
@@ -239,19 +239,19 @@ def _narrow(xp: Any, backend: Backend, array: Any, wide: str, dtype: Any) -> Any
     return xp.astype(array, dtype) if widened and array.dtype != dtype else array
 
 
-def _raw_widened(wide: str, f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
-    return _widened_rules(wide, f, g, want, f._edges[0].spec.backend.xp, _retained_array)
+def _raw_widened(wide: str, f: FunctionNode, g: Any, needs_grad: int) -> tuple[Any, ...]:
+    return _widened_rules(wide, f, g, needs_grad, f._sources[0].spec.backend.xp, _retained_array)
 
 
-def _var_widened(wide: str, f: FunctionNode, g: Any, want: int) -> tuple[Any, ...]:
-    return _widened_rules(wide, f, g, want, namespace, _retained_variable)
+def _var_widened(wide: str, f: FunctionNode, g: Any, needs_grad: int) -> tuple[Any, ...]:
+    return _widened_rules(wide, f, g, needs_grad, namespace, _retained_variable)
 
 
 def _widened_rules(
-    dtype: str, f: FunctionNode, g: Any, want: int, xp: Any, fetch: Any
+    dtype: str, f: FunctionNode, g: Any, needs_grad: int, xp: Any, fetch: Any
 ) -> tuple[Any, ...]:
     """The rules in a wider dtype, at either speed, and their gradients rounded once."""
-    backend = f._edges[0].spec.backend
+    backend = f._sources[0].spec.backend
 
     def wide(value: Any) -> Any:
         if type(value) is tuple:
@@ -266,8 +266,10 @@ def _widened_rules(
 
     return tuple(
         [
-            gx if gx is None else _narrow(xp, backend, gx, dtype, edge.spec.dtype)
-            for gx, edge in zip(_run_rules(f, xp, wide(g), want, retained), f._edges, strict=True)
+            gx if gx is None else _narrow(xp, backend, gx, dtype, source.spec.dtype)
+            for gx, source in zip(
+                _run_rules(f, xp, wide(g), needs_grad, retained), f._sources, strict=True
+            )
         ]
     )
 
@@ -276,9 +278,9 @@ def _retained_array(f: FunctionNode, name: str) -> Any:
     declared = f.declared
     if name in declared.names:
         if declared.variadic:
-            return tuple([edge.data for edge in f._edges])
+            return tuple([source.data for source in f._sources])
         i = declared.names.index(name)
-        return f._edges[i].data if i < len(f._edges) else None
+        return f._sources[i].data if i < len(f._sources) else None
     if name in declared.saved:
         return getattr(f, name)
     return f.data[declared.outputs.index(name)] if declared.outputs else f.data
@@ -288,31 +290,33 @@ def _retained_variable(f: FunctionNode, name: str) -> Any:
     declared = f.declared
     if name in declared.names:
         if declared.variadic:
-            return tuple([twin(edge) for edge in f._edges])
+            return tuple([variable_of(source) for source in f._sources])
         i = declared.names.index(name)
-        return twin(f._edges[i]) if i < len(f._edges) else None
+        return variable_of(f._sources[i]) if i < len(f._sources) else None
     if name in declared.saved:
         return as_constant(getattr(f, name))
     return f._output_variable(declared.outputs.index(name) if declared.outputs else 0)
 
 
-def _run_rules(f: FunctionNode, xp: Any, g: Any, want: int, retained: Compute) -> tuple[Any, ...]:
+def _run_rules(
+    f: FunctionNode, xp: Any, g: Any, needs_grad: int, retained: Compute
+) -> tuple[Any, ...]:
     """The declared rules, on what `retained` gives for the names that they ask for."""
     declared = f.declared
-    wanted = tuple([bool(want >> i & 1) for i in range(len(f._edges))])
+    needed = tuple([bool(needs_grad >> i & 1) for i in range(len(f._sources))])
 
     def value(name: str) -> Any:
-        return wanted if name == "wanted" else retained(name)
+        return needed if name == "needs_grad" else retained(name)
 
     if declared.joint:
         gradients = declared.joint(f, xp, g, *map(value, declared.joint_uses))
         gradients = gradients if type(gradients) is tuple else (gradients,)
     else:
-        rules = [declared.rules.get(name) for name in declared.names[: len(f._edges)]]
+        rules = [declared.rules.get(name) for name in declared.names[: len(f._sources)]]
         gradients = tuple(
             [
-                rule(f, xp, g, *map(value, declared.uses[name])) if rule and wish else None
-                for name, rule, wish in zip(declared.names, rules, wanted, strict=False)
+                rule(f, xp, g, *map(value, declared.uses[name])) if rule and needs else None
+                for name, rule, needs in zip(declared.names, rules, needed, strict=False)
             ]
         )
     return gradients if f.shapes is None else unbroadcast(f, gradients)
@@ -331,13 +335,13 @@ def _with_shapes(compute: Compute, specs: list[Spec]) -> Compute:
     return broadcasting
 
 
-def _settled(compute: Compute, result: Spec) -> Compute:
+def _ensured(compute: Compute, result: Spec) -> Compute:
     """Results without dimensions, of which some libraries make scalars, become arrays."""
 
-    def settled(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
-        return settle(compute(f, xp, *arrays), result)
+    def ensured(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        return ensure_array(compute(f, xp, *arrays), result)
 
-    return settled
+    return ensured
 
 
 def _whole(compute: Compute, operand: str, result: Spec) -> Compute:
@@ -352,12 +356,7 @@ def _whole(compute: Compute, operand: str, result: Spec) -> Compute:
     return whole
 
 
-def settle(result: Any, like: Spec) -> Any:
-    """`result` as an array of the backend of `like`."""
-    return result if type(result) is like.type else like.backend.asarray(result)
-
-
-def settle_all(f: FunctionNode, results: Any, like: Spec) -> tuple[Variable, ...]:
+def as_outputs(f: FunctionNode, results: Any, like: Spec) -> tuple[Variable, ...]:
     """Several results as Variables; an operation may leave some of them out, as None."""
     expected = len(f.declared.outputs)
     if type(results) is not tuple or len(results) != expected:
@@ -366,17 +365,15 @@ def settle_all(f: FunctionNode, results: Any, like: Spec) -> tuple[Variable, ...
             f"{f.label}.compute: expected a tuple of {expected} arrays "
             f"({', '.join(f.declared.outputs)}), got {got}"
         )
-    return tuple(
-        [wrap(y if y is None or type(y) is like.type else settle(y, like)) for y in results]
-    )
+    return tuple([wrap(y if y is None else ensure_array(y, like)) for y in results])
 
 
 def link_outputs(f: FunctionNode, outputs: Sequence[Variable], retained: tuple[Any, ...]) -> None:
     """Put a node between a function and each of its outputs."""
     references = []
     for v, array in zip(outputs, retained, strict=True):
-        v._edge = node = VariableNode(v, data=array)
-        node._creator, node._edges = f, ()
+        v._source = node = VariableNode(v, data=array)
+        node._creator, node._sources = f, ()
         references.append(ref(node))
     f._outputs = tuple(references)
     f.data = retained
@@ -407,7 +404,7 @@ on_kernels_changed.append(_forget_plans)
 # -------------------------------------------------------------------- inputs that are no Variables
 
 
-def foreign(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | None:
+def array_operand(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | None:
     """Array, spec and no node of a raw array; None for a number, which needs its neighbours."""
     if is_number(x):
         return None
@@ -416,8 +413,8 @@ def foreign(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | None:
     return x, spec_of(x), None
 
 
-def beside(variable: Any, x: Any) -> Any:
-    """An operand beside a Variable: a raw array takes the dtype of a Variable of real numbers.
+def in_dtype_of(variable: Any, x: Any) -> Any:
+    """An operand of a Variable: a raw array takes the dtype of a Variable of real numbers.
 
     So `x * mask` and `x + numpy.random.normal(...)` stay in the precision of x. Variables of two
     dtypes are never cast without a word.
@@ -502,12 +499,12 @@ def plain(number: Any) -> Any:
 
 
 def constant_node(x: Any, spec: Spec | None) -> VariableNode:
-    """The node of an input that wants no gradient."""
+    """The node of an input that needs no gradient."""
     if isinstance(x, Variable):
         return x.node
     node: VariableNode = object.__new__(VariableNode)
     node._constant = True
-    node._creator = node._edges = node._grad = node._name = node.data = None
+    node._creator = node._sources = node._grad = node._name = node.data = None
     node._variable = NOBODY
     node.spec = spec
     return node
@@ -529,14 +526,14 @@ def unbroadcast(f: FunctionNode, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
 def wrong_number(f: FunctionNode, gradients: tuple[Any, ...]) -> None:
     """Refuse what a rule for all inputs gave, which is not one gradient an input."""
     raise ValueError(
-        f"{f.label}.gradient: expected {len(f._edges)} gradients, one for each of "
-        f"{', '.join(f.declared.inputs_of(len(f._edges)))}, got {len(gradients)}"
+        f"{f.label}.gradient: expected {len(f._sources)} gradients, one for each of "
+        f"{', '.join(f.declared.inputs_of(len(f._sources)))}, got {len(gradients)}"
     )
 
 
-def only_wanted(gradients: tuple[Any, ...], want: int) -> tuple[Any, ...]:
-    """The gradients of the wanted inputs, None for the others, whatever a rule gave for them."""
-    return tuple([g if want >> i & 1 else None for i, g in enumerate(gradients)])
+def only_needed(gradients: tuple[Any, ...], needs_grad: int) -> tuple[Any, ...]:
+    """The gradients of the inputs that need one, None for the others, whatever a rule gave."""
+    return tuple([g if needs_grad >> i & 1 else None for i, g in enumerate(gradients)])
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
@@ -546,9 +543,9 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     return SumTo(shape).evaluate(g)
 
 
-def unhurried(f: FunctionNode, inputs: tuple[Any, ...]) -> Any:
-    """The complete path of a node that a specialised call has begun to make."""
-    f._edges = f.data = f.spec = None
-    f.want = f.sequence = 0
+def take_slow_path(f: FunctionNode, inputs: tuple[Any, ...]) -> Any:
+    """The slow path of a node that a specialised call has begun to make."""
+    f._sources = f.data = f.spec = None
+    f.needs_grad = f.sequence = 0
     outputs = f._apply(inputs)
     return outputs[0] if f._single else outputs

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from core.arrays.backend import BACKENDS
 from core.arrays.backend import of as backend_of
-from core.arrays.spec import spec_of
+from core.arrays.spec import ensure_array, spec_of
 from core.errors import GraphError
 from core.graph.graph_node import GraphNode, next_sequence
 from core.graph.variable import Variable, as_variable, wrap
 from core.ops import declaring, dispatch
-from core.registry.configuration import State, current
+from core.registry.configuration import State, current_state
 from core.registry.once import publishing
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class FunctionNode(GraphNode):
         return outputs[0] if len(outputs) == 1 else outputs
 
     def apply(self, inputs: Iterable[Any]) -> tuple[Variable, ...]:
-        """Compute the outputs and, where some input wants a gradient, record this node.
+        """Compute the outputs and, where some input needs a gradient, record this node.
 
         A node that is part of a graph already stays as it is: another of the same settings is
         applied in its place.
@@ -147,7 +147,7 @@ class FunctionNode(GraphNode):
             BackendError: They live on several backends or devices.
         """
         inputs = tuple(inputs)
-        if self._edges is not None:
+        if self._sources is not None:
             return self.again().apply(inputs)
         if self._run is not None and self._local_hooks is None and len(inputs):
             made = self._run(*inputs)
@@ -180,8 +180,8 @@ class FunctionNode(GraphNode):
         result = self._compute(args)
         like: Any = spec_of(args[0])
         if type(result) is tuple:
-            return tuple([y if y is None else dispatch.settle(y, like) for y in result])
-        return dispatch.settle(result, like)
+            return tuple([y if y is None else ensure_array(y, like) for y in result])
+        return ensure_array(result, like)
 
     def _compute(self, arrays: tuple[Any, ...]) -> Any:
         """What `compute`, or what a backend has in its place, makes of arrays."""
@@ -191,7 +191,7 @@ class FunctionNode(GraphNode):
             plan = self._plans[key]
         except (KeyError, TypeError):  # TypeError: an unhashable setting
             plan = None
-        compute, xp, _ = plan or dispatch.admit(self, key, specs)
+        compute, xp, _ = plan or dispatch.plan_for(self, key, specs)
         return (compute or type(self).compute)(self, xp, *arrays)  # type: ignore[attr-defined]
 
     def _plan_key(self, specs: tuple[Any, ...]) -> Any:
@@ -201,13 +201,13 @@ class FunctionNode(GraphNode):
         return specs[0] if all([spec is specs[0] for spec in specs]) else specs
 
     def _apply(self, inputs: Sequence[Any]) -> tuple[Variable, ...]:
-        """The complete, unhurried call: any form, any number of outputs, hooks, debug mode."""
+        """The slow path: any form, any number of outputs, hooks, debug mode."""
         if not self._is_specialized:
             self.ready_call()
-        state = current()
+        state = current_state()
         variables = self._as_variables(inputs)
         arrays = tuple([v.array for v in variables])
-        self.want = sum([1 << i for i, v in enumerate(variables) if v.requires_grad])
+        self.needs_grad = sum([1 << i for i, v in enumerate(variables) if v.requires_grad])
         if state.debug:
             self._remember_place()
         if self.declared is None:
@@ -220,15 +220,15 @@ class FunctionNode(GraphNode):
             hook.forward_postprocess(self, arrays)
         if state.debug:
             self._refuse_nan(results, "forward", zip(variables, arrays, strict=True))
-        records = bool(self.want) and state.backprop and self._may_record()
+        records = bool(self.needs_grad) and state.backprop and self._may_record()
         outputs = tuple([wrap(y) for y in results])
         if records:
             self._record(variables, arrays, outputs)
         else:
             self._kept_inputs = self._kept_outputs = None
-            if self.want and not self._may_record():
+            if self.needs_grad and not self._may_record():
                 for y in outputs:
-                    y._barren = self.label
+                    y._nondifferentiable = self.label
         return outputs
 
     def _as_variables(self, inputs: Sequence[Any]) -> tuple[Variable, ...]:
@@ -308,24 +308,24 @@ class FunctionNode(GraphNode):
     def _record(
         self, variables: Sequence[Variable], arrays: tuple[Any, ...], outputs: Sequence[Variable]
     ) -> None:
-        self._edges = tuple([v._edge or v.node for v in variables])
+        self._sources = tuple([v._source or v.node for v in variables])
         self.sequence = next_sequence()
         for i in self._input_indexes():
-            self._edges[i].data = arrays[i]
+            self._sources[i].data = arrays[i]
         kept = self._output_indexes()
         retained = tuple([v.array if i in kept else None for i, v in enumerate(outputs)])
         if self._single:
-            outputs[0]._edge = self
+            outputs[0]._source = self
             self.spec, self.data = outputs[0]._spec, retained[0]
         else:
             dispatch.link_outputs(self, outputs, retained)
-        if current().debug:
+        if current_state().debug:
             from core.graph.debug import versions
 
             self._versions = versions(self)
         if self.declared is not None:
             for name in self.declared.saved:
-                if not self.declared.kept(name, len(variables)) & self.want:
+                if not self.declared.kept(name, len(variables)) & self.needs_grad:
                     setattr(self, name, None)
 
     # ------------------------------------------------------------------ the general contract
@@ -361,9 +361,9 @@ class FunctionNode(GraphNode):
         """
         if self._var is None:
             return (None,) * len(target_input_indexes)
-        want = sum([1 << i for i in target_input_indexes])
+        needs_grad = sum([1 << i for i in target_input_indexes])
         g = grad_outputs[0] if self._single else grad_outputs
-        gradients = self._var(self, g, want)
+        gradients = self._var(self, g, needs_grad)
         return tuple([gradients[i] for i in target_input_indexes])
 
     def backward_accumulate(
@@ -374,7 +374,7 @@ class FunctionNode(GraphNode):
     ) -> tuple[Variable | None, ...]:
         """Gradients as `backward` computes them, added to those that the inputs have already."""
         gradients = self.backward(target_input_indexes, grad_outputs)
-        wanted = len(target_input_indexes)
+        count = len(target_input_indexes)
         if not isinstance(gradients, (tuple, list)):
             raise TypeError(
                 f"{self.label}.backward: expected a tuple of Variables, one for each of the inputs "
@@ -382,11 +382,11 @@ class FunctionNode(GraphNode):
                 "returned as (gx,)."
             )
         gradients = tuple([None if g is None else self._as_gradient(g) for g in gradients])
-        if len(gradients) == len(self._edges) != wanted:
+        if len(gradients) == len(self._sources) != count:
             gradients = tuple([gradients[i] for i in target_input_indexes])
-        if len(gradients) != wanted:
+        if len(gradients) != count:
             raise ValueError(
-                f"{self.label}.backward: expected {wanted} gradients (of inputs "
+                f"{self.label}.backward: expected {count} gradients (of inputs "
                 f"{', '.join(map(str, target_input_indexes))}), got {len(gradients)}"
             )
         return tuple(
@@ -436,7 +436,7 @@ class FunctionNode(GraphNode):
     def _input_indexes(self) -> tuple[int, ...]:
         if self.declared is None:
             return self._kept_inputs or ()
-        count = len(self._edges)
+        count = len(self._sources)
         kept = [self._keeps(name) for name in self.declared.names]
         if self.declared.variadic:
             return tuple(range(count)) if kept[0] else ()
@@ -449,7 +449,7 @@ class FunctionNode(GraphNode):
         return tuple([i for i, name in enumerate(names) if self._keeps(name)])
 
     def _keeps(self, name: str) -> bool:
-        return bool(self.declared.kept(name, len(self._edges)) & self.want)
+        return bool(self.declared.kept(name, len(self._sources)) & self.needs_grad)
 
     def get_retained_inputs(self) -> tuple[Variable, ...]:
         """The retained inputs as Variables, connected to the graph."""

@@ -185,10 +185,10 @@ def from_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if exact is None:
         return counterpart(*inputs)
     # An operator beside a NumPy array: it casts and refuses as the Variable's own does.
-    from core.ops.dispatch import beside
+    from core.ops.dispatch import in_dtype_of
 
     x, y = inputs
-    return exact(beside(y, x), beside(x, y))
+    return exact(in_dtype_of(y, x), in_dtype_of(x, y))
 
 
 _LOOKING = frozenset(

@@ -53,6 +53,6 @@ class NamespaceInfo:
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
         """The dtypes that functions take, by name, of a kind or several; none is complex."""
         kinds = (kind,) if isinstance(kind, str) else kind
-        wanted = DTYPES if kinds is None else [name for k in kinds for name in KINDS[k]]
-        real = [name for name in wanted if name not in KINDS["complex floating"]]
+        chosen = DTYPES if kinds is None else [name for k in kinds for name in KINDS[k]]
+        real = [name for name in chosen if name not in KINDS["complex floating"]]
         return {name: self._backend.dtype(name) for name in real if hasattr(self._backend.xp, name)}

@@ -5,11 +5,11 @@ inputs) four functions are written as text and compiled once; tracebacks show th
 
     call(x0, x1, settings)   a new node applied to its inputs      -> Variable, or several
     run(f, x0, x1)           the same for a node that exists       -> the same
-    raw(f, g, want)          gradients on arrays                   -> one per input, or None
-    var(f, g, want)          the same rules on Variables, so that the gradients have a graph
+    raw(f, g, needs_grad)    gradients on arrays                   -> one per input, or None
+    var(f, g, needs_grad)    the same rules on Variables, so that the gradients have a graph
 
-Names in the text: of input i, `x` is what came, `a` its array, `s` its spec, `e` its edge if it
-wants a gradient; `f` is the function node, `v` the result, `want` the bit mask of wanted inputs.
+Names in the text: of input i, `x` is what came, `a` its array, `s` its spec, `n` its node if it
+needs a gradient; `f` is the function node, `v` the result, `needs_grad` a bit mask of inputs.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from types import SimpleNamespace
 from typing import Any
 
 from core.arrays.backend import BACKENDS
-from core.arrays.spec import spec_of
+from core.arrays.spec import ensure_array, spec_of
 from core.graph.graph_node import next_sequence
-from core.graph.variable import Variable, twin
+from core.graph.variable import Variable, variable_of
 from core.ops.declaration import Declaration
 from core.ops.namespace import namespace
-from core.registry.configuration import current
+from core.registry.configuration import current_state
 
 
 def specialize(declared: Declaration, arity: int, dispatch: Any) -> SimpleNamespace:
     """The four functions for calls of `declared` with `arity` inputs.
 
-    `dispatch` supplies what the text refers to: the unhurried path, plans, coercion of inputs.
+    `dispatch` supplies what the text refers to: the slow path, plans, coercion of inputs.
     """
     writer = _Writer(declared, arity, dispatch)
     made = SimpleNamespace(raw=writer.gradients("raw"), var=writer.gradients("var"))
@@ -55,19 +55,19 @@ class _Writer:
         self.scope: dict[str, Any] = {
             "cls": self.cls,
             "plans": self.cls._plans,
-            "admit": dispatch.admit,
-            "foreign": dispatch.foreign,
-            "beside": dispatch.beside,
+            "plan_for": dispatch.plan_for,
+            "array_operand": dispatch.array_operand,
+            "in_dtype_of": dispatch.in_dtype_of,
             "with_numbers": dispatch.with_numbers,
-            "unhurried": dispatch.unhurried,
-            "settle": dispatch.settle,
-            "settle_all": dispatch.settle_all,
+            "take_slow_path": dispatch.take_slow_path,
+            "ensure_array": ensure_array,
+            "as_outputs": dispatch.as_outputs,
             "link_outputs": dispatch.link_outputs,
             "constant_node": dispatch.constant_node,
             "unbroadcast": dispatch.unbroadcast,
             "wrong_number": dispatch.wrong_number,
-            "only_wanted": dispatch.only_wanted,
-            "current": current,
+            "only_needed": dispatch.only_needed,
+            "current_state": current_state,
             "new": object.__new__,
             "Variable": Variable,
             "spec_of": spec_of,
@@ -76,7 +76,7 @@ class _Writer:
             "BACKENDS": BACKENDS,
             "NS": namespace,
             "constant": dispatch.as_constant,
-            "twin": twin,
+            "variable_of": variable_of,
         }
 
     def _each(self, text: str, joint: str = ", ") -> str:
@@ -100,7 +100,7 @@ class _Writer:
         return [*self._read(), *self._compute(), *self._record(), "  return v"]
 
     def _read(self) -> list[str]:
-        lines = ["  state = current()"]
+        lines = ["  state = current_state()"]
         scalar = self.cls.with_scalar if self.cls._elementwise else None
         if scalar is not None:
             self.scope["with_scalar"] = scalar.ready_call()
@@ -111,14 +111,14 @@ class _Writer:
         everything = self._each("x#") + ("," if self.arity == 1 else "")
         for i in range(self.arity):
             lines += [
-                f"  try: a{i} = x{i}._array; s{i} = x{i}._spec; e{i} = x{i}._edge",
+                f"  try: a{i} = x{i}._array; s{i} = x{i}._spec; n{i} = x{i}._source",
                 "  except AttributeError:",
-                *(["    x1 = beside(x0, x1)"] if scalar is not None and i == 1 else []),
-                f"    found = foreign(f, x{i})",
+                *(["    x1 = in_dtype_of(x0, x1)"] if scalar is not None and i == 1 else []),
+                f"    found = array_operand(f, x{i})",
                 f"    if found is None: return with_numbers(f, ({everything}))",
-                f"    a{i}, s{i}, e{i} = found",
+                f"    a{i}, s{i}, n{i} = found",
             ]
-        return [*lines, f"  if state.slow: return unhurried(f, ({everything}))"]
+        return [*lines, f"  if state.slow_path: return take_slow_path(f, ({everything}))"]
 
     def _compute(self) -> list[str]:
         specs = self._each("s#")
@@ -135,14 +135,14 @@ class _Writer:
             f"  key = {key}",
             "  try: plan = plans[key]",
             "  except (KeyError, TypeError): plan = None",
-            f"  if plan is None: plan = admit(f, key, ({specs}{comma}))",
+            f"  if plan is None: plan = plan_for(f, key, ({specs}{comma}))",
             "  compute, xp, s = plan",
             f"  y = {self._result()}",
         ]
         if self.declared.outputs:
-            return [*lines, "  v = settle_all(f, y, s0)"]
+            return [*lines, "  v = as_outputs(f, y, s0)"]
         if not self.cls._keeps_spec:
-            lines += ["  if type(y) is not s0.type: y = settle(y, s0)", "  s = spec_of(y)"]
+            lines += ["  if type(y) is not s0.type: y = ensure_array(y, s0)", "  s = spec_of(y)"]
         return [
             *lines,
             "  v = new(Variable); v._array = y; v._spec = s",
@@ -157,63 +157,66 @@ class _Writer:
         return computed
 
     def _record(self) -> list[str]:
-        """What the graph keeps; nothing where no input wants a gradient or none has a rule."""
+        """What the graph keeps; nothing where no input needs a gradient or none has a rule."""
         several = bool(self.declared.outputs)
-        wants = " or ".join([f"e{i} is not None" for i in range(self.arity)])
+        some = " or ".join([f"n{i} is not None" for i in range(self.arity)])
         if not self.declared.differentiable:
             if several:
-                return [f"  if {wants}:", "    for w in v: w._barren = f.label"]
-            return ["  v._edge = None", f"  if {wants}: v._barren = f.label"]
-        lines = [f"  if ({wants}) and state.backprop:", f"    f.want = want = {self._want()}"]
+                return [f"  if {some}:", "    for w in v: w._nondifferentiable = f.label"]
+            return ["  v._source = None", f"  if {some}: v._nondifferentiable = f.label"]
+        lines = [
+            f"  if ({some}) and state.backprop:",
+            f"    f.needs_grad = needs_grad = {self._mask()}",
+        ]
         lines += self._retain()
-        lines += [f"    f._edges = ({self._each('e#')},); f.sequence = next_sequence()"]
+        lines += [f"    f._sources = ({self._each('n#')},); f.sequence = next_sequence()"]
         if several:
             lines += [f"    f.spec = None; link_outputs(f, v, ({self._retained_outputs()},))"]
         else:
             mask = self.declared.kept("out", self.arity)
-            kept = "y" if mask == self.all else f"y if want & {mask} else None"
-            lines += [f"    f.spec = s; f.data = {kept if mask else None}; v._edge = f"]
+            kept = "y" if mask == self.all else f"y if needs_grad & {mask} else None"
+            lines += [f"    f.spec = s; f.data = {kept if mask else None}; v._source = f"]
         for name in self.declared.saved:
             mask = self.declared.kept(name, self.arity)
             if mask != self.all:
-                lines += [f"    if not want & {mask}: f.{name} = None"]
-        return lines if several else [*lines, "  else: v._edge = None"]
+                lines += [f"    if not needs_grad & {mask}: f.{name} = None"]
+        return lines if several else [*lines, "  else: v._source = None"]
 
     def _source_name(self, name: str) -> str:
         return self.declared.names[0] if self.declared.variadic else name
 
     def _retain(self) -> list[str]:
-        """Arrays of inputs that rules ask for. Mostly all inputs want a gradient: tested first."""
+        """Arrays of inputs that rules ask for. Mostly all inputs need a gradient: tested first."""
         masks = [self.declared.kept(self._source_name(n), self.arity) for n in self.names]
-        kept = [(mask, f"e{i}.data = a{i}") for i, mask in enumerate(masks) if mask]
+        kept = [(mask, f"n{i}.data = a{i}") for i, mask in enumerate(masks) if mask]
         everything = "; ".join([text for _, text in kept])
         if self.arity == 1:
             return [f"    {everything}"] if everything else []
         return [
-            f"    if want == {self.all}: {everything or 'pass'}",
+            f"    if needs_grad == {self.all}: {everything or 'pass'}",
             "    else:",
             *[
-                f"      if e{i} is None: e{i} = constant_node(x{i}, s{i})"
+                f"      if n{i} is None: n{i} = constant_node(x{i}, s{i})"
                 for i in range(self.arity)
             ],
-            *[f"      if want & {mask}: {text}" for mask, text in kept],
+            *[f"      if needs_grad & {mask}: {text}" for mask, text in kept],
         ]
 
     def _retained_outputs(self) -> str:
         masks = [self.declared.kept(name, self.arity) for name in self.declared.outputs]
         return ", ".join(
             [
-                f"v[{i}]._array if want & {mask} else None" if mask else "None"
+                f"v[{i}]._array if needs_grad & {mask} else None" if mask else "None"
                 for i, mask in enumerate(masks)
             ]
         )
 
-    def _want(self) -> str:
+    def _mask(self) -> str:
         if self.arity == 1:
             return "1"
         if self.arity == 2:
-            return "(3 if e1 is not None else 1) if e0 is not None else 2"
-        return " | ".join([f"(e{i} is not None) << {i}" for i in range(self.arity)])
+            return "(3 if n1 is not None else 1) if n0 is not None else 2"
+        return " | ".join([f"(n{i} is not None) << {i}" for i in range(self.arity)])
 
     # ------------------------------------------------------------------ gradients
 
@@ -225,13 +228,13 @@ class _Writer:
         declared = self.declared
         if not declared.differentiable:
             return None
-        lines = [f"def {kind}(f, g, want):"]
+        lines = [f"def {kind}(f, g, needs_grad):"]
         if kind == "raw":
             lines += self._kernels()
         if declared.reads_xp:
-            lines += [f"  xp = {'NS' if kind == 'var' else 'f._edges[0].spec.backend.xp'}"]
+            lines += [f"  xp = {'NS' if kind == 'var' else 'f._sources[0].spec.backend.xp'}"]
         if any(declared.kept(n, self.arity) for n in declared.names):
-            lines += [f"  {self._each('e#')}, = f._edges"]
+            lines += [f"  {self._each('n#')}, = f._sources"]
         lines += self._joint(kind) if declared.joint else self._separate(kind)
         result = f"({self._each('g#')},)" if not declared.joint else "gradients"
         lines += [f"  return unbroadcast(f, {result})" if broadcast else f"  return {result}"]
@@ -240,12 +243,12 @@ class _Writer:
     def _kernels(self) -> list[str]:
         """A backend's own gradient, if it has one, which may decline."""
         lines = []
-        array_type = "f._edges[0].spec.type" if self.declared.outputs else "type(g)"
+        array_type = "f._sources[0].spec.type" if self.declared.outputs else "type(g)"
         for i, (known, kernel) in enumerate(self.cls._gradient_kernels.items()):
             self.scope[f"type{i}"], self.scope[f"kernel{i}"] = known, kernel
             lines += [
                 f"  if {array_type} is type{i}:",
-                f"    gradients = kernel{i}(f, g, want)",
+                f"    gradients = kernel{i}(f, g, needs_grad)",
                 "    if gradients is not NotImplemented: return gradients",
             ]
         return lines
@@ -266,19 +269,24 @@ class _Writer:
         if lone:
             lines += ["  if type(gradients) is not tuple: gradients = (gradients,)"]
         lines += [f"  if len(gradients) != {self.arity}: wrong_number(f, gradients)"]
-        return [*lines, f"  if want != {self.all}: gradients = only_wanted(gradients, want)"]
+        return [
+            *lines,
+            f"  if needs_grad != {self.all}: gradients = only_needed(gradients, needs_grad)",
+        ]
 
     def _separate(self, kind: str) -> list[str]:
         texts = [self._gradient(kind, name, i) for i, name in enumerate(self.names)]
         every = [f"  g{i} = {text}" for i, text in enumerate(texts)]
         if self.arity == 1:
             return every
-        wanted = [f"  g{i} = {text} if want & {1 << i} else None" for i, text in enumerate(texts)]
+        needed = [
+            f"  g{i} = {text} if needs_grad & {1 << i} else None" for i, text in enumerate(texts)
+        ]
         return [
-            f"  if want == {self.all}:",
+            f"  if needs_grad == {self.all}:",
             *[f"  {line}" for line in every],
             "  else:",
-            *[f"  {line}" for line in wanted],
+            *[f"  {line}" for line in needed],
         ]
 
     def _gradient(self, kind: str, name: str, i: int) -> str:
@@ -297,9 +305,9 @@ class _Writer:
     def _value(self, kind: str, name: str) -> str:
         """The text that fetches what a rule asked for by `name`."""
         declared = self.declared
-        if name == "wanted":
-            return "(" + "".join([f"want & {1 << i} != 0, " for i in range(self.arity)]) + ")"
-        fetch = "e{}.data" if kind == "raw" else "twin(e{})"
+        if name == "needs_grad":
+            return "(" + "".join([f"needs_grad & {1 << i} != 0, " for i in range(self.arity)]) + ")"
+        fetch = "n{}.data" if kind == "raw" else "variable_of(n{})"
         if name in declared.names:
             if declared.variadic:
                 parts = [fetch.format(i) for i in range(self.arity)]
@@ -310,7 +318,7 @@ class _Writer:
             return self._saved(kind, name)
         i = declared.outputs.index(name) if declared.outputs else 0
         if kind == "var":
-            return f"f._output_variable({i})" if declared.outputs else "twin(f)"
+            return f"f._output_variable({i})" if declared.outputs else "variable_of(f)"
         return f"f.data[{i}]" if declared.outputs else "f.data"
 
     def _saved(self, kind: str, name: str) -> str:

@@ -35,7 +35,16 @@ _OWN = "user_"  # begins names that are nobody's slip, as in Chainer
 class State:
     """The settings of one context; never changed once made, save when a shared value changes."""
 
-    __slots__ = ("__weakref__", "backprop", "check", "debug", "derived", "hooks", "own", "slow")
+    __slots__ = (
+        "__weakref__",
+        "backprop",
+        "check",
+        "debug",
+        "derived",
+        "hooks",
+        "own",
+        "slow_path",
+    )
 
     def __init__(self, own: Mapping[str, Any], hooks: Mapping[str, Any]) -> None:
         self.own = own
@@ -50,11 +59,11 @@ class State:
         return self.own[name] if name in self.own else _shared[name]
 
     def refresh(self) -> None:
-        """Work out what operations read: `slow` asks for the complete, unhurried path."""
+        """Work out what operations read: `slow_path` is for hooks and debug mode."""
         self.backprop = bool(self.get("enable_backprop"))
         self.debug = bool(self.get("debug"))
         self.check = bool(self.get("type_check"))
-        self.slow = bool(self.hooks) or self.debug
+        self.slow_path = bool(self.hooks) or self.debug
 
 
 _states: dict[ref[State], None] = {}  # all that are alive
@@ -65,12 +74,12 @@ def _forget(state: ref[State]) -> None:
 
 
 _state: ContextVar[State] = ContextVar("core.state", default=State({}, {}))  # noqa: B039
-current = _state.get
+current_state = _state.get
 
 
 def install_hooks(hooks: Mapping[str, Any]) -> None:
     """Make `hooks` the function hooks of this context."""
-    _state.set(State(current().own, hooks))
+    _state.set(State(current_state().own, hooks))
 
 
 def _accept(name: str, value: Any) -> None:
@@ -200,7 +209,7 @@ class _Config(LocalConfig):
     """The values that operations read in this context, which a `State` keeps."""
 
     def __getattr__(self, name: str) -> Any:
-        own = current().own
+        own = current_state().own
         if name in own:
             return own[name]
         if name in _shared:
@@ -212,10 +221,10 @@ class _Config(LocalConfig):
         super().__setattr__(name, value)
 
     def _own(self) -> Mapping[str, Any]:
-        return current().own
+        return current_state().own
 
     def _install(self, own: Mapping[str, Any]) -> None:
-        _state.set(State(own, current().hooks))
+        _state.set(State(own, current_state().hooks))
 
 
 def _show(entries: Mapping[str, Any], file: TextIO | None) -> None:
@@ -263,15 +272,15 @@ class using_config:
         if self._config is not config:
             old = _set_by(self._config).get(self._name, _MISSING)
             setattr(self._config, self._name, self._value)
-            self._blocks.append((get_ident(), current(), old))
+            self._blocks.append((get_ident(), current_state(), old))
             return
-        state = current()
+        state = current_state()
         entered = _derive(state, self._name, self._value)
         _state.set(entered)
         self._blocks.append((get_ident(), entered, state))
 
     def __exit__(self, *exc: object) -> None:
-        name, state = self._name, current()
+        name, state = self._name, current_state()
         blocks, here = list(self._blocks), get_ident()
         mine = [block for block in blocks if block[0] == here] or blocks
         block = ([block for block in mine if block[1] is state] or mine)[-1]
@@ -330,7 +339,7 @@ def _derive(state: State, name: str, value: Any) -> State:
 
 
 def no_backprop_mode() -> using_config:
-    """Record no graph in the block: operations give Variables that want no gradient.
+    """Record no graph in the block: operations give Variables that need no gradient.
 
     >>> import core, numpy as np
     >>> x = core.Variable(np.ones(2, "f"))
@@ -354,7 +363,7 @@ def set_debug(debug: bool) -> None:
 
 def is_debug() -> bool:
     """Whether this thread is in debug mode."""
-    return current().debug
+    return current_state().debug
 
 
 class DebugMode(using_config):

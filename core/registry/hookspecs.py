@@ -115,7 +115,7 @@ def register_backends() -> Provided:
 def register_kernels(backend: str) -> Mapping[str, Provided]:
     """Return faster implementations for the backend named `backend`, by section and class.
 
-    Sections are 'compute' (`kernel(op, xp, *inputs)`), 'gradient' (`kernel(op, g, want)`) and
+    Sections are 'compute' (`kernel(op, xp, *inputs)`), 'gradient' (`kernel(op, g, needs_grad)`) and
     'update' (`kernel(rule, xp, param, grad, **state)`). Whose a kernel is, is said by the class of
     the operation or update rule itself, or by 'package.module:Class', which imports nothing:
     `{'compute': {'plugrad_mish.mish:Mish': kernel}}`. A subclass has none of it, since its formula

@@ -51,8 +51,8 @@ def gradient(trial: Trial) -> None:
     """Gradients are those of central differences in float64, for each input alone and together."""
     if not _has_gradient(trial, "gradient"):
         return
-    for wanted in _subsets(trial.differentiable):
-        function, arrays, cotangents = _as_function(trial, wanted)
+    for needs_grad in _subsets(trial.differentiable):
+        function, arrays, cotangents = _as_function(trial, needs_grad)
         if cotangents is None:
             return
         precise = _is_precise(trial, cotangents)
@@ -129,23 +129,23 @@ def _with_cotangents_only(
     return reduced, tuple(arrays), tuple(cotangents[i] for i in kept)
 
 
-def _as_function(trial: Trial, wanted: tuple[int, ...]) -> tuple[Any, list[Any], Any]:
-    """The op as a function of the wanted inputs alone in float64, and cotangents or None."""
+def _as_function(trial: Trial, needs_grad: tuple[int, ...]) -> tuple[Any, list[Any], Any]:
+    """The op as a function, in float64, of the inputs `needs_grad`, and cotangents or None."""
     arrays = trial.arrays("float64")
 
     def function(*xs: Any) -> tuple[Any, ...]:
         given: list[Any] = [Variable(a, requires_grad=False) for a in arrays]
-        for i, x in zip(wanted, xs, strict=True):
+        for i, x in zip(needs_grad, xs, strict=True):
             given[i] = x
         return trial.run(given)
 
-    outputs = trial.run(trial.variables(arrays, wanted))
+    outputs = trial.run(trial.variables(arrays, needs_grad))
     cotangents = tuple(
         g if y.requires_grad else None
         for y, g in zip(outputs, trial.cotangents(outputs), strict=True)
     )
     reached = any(g is not None for g in cotangents)
-    return function, [arrays[i] for i in wanted], cotangents if reached else None
+    return function, [arrays[i] for i in needs_grad], cotangents if reached else None
 
 
 def _has_gradient(trial: Trial, check: str) -> bool:

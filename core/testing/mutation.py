@@ -79,7 +79,7 @@ def _rules(op: Any) -> dict[str, Function]:
 
 
 def _retained(op: Any, rule: Function) -> list[str]:
-    return [name for name in list(inspect.signature(rule).parameters)[3:] if name != "wanted"]
+    return [name for name in list(inspect.signature(rule).parameters)[3:] if name != "needs_grad"]
 
 
 def _subclass(op: Any, methods: dict[str, Any]) -> Any:

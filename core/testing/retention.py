@@ -14,21 +14,21 @@ from core.testing.trial import Trial
 
 
 def retention(trial: Trial) -> None:
-    """What rules of wanted inputs name lives with the graph; all else is freed with its user."""
+    """What the rules that run ask for lives with the graph; all else is freed with its user."""
     if getattr(trial.op, "declared", None) is None or not trial.differentiable:
         return  # the general form says what it retains by calls, at every run
     indexes = trial.differentiable
-    for wanted in [indexes, *([(i,) for i in indexes] if len(indexes) > 1 else [])]:
-        _check(trial, wanted)
+    for needs_grad in [indexes, *([(i,) for i in indexes] if len(indexes) > 1 else [])]:
+        _check(trial, needs_grad)
 
 
-def _check(trial: Trial, wanted: tuple[int, ...]) -> None:
+def _check(trial: Trial, needs_grad: tuple[int, ...]) -> None:
     arrays = trial.arrays(trial.dtypes()[0])
-    outputs = [y for y in trial.run(trial.variables(arrays, wanted)) if y.array is not None]
+    outputs = [y for y in trial.run(trial.variables(arrays, needs_grad)) if y.array is not None]
     function = next((y.creator for y in outputs if y.creator is not None), None)
     if function is None:
         return
-    named = _named(trial.op, [_base_name(trial, i) for i in wanted])
+    named = _named(trial.op, [_base_name(trial, i) for i in needs_grad])
     watch = _Watch(trial)
     for i, array in enumerate(arrays):
         watch.add(f"input {trial.case.names[i]}", array, _base_name(trial, i) in named)
@@ -38,7 +38,7 @@ def _check(trial: Trial, wanted: tuple[int, ...]) -> None:
     watch.share_with([a for a in vars(function).values() if _is_array(trial, a)])
     array = y = None
     del arrays, outputs
-    watch.finish(wanted, function)
+    watch.finish(needs_grad, function)
 
 
 class _Watch:
@@ -58,13 +58,13 @@ class _Watch:
         """Arrays that the function keeps itself: what they are views of lives with them."""
         self._memory += [_span(self._trial, a) for a in arrays]
 
-    def finish(self, wanted: tuple[int, ...], function: Any) -> None:
-        names = ", ".join(self._trial.case.names[i] for i in wanted)
+    def finish(self, needs_grad: tuple[int, ...], function: Any) -> None:
+        names = ", ".join(self._trial.case.names[i] for i in needs_grad)
         for what, array, kept, span in self._seen:
             alive = array() is not None
             if kept and not alive:
                 raise AssertionError(
-                    f"{what} is named by a gradient rule, yet freed ({names} wanted)"
+                    f"{what} is named by a gradient rule, yet freed (gradients of {names})"
                 )
             if alive and not kept and not self._is_shared(span):
                 raise AssertionError(
@@ -117,10 +117,10 @@ def _output_names(op: Any, count: int) -> list[str]:
     return names if names else ["out"] * count
 
 
-def _named(op: Any, wanted: list[str]) -> set[str]:
-    """What the gradient rules of the wanted inputs ask for, read from their signatures."""
+def _named(op: Any, needs_grad: list[str]) -> set[str]:
+    """What the gradient rules of those inputs ask for, read from their signatures."""
     joint = getattr(op, "gradient", None)
-    rules = [joint] if joint else [getattr(op, f"gradient_{name}") for name in wanted]
+    rules = [joint] if joint else [getattr(op, f"gradient_{name}") for name in needs_grad]
     names = {name for rule in rules for name in _arguments(rule)[3:]}
     for name in list(names):
         again = getattr(op, f"recompute_{name}", None)

@@ -58,10 +58,12 @@ class Trial:
         """The inputs as new arrays of the backend."""
         return [self.backend.asarray(np.array(a)) for a in self.case.arrays(dtype)]
 
-    def variables(self, arrays: Sequence[Any], wanted: Sequence[int] | None = None) -> list[Any]:
-        """Variables of the arrays; those in `wanted` (default: all that can) want a gradient."""
-        wanted = self.differentiable if wanted is None else wanted
-        return [Variable(a, requires_grad=i in wanted) for i, a in enumerate(arrays)]
+    def variables(
+        self, arrays: Sequence[Any], needs_grad: Sequence[int] | None = None
+    ) -> list[Any]:
+        """Variables of the arrays; those in `needs_grad` (default: all that can) need one."""
+        needs_grad = self.differentiable if needs_grad is None else needs_grad
+        return [Variable(a, requires_grad=i in needs_grad) for i, a in enumerate(arrays)]
 
     @property
     def differentiable(self) -> tuple[int, ...]:
@@ -123,7 +125,7 @@ class Trial:
     def gradients(
         self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]
     ) -> list[Any]:
-        """Arrays, one per input that wants a gradient; None where no output depends on it."""
+        """Arrays, one per input that needs a gradient; None where no output depends on it."""
         pairs = [
             (y, Variable(g)) for y, g in zip(outputs, cotangents, strict=True) if g is not None
         ]

@@ -327,10 +327,10 @@ class Hook(core.FunctionHook):
 )
 def test_a_hook_of_functions_that_raises(when):
     x = core.Variable(ones(2))
-    state = configuration.current()
+    state = configuration.current_state()
     with pytest.raises(ZeroDivisionError), Hook(when):
         F.sum(x * x).backward()
-    assert configuration.current() is state or not configuration.current().hooks
+    assert configuration.current_state() is state or not configuration.current_state().hooks
     assert x.grad is None and core.get_function_hooks() == {}
     F.sum(x * x).backward()
     assert (x.grad == 2).all()

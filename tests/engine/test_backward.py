@@ -131,7 +131,7 @@ def test_inputs_without_gradient_get_none_and_their_rules_do_not_run():
     assert ran == ["x", "x"] and w.grad is None and x.grad is not None
     ran.clear()
     core.grad([total(Noting.call(x, variable(4)))], [x])
-    assert ran == ["x"], "grad runs the rules of wanted inputs alone"
+    assert ran == ["x"], "grad runs the rules of inputs that need a gradient alone"
 
 
 def test_nothing_is_recorded_where_nothing_wants_a_gradient():

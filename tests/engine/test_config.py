@@ -30,7 +30,7 @@ def shared():
 def own():
     """The configuration of the thread; what a test sets is removed afterwards."""
     yield core.config
-    for name in list(core.configuration.current().own):
+    for name in list(core.configuration.current_state().own):
         delattr(core.config, name)
 
 

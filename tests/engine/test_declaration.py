@@ -13,7 +13,7 @@ from core.errors import DeclarationError, InvalidType
 
 
 def test_a_rule_that_asks_for_an_unknown_name():
-    with pytest.raises(DeclarationError, match=r"argument 'w' is none of x, out, wanted"):
+    with pytest.raises(DeclarationError, match=r"argument 'w' is none of x, out, needs_grad"):
 
         class Wrong(core.Elementwise):
             def compute(self, xp, x):

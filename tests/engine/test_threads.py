@@ -165,7 +165,9 @@ def test_kernels_that_change_while_others_call(restless):
             for _ in range(40):
                 for factor in (2, 3):
                     home.kernels[Op] = lambda f, xp, x, factor=factor: x * factor
-                    home.gradient_kernels[Op] = lambda f, g, want, factor=factor: (g * factor,)
+                    home.gradient_kernels[Op] = lambda f, g, needs_grad, factor=factor: (
+                        g * factor,
+                    )
                     for n in (1, 7):
                         x = Variable(np.ones(n, "f"))
                         y = Op.call(x)
@@ -193,7 +195,7 @@ def test_shared_settings_change_while_others_make_states(restless):
             with core.using_config("own", [seen]):  # unhashable: another state each time
                 assert core.config.own == [seen]
         with core.using_config("own", []):
-            return core.configuration.current().check
+            return core.configuration.current_state().check
 
     def change():
         try:
@@ -202,7 +204,7 @@ def test_shared_settings_change_while_others_make_states(restless):
                 core.global_config.type_check = True
         finally:
             done.set()
-        return core.configuration.current().check
+        return core.configuration.current_state().check
 
     assert at_once(change, make, make, make) == [True] * 4
 

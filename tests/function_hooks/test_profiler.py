@@ -188,8 +188,8 @@ def test_away_it_costs_nothing():
     from core.link.hook import hooks_in_force
 
     with H.ProfilerHook():
-        assert configuration.current().slow and hooks_in_force()
-    assert not configuration.current().slow and hooks_in_force() is None
+        assert configuration.current_state().slow_path and hooks_in_force()
+    assert not configuration.current_state().slow_path and hooks_in_force() is None
 
 
 # ---------------------------------------------------------------------- devices, memory, threads

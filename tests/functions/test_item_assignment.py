@@ -1,4 +1,4 @@
-"""x[...] = value: in place where no gradient is wanted, else a new result in the place of x."""
+"""x[...] = value: in place where no gradient is needed, else a new result in the place of x."""
 
 import numpy as np
 import pytest
@@ -77,7 +77,7 @@ def test_hooks_see_it_and_the_node_is_that_of_the_variable():
 
 
 def test_leaves_are_refused_by_name():
-    with pytest.raises(TypeError, match="weights is a leaf that wants a gradient"):
+    with pytest.raises(TypeError, match="weights is a leaf that needs a gradient"):
         Variable(np.zeros(2), name="weights")[0] = 1
     p = Parameter(0, (2,))
     with pytest.raises(TypeError, match="leaf"):

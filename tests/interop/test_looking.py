@@ -1,4 +1,4 @@
-"""Libraries that draw, tabulate or fit take Variables, those that want a gradient too."""
+"""Libraries that draw, tabulate or fit take Variables, those that need a gradient too."""
 
 import numpy as np
 import pytest
@@ -95,5 +95,5 @@ def test_numpys_functions_that_only_look(x, tmp_path):
 
 def test_others_still_ask(x):
     for lose in (np.asarray, np.array, np.ma.masked_invalid):
-        with pytest.raises(TypeError, match="wants a gradient"):
+        with pytest.raises(TypeError, match="needs a gradient"):
             lose(x)

@@ -50,5 +50,5 @@ def test_logsumexp_of_infinities():
 
 
 def test_a_function_of_arrays_alone_says_that_the_gradient_would_be_lost():
-    with pytest.raises(TypeError, match="this Variable wants a gradient"):
+    with pytest.raises(TypeError, match="this Variable needs a gradient"):
         scipy.special.expit(np.asarray(Variable(X)))

@@ -86,8 +86,8 @@ def test_a_gradient_that_is_wrong_with_one_wanted_input_only():
         def compute(self, xp, x, y):
             return x * y
 
-        def gradient(self, xp, g, x, y, wanted):
-            return g * y if wanted[0] and wanted[1] else g * y * 2.0, g * x
+        def gradient(self, xp, g, x, y, needs_grad):
+            return g * y if needs_grad[0] and needs_grad[1] else g * y * 2.0, g * x
 
     assert "'gradient'" in failure(Product, np.multiply)[1]
 

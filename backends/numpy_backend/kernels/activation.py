@@ -9,7 +9,7 @@ import numpy as np
 from backends.numpy_backend.kernels.select import blend, select, worthwhile
 
 
-def relu_gradient(f: Any, g: Any, want: int) -> Any:
+def relu_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """`where(out > 0, g, 0)`."""
     out = f.data
     if not worthwhile(g, out):
@@ -24,7 +24,7 @@ def leaky_relu(f: Any, xp: Any, x: Any) -> Any:
     return blend(x >= 0, x, x * f.slope)
 
 
-def leaky_relu_gradient(f: Any, g: Any, want: int) -> Any:
+def leaky_relu_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """`where(x > 0, g, g * slope)`."""
     x = f.inputs[0].data
     if not worthwhile(g, x):
@@ -32,7 +32,7 @@ def leaky_relu_gradient(f: Any, g: Any, want: int) -> Any:
     return (blend(np.greater(x, 0), g, g * f.slope),)
 
 
-def clipped_relu_gradient(f: Any, g: Any, want: int) -> Any:
+def clipped_relu_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """`g` strictly between 0 and z, else 0."""
     x = f.inputs[0].data
     if not worthwhile(g, x):
@@ -40,7 +40,7 @@ def clipped_relu_gradient(f: Any, g: Any, want: int) -> Any:
     return (select((x > 0) & (x < f.z), g),)
 
 
-def crelu_gradient(f: Any, g: Any, want: int) -> Any:
+def crelu_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """The first half of `g` where x > 0, minus the second where x < 0."""
     x = f.inputs[0].data
     positive, negative = np.split(g, 2, axis=f.axis)
@@ -49,7 +49,7 @@ def crelu_gradient(f: Any, g: Any, want: int) -> Any:
     return (select(x > 0, positive) - select(x < 0, negative),)
 
 
-def hard_sigmoid_gradient(f: Any, g: Any, want: int) -> Any:
+def hard_sigmoid_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """`where(abs(x) < 2.5, 0.2 * g, 0)`."""
     x = f.inputs[0].data
     if not worthwhile(g, x):
@@ -57,7 +57,7 @@ def hard_sigmoid_gradient(f: Any, g: Any, want: int) -> Any:
     return (select(np.abs(x) < 2.5, 0.2 * g),)
 
 
-def clip_gradient(f: Any, g: Any, want: int) -> Any:
+def clip_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """`g` within the bounds, themselves included, else 0."""
     x = f.inputs[0].data
     if not worthwhile(g, x):
@@ -69,21 +69,21 @@ def clip_gradient(f: Any, g: Any, want: int) -> Any:
     return (g if inside is None else select(inside, g),)
 
 
-def maximum_gradient(f: Any, g: Any, want: int) -> Any:
+def maximum_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """`g` to the first where x1 >= x2, to the second where x1 < x2."""
-    return _shared(f, g, want, np.greater_equal, np.less)
+    return _shared(f, g, needs_grad, np.greater_equal, np.less)
 
 
-def minimum_gradient(f: Any, g: Any, want: int) -> Any:
+def minimum_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     """`g` to the first where x1 <= x2, to the second where x1 > x2."""
-    return _shared(f, g, want, np.less_equal, np.greater)
+    return _shared(f, g, needs_grad, np.less_equal, np.greater)
 
 
-def _shared(f: Any, g: Any, want: int, first: Any, second: Any) -> Any:
+def _shared(f: Any, g: Any, needs_grad: int, first: Any, second: Any) -> Any:
     x1, x2 = [node.data for node in f.inputs]
     if not worthwhile(g, x1, x2):
         return NotImplemented
     return (
-        select(first(x1, x2), g) if want & 1 else None,
-        select(second(x1, x2), g) if want & 2 else None,
+        select(first(x1, x2), g) if needs_grad & 1 else None,
+        select(second(x1, x2), g) if needs_grad & 2 else None,
     )

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from core.graph.variable import Variable, is_array
-from core.ops.dispatch import beside, is_number, plain, refuse_unlike
+from core.ops.dispatch import in_dtype_of, is_number, plain, refuse_unlike
 from core.ops.intrinsics.arithmetic import (
     Absolute,
     Add,
@@ -45,7 +45,7 @@ def _reflected(operation: Any, with_constant: Any) -> Callable[[Variable, Any], 
             return with_constant.call(self, number)
         if not isinstance(other, Variable) and not is_array(other):
             return NotImplemented
-        return operation.call(beside(self, other), self)
+        return operation.call(in_dtype_of(self, other), self)
 
     return reflected
 
@@ -56,7 +56,7 @@ def _operator(operation: Any) -> Callable[[Variable, Any], Any]:
     def operator(self: Variable, other: Any) -> Any:
         if not isinstance(other, Variable) and not is_number(other) and not is_array(other):
             return NotImplemented  # such as None: then by identity
-        return operation.call(self, beside(self, other))
+        return operation.call(self, in_dtype_of(self, other))
 
     return operator
 
@@ -103,7 +103,7 @@ def _install() -> None:
     v.__rtruediv__ = _reflected(Divide, DivideFromConstant)
     v.__rpow__ = _reflected(Power, ConstantPower)
     v.__floordiv__ = _operator(FloorDivide)
-    v.__rfloordiv__ = lambda self, other: FloorDivide.call(beside(self, other), self)
+    v.__rfloordiv__ = lambda self, other: FloorDivide.call(in_dtype_of(self, other), self)
     v.__matmul__, v.__rmatmul__ = matmul, lambda self, other: matmul(other, self)
     v.__pos__ = lambda self: self
     v.__getitem__, v.__setitem__ = getitem, setitem

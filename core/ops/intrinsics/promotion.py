@@ -81,7 +81,7 @@ def cast(x: Any, dtype: Any) -> Variable:
     if x.backend.kind(to) not in "biu":
         return Cast.call(x, dtype)
     whole = Cast.call(x.array, dtype)
-    whole._barren = f"Cast to {x.backend.dtype_name(to)}"
+    whole._nondifferentiable = f"Cast to {x.backend.dtype_name(to)}"
     return whole
 
 

@@ -38,7 +38,7 @@ from core.ops.intrinsics.promotion import (
     refuse_complex,
 )
 from core.ops.intrinsics.shapes import Reshape, Transpose
-from core.registry.configuration import current
+from core.registry.configuration import current_state
 from core.typing import Axes
 
 
@@ -52,20 +52,20 @@ def getitem(x: Any, slices: Any) -> Variable:
 def setitem(x: Variable, slices: Any, value: Any) -> None:
     """x[slices] = value: written into the array, or, of a result, that of another function.
 
-    Where no gradient is wanted, the array itself is written to. Else x becomes the result of
+    Where no gradient is needed, the array itself is written to. Else x becomes the result of
     `SetItem`: its gradient goes to what it was computed from and to the value. A leaf would lose
     its place in the graph, and is refused.
     """
     slices = tuple(map(as_array, slices)) if isinstance(slices, tuple) else as_array(slices)
     if not is_complex(x):
         refuse_complex("x[...] = value", value)
-    wanted = any([isinstance(v, Variable) and v.requires_grad for v in (x, value)])
-    if not wanted or not current().backprop:
+    needs_grad = any([isinstance(v, Variable) and v.requires_grad for v in (x, value)])
+    if not needs_grad or not current_state().backprop:
         x.array[slices] = as_array(value)
         return
     if x.requires_grad and x.creator_node is None:
         raise TypeError(
-            f"x[...] = value: {x.name or 'x'} is a leaf that wants a gradient, and would no "
+            f"x[...] = value: {x.name or 'x'} is a leaf that needs a gradient, and would no "
             "longer be one. Choose with where(mask, value, x), write to a copy, or write "
             "under core.no_backprop_mode()."
         )

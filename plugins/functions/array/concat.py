@@ -36,12 +36,12 @@ class Concat(FunctionNode):
     def compute(self, xp, *xs):
         return xp.concat(xs, axis=self.axis)
 
-    def gradient(self, xp, g, wanted):
+    def gradient(self, xp, g, needs_grad):
         before = (slice(None),) * (self.axis % g.ndim)
         gradients, start = [], 0
-        for i, wish in enumerate(wanted):
+        for i, needed in enumerate(needs_grad):
             stop = start + self.input_shape(i)[self.axis]
-            gradients.append(g[(*before, slice(start, stop), ...)] if wish else None)
+            gradients.append(g[(*before, slice(start, stop), ...)] if needed else None)
             start = stop
         return tuple(gradients)
 

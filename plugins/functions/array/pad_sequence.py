@@ -42,11 +42,11 @@ class PadSequence(FunctionNode):
             rows.append(xp.concat([x, rest], axis=0))
         return xp.stack(rows, axis=0)
 
-    def gradient(self, xp, g, wanted):
+    def gradient(self, xp, g, needs_grad):
         return tuple(
             [
-                g[(i, slice(self.input_shape(i)[0]), ...)] if wish else None
-                for i, wish in enumerate(wanted)
+                g[(i, slice(self.input_shape(i)[0]), ...)] if needed else None
+                for i, needed in enumerate(needs_grad)
             ]
         )
 

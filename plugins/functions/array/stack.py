@@ -23,9 +23,11 @@ class Stack(FunctionNode):
     def compute(self, xp, *xs):
         return xp.stack(xs, axis=self.axis)
 
-    def gradient(self, xp, g, wanted):
+    def gradient(self, xp, g, needs_grad):
         before = (slice(None),) * (self.axis % g.ndim)
-        return tuple([g[(*before, i, ...)] if wish else None for i, wish in enumerate(wanted)])
+        return tuple(
+            [g[(*before, i, ...)] if needed else None for i, needed in enumerate(needs_grad)]
+        )
 
 
 @removed()

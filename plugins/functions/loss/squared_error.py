@@ -16,9 +16,9 @@ class SquaredError(FunctionNode):
         difference = x0 - x1
         return difference * difference
 
-    def gradient(self, xp, g, x0, x1, wanted):
+    def gradient(self, xp, g, x0, x1, needs_grad):
         slope = g * (x0 - x1) * 2.0
-        return slope, -slope if wanted[1] else None
+        return slope, -slope if needs_grad[1] else None
 
 
 def squared_error(x0: Array, x1: Array) -> Variable:

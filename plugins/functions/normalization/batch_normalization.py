@@ -80,7 +80,7 @@ class BatchNormalization(FunctionNode):
         y = centred * scale + xp.reshape(beta, shape)
         return y, xp.reshape(mean, gamma.shape), xp.reshape(var, gamma.shape)
 
-    def gradient(self, xp, g, x, gamma, mean, var, wanted):
+    def gradient(self, xp, g, x, gamma, mean, var, needs_grad):
         gy, gmean, gvar = g
         axis = reduced_axes(self.axis, x.ndim)
         shape, count = expanded(x.shape, axis), prod([x.shape[i] for i in axis])
@@ -91,7 +91,7 @@ class BatchNormalization(FunctionNode):
             gbeta = xp.sum(gy, axis=axis)
             normalized = centred / deviation
             ggamma = xp.sum(gy * normalized, axis=axis)
-            if wanted[0]:
+            if needs_grad[0]:
                 common = xp.reshape(gbeta, shape) + normalized * xp.reshape(ggamma, shape)
                 gx = xp.reshape(gamma, shape) / deviation * (gy - common / float(count))
         if gmean is not None:

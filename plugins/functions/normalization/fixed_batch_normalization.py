@@ -43,11 +43,11 @@ class FixedBatchNormalization(FunctionNode):
         scale = gamma / xp.sqrt(var + self.eps)
         return (x - xp.reshape(mean, shape)) * xp.reshape(scale, shape) + xp.reshape(beta, shape)
 
-    def gradient(self, xp, g, x, gamma, mean, var, wanted):
+    def gradient(self, xp, g, x, gamma, mean, var, needs_grad):
         axis, shape = reduced_axes(self.axis, x.ndim), self._shape(x)
         scale = gamma / xp.sqrt(var + self.eps)
         gx = g * xp.reshape(scale, shape)
-        if not any(wanted[1:]):
+        if not any(needs_grad[1:]):
             return gx, None, None, None, None
         gbeta = xp.sum(g, axis=axis)
         centred = xp.sum(g * (x - xp.reshape(mean, shape)), axis=axis)

@@ -40,16 +40,16 @@ class _OwnStatistics(FunctionNode):
         y += xp.reshape(beta, self.spread(x.shape))
         return y
 
-    def gradient(self: Any, xp, g, x, gamma, mean, scale, wanted):
+    def gradient(self: Any, xp, g, x, gamma, mean, scale, needs_grad):
         (shape, axes), spread = self.parts(x.shape), self.spread(x.shape)
         others = tuple([i for i, n in enumerate(spread) if n == 1])
         z = (xp.reshape(x, shape) - mean) * scale
         gx = ggamma = gbeta = None
-        if wanted[1]:
+        if needs_grad[1]:
             ggamma = xp.reshape(xp.sum(g * xp.reshape(z, x.shape), axis=others), gamma.shape)
-        if wanted[2]:
+        if needs_grad[2]:
             gbeta = xp.reshape(xp.sum(g, axis=others), gamma.shape)
-        if wanted[0]:
+        if needs_grad[0]:
             g = xp.reshape(g * xp.reshape(gamma, spread), shape)
             along = xp.mean(g * z, axis=axes, keepdims=True)
             gx = scale * (g - xp.mean(g, axis=axes, keepdims=True) - z * along)

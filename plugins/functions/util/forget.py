@@ -47,7 +47,7 @@ class Forget(FunctionNode):
 
     def apply(self, inputs: Iterable[Any]) -> tuple[Variable, ...]:
         """The outputs of the function."""
-        if self._edges is not None:
+        if self._sources is not None:
             return self.again().apply(inputs)
         xs = tuple([as_variable(x) for x in inputs])
         self.replay, self.count, start = _Replay(self.func), len(xs), next_sequence()

@@ -29,12 +29,12 @@ class Solve(FunctionNode):
         a = xp.broadcast_to(a, lead + a.shape[-2:])
         return xp.linalg.solve(a, xp.broadcast_to(b, lead + b.shape[-2:]))
 
-    def gradient(self, xp, g, a, out, wanted):
+    def gradient(self, xp, g, a, out, needs_grad):
         gb = Solve().evaluate(xp.matrix_transpose(a), g)
-        ga = -gb @ xp.matrix_transpose(out) if wanted[0] else None
+        ga = -gb @ xp.matrix_transpose(out) if needs_grad[0] else None
         return (
-            SumTo(self.input_shape(0)).evaluate(ga) if wanted[0] else None,
-            SumTo(self.input_shape(1)).evaluate(gb) if wanted[1] else None,
+            SumTo(self.input_shape(0)).evaluate(ga) if needs_grad[0] else None,
+            SumTo(self.input_shape(1)).evaluate(gb) if needs_grad[1] else None,
         )
 
 
