@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec, spec_from_loader
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -57,13 +55,20 @@ def place(name: str) -> str | None:
     return None
 
 
-class OldPaths(MetaPathFinder, Loader):
+def _spec(name: str) -> ModuleSpec | None:
+    from importlib.util import find_spec  # not loaded before an old path is
+
+    return find_spec(name)
+
+
+class OldPaths:
     """The finder of modules at old paths; the first, for no folder is searched under two paths."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """A spec whose module is the one at the new path."""
         there = place(name)
-        return spec_from_loader(name, self) if there is not None and find_spec(there) else None
+        loader: Any = self
+        return ModuleSpec(name, loader) if there is not None and _spec(there) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module itself; what it says of itself is kept, since the import system sets it."""
@@ -78,7 +83,7 @@ class OldPaths(MetaPathFinder, Loader):
 
     def get_code(self, name: str) -> CodeType | None:
         """The code at the new path, for `python -m`."""
-        spec: Any = find_spec(str(place(name)))
+        spec: Any = _spec(str(place(name)))
         return spec.loader.get_code(spec.name)  # type: ignore[no-any-return]
 
 
