@@ -12,7 +12,7 @@ from backends.cuda_backend.presence import missing
 from backends.cuda_backend.uploader import Uploader
 from core import is_debug
 from core.arrays.backend import Array, Backend, Device, HostRandom
-from core.arrays.standard import Geometry
+from core.arrays.windows import Geometry
 from core.errors.place import no_dtype
 from core.typing import Sizes
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays.standard import is_basic
+from core.arrays.scatter import is_basic
 
 Array = np.ndarray[Any, Any]
 SMALL = 256  # below so many elements, setting up costs more than it saves

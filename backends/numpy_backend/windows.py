@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from core.arrays.standard import Geometry, pad
+from core.arrays.windows import Geometry, pad
 from core.typing import Sizes
 
 Array = np.ndarray[Any, Any]

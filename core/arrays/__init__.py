@@ -11,6 +11,8 @@ __all__ = [
     "kernel_table",
     "mixed",
     "random_streams",
+    "scatter",
     "spec",
-    "standard",
+    "special",
+    "windows",
 ]

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from core.arrays import standard
+from core.arrays import scatter, special
+from core.arrays import windows as window_ops
 from core.arrays.device import Device, default_device
 from core.arrays.kernel_table import KernelTable, on_kernels_changed
 from core.arrays.random_streams import Random
@@ -204,7 +205,7 @@ class Backend(ABC):
 
     def copyto(self, dst: AnyArray, src: Any) -> None:
         """Write `src` (a number, or an array of any backend that broadcasts) into `dst`."""
-        standard.copy_into(self.xp, dst, self._beside(dst, src))
+        scatter.copy_into(self.xp, dst, self._beside(dst, src))
 
     def _beside(self, dst: AnyArray, src: Any) -> Any:
         if isinstance(src, (bool, int, float, complex)):
@@ -222,11 +223,11 @@ class Backend(ABC):
 
     def scatter_add(self, a: AnyArray, index: Any, values: Any) -> None:
         """`a[index] += values` in place; a place that `index` names twice is added to twice."""
-        standard.scatter_add(self.xp, a, index, values)
+        scatter.scatter_add(self.xp, a, index, values)
 
     def pad(self, x: AnyArray, widths: Sequence[tuple[int, int]], value: float = 0.0) -> AnyArray:
         """`x` with `widths[i] = (before, after)` elements of `value` around axis i."""
-        return standard.pad(self.xp, x, widths, value)
+        return window_ops.pad(self.xp, x, widths, value)
 
     def windows(
         self,
@@ -240,10 +241,10 @@ class Backend(ABC):
     ) -> AnyArray:
         """All windows of `x` (n, c, *spatial): an array (n, c, *ksize, *out), not to be written to.
 
-        `out` along each axis is `core.arrays.standard.window_count`. With `cover_all` the windows
+        `out` along each axis is `core.arrays.windows.window_count`. With `cover_all` the windows
         reach every element of `x`, the last ones padded further.
         """
-        return standard.windows(self.xp, x, ksize, stride, pad, dilate, cover_all, pad_value)
+        return window_ops.windows(self.xp, x, ksize, stride, pad, dilate, cover_all, pad_value)
 
     def fold(
         self,
@@ -254,7 +255,7 @@ class Backend(ABC):
         dilate: Sizes = 1,
     ) -> AnyArray:
         """The adjoint of `windows`: (n, c, *ksize, *out) to (n, c, *size), overlaps summed."""
-        return standard.fold(self.xp, windows, size, stride, pad, dilate)
+        return window_ops.fold(self.xp, windows, size, stride, pad, dilate)
 
     def einsum(self, subscripts: str, *operands: AnyArray) -> AnyArray:
         """Sum of products over labelled axes, in the notation of `numpy.einsum`."""
@@ -264,11 +265,11 @@ class Backend(ABC):
 
     def erf(self, x: AnyArray) -> AnyArray:
         """The error function, elementwise, in the dtype of `x`."""
-        return standard.erf(self.xp, x)
+        return special.erf(self.xp, x)
 
     def logsumexp(self, x: AnyArray, axis: Any = None, keepdims: bool = False) -> AnyArray:
         """`log(sum(exp(x)))` along `axis` without overflow."""
-        return standard.logsumexp(self.xp, x, axis, keepdims)
+        return special.logsumexp(self.xp, x, axis, keepdims)
 
     def outside(self, numbers: AnyArray, size: int) -> bool:
         """Whether one of `numbers`, integers, is not in [0, size).
@@ -280,7 +281,7 @@ class Backend(ABC):
 
     def sum_to(self, x: AnyArray, shape: tuple[int, ...]) -> AnyArray:
         """Sum `x` down to a shape that broadcasts to its own: the adjoint of broadcasting."""
-        return standard.sum_to(self.xp, x, shape)
+        return scatter.sum_to(self.xp, x, shape)
 
     # -- the object itself ---------------------------------------------------------------------
 

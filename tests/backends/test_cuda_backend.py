@@ -15,7 +15,7 @@ import pytest
 import core
 from backends.cuda_backend import presence
 from backends.cuda_backend.backend import CudaBackend
-from core.arrays import standard
+from core.arrays import special, windows
 from core.compat import cuda
 from core.errors import BackendError, BackendUnavailable
 
@@ -164,9 +164,7 @@ def test_padding_windows_and_sums_stay_on_their_gpu(gpu: CudaBackend) -> None:
     host = np.random.RandomState(0).rand(2, 3, 5, 4)
     x = core.get_device("cuda:1").send(host)
     w = gpu.windows(x, 3, 2, pad=1, pad_value=2.0)
-    np.testing.assert_array_equal(
-        gpu.to_host(w), standard.windows(np, host, 3, 2, 1, 1, False, 2.0)
-    )
+    np.testing.assert_array_equal(gpu.to_host(w), windows.windows(np, host, 3, 2, 1, 1, False, 2.0))
     assert w.device == gpu.fold(w, (5, 4), 2, 1).device == Device(1)
     gpu.scatter_add(x, np.array([0, 0]), gpu.asarray(np.ones((2, 3, 5, 4)), device=1))
     host[0] += 2
@@ -360,21 +358,21 @@ def test_the_defaults_hold_on_a_gpu() -> None:
     host = np.random.RandomState(0).rand(2, 3, 6, 5).astype(np.float32)
     x = backend.asarray(host)
     w = backend.windows(x, 3, 2, 1)
-    expected = standard.windows(np, host, 3, 2, 1, 1, False, 0.0)
+    expected = windows.windows(np, host, 3, 2, 1, 1, False, 0.0)
     np.testing.assert_array_equal(backend.to_host(w), expected)
     np.testing.assert_allclose(
         backend.to_host(backend.fold(w, (6, 5), 2, 1)),
-        standard.fold(np, expected, (6, 5), 2, 1, 1),
+        windows.fold(np, expected, (6, 5), 2, 1, 1),
         rtol=1e-5,
     )
-    np.testing.assert_allclose(backend.to_host(backend.erf(x)), standard.erf(np, host), rtol=1e-5)
+    np.testing.assert_allclose(backend.to_host(backend.erf(x)), special.erf(np, host), rtol=1e-5)
     index = backend.asarray(np.array([0, 1, 0]))
     backend.scatter_add(x, index, backend.asarray(np.ones((3, 3, 6, 5), np.float32)))
     np.add.at(host, np.array([0, 1, 0]), 1)
     np.testing.assert_allclose(backend.to_host(x), host, rtol=1e-6)
     np.testing.assert_allclose(
         backend.to_host(backend.logsumexp(x, axis=1)),
-        standard.logsumexp(np, host, 1, False),
+        special.logsumexp(np, host, 1, False),
         rtol=1e-5,
     )
     backend.synchronize()

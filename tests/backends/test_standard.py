@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.arrays import standard
+from core.arrays import scatter, special, windows
 from core.arrays.einsum import einsum
 
 NAMESPACES = [np, strict]
@@ -27,7 +27,7 @@ def drawn(seed: int, *shape: int) -> np.ndarray[Any, Any]:
 
 
 def direct_windows(
-    x: np.ndarray[Any, Any], g: standard.Geometry, value: float
+    x: np.ndarray[Any, Any], g: windows.Geometry, value: float
 ) -> np.ndarray[Any, Any]:
     """Element by element from the definition."""
     out = np.full((*x.shape[:2], *g.ksize, *g.out), value)
@@ -59,7 +59,7 @@ def geometries(draw: st.DrawFn) -> dict[str, Any]:
 
 def fits(g: dict[str, Any]) -> bool:
     try:
-        standard.Geometry(**g).checked()
+        windows.Geometry(**g).checked()
     except ValueError:
         return False
     return True
@@ -72,8 +72,8 @@ fitting = geometries().filter(fits)
 @given(fitting)
 def test_windows_are_what_the_definition_says(xp: Any, g: dict[str, Any]) -> None:
     x = drawn(0, 2, 3, *g["size"])
-    geometry = standard.Geometry(**g)
-    found = standard.windows(
+    geometry = windows.Geometry(**g)
+    found = windows.windows(
         xp, xp.asarray(x), g["ksize"], g["stride"], g["pad"], g["dilate"], g["cover_all"], 9.0
     )
     np.testing.assert_array_equal(host(found), direct_windows(x, geometry, 9.0))
@@ -84,33 +84,33 @@ def test_windows_are_what_the_definition_says(xp: Any, g: dict[str, Any]) -> Non
 def test_fold_is_the_adjoint_of_windows(xp: Any, g: dict[str, Any]) -> None:
     x = drawn(1, 1, 2, *g["size"])
     args = (g["stride"], g["pad"], g["dilate"])
-    w = host(standard.windows(np, x, g["ksize"], *args, g["cover_all"], 0.0))
+    w = host(windows.windows(np, x, g["ksize"], *args, g["cover_all"], 0.0))
     y = drawn(2, *w.shape)
-    folded = host(standard.fold(xp, xp.asarray(y), g["size"], *args))
+    folded = host(windows.fold(xp, xp.asarray(y), g["size"], *args))
     assert folded.shape == x.shape
     assert math.isclose(np.vdot(w, y), np.vdot(x, folded), rel_tol=1e-10, abs_tol=1e-10)
 
 
 def test_windows_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="do not fit into"):
-        standard.windows(np, drawn(0, 1, 1, 3), 5, 1, 0, 1, False, 0.0)
+        windows.windows(np, drawn(0, 1, 1, 3), 5, 1, 0, 1, False, 0.0)
 
 
 def test_fold_refuses_windows_of_another_image() -> None:
     with pytest.raises(ValueError, match="do not come from"):
-        standard.fold(np, drawn(0, 1, 1, 3, 7), (5,), 1, 0, 1)
+        windows.fold(np, drawn(0, 1, 1, 3, 7), (5,), 1, 0, 1)
 
 
 @pytest.mark.parametrize("stride", [(1,), (1, 2, 3)])
 def test_sizes_for_other_ranks_are_refused(stride: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="expected 2 integers"):
-        standard.windows(np, drawn(0, 1, 1, 5, 5), 3, stride, 0, 1, False, 0.0)
+        windows.windows(np, drawn(0, 1, 1, 5, 5), 3, stride, 0, 1, False, 0.0)
 
 
 @namespaces
 def test_pad(xp: Any) -> None:
     x = drawn(0, 2, 3)
-    found = standard.pad(xp, xp.asarray(x), [(1, 0), (0, 2)], 5.0)
+    found = windows.pad(xp, xp.asarray(x), [(1, 0), (0, 2)], 5.0)
     expected = np.pad(x, [(1, 0), (0, 2)], constant_values=5.0)
     np.testing.assert_array_equal(host(found), expected)
 
@@ -118,7 +118,7 @@ def test_pad(xp: Any) -> None:
 @pytest.mark.parametrize("widths", [[(0, 1)], [(0, -1), (0, 0)]])
 def test_pad_refuses_wrong_widths(widths: list[tuple[int, int]]) -> None:
     with pytest.raises(ValueError, match="expected 2 pairs"):
-        standard.pad(np, drawn(0, 2, 3), widths, 0.0)
+        windows.pad(np, drawn(0, 2, 3), widths, 0.0)
 
 
 @namespaces
@@ -130,7 +130,7 @@ def test_scatter_add_adds_as_often_as_a_place_is_named(xp: Any, data: st.DataObj
     expected = drawn(4, n, 2)
     a = xp.asarray(expected, copy=True)
     np.add.at(expected, index, values)
-    standard.scatter_add(xp, a, xp.asarray(index), xp.asarray(values))
+    scatter.scatter_add(xp, a, xp.asarray(index), xp.asarray(values))
     np.testing.assert_allclose(host(a), expected, rtol=1e-12, atol=1e-12)
 
 
@@ -142,7 +142,7 @@ def test_scatter_add_by_slices(xp: Any, index: Any) -> None:
     expected = drawn(5, 4, 3)
     a = xp.asarray(expected, copy=True)
     expected[index] += 2.0
-    standard.scatter_add(xp, a, index, xp.full(host(a)[index].shape, 2.0, dtype=xp.float64))
+    scatter.scatter_add(xp, a, index, xp.full(host(a)[index].shape, 2.0, dtype=xp.float64))
     np.testing.assert_array_equal(host(a), expected)
 
 
@@ -153,12 +153,12 @@ def test_scatter_add_by_mask_and_by_several_arrays(xp: Any) -> None:
     mask = expected > 0
     expected[mask] += 1.5
     with strict.ArrayAPIStrictFlags(data_dependent_shapes=True):
-        standard.scatter_add(xp, a, xp.asarray(mask), 1.5)
+        scatter.scatter_add(xp, a, xp.asarray(mask), 1.5)
     np.testing.assert_array_equal(host(a), expected)
     rows, columns = np.array([0, 0, 3]), np.array([1, 1, 2])
     np.add.at(expected, (rows, columns), np.array([1.0, 2.0, 3.0]))
     values = xp.asarray([1.0, 2.0, 3.0], dtype=xp.float64)
-    standard.scatter_add(xp, a, (xp.asarray(rows), xp.asarray(columns)), values)
+    scatter.scatter_add(xp, a, (xp.asarray(rows), xp.asarray(columns)), values)
     np.testing.assert_allclose(host(a), expected, rtol=1e-12)
 
 
@@ -167,7 +167,7 @@ def test_scatter_add_by_mask_and_by_several_arrays(xp: Any) -> None:
 def test_sum_to_is_the_adjoint_of_broadcasting(xp: Any, shape: tuple[int, ...]) -> None:
     x = drawn(7, 4, 2, 3)
     small = drawn(8, *shape)
-    found = standard.sum_to(xp, xp.asarray(x), shape)
+    found = scatter.sum_to(xp, xp.asarray(x), shape)
     assert found.shape == shape
     assert math.isclose(np.vdot(host(found), small), np.vdot(x, np.broadcast_to(small, x.shape)))
 
@@ -175,7 +175,7 @@ def test_sum_to_is_the_adjoint_of_broadcasting(xp: Any, shape: tuple[int, ...]) 
 @pytest.mark.parametrize("shape", [(2,), (3, 1), (1, 1, 1, 1)])
 def test_sum_to_refuses_other_shapes(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="does not broadcast"):
-        standard.sum_to(np, drawn(0, 4, 3), shape)
+        scatter.sum_to(np, drawn(0, 4, 3), shape)
 
 
 @namespaces
@@ -187,7 +187,7 @@ def test_logsumexp_without_overflow(xp: Any, axis: Any, keepdims: bool) -> None:
     expected = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
     if not keepdims:
         expected = np.squeeze(expected, axis=axis)
-    found = standard.logsumexp(xp, xp.asarray(x), axis, keepdims)
+    found = special.logsumexp(xp, xp.asarray(x), axis, keepdims)
     np.testing.assert_allclose(host(found), expected, rtol=1e-12)
 
 
@@ -195,7 +195,7 @@ def test_logsumexp_without_overflow(xp: Any, axis: Any, keepdims: bool) -> None:
 def test_logsumexp_of_infinities(xp: Any) -> None:
     x = xp.asarray([[-math.inf, -math.inf], [math.inf, 1.0]], dtype=xp.float32)
     with np.errstate(divide="ignore", over="ignore"):
-        found = standard.logsumexp(xp, x, 1, False)
+        found = special.logsumexp(xp, x, 1, False)
     assert found.dtype == xp.float32
     np.testing.assert_array_equal(host(found), [-np.inf, np.inf])
 
@@ -203,7 +203,7 @@ def test_logsumexp_of_infinities(xp: Any) -> None:
 @namespaces
 @given(st.lists(st.floats(-8, 8), min_size=1, max_size=20))
 def test_erf_to_the_last_places(xp: Any, values: list[float]) -> None:
-    found = standard.erf(xp, xp.asarray(values, dtype=xp.float64))
+    found = special.erf(xp, xp.asarray(values, dtype=xp.float64))
     expected = np.array([math.erf(v) for v in values])
     np.testing.assert_allclose(host(found), expected, rtol=1e-15, atol=0)
 
@@ -211,7 +211,7 @@ def test_erf_to_the_last_places(xp: Any, values: list[float]) -> None:
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_erf_keeps_dtype_ends_and_nan(dtype: str) -> None:
     x = np.array([0.0, 1.0, 100.0, np.inf, -np.inf, np.nan], dtype)
-    found = standard.erf(np, x)
+    found = special.erf(np, x)
     assert found.dtype == x.dtype
     expected = np.array([0, math.erf(1), 1, 1, -1, np.nan], dtype)
     np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps)

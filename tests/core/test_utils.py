@@ -48,8 +48,9 @@ def test_deconv_outsize_is_the_smallest_size_that_convolves_back(out, k, s, p, c
 @pytest.mark.parametrize("wrong", [{"k": 0}, {"s": 0}, {"s": -1}, {"d": 0}])
 @pytest.mark.parametrize("function", [utils.get_conv_outsize, utils.get_deconv_outsize])
 def test_sizes_that_make_no_sense_are_refused(function, wrong):
-    (name,) = wrong
-    with pytest.raises(ValueError, match=f"expected {name} >= 1"):
+    what = {"k": "the size", "s": "stride", "d": "dilate"}
+    ((name, value),) = wrong.items()
+    with pytest.raises(ValueError, match=f"of at least 1, got .*{what[name]} {value}"):
         function(**{"size": 5, "k": 2, "s": 1, "p": 0, **wrong})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend.kernels.select import select, worthwhile
-from core.arrays.standard import Geometry, pad, per_axis, unfolded
+from core.arrays.windows import Geometry, pad, per_axis, unfolded
 
 
 def max_pooling(f: Any, xp: Any, x: Any) -> Any:

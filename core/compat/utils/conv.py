@@ -5,35 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from core.arrays import backend
-from core.arrays.standard import window_count
+from core.arrays.windows import transposed_size, window_count
 
 
 def get_conv_outsize(size: int, k: int, s: int, p: int, cover_all: bool = False, d: int = 1) -> int:
-    """How many outputs a convolution or pooling has along one axis.
-
-    `size` elements, windows of `k` elements `d` apart, stride `s`, `p` elements of padding on
-    either side. With `cover_all` every element is in some window.
+    """How many outputs a convolution or pooling has along one axis: `window_count`.
 
     >>> get_conv_outsize(10, 3, 2, 1)
     5
-    >>> get_conv_outsize(10, 3, 2, 1, cover_all=True)
-    6
     """
-    _require_positive(k=k, s=s, d=d)
     return window_count(size, k, s, p, cover_all, d)
 
 
 def get_deconv_outsize(
     size: int, k: int, s: int, p: int, cover_all: bool = False, d: int = 1
 ) -> int:
-    """The smallest size for which `get_conv_outsize` gives `size`: a deconvolution's output.
+    """The size of a deconvolution's output along one axis: `transposed_size`.
 
     >>> get_deconv_outsize(5, 3, 2, 1)
     9
     """
-    _require_positive(k=k, s=s, d=d)
-    reach = (k - 1) * d + 1
-    return s * (size - 1) + reach - 2 * p - (s - 1 if cover_all else 0)
+    return transposed_size(size, k, s, p, cover_all, d)
 
 
 def im2col(
@@ -79,8 +71,8 @@ def im2col_cpu(
 ) -> Any:
     """`im2col` with `pval` as the value of the padding; works on any backend."""
     h, w = img.shape[2:]
-    out_h = get_conv_outsize(h, kh, sy, ph, cover_all, dy) if out_h is None else out_h
-    out_w = get_conv_outsize(w, kw, sx, pw, cover_all, dx) if out_w is None else out_w
+    out_h = window_count(h, kh, sy, ph, cover_all, dy) if out_h is None else out_h
+    out_w = window_count(w, kw, sx, pw, cover_all, dx) if out_w is None else out_w
     if out_h <= 0 or out_w <= 0:
         raise ValueError(
             f"im2col: expected at least one window, got {out_h} x {out_w} of {kh} x {kw} in an "
@@ -88,7 +80,7 @@ def im2col_cpu(
         )
     owner = backend.of(img)
     after = [
-        max(0, get_deconv_outsize(out, k, s, p, d=d) + p - size)
+        max(0, transposed_size(out, k, s, p, dilate=d) + p - size)
         for out, k, s, p, d, size in ((out_h, kh, sy, ph, dy, h), (out_w, kw, sx, pw, dx, w))
     ]
     padded = owner.pad(img, [(0, 0), (0, 0), (ph, after[0]), (pw, after[1])], pval)
@@ -131,7 +123,10 @@ def col2im(
     owner = backend.of(col)
     kh, kw, out_h, out_w = col.shape[2:]
     # The image that these windows cover exactly, which may be more or less than (h, w).
-    reach = (get_deconv_outsize(out_h, kh, sy, 0, d=dy), get_deconv_outsize(out_w, kw, sx, 0, d=dx))
+    reach = (
+        transposed_size(out_h, kh, sy, 0, dilate=dy),
+        transposed_size(out_w, kw, sx, 0, dilate=dx),
+    )
     rows = slice(min(ph, reach[0]), min(ph + h, reach[0]))
     columns = slice(min(pw, reach[1]), min(pw + w, reach[1]))
     image = owner.fold(col, reach, (sy, sx), 0, (dy, dx))[:, :, rows, columns]
@@ -140,9 +135,3 @@ def col2im(
 
 
 col2im_cpu = col2im_gpu = col2im
-
-
-def _require_positive(**values: int) -> None:
-    for name, value in values.items():
-        if value <= 0:
-            raise ValueError(f"Convolution size: expected {name} >= 1, got {value}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
-from core.arrays.standard import per_axis, window_count
+from core.arrays.windows import per_axis, window_count
 from core.typing import Array, Pair
 from plugins.functions.connection.windows import ImageWindows, expect_windows
 from plugins.functions.removed import removed

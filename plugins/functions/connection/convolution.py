@@ -11,8 +11,7 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
-from core.arrays.standard import Geometry, per_axis, window_count
-from core.compat.utils import get_deconv_outsize
+from core.arrays.windows import Geometry, per_axis, transposed_size, window_count
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.ops.types.type_check import eval, expect
@@ -186,7 +185,7 @@ class Deconvolution(_Windowed):
         names = ("stride", "pad", "dilate")
         steps = [per_axis(getattr(self, name), len(x), name) for name in names]
         sizes = zip(x, ksize, *steps, strict=True)
-        return tuple([get_deconv_outsize(n, k, s, p, d=d) for n, k, s, p, d in sizes])
+        return tuple([transposed_size(n, k, s, p, dilate=d) for n, k, s, p, d in sizes])
 
     def compute(self, xp, x, W, b=None):
         groups, filters, rows = self.by_group(W)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import Variable, as_variable
-from core.arrays.standard import per_axis
+from core.arrays.windows import per_axis
 from core.errors.kinds import checked
 from core.typing import Array, Sizes, Widths
 from plugins.functions.connection.convolution import Deconvolution

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from core import Variable
-from core.arrays.standard import per_axis, window_count
+from core.arrays.windows import per_axis, window_count
 from core.errors.kinds import checked
 from core.ops.intrinsics import matmul, reshape, transpose
 from core.ops.intrinsics.promotion import refuse_complex

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from core import Variable, as_variable
-from core.arrays.standard import per_axis, window_count
+from core.arrays.windows import per_axis, window_count
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.ops.intrinsics import matmul, reshape, transpose

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
-from core.arrays.standard import per_axis
+from core.arrays.windows import per_axis
 from core.ops.types.type_check import expect
 from core.typing import Array, Sizes
 from plugins.functions.removed import removed

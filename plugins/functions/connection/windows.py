@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, as_variable, choice, real
-from core.arrays.standard import Geometry, per_axis, window_count
+from core.arrays.windows import Geometry, per_axis, window_count
 from core.errors import InvalidType
 from core.ops.types.type_check import eval, expect
 from core.typing import Array, Sizes

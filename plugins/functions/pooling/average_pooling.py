@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
-from core.arrays.standard import per_axis
+from core.arrays.windows import per_axis
 from core.errors.kinds import checked
 from core.typing import Array, Sizes
 from plugins.functions.connection.windows import (

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any, Literal, Protocol, overload
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
-from core.arrays.standard import per_axis, window_count
+from core.arrays.windows import per_axis, window_count
 from core.errors.kinds import checked
 from core.typing import Array, BackendArray, Sizes
 from plugins.functions.connection.windows import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import as_variable
-from core.arrays.standard import per_axis
+from core.arrays.windows import per_axis
 from core.typing import Array
 from plugins.functions.labels import refuse_outside
 from plugins.functions.refusal import require

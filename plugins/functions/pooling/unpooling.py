@@ -6,8 +6,7 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
-from core.arrays.standard import Geometry, per_axis
-from core.compat.utils import get_deconv_outsize
+from core.arrays.windows import Geometry, per_axis, transposed_size
 from core.errors.kinds import checked
 from core.ops.types.type_check import eval, expect
 from core.typing import Array, Sizes
@@ -47,7 +46,7 @@ class _Spreading(FunctionNode):
         names = ("ksize", "stride", "pad")
         steps = [per_axis(getattr(self, name), len(shape), name) for name in names]
         each = zip(shape, *steps, strict=True)
-        return tuple([get_deconv_outsize(n, k, s, p, self.cover_all) for n, k, s, p in each])
+        return tuple([transposed_size(n, k, s, p, self.cover_all) for n, k, s, p in each])
 
     def windows_on(self: Any, size):
         """How many windows an output of this size has along each axis."""

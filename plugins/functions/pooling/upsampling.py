@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from core import Domain, Variable, as_array, choice, real
-from core.arrays.standard import per_axis
+from core.arrays.windows import per_axis
 from core.ops.types.type_check import expect
 from core.typing import Array, Sizes
 from plugins.functions.connection.windows import ImageWindows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import Variable
 from core import functions as F
-from core.arrays.standard import per_axis
+from core.arrays.windows import per_axis
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import InitializerSpec

@@ -6,7 +6,7 @@ from typing import Any
 
 from core import Chain, Variable
 from core import functions as F
-from core.arrays.standard import per_axis
+from core.arrays.windows import per_axis
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import InitializerSpec

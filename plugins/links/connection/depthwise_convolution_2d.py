@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
-from core.arrays.standard import per_axis
+from core.arrays.windows import per_axis
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import InitializerSpec

@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Link, Parameter, Variable
 from core import functions as F
-from core.arrays.standard import per_axis, window_count
+from core.arrays.windows import per_axis, window_count
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Counts, Sizes

@@ -9,7 +9,7 @@ from operator import index
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from core import Link, Parameter
-from core.arrays.standard import per_axis
+from core.arrays.windows import per_axis
 from core.errors.kinds import checked, kind_of, taking
 from core.link.initializer import InitializerSpec
 from core.typing import Count, Counts, Sizes
