@@ -7,8 +7,8 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, choice, real
 from core.arrays.windows import per_axis, window_count
 from core.typing import Array, Pair
-from plugins.functions.connection.windows import ImageWindows, expect_windows
 from plugins.functions.removed import removed
+from plugins.functions.windows import ImageWindows, expect_windows
 
 
 def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:

@@ -14,8 +14,6 @@ from core.typing import Array
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.take import take
 from plugins.functions.composed import Composed
-from plugins.functions.math import extrema
-from plugins.functions.math.average import mean
 
 Pairs = tuple[tuple[float, float], ...]
 Widths = int | Sequence[int | Sequence[int]]
@@ -196,9 +194,9 @@ def _ramp(x: Variable, axis: int, width: int, value: float, side: int) -> Variab
 
 
 _BORDERS = {
-    "maximum": lambda x, axis, width, value, side: extrema.max(x, axis, True),
-    "minimum": lambda x, axis, width, value, side: extrema.min(x, axis, True),
-    "mean": lambda x, axis, width, value, side: mean(x, axis, keepdims=True),
+    "maximum": lambda x, axis, width, value, side: x.max(axis=axis, keepdims=True),
+    "minimum": lambda x, axis, width, value, side: x.min(axis=axis, keepdims=True),
+    "mean": lambda x, axis, width, value, side: x.mean(axis=axis, keepdims=True),
     "linear_ramp": _ramp,
 }
 """Mode -> what stands at an end of an axis, from the elements at that end."""

@@ -17,8 +17,8 @@ from core.errors.kinds import checked
 from core.ops.types.type_check import eval, expect
 from core.ops.types.type_check import prod as size_of
 from core.typing import Array, Sizes
-from plugins.functions.connection.windows import expect_windows, of_rank
 from plugins.functions.removed import removed
+from plugins.functions.windows import expect_windows, of_rank
 
 
 def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:

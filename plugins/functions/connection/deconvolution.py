@@ -7,8 +7,8 @@ from core.arrays.windows import per_axis
 from core.errors.kinds import checked
 from core.typing import Array, Sizes, Widths
 from plugins.functions.connection.convolution import Deconvolution
-from plugins.functions.connection.windows import of_rank
 from plugins.functions.removed import removed
+from plugins.functions.windows import of_rank
 
 
 @checked

@@ -12,9 +12,9 @@ from core.ops.intrinsics import matmul, reshape, transpose
 from core.ops.intrinsics.promotion import refuse_complex
 from core.typing import Array, Sizes
 from plugins.functions.array.take import Take
-from plugins.functions.connection.windows import of_rank
 from plugins.functions.refusal import require
 from plugins.functions.removed import removed
+from plugins.functions.windows import of_rank
 
 
 @checked

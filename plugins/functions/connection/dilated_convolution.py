@@ -6,8 +6,8 @@ from core import Variable
 from core.errors.kinds import checked
 from core.typing import Array, Sizes
 from plugins.functions.connection.convolution import convolution_nd
-from plugins.functions.connection.windows import of_rank
 from plugins.functions.removed import removed
+from plugins.functions.windows import of_rank
 
 
 @checked

@@ -10,8 +10,8 @@ from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.ops.intrinsics import matmul, reshape, transpose
 from core.typing import Array, Sizes
-from plugins.functions.connection.windows import Windows, of_rank
 from plugins.functions.removed import removed
+from plugins.functions.windows import Windows, of_rank
 
 
 @checked

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from core import Variable, as_variable
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.typing import Array
-from plugins.functions.namespace import products
+from core.ops.intrinsics import MatMul, axes_of, reshape, transpose
+from core.typing import Array, Shape
 from plugins.functions.removed import removed
 
 
@@ -48,7 +49,18 @@ def tensordot(a: Array, b: Array, axes: int | Sequence[int | Sequence[int]] = 2)
     for i, j in zip(over_a, over_b, strict=True):
         if a.shape[i] != b.shape[j]:
             raise _refused(f"a.shape[{i}] == b.shape[{j}]", f"{a.shape[i]} != {b.shape[j]}")
-    return products.tensordot(a, b, axes=(over_a, over_b))
+    return contracted(a, b, axes_of(over_a, a.ndim), axes_of(over_b, b.ndim))
+
+
+def contracted(a: Variable, b: Variable, over_a: Shape, over_b: Shape) -> Variable:
+    """The products of `a` and `b`, summed over axes, counted from 0, that agree in length."""
+    free_a = tuple([i for i in range(a.ndim) if i not in over_a])
+    free_b = tuple([i for i in range(b.ndim) if i not in over_b])
+    kept_a, kept_b = [a.shape[i] for i in free_a], [b.shape[i] for i in free_b]
+    n = prod([a.shape[i] for i in over_a])
+    left = reshape(transpose(a, (*free_a, *over_a)), (prod(kept_a), n))
+    right = reshape(transpose(b, (*over_b, *free_b)), (n, prod(kept_b)))
+    return reshape(MatMul.call(left, right), (*kept_a, *kept_b))
 
 
 def _pair(axes: Any, ndim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

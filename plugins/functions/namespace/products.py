@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import MatMul, Sum, axes_of, reshape, transpose
+from core.ops.intrinsics import Sum, axes_of
 from core.ops.intrinsics.promotion import is_complex, is_integral, promoted
+from plugins.functions.math.tensordot import contracted
 from plugins.functions.namespace.plain import without_gradient
 
 
@@ -49,12 +49,7 @@ def tensordot(x1: Any, x2: Any, axes: int | Sequence[int | Sequence[int]] = 2) -
     if isinstance(axes, int):
         pair = range(x1.ndim - axes, x1.ndim), range(axes)
     over1, over2 = axes_of(tuple(pair[0]), x1.ndim), axes_of(tuple(pair[1]), x2.ndim)
-    free1 = tuple([i for i in range(x1.ndim) if i not in over1])
-    free2 = tuple([i for i in range(x2.ndim) if i not in over2])
-    kept1, kept2 = [x1.shape[i] for i in free1], [x2.shape[i] for i in free2]
     sizes1, sizes2 = [x1.shape[i] for i in over1], [x2.shape[i] for i in over2]
     if sizes1 != sizes2:
         raise ValueError(f"tensordot: expected axes of the same sizes, got {sizes1} and {sizes2}")
-    left = reshape(transpose(x1, (*free1, *over1)), (prod(kept1), prod(sizes1)))
-    right = reshape(transpose(x2, (*over2, *free2)), (prod(sizes2), prod(kept2)))
-    return reshape(MatMul.call(left, right), (*kept1, *kept2))
+    return contracted(x1, x2, over1, over2)

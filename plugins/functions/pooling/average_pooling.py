@@ -10,15 +10,15 @@ from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.arrays.windows import per_axis
 from core.errors.kinds import checked
 from core.typing import Array, Sizes
-from plugins.functions.connection.windows import (
+from plugins.functions.pooling.max_pooling import fits
+from plugins.functions.removed import removed
+from plugins.functions.windows import (
     ImageWindows,
     _OverAxes,
     expect_windows,
     ndim_of_x,
     of_rank,
 )
-from plugins.functions.pooling.max_pooling import fits
-from plugins.functions.removed import removed
 
 
 class _AveragePooling(FunctionNode):

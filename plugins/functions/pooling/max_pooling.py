@@ -10,14 +10,14 @@ from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.arrays.windows import per_axis, window_count
 from core.errors.kinds import checked
 from core.typing import Array, BackendArray, Sizes
-from plugins.functions.connection.windows import (
+from plugins.functions.removed import removed
+from plugins.functions.windows import (
     ImageWindows,
     _OverAxes,
     expect_windows,
     ndim_of_x,
     of_rank,
 )
-from plugins.functions.removed import removed
 
 
 def fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:

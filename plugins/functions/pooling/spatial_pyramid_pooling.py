@@ -9,9 +9,9 @@ from core import Variable, as_variable
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.array.concat import Concat
-from plugins.functions.connection.windows import of_rank
 from plugins.functions.pooling.max_pooling import MaxPooling2D, max_pooling_2d
 from plugins.functions.removed import removed
+from plugins.functions.windows import of_rank
 
 
 @checked

@@ -10,9 +10,9 @@ from core.arrays.windows import Geometry, per_axis, transposed_size
 from core.errors.kinds import checked
 from core.ops.types.type_check import eval, expect
 from core.typing import Array, Sizes
-from plugins.functions.connection.windows import ImageWindows, _OverAxes, ndim_of_x, of_rank
 from plugins.functions.pooling.average_pooling import average_over
 from plugins.functions.removed import removed
+from plugins.functions.windows import ImageWindows, _OverAxes, ndim_of_x, of_rank
 
 
 def fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:

@@ -9,11 +9,11 @@ from core import Domain, Variable, as_array, choice, real
 from core.arrays.windows import per_axis
 from core.ops.types.type_check import expect
 from core.typing import Array, Sizes
-from plugins.functions.connection.windows import ImageWindows
 from plugins.functions.labels import refuse_outside
 from plugins.functions.pooling.max_pooling import MaxPoolingGradient, MaxPoolingPick
 from plugins.functions.pooling.unpooling import _Spreading, fits
 from plugins.functions.removed import removed
+from plugins.functions.windows import ImageWindows
 
 
 def _places(shape: tuple[int, ...], start: int = 0) -> Any:
