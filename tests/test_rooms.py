@@ -1,6 +1,5 @@
 """The rooms of the core: few, each with a sign on its door, and with things that are its own."""
 
-import ast
 import importlib
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.registry.paths import PATHS, place
+from plugrad.commands.architecture import imports
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("core", "backends", "plugins", "plugrad")
@@ -33,17 +33,11 @@ def _is_package(name: str) -> bool:
 
 def _imports(path: Path):
     """What a file takes from the core: line, package, and the name that it takes there."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "core":
-            parts = node.module.split(".")
-            taken = [[*parts, alias.name] for alias in node.names]
-        elif isinstance(node, ast.Import):
-            taken = [a.name.split(".") for a in node.names if a.name.startswith("core.")]
-        else:
-            continue
-        for names in taken:
+    for line, imported in imports(path):
+        names = imported.split(".")
+        if names[0] == "core":
             for i in range(2, len(names)):
-                yield node.lineno, ".".join(names[:i]), names[i]
+                yield line, ".".join(names[:i]), names[i]
 
 
 def _own(module: str, package: str) -> bool:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 from core.errors import CoreError
 from core.registry.paths import place
-from core.registry.records import FACES
+from core.registry.records import FACADES
 from core.show.report import Report
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,8 +27,10 @@ Arrows = dict[str, list[str]]
 def architecture(output: str | None, check: bool) -> Report:
     """Draw the pictures into the page, or with `check` say whether they are as they would be."""
     page = Path(output) if output else ROOT / "docs" / "architecture.md"
-    text = page.read_text(encoding="utf-8")
-    drawn = text
+    try:
+        drawn = text = page.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CoreError(f"architecture: no page to draw into: {error}") from error
     for name, group in PICTURES.items():
         drawn = _replaced(drawn, name, picture(reduced(arrows(group))))
     fresh = drawn == text
@@ -91,47 +93,41 @@ def reduced(graph: Arrows) -> Arrows:
 def picture(graph: Arrows) -> str:
     """A graph as Mermaid draws it, those first that others do not import.
 
-    >>> print(picture({"a": [], "b": ["a"]}))
+    >>> print(picture({"plugins.extras": [], "plugins.interop": ["plugins.extras"]}))
     ```mermaid
     flowchart TD
-        b --> a
+        interop --> extras
     ```
     """
-    lines = [f"    {name} --> {' & '.join(graph[name])}" for name in reversed(graph) if graph[name]]
-    alone = set(graph).difference(*graph.values(), (name for name in graph if graph[name]))
-    return "\n".join(["```mermaid", "flowchart TD", *lines, *map("    {}".format, alone), "```"])
+    lines = [f"{name} --> {' & '.join(graph[name])}" for name in reversed(graph) if graph[name]]
+    lines += sorted(set(graph).difference(*graph.values(), [n for n in graph if graph[n]]))
+    drawn = [f"    {line.replace('plugins.', '')}" for line in lines]
+    return "\n".join(["```mermaid", "flowchart TD", *drawn, "```"])
 
 
 def _room(name: str) -> str | None:
     """The room of a module or name of the core, or the package outside of it."""
-    package, _, inner = name.partition(".")
-    if package != "core":
-        return package
-    room = inner.partition(".")[0]
-    if f"core.{room}" in FACES.values():
-        return "facades"
-    return room if _is_module("core", room) else "core"
+    if not name.startswith("core."):
+        return name.partition(".")[0]
+    room = _part_of("core", name)
+    return "facades" if room in FACADES.values() else room or "core"
 
 
-def _kind_of_plugins(name: str) -> str | None:
-    package, _, inner = name.partition(".")
-    return inner.partition(".")[0] or None if package == "plugins" else None
+def _part_of(package: str, name: str) -> str | None:
+    """The module or package, right below a package, that a module or name belongs to."""
+    inner = name.removeprefix(f"{package}.")
+    part = inner.partition(".")[0]
+    there = ROOT / package.replace(".", "/") / part
+    found = inner != name and (there.is_dir() or there.with_suffix(".py").exists())
+    return f"{package}.{part}" if found else None
 
 
-def _family_of_functions(name: str) -> str | None:
-    inner = name.removeprefix("plugins.functions.")
-    family = inner.partition(".")[0]
-    return family if inner != name and (ROOT / "plugins" / "functions" / family).is_dir() else None
-
-
-PICTURES = {"rooms": _room, "plugins": _kind_of_plugins, "functions": _family_of_functions}
+PICTURES: dict[str, Callable[[str], str | None]] = {
+    "rooms": _room,
+    "plugins": partial(_part_of, "plugins"),
+    "functions": partial(_part_of, "plugins.functions"),
+}
 """What stands in the page's markers -> the group of a module, None where it is in no picture."""
-
-
-@cache
-def _is_module(package: str, name: str) -> bool:
-    there = ROOT / package / name
-    return bool(name) and (there.is_dir() or there.with_suffix(".py").exists())
 
 
 def _replaced(text: str, name: str, drawn: str) -> str:

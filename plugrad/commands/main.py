@@ -55,8 +55,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--ops", action="store_true", help="list every operation and how it is tested"
             )
-        if name in ("stubs", "reference"):
-            command.add_argument("--output", metavar="DIR", help=_OUTPUTS[name])
+        if name in _OUTPUTS:
+            where, does = _OUTPUTS[name]
+            command.add_argument("--output", metavar=where, help=does)
             command.add_argument(
                 "--check",
                 action="store_true",
@@ -96,6 +97,12 @@ def _reference(options: argparse.Namespace) -> Report:
     return reference(options.output, options.check)
 
 
+def _architecture(options: argparse.Namespace) -> Report:
+    from plugrad.commands.architecture import architecture
+
+    return architecture(options.output, options.check)
+
+
 def _doctor(options: argparse.Namespace) -> Report:
     from plugrad.commands.doctor import doctor
 
@@ -128,6 +135,11 @@ _HELP = {
         "write pages that list all bundled functions, links, ...",
         "Write Markdown pages that list what comes with plugrad, by family, with a line each.",
     ),
+    "architecture": (
+        "draw which parts of plugrad import which",
+        "Draw the rooms of the core, the kinds of plugins and the families of functions, with an "
+        "arrow to what each imports, as Mermaid pictures in docs/architecture.md.",
+    ),
     "doctor": (
         "find out why something does not work",
         "Check this installation: packages that fail or contradict one another, files of yours "
@@ -136,8 +148,9 @@ _HELP = {
     ),
 }
 _OUTPUTS = {
-    "stubs": "write stubs of all that is installed into this folder",
-    "reference": "write the pages into this folder instead of docs/reference",
+    "stubs": ("DIR", "write stubs of all that is installed into this folder"),
+    "reference": ("DIR", "write the pages into this folder instead of docs/reference"),
+    "architecture": ("FILE", "draw into this page instead of docs/architecture.md"),
 }
 _COMMANDS: dict[str, Callable[[argparse.Namespace], Report]] = {
     "plugins": _plugins,
@@ -145,6 +158,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Report]] = {
     "info": _info,
     "stubs": _stubs,
     "reference": _reference,
+    "architecture": _architecture,
     "doctor": _doctor,
 }
 

@@ -1,10 +1,12 @@
-"""`plugrad info --ops` and `plugrad reference`."""
+"""`plugrad info --ops`, `plugrad reference` and `plugrad architecture`."""
 
 import json
+from graphlib import CycleError
 
 import pytest
 
 from core.ops.types.domain import CHECKS
+from plugrad.commands import architecture
 from plugrad.commands.main import main
 from plugrad.commands.ops import ops
 
@@ -52,3 +54,53 @@ def test_defaults_that_are_functions_are_shown_by_name(tmp_path, capsys):
     assert "`Classifier(predictor, lossfun=softmax_cross_entropy, accfun=accuracy, " in pages
     assert " at 0x" not in pages and "(...)`" not in pages
     capsys.readouterr()
+
+
+def test_the_pictures_of_the_architecture_are_fresh(capsys):
+    assert main(["architecture", "--check"]) == 0, capsys.readouterr().out
+
+
+def test_a_stale_picture_is_told_and_drawn_again(tmp_path, capsys):
+    fresh = (architecture.ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    page = tmp_path / "page.md"
+    page.write_text(fresh.replace("    core.ops --> core.graph\n", ""), encoding="utf-8")
+    assert page.read_text(encoding="utf-8") != fresh
+    assert main(["architecture", "--output", str(page), "--check"]) == 1
+    assert "Run `plugrad architecture`" in capsys.readouterr().out
+    assert main(["architecture", "--output", str(page)]) == 0
+    assert page.read_text(encoding="utf-8") == fresh
+
+
+def test_a_page_without_a_place_for_the_pictures_is_left_alone(tmp_path, capsys):
+    page = tmp_path / "page.md"
+    page.write_text("# Another page\n", encoding="utf-8")
+    assert main(["architecture", "--output", str(page)]) == 2
+    assert "needs the lines '<!-- rooms" in capsys.readouterr().err
+    assert page.read_text(encoding="utf-8") == "# Another page\n"
+
+
+def test_every_import_counts_wherever_it_stands(tmp_path):
+    file = tmp_path / "module.py"
+    file.write_text(
+        "import os, core.links as L\n"
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n"
+        "    from core.graph import variable\n"
+        "def f():\n"
+        "    try:\n"
+        "        from plugins.functions.math import sum as summed, prod\n"
+        "    except ImportError:\n"
+        "        import backends\n"
+    )
+    assert architecture.imports(file) == [
+        (1, "core.links"),
+        (4, "core.graph.variable"),
+        (7, "plugins.functions.math.sum"),
+        (7, "plugins.functions.math.prod"),
+        (9, "backends"),
+    ]
+
+
+def test_a_circle_is_never_drawn():
+    with pytest.raises(CycleError):
+        architecture.reduced({"a": ["b"], "b": ["a"]})
