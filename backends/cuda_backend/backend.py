@@ -22,6 +22,7 @@ class CudaBackend(Backend):
 
     name = "cuda"
     library = "cupy"
+    on_gpu = True
 
     def __init__(self) -> None:
         self.cupy = import_module("cupy")

@@ -28,6 +28,7 @@ class Backend(ABC):
     `name` is what people type (`core.use(name)`), `library` the top-level module whose presence in
     `sys.modules` means that arrays of this backend can exist, `xp` the namespace that ops compute
     with, `array_type` the type of its arrays (subclasses included), `random` a `Random`.
+    `on_gpu` says which of two methods of one's own is for its arrays, `..._gpu` or `..._cpu`.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Backend(ABC):
     xp: Any
     array_type: type
     random: Random
+    on_gpu: bool = False
 
     # -- required ------------------------------------------------------------------------------
 

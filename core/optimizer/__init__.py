@@ -12,6 +12,7 @@ from core.optimizer.hyperparameter import as_number as as_number
 from core.optimizer.optimizer import GradientMethod as GradientMethod
 from core.optimizer.optimizer import Optimizer as Optimizer
 from core.optimizer.parameter_group import ParameterGroup as ParameterGroup
+from core.optimizer.step import Step as Step
 from core.optimizer.update_rule import UpdateRule as UpdateRule
 from core.registry import catalogue
 from core.registry.public import listing
@@ -23,6 +24,7 @@ __all__ = [
     "Optimizer",
     "ParameterGroup",
     "Quantity",
+    "Step",
     "UpdateRule",
     "as_number",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,6 +18,7 @@ from core.link import Link
 from core.link.parameter import Parameter
 from core.link.serializer import Deserializer
 from core.optimizer.hyperparameter import Hyperparameter, HyperparameterProxy, as_number
+from core.optimizer.step import Step
 from core.optimizer.update_hooks import Hook, HookTable
 from core.optimizer.update_rule import UpdateRule
 from core.registry.configuration import config
@@ -280,6 +281,7 @@ class GradientMethod(Optimizer):
     _groups: tuple[ParameterGroup, ...] = ()
     _told_of_newcomers: bool = False
     _parts: int = 0  # whose gradients have been accumulated for the coming step
+    _under_way: Sequence[Step] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -436,36 +438,46 @@ class GradientMethod(Optimizer):
                 )
             self._backward(target, lossfun(*args, **kwds))
         self._parts = 0
-        ready = self._ready(target)
+        steps = self._steps_of(target)
         if not self.is_safe_to_update():
             self.t += 1  # the step is counted here; rules count those that they make
             self.update_loss_scale(overflow=True)
             return
-        try:
-            for parameter in ready:
-                parameter.update_rule.begin(parameter, self._loss_scale)
-            self.call_hooks("pre")
-            self.before_step(ready)
-            self.t += 1
-            for parameter in ready:
-                parameter.update()
-            self.call_hooks("post")
-        finally:
-            for parameter in ready:
-                parameter.update_rule.abandon()
+        self._make(steps)
+        self.call_hooks("post")
         self.update_loss_scale()
 
-    def _ready(self, target: Link) -> list[Parameter]:
-        """The parameters that take part in the step."""
-        ready, without = [], []
+    def _make(self, steps: list[Step]) -> None:
+        """Make the steps together: all have begun before the first changes its parameter."""
+        self._under_way = steps
+        try:
+            for step in steps:
+                step.begin(self._loss_scale)
+            self.call_hooks("pre")
+            self.before_step(steps)
+        except BaseException:
+            for step in steps:
+                step.undo()
+            raise
+        else:
+            self.t += 1
+            for step in steps:
+                step.make()
+        finally:
+            self._under_way = ()
+
+    def _steps_of(self, target: Link) -> list[Step]:
+        """The steps of the parameters that have a gradient to be moved by."""
+        steps, without = [], []
         for parameter in target.params(False):
-            if parameter.update_rule is None:
+            rule = parameter.update_rule
+            if rule is None:
                 without.append(parameter)
-            elif parameter.update_rule.wants(parameter):
-                ready.append(parameter)
+            elif (step := Step.of(parameter, rule)) is not None:
+                steps.append(step)
         if without and not self._told_of_newcomers:
             self._tell_of_newcomers(target, without)
-        return ready
+        return steps
 
     def _tell_of_newcomers(self, target: Link, without: list[Parameter]) -> None:
         """Warn, once, of parameters that have come after setup, and so have no rule."""
@@ -481,8 +493,12 @@ class GradientMethod(Optimizer):
                 stacklevel=4,
             )
 
-    def before_step(self, parameters: list[Parameter]) -> None:
-        """What concerns all parameters of a step together, after hooks and before their rules."""
+    def before_step(self, steps: list[Step]) -> None:
+        """What concerns all parameters together, after hooks and before their rules.
+
+        Each of the `steps` has the `parameter`, its `rule`, and the `work` that the rule gets: the
+        parameter, or its float32 master, with the true gradient.
+        """
 
     def accumulate(
         self, share: float, lossfun: Callable[..., Any], *args: Any, **kwds: Any
@@ -567,9 +583,12 @@ class GradientMethod(Optimizer):
 
     def working(self) -> Iterator[tuple[Any, Parameter]]:
         """The rules and what they work on in the step under way: parameters or float32 masters."""
+        if self._under_way:
+            yield from [(step.rule, step.work) for step in self._under_way if step.has_gradient]
+            return
         for rule, parameter in super().working():
             if rule is not None and rule.enabled:
-                yield rule, rule.work_of(parameter)
+                yield rule, parameter
 
     def __repr__(self) -> str:
         numbers = self.hyperparam.get_dict()

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from core.arrays import backend as backends
-from core.errors import DeclarationError, UnknownName, UpdateError, nearest
+from core.errors import DeclarationError, UnknownName, nearest
 from core.errors.interval import Interval
 from core.errors.kinds import checked
 from core.errors.known_attributes import KnownAttributes, annotated_kinds
@@ -36,6 +36,8 @@ from core.graph.variable import is_array
 from core.link.parameter import Parameter
 from core.link.serializer import Deserializer
 from core.optimizer.hyperparameter import Hyperparameter, take_declared
+from core.optimizer.master import Master, cast
+from core.optimizer.step import Step
 from core.optimizer.update_hooks import Hook, HookTable
 
 _PARTS = ("enabled", "hyperparam", "parent", "t")
@@ -76,11 +78,8 @@ class UpdateRule(KnownAttributes):
         "_hooks",
         "_loaded",
         "_master",
-        "_master_version",
         "_state",
         "_use_fp32_update",
-        "_work",
-        "_written",
         "enabled",
         "hyperparam",
         "t",
@@ -92,10 +91,7 @@ class UpdateRule(KnownAttributes):
     _loaded: dict[str, Any]
     _hooks: HookTable
     _use_fp32_update: bool
-    _master: Parameter | None
-    _master_version: int | None
-    _work: Parameter | None
-    _written: Any  # the array that last took the rounded master
+    _master: Master | None
     if TYPE_CHECKING:
         state: Any  # in a class body the names of what is kept; on an instance name -> array
 
@@ -109,6 +105,11 @@ class UpdateRule(KnownAttributes):
                     f"{cls.__name__}: {name!r} is a part of every update rule and cannot be a "
                     "hyper-parameter. Take another name."
                 )
+        if "update" in vars(cls):
+            raise DeclarationError(
+                f"{cls.__name__}: an optimizer makes the steps of its rules itself, and would not "
+                "call update(). Override update_core()."
+            )
         own = take_declared(cls, cls.hyperparameters)
         cls.hyperparameters = {**cls.hyperparameters, **own}
         _take_ranges(cls)
@@ -128,9 +129,6 @@ class UpdateRule(KnownAttributes):
         self._hooks = HookTable(type(self).__name__)
         self._use_fp32_update = False
         self._master = None
-        self._master_version = None
-        self._work = None
-        self._written = None
 
     def __getattr__(self, name: str) -> Any:
         if name in UpdateRule.__slots__:
@@ -183,21 +181,21 @@ class UpdateRule(KnownAttributes):
         """Change the array of `param` by its gradient."""
         backend = param.backend
         with backend.entered(param.device):
-            if backend.name == "numpy":
-                self.update_core_cpu(param)
-            else:
+            if backend.on_gpu:
                 self.update_core_gpu(param)
+            else:
+                self.update_core_cpu(param)
 
     def update_core_cpu(self, param: Parameter) -> None:
         """The same for arrays in host memory."""
         self._run_step(param)
 
     def update_core_gpu(self, param: Parameter) -> None:
-        """The same for arrays on other devices."""
+        """The same for arrays on a GPU."""
         self._run_step(param)
 
     def _run_step(self, param: Parameter) -> None:
-        backend, array, grad, state = param.backend, param.array, param.grad, self.state or {}
+        backend, array, grad, state = param.backend, param.array, param.grad, self._state or {}
         kernel = backend.update_kernels.get(type(self))
         done = NotImplemented
         if kernel is not None:
@@ -213,69 +211,45 @@ class UpdateRule(KnownAttributes):
         Raises:
             UpdateError: The gradient does not fit the parameter, which then is as it was.
         """
-        if not self.wants(param):
+        step = Step.of(param, self)
+        if step is not None:
+            step.begin()
+            step.make()
+
+    def _work_on(self, param: Parameter) -> Parameter:
+        """What a step works on: `param`, or its float32 master as `param` is now."""
+        if not self._use_fp32_update or param.backend.dtype_name(param.dtype) not in _SIXTEEN_BIT:
+            return param
+        if self._master is None:
+            self._master = Master(cast(param.backend, param.array, "float32"), param.name)
+        self._master.follow(param)
+        return self._master
+
+    def _prepare(self, work: Parameter) -> None:
+        """Make the state where there is none, and bring it to where the parameter is."""
+        if self._state is None:
+            self._state = {}
+            self.init_state(work)
+            self._state |= self._loaded
+            self._loaded = {}
+        state, array = self._state, work.array
+        if not state:
             return
-        work = self.begin(param) if self._work is None else self._work
-        _set_work(self, None)
+        home, kind = work.backend, type(array)
+        place = home.spec_device(array)
+        for name, value in state.items():
+            here = type(value) is kind and home.spec_device(value) == place
+            if not here and is_array(value):
+                state[name] = backends.to_backend(value, work.device)
+
+    def _run(self, work: Parameter) -> None:
+        """Count a step and make it, between the hooks of this rule."""
         _set_t(self, self.t + 1)
         for hook in self._hooks.at("pre"):
             hook(self, work)
         self.update_core(work)
         for hook in self._hooks.at("post"):
             hook(self, work)
-        param.version += 1
-        if work is not param:
-            self._write_back(param, work)
-
-    def wants(self, param: Parameter) -> bool:
-        """Whether there is something to do; raises UpdateError where it could not be done."""
-        if not self.enabled or param.array is None:
-            return False
-        param.frozen = False  # a rule that was enabled by itself wants gradients again
-        grad = param.grad
-        if grad is None:
-            return False
-        _check_gradient(param, grad)
-        return True
-
-    def begin(self, param: Parameter, loss_scale: float | None = None) -> Parameter:
-        """What the coming step works on: `param`, or its float32 master, with the true gradient.
-
-        The gradient is divided by `loss_scale`, that of a 16-bit parameter in float32.
-        """
-        work = self._synced_master(param) if self._wants_master(param) else param
-        backend, grad = param.backend, param.grad
-        if work is not param:
-            grad = _cast(backend, grad, "float32")
-        if loss_scale is not None:
-            grad = backend.xp.asarray(grad * (1.0 / loss_scale))
-        self.check(work)
-        work.grad = grad
-        self._prepare(work)
-        _set_work(self, work)
-        return work
-
-    def work_of(self, param: Parameter) -> Parameter:
-        """What the step under way works on in place of `param`."""
-        return param if self._work is None else self._work
-
-    def abandon(self) -> None:
-        """Forget what `begin` prepared."""
-        if self._work is not None:
-            self._work = None
-
-    def _prepare(self, param: Parameter) -> None:
-        """Make the state where there is none, and bring it to where the parameter is."""
-        if self._state is None:
-            self._state = {}
-            self.init_state(param)
-            self._state |= self._loaded
-            self._loaded = {}
-        for name, value in self._state.items():
-            if is_array(value):
-                self._state[name] = backends.to_backend(value, param.device)
-
-    # ------------------------------------------------------------------ float32 masters
 
     @checked
     def use_fp32_update(self, flag: bool = True) -> None:
@@ -284,30 +258,6 @@ class UpdateRule(KnownAttributes):
         Hooks get the master; the parameter's own array is the master rounded.
         """
         self._use_fp32_update = flag
-
-    def _wants_master(self, param: Parameter) -> bool:
-        return self._use_fp32_update and param.backend.dtype_name(param.dtype) in _SIXTEEN_BIT
-
-    def _synced_master(self, param: Parameter) -> Parameter:
-        """The master, with the elements that others have changed in the parameter taken over."""
-        backend, array = param.backend, param.array
-        if self._master is None:
-            self._master = Parameter(_cast(backend, array, "float32"), name=param.name)
-            return self._master
-        if self._master.device != param.device:
-            self._master.to_device(param.device)
-        if self._master_version != param.version or self._written is not array:
-            master, wide = self._master.array, _cast(backend, array, "float32")
-            same = _cast(backend, master, array.dtype) == array
-            self._master.array = backend.xp.asarray(backend.xp.where(same, master, wide))
-        return self._master
-
-    def _write_back(self, param: Parameter, master: Parameter) -> None:
-        rounded = _cast(param.backend, master.array, param.dtype)
-        param.backend.copyto(param.array, rounded)
-        self._written = param.array
-        self._master_version = param.version
-        master.grad = None
 
     # ------------------------------------------------------------------ hooks
 
@@ -342,8 +292,7 @@ class UpdateRule(KnownAttributes):
         if len(self._loaded) == len(found):
             self._state, self._loaded = found, {}
         if self._use_fp32_update:
-            self._master = None if array is None else Parameter(array)
-            self._master_version = None
+            self._master = None if array is None else Master(array)
 
     def _state_names(self) -> list[str]:
         return self._initial_names() if self._state is None else list(self._state)
@@ -371,8 +320,7 @@ class UpdateRule(KnownAttributes):
         return f"{type(self).__name__}({values})"
 
 
-# What each step sets: without a look at names and kinds, which would cost more than the rest of it.
-_set_work: Any = vars(UpdateRule)["_work"].__set__
+# What each step sets, without a look at names and kinds.
 _set_t: Any = vars(UpdateRule)["t"].__set__
 
 
@@ -438,27 +386,6 @@ def _check_step(cls: type[UpdateRule]) -> None:
                 f"({', '.join(one.name for one in takes)}).{nearest(name, names)} "
                 f"Expected step(self, xp, param, grad, {', '.join(cls._fills)})."
             )
-
-
-def _check_gradient(param: Parameter, grad: Any) -> None:
-    array = param.array
-    backend = backends.of(array, grad)
-    name = param.name or "of a parameter"
-    if tuple(grad.shape) != tuple(array.shape):
-        raise UpdateError(
-            f"update {name}: expected a gradient of shape {tuple(array.shape)}, "
-            f"got {tuple(grad.shape)}. Nothing has been updated."
-        )
-    if grad.dtype != array.dtype:
-        raise UpdateError(
-            f"update {name}: expected a gradient of dtype {backend.dtype_name(array.dtype)}, got "
-            f"{backend.dtype_name(grad.dtype)}. Nothing has been updated."
-        )
-
-
-def _cast(backend: Any, array: Any, dtype: Any) -> Any:
-    """A copy of an array in another dtype, in its own place."""
-    return backend.asarray(array, backend.dtype(dtype), backend.device_of(array))
 
 
 def _not_for_one(hook: Any) -> Exception:

@@ -10,7 +10,7 @@ from typing import Any
 from core import Parameter, Variable
 from core.arrays import backend
 from core.errors import UpdateError
-from core.optimizer import GradientMethod, ParameterGroup, UpdateRule
+from core.optimizer import GradientMethod, ParameterGroup, Step, UpdateRule
 from core.training import reporter
 from plugins.optimizers.hooks.norms import inner
 from plugins.optimizers.line_search import strong_wolfe
@@ -75,19 +75,6 @@ class LBFGSRule(UpdateRule):
         for name in ("s", "y", "last"):
             self.state[name][...] = 0.0
         self.state["pairs"] = 0
-
-    def place(self, param: Parameter, start: Any, step: Any = None) -> None:
-        """Put the parameter, in the midst of an update, at `start`, or at a step from there."""
-        work = self.work_of(param)
-        array, grad = work.array, work.grad
-        work.backend.copyto(array, start)
-        if step is not None:
-            array += step
-        if work is not param:
-            self._write_back(param, work)
-            work.grad = grad
-        param.version += 1
-        self._master_version = param.version
 
     def step(self, xp: Any, param: Any, grad: Any, last: Any, **state: Any) -> None:
         """One step, in place: that which the optimizer has found."""
@@ -181,11 +168,10 @@ class LBFGS(GradientMethod):
         finally:
             self._loss = None
 
-    def before_step(self, parameters: list[Parameter]) -> None:
+    def before_step(self, steps: list[Step]) -> None:
         """Find the step of all parameters together, and let their rules know it."""
-        rules = [parameter.update_rule for parameter in parameters]
-        works = [rule.work_of(p) for rule, p in zip(rules, parameters, strict=True)]
-        grads = [work.backend.copy(work.grad) for work in works]
+        rules: list[Any] = [step.rule for step in steps]
+        grads = [step.work.backend.copy(step.work.grad) for step in steps]
         last = [rule.state["last"] for rule in rules]
         change = [
             backend.of(g).xp.asarray(g - rule.state["former"])
@@ -208,7 +194,7 @@ class LBFGS(GradientMethod):
         if not pairs:
             t /= max(1.0, _dot(grads, [backend.of(g).xp.sign(g) for g in grads]))
         if self._loss is not None and slope < 0:
-            t = self._search(parameters, direction, slope, t)
+            t = self._search(steps, direction, slope, t)
         for rule, grad, d, s, y in zip(rules, grads, direction, last, change, strict=True):
             if t == 0:
                 rule.forget()
@@ -217,33 +203,42 @@ class LBFGS(GradientMethod):
             rule.state["last"][...] = t * d
             rule.state["former"][...] = grad
 
-    def _search(self, parameters: list[Parameter], d: Vector, slope: float, t: float) -> float:
+    def _search(self, steps: list[Step], d: Vector, slope: float, t: float) -> float:
         """How far to go along d; parameters and gradients are afterwards as they were."""
-        rules = [parameter.update_rule for parameter in parameters]
-        works = [rule.work_of(p) for rule, p in zip(rules, parameters, strict=True)]
-        start = [work.backend.copy(work.array) for work in works]
-        grads = [(each, each.grad) for each in (*parameters, *works)]
+        start = [step.work.backend.copy(step.work.array) for step in steps]
+        grads = [(each, each.grad) for step in steps for each in (step.parameter, step.work)]
 
         def evaluate(t: float) -> tuple[float, float]:
-            for parameter, rule, x, v in zip(parameters, rules, start, d, strict=True):
-                rule.place(parameter, x, t * v)
+            for step, x, v in zip(steps, start, d, strict=True):
+                _place(step, x, t * v)
             with _unreported():
                 loss = self._loss() if self._loss is not None else None
             value = _number(loss)
             self._backward(self._target(), loss)
-            moved = [(p, v) for p, v in zip(parameters, d, strict=True) if p.grad is not None]
-            present = [p.update_rule.begin(p, self._loss_scale).grad for p, _ in moved]
-            return value, _dot(present, [v for _, v in moved])
+            again = [Step.of(step.parameter, step.rule) for step in steps]
+            moved = [(step, v) for step, v in zip(again, d, strict=True) if step is not None]
+            for step, _ in moved:
+                step.begin(self._loss_scale)
+            return value, _dot([step.work.grad for step, _ in moved], [v for _, v in moved])
 
         try:
             return strong_wolfe(
                 evaluate, self._value, slope, t, self.c1, self.c2, int(self.max_eval)
             )
         finally:
-            for parameter, rule, x in zip(parameters, rules, start, strict=True):
-                rule.place(parameter, x)
+            for step, x in zip(steps, start, strict=True):
+                _place(step, x)
             for each, grad in grads:
                 each.grad = grad
+
+
+def _place(step: Step, start: Any, change: Any = None) -> None:
+    """Put a parameter, in the midst of its step, at `start`, or at a change from there."""
+    array = step.work.array
+    step.work.backend.copyto(array, start)
+    if change is not None:
+        array += change
+    step.write()
 
 
 def _direction(grads: Vector, pairs: list[tuple[Vector, Vector]]) -> Vector:

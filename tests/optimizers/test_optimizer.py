@@ -126,6 +126,51 @@ def test_nothing_moves_where_one_gradient_does_not_fit():
         assert optimizer.t == 0 and model.p0.update_rule.t == 0 and model.p0.version == 0
 
 
+class Refusing(core.UpdateRule):
+    refuses: bool = False
+
+    def check(self, param):
+        if self.refuses:
+            raise UpdateError("no")
+
+    def step(self, xp, param, grad):
+        param -= grad
+
+
+@pytest.mark.parametrize("who", ["the rule", "a hook"])
+def test_a_refusal_leaves_gradients_as_they_came(who):
+    model = with_gradients(model_of([1.0], [2.0]), [8.0], [8.0])
+    optimizer = type("Descent", (core.GradientMethod,), {"rule": Refusing})().setup(model)
+    optimizer.set_loss_scale(8.0)
+    if who == "the rule":
+        model.p1.update_rule.hyperparam.refuses = True
+    else:
+        optimizer.add_hook(lambda optimizer: 1 / 0, "refusing")
+    with pytest.raises((UpdateError, ZeroDivisionError)):
+        optimizer.update()
+    assert [p.grad.tolist() for p in model.params()] == [[8.0], [8.0]]
+    model.p1.update_rule.hyperparam.refuses = False
+    if who == "a hook":
+        optimizer.remove_hook("refusing")
+    optimizer.update()
+    assert [p.array.tolist() for p in model.params()] == [[0.0], [1.0]]
+
+
+def test_a_hook_may_take_a_parameter_out_of_the_step():
+    model = with_gradients(model_of([1.0], [1.0], [1.0]), [1.0], [1.0], [1.0])
+    optimizer = optimizers.SGD(lr=1.0).setup(model)
+
+    def choose(optimizer):
+        model.p0.cleargrad()
+        model.p1.update_rule.enabled = False
+
+    optimizer.add_hook(choose)
+    optimizer.update()
+    assert [p.array.tolist() for p in model.params()] == [[1.0], [1.0], [0.0]]
+    assert [p.update_rule.t for p in model.params()] == [p.version for p in model.params()]
+    assert model.p2.version == 1 and model.p0.version == 0
+
+
 def test_a_parameter_that_links_share_makes_one_step():
     model = core.Chain(a=model_of([1.0]), b=model_of([2.0]))
     del model.b.p0
@@ -378,6 +423,28 @@ def test_rules_in_the_older_way():
     load(fresh, store)
     assert fresh.target.p0.update_rule.state["count"].tolist() == [1.0]
     assert OldRule(lr=3).hyperparam.lr == 3
+
+
+@pytest.mark.parametrize("on_gpu", [False, True])
+def test_the_backend_says_which_of_two_methods_is_for_its_arrays(on_gpu, monkeypatch):
+    class Rule(core.UpdateRule):
+        def update_core_cpu(self, param):
+            param.array += 1
+
+        def update_core_gpu(self, param):
+            param.array += 2
+
+    monkeypatch.setattr(core.backend.get("strict"), "on_gpu", on_gpu)
+    model = model_of([0.0]).to_device("strict")
+    model.p0.grad = model.p0.xp.zeros_like(model.p0.array)
+    model.p0.update_rule = Rule()
+    model.p0.update()
+    assert float(model.p0.array[0]) == 1 + on_gpu
+
+
+def test_a_rule_that_overrides_what_optimizers_do_not_call_is_refused():
+    with pytest.raises(DeclarationError, match=r"Mine: .* Override update_core\(\)"):
+        type("Mine", (core.UpdateRule,), {"update": lambda self, param: None})
 
 
 def test_an_optimizer_without_a_rule_says_so():

@@ -33,6 +33,8 @@ def lion(theta, gradients, lr=0.1, beta1=0.9, beta2=0.99):
 
 def method(rule):
     """An optimizer of the rule, in this module, where pickle looks for it."""
+    if issubclass(rule, core.GradientMethod):
+        return rule
     name = rule.__name__.removesuffix("Rule")
     made = type(name, (core.GradientMethod,), {"rule": rule, "__module__": __name__})
     return globals().setdefault(name, made)
@@ -69,11 +71,8 @@ class HeedlessRule(LionRule):
         m += (1 - shared.beta2) * grad
 
 
-class UnscaledRule(LionRule):
-    """Forgets the loss scale, which shows where gradients are large."""
-
-    def begin(self, param, loss_scale=None):
-        return super().begin(param)
+class LargeRule(LionRule):
+    """Shows where gradients are large."""
 
     def step(self, xp, param, grad, m):
         super().step(xp, param, grad, m)
@@ -124,12 +123,25 @@ class ReplacingRule(LionRule):
         super().update_core(param)
 
 
-class CountingRule(LionRule):
-    """Counts on its own, updates of parameters that are left alone included."""
+class Unscaled(core.GradientMethod):
+    """Forgets the loss scale."""
 
-    def wants(self, param):
-        self.state and self.state["m"].__iadd__(1)
-        return super().wants(param)
+    rule = LargeRule
+
+    def set_loss_scale(self, loss_scale):
+        pass
+
+
+class Counting(core.GradientMethod):
+    """Changes the state of parameters that are left alone."""
+
+    rule = LionRule
+
+    def before_step(self, steps):
+        moving = [id(step.parameter) for step in steps]
+        for param in self.target.params(False):
+            if id(param) not in moving:
+                param.update_rule.state["m"] += 1
 
 
 class HostOnlyRule(LionRule):
@@ -155,11 +167,11 @@ class HalvingRule(LionRule):
         (ForgetfulRule, "resuming"),
         (UntouchableRule, "resuming"),
         (ReplacingRule, "trajectory"),
-        (CountingRule, "trajectory|left_alone"),
+        (Counting, "left_alone"),
         (HalvingRule, "trajectory"),
         (DeafRule, "hyperparameters"),
         (HeedlessRule, "hyperparameters"),
-        (UnscaledRule, "loss_scale"),
+        (Unscaled, "loss_scale"),
     ],
 )
 def test_what_is_wrong_is_found_and_named(rule, found_by):

@@ -1,0 +1,103 @@
+"""One step of one parameter, from its gradient to its new values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from core.arrays import backend as backends
+from core.arrays.spec import spec_of
+from core.errors import UpdateError
+from core.link.parameter import Parameter
+from core.optimizer.master import Master, cast
+
+if TYPE_CHECKING:
+    from core.optimizer.update_rule import UpdateRule
+
+
+class Step:
+    """A step of a parameter that is under way: `begin`, then hooks of the optimizer, then `make`.
+
+    `grad` is the gradient that came. `work` is what hooks and the rule get: once the step has
+    begun, its `grad` is the true gradient, without the loss scale. It is the parameter itself, or
+    the float32 master of a parameter of 16 bits.
+    """
+
+    __slots__ = ("grad", "parameter", "rule", "work")
+
+    def __init__(self, parameter: Parameter, rule: UpdateRule, grad: Any) -> None:
+        self.parameter = self.work = parameter
+        self.rule = rule
+        self.grad = grad
+
+    @classmethod
+    def of(cls, parameter: Parameter, rule: UpdateRule) -> Self | None:
+        """The step to be made; None where the rule is disabled, or there is no gradient.
+
+        Raises UpdateError where the gradient does not fit the parameter.
+        """
+        if not rule.enabled or parameter.array is None:
+            return None
+        if parameter.frozen:  # a rule that was enabled by itself wants gradients again
+            parameter.frozen = False
+        grad = parameter.grad
+        if grad is None:
+            return None
+        if spec_of(grad) is not parameter._spec:
+            _check_gradient(parameter, grad)
+        return cls(parameter, rule, grad)
+
+    def begin(self, loss_scale: float | None = None) -> None:
+        """Take up the work copy, its true gradient and the rule's state; nothing has moved yet.
+
+        The gradient is divided by `loss_scale`, that of a 16-bit parameter in float32.
+        """
+        grad, backend = self.grad, self.parameter.backend
+        self.work = work = self.rule._work_on(self.parameter)
+        if work is not self.parameter:
+            grad = cast(backend, grad, "float32")
+        if loss_scale is not None:
+            grad = backend.xp.asarray(grad * (1.0 / loss_scale))
+        self.rule.check(work)
+        if grad is not work.grad:
+            work.grad = grad
+        self.rule._prepare(work)
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether there still is something to do: a hook may freeze, or take the gradient away."""
+        return self.rule.enabled and self.work.grad is not None
+
+    def make(self) -> None:
+        """Count the step, and change the parameter."""
+        if self.has_gradient:
+            self.rule._run(self.work)
+            self.write()
+            if self.work is not self.parameter:
+                self.work.grad = None
+
+    def write(self) -> None:
+        """Let the parameter, which has changed, have the values of the work copy."""
+        self.parameter.version += 1
+        if isinstance(self.work, Master):
+            self.work.round_to(self.parameter)
+
+    def undo(self) -> None:
+        """Give the parameter the gradient back that came."""
+        if self.parameter.grad is not self.grad:
+            self.parameter.grad = self.grad
+
+
+def _check_gradient(param: Parameter, grad: Any) -> None:
+    array = param.array
+    backend = backends.of(array, grad)
+    name = param.name or "of a parameter"
+    if tuple(grad.shape) != tuple(array.shape):
+        raise UpdateError(
+            f"update {name}: expected a gradient of shape {tuple(array.shape)}, "
+            f"got {tuple(grad.shape)}. Nothing has been updated."
+        )
+    if grad.dtype != array.dtype:
+        raise UpdateError(
+            f"update {name}: expected a gradient of dtype {backend.dtype_name(array.dtype)}, got "
+            f"{backend.dtype_name(grad.dtype)}. Nothing has been updated."
+        )
