@@ -149,7 +149,7 @@ _elsewhere = {
 
 def _modules() -> set[str]:
     """The modules that users reach as attributes: facades, rooms, and the paths of old."""
-    from core.registry.records import FACADES
+    from core.registry.kinds import FACADES
 
     paths = [*FACADES.values(), *PATHS, *(f"core.{room}" for room in _rooms)]
     names = [path.removeprefix("core.") for path in paths]

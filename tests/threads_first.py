@@ -43,7 +43,7 @@ def together(*works):
 
 def facades():
     """Every name of every facade, in another order in each thread: all see the same objects."""
-    from core.registry.records import FACADES
+    from core.registry.kinds import FACADES
 
     def names(seed):
         found = {}

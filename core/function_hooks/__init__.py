@@ -1,5 +1,6 @@
-"""Hooks called around every function, from every installed plugin."""
+"""Hooks of functions, from every installed plugin."""
 
+# Written by `plugrad stubs` from the table in core/registry/kinds.py, not by hand.
 from core.registry import facade
 
-__getattr__, __dir__, of = facade(__name__, "function_hooks")
+__getattr__, __dir__, of = facade(__name__)

@@ -1,5 +1,6 @@
-"""Iterators over datasets, from every installed plugin."""
+"""Iterators over the batches of datasets, from every installed plugin."""
 
+# Written by `plugrad stubs` from the table in core/registry/kinds.py, not by hand.
 from core.registry import facade
 
-__getattr__, __dir__, of = facade(__name__, "iterators")
+__getattr__, __dir__, of = facade(__name__)

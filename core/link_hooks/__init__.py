@@ -1,5 +1,6 @@
-"""Hooks around links (weight normalizations, timers), from every installed plugin."""
+"""Hooks of links, from every installed plugin."""
 
+# Written by `plugrad stubs` from the table in core/registry/kinds.py, not by hand.
 from core.registry import facade
 
-__getattr__, __dir__, of = facade(__name__, "link_hooks")
+__getattr__, __dir__, of = facade(__name__)

@@ -1,5 +1,6 @@
-"""Links, functions with parameters, from every installed plugin: `import core.links as L`."""
+"""Links, functions with parameters, from every installed plugin."""
 
+# Written by `plugrad stubs` from the table in core/registry/kinds.py, not by hand.
 from core.registry import facade
 
-__getattr__, __dir__, of = facade(__name__, "links")
+__getattr__, __dir__, of = facade(__name__)

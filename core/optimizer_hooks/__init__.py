@@ -1,5 +1,6 @@
-"""Hooks of optimizers (decay, clipping, ...), from every installed plugin."""
+"""Hooks of optimizers, from every installed plugin."""
 
+# Written by `plugrad stubs` from the table in core/registry/kinds.py, not by hand.
 from core.registry import facade
 
-__getattr__, __dir__, of = facade(__name__, "optimizer_hooks")
+__getattr__, __dir__, of = facade(__name__)

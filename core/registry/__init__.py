@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from core.registry.environment import kernels as kernels
     from core.registry.facades import Facade as Facade
     from core.registry.index import Registry as Registry
+    from core.registry.kinds import KINDS as KINDS
     from core.registry.lazy import lazily as lazily
-    from core.registry.records import KINDS as KINDS
     from core.registry.records import PLUGIN_API as PLUGIN_API
     from core.registry.records import BrokenName as BrokenName
     from core.registry.records import Plugin as Plugin
     from core.registry.records import PluginWarning as PluginWarning
 
 _HOMES = {
-    "KINDS": "records",
+    "KINDS": "kinds",
     "PLUGIN_API": "records",
     "BrokenName": "records",
     "Catalogue": "catalogues",
@@ -48,6 +48,7 @@ _MODULES = (
     "configuration",
     "hookspecs",
     "kernel_key",
+    "kinds",
     "loader",
     "once",
     "paths",

@@ -7,7 +7,8 @@ from typing import Any
 from core.errors import NameConflict, UnknownName, nearest
 from core.errors.synonyms import TABLE, folded, ours
 from core.registry.index import Registry
-from core.registry.records import FACADES, Claim, canonical, distributions
+from core.registry.kinds import FACADES
+from core.registry.records import Claim, canonical, distributions
 from core.registry.wording import recall
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from core.errors import NameConflict, PluginError, nearest
-from core.registry.records import FACADES, Claim, distributions, shown
+from core.registry.kinds import FACADES
+from core.registry.records import Claim, distributions, shown
 from core.registry.settings import PREFER, SECTION, Settings
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
+from core.registry.kinds import HOOKS
 from core.registry.lazy import resolve
 
-BASES = {
-    "links": "core.link:Link",
-    "initializers": "core.link.initializer:Initializer",
-    "optimizers": "core.optimizer:Optimizer",
-    "function_hooks": "core.graph.function_hook:FunctionHook",
-    "link_hooks": "core.link.hook:LinkHook",
-    "backends": "core.arrays.array_backend:Backend",
+_TYPES: dict[str, Any] = {
+    "callable": Callable,
+    "function": FunctionType,
+    "module": ModuleType,
+    "number": (int, float),
 }
-"""The class that what a hook gives derives from; other kinds ask for callables."""
+"""The words of `Kind.takes`."""
 
 
 def misfit(kind: str, value: Any) -> str:
@@ -24,18 +24,17 @@ def misfit(kind: str, value: Any) -> str:
     >>> misfit("functions", 3)
     'expected a callable, got 3, an int'
     >>> misfit("links", dict)
-    'expected a subclass of core.link.Link, got the class dict'
+    'expected a subclass of core.Link, got the class dict'
     """
-    if kind in BASES:
-        base = resolve(BASES[kind])
-        fits = isinstance(value, type) and issubclass(value, base)
-        fits = fits or (kind == "initializers" and isinstance(value, FunctionType))
-        expected = f"a subclass of {BASES[kind].replace(':', '.')}"
-    else:
-        # A module may be shown among extensions, a constant in the namespace.
-        fits = callable(value) or isinstance(value, ModuleType) or kind == "namespace"
-        expected = "a callable"
-    return "" if fits else f"expected {expected}, got {_shown(value)}"
+    row = HOOKS[f"register_{kind}"]
+    fits = any(_fits(value, what) for what in row.takes.split(" | "))
+    return "" if fits else f"expected {row.expected}, got {_shown(value)}"
+
+
+def _fits(value: Any, what: str) -> bool:
+    if ":" in what:
+        return isinstance(value, type) and issubclass(value, resolve(what))
+    return isinstance(value, _TYPES[what])
 
 
 def _shown(value: Any) -> str:

@@ -12,8 +12,9 @@ from core.registry.facades import Facade as Facade
 from core.registry.facades import make_facade
 from core.registry.index import Registry as Registry
 from core.registry.kernel_tables import merge
+from core.registry.kinds import FACADES
+from core.registry.kinds import KINDS as KINDS
 from core.registry.lazy import lazily as lazily
-from core.registry.records import KINDS as KINDS
 from core.registry.records import PLUGIN_API as PLUGIN_API
 from core.registry.records import BrokenName as BrokenName
 from core.registry.records import Plugin as Plugin
@@ -58,6 +59,7 @@ def absent() -> str:
     return recall(snapshot.plugins, snapshot.complete)[0]
 
 
-def facade(module: str, kind: str) -> Facade:
+def facade(module: str) -> Facade:
     """What the module of a facade is made of; see `core/functions/__init__.py`."""
+    (kind,) = [kind for kind in FACADES if FACADES[kind] == module]
     return make_facade(current, module, kind)

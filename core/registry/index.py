@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from core.errors import PluginError
 from core.registry import loader, settings
 from core.registry.choice import choose
-from core.registry.records import KINDS, Claim, Plugin
+from core.registry.kinds import KINDS
+from core.registry.records import Claim, Plugin
 from core.registry.settings import Settings
 from core.registry.wording import failure, warn
 

@@ -12,17 +12,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from core.errors import PluginError, nearest
+from core.registry.kinds import HOOKS
 from core.registry.lazy import is_target
-from core.registry.records import (
-    KINDS,
-    OLDEST_PLUGIN_API,
-    PLUGIN_API,
-    Claim,
-    Plugin,
-)
+from core.registry.records import OLDEST_PLUGIN_API, PLUGIN_API, Claim, Plugin
 
 GROUP = "plugrad"
-HOOKS = {**{f"register_{kind}": kind for kind in KINDS}, "register_kernels": "kernels"}
 RESERVED = ("of",)
 
 
@@ -78,7 +72,9 @@ def load(plugin: Plugin, entry: EntryPoint, loaded: Mapping[int, Plugin]) -> Any
             kernels = _with_backend(implementation)
         else:
             given = implementation.function()
-            claims += [Claim(HOOKS[hook], *item, plugin) for item in checked(hook, given).items()]
+            claims += [
+                Claim(HOOKS[hook].name, *item, plugin) for item in checked(hook, given).items()
+            ]
     plugin.claims, plugin.kernels = claims, kernels
     return subject
 

@@ -8,28 +8,12 @@ from typing import Any
 
 from core.errors import PluginError, UnknownName
 from core.registry.contract import misfit
+from core.registry.kinds import FACADES, KINDS
 from core.registry.lazy import resolve
 
 BUNDLED = "plugrad"
 PLUGIN_API = 1
 OLDEST_PLUGIN_API = 1
-
-FACADES = {
-    "functions": "core.functions",
-    "links": "core.links",
-    "initializers": "core.initializers",
-    "optimizers": "core.optimizers",
-    "optimizer_hooks": "core.optimizer_hooks",
-    "function_hooks": "core.function_hooks",
-    "link_hooks": "core.link_hooks",
-    "datasets": "core.datasets",
-    "iterators": "core.iterators",
-    "serializers": "core.serializers",
-    "updaters": "core.training.updaters",
-    "triggers": "core.training.triggers",
-    "extensions": "core.training.extensions",
-}
-KINDS = (*FACADES, "backends", "namespace")
 
 
 class PluginWarning(UserWarning):

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import PluginError, nearest
-from core.registry.records import KINDS, canonical
+from core.registry.kinds import HOOKS
+from core.registry.records import canonical
 
 PREFER = "PLUGRAD_PREFER"
 DISABLE = "PLUGRAD_DISABLE_PLUGINS"
@@ -20,7 +21,7 @@ STRICT = "PLUGRAD_PLUGINS_STRICT"
 SECTION = "[tool.plugrad]"
 _KEYS = ("prefer", "disable", "strict")
 _FORM = 'prefer = {"KIND.NAME" = "DISTRIBUTION"} and disable = ["DISTRIBUTION"]'
-_PREFERABLE = (*KINDS, "kernels")
+_PREFERABLE = [kind.name for kind in HOOKS.values()]
 
 
 class Settings:

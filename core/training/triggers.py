@@ -1,5 +1,6 @@
-"""Triggers of the trainer, from every installed plugin."""
+"""Triggers of extensions, from every installed plugin."""
 
+# Written by `plugrad stubs` from the table in core/registry/kinds.py, not by hand.
 from core.registry import facade
 
-__getattr__, __dir__, of = facade(__name__, "triggers")
+__getattr__, __dir__, of = facade(__name__)

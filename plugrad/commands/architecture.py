@@ -13,8 +13,8 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 from core.errors import CoreError
+from core.registry.kinds import FACADES
 from core.registry.paths import place
-from core.registry.records import FACADES
 from core.show.report import Report
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,31 +11,17 @@ from typing import Any
 
 from core import registry
 from core.ops.function_node import FunctionNode
-from core.registry.records import FACADES
+from core.registry import hookspecs
+from core.registry.kinds import FACADES, HOOKS, KINDS
 from core.show.report import Report
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = {
-    "functions": "Functions",
-    "links": "Links",
-    "optimizers": "Optimizers",
-    "optimizer_hooks": "Optimizer hooks",
-    "initializers": "Initializers",
-    "datasets": "Datasets",
-    "iterators": "Iterators",
-    "serializers": "Serializers",
-    "updaters": "Updaters",
-    "triggers": "Triggers",
-    "extensions": "Trainer extensions",
-    "function_hooks": "Function hooks",
-    "link_hooks": "Link hooks",
-}
 
 
 def reference(output: str | None, check: bool) -> Report:
     """Write the pages, or with `check` say which are not as they would be written."""
     root = Path(output) if output else ROOT / "docs" / "reference"
-    pages = {f"{kind}.md": _page(kind, title) for kind, title in PAGES.items()}
+    pages = {f"{kind}.md": _page(kind) for kind in FACADES}
     pages["README.md"] = _index()
     stale = [name for name, text in pages.items() if _read(root / name) != text]
     if check:
@@ -51,18 +37,21 @@ def reference(output: str | None, check: bool) -> Report:
 
 
 def _index() -> str:
+    """A table of the kinds, and of the hooks that give them."""
     lines = ["# Reference", "", "Written by `plugrad reference` from the docstrings.", ""]
-    lines += [f"- [{title}]({kind}.md), `core.{_facade(kind)}`" for kind, title in PAGES.items()]
+    lines += ["| what | hook | each is | found in |", "|---|---|---|---|"]
+    for hook, kind in HOOKS.items():
+        meaning = f"[{kind.meaning}]({kind.name}.md)" if kind.facade else kind.meaning
+        arguments = ", ".join(inspect.signature(getattr(hookspecs, hook)).parameters)
+        where = f"`{kind.facade}`" if kind.facade else ""
+        lines += [f"| {meaning} | `{hook}({arguments})` | {kind.expected} | {where} |"]
     return "\n".join(lines) + "\n"
 
 
-def _facade(kind: str) -> str:
-    return FACADES[kind].removeprefix("core.")
-
-
-def _page(kind: str, title: str) -> str:
+def _page(kind: str) -> str:
     entries = sorted(_bundled(kind), key=lambda entry: (entry[0], entry[1].lower(), entry[1]))
-    lines = [f"# {title}", "", f"In `{FACADES[kind]}`. Written by `plugrad reference`.", ""]
+    lines = [f"# {KINDS[kind].meaning}", ""]
+    lines += [f"In `{FACADES[kind]}`. Written by `plugrad reference`.", ""]
     for family, group in groupby(entries, key=lambda entry: entry[0]):
         lines += [f"## {family}", ""]
         for _, name, value in group:

@@ -1,4 +1,4 @@
-"""`plugrad stubs`: the facades written out for editors and type checkers, which run no plugins.
+"""`plugrad stubs`: the facades, and what they offer for type checkers, which run no plugins.
 
 The bundled stubs stand beside the facades and know plugrad's own names. With `--output`, stubs for
 everything that this environment has are written to a folder of their own.
@@ -15,13 +15,21 @@ from typing import Any
 
 from core import registry
 from core.errors import PluginError
-from core.registry.records import FACADES, Claim
+from core.registry.kinds import FACADES, KINDS
+from core.registry.records import Claim
 from core.show.report import Report
 from plugrad.commands.derived import derived, uses
 
 ROOT = Path(__file__).resolve().parents[2]
 _TYPES = [("core", "Variable", ""), ("core.typing", "Array", "")]
-PACKAGES = ("core/__init__.py", "core/training/__init__.py")
+PACKAGES = sorted({path.rpartition(".")[0] for path in FACADES.values()})
+_FACADE = '''"""{}, from every installed plugin."""
+
+# Written by `plugrad stubs` from the table in core/registry/kinds.py, not by hand.
+from core.registry import facade
+
+__getattr__, __dir__, of = facade(__name__)
+'''
 
 
 def stubs(output: str | None, check: bool) -> Report:
@@ -40,15 +48,24 @@ def stubs(output: str | None, check: bool) -> Report:
 
 
 def bundled() -> dict[str, str]:
-    """File -> text of the stubs for plugrad's own names, whatever else is installed."""
+    """File -> text of the facades and of stubs for plugrad's own names, whatever is installed."""
+    files = {_source(package): _with_facades(package) for package in PACKAGES}
     claims = registry.current.snapshot().claims
-    return {
-        _file(facade): _stub(
-            facade,
-            [claim for each in claims[kind].values() for claim in each if claim.plugin.bundled],
-        )
-        for kind, facade in FACADES.items()
-    }
+    for kind, facade in FACADES.items():
+        held = [claim for each in claims[kind].values() for claim in each if claim.plugin.bundled]
+        files[_source(facade)] = _FACADE.format(KINDS[kind].meaning)
+        files[_source(facade) + "i"] = _stub(facade, held)
+    return files
+
+
+def _with_facades(package: str) -> str:
+    """A package that imports, for checkers alone, the facades among its modules."""
+    line = f"    from {package} import {{0}} as {{0}}\n"
+    facades = [path.rpartition(".") for path in FACADES.values()]
+    lines = {line.format(name) for parent, _, name in facades if parent == package}
+    block = re.compile(rf"(    from {re.escape(package)} import (\w+) as \2\n)+")
+    text = (ROOT / _source(package)).read_text(encoding="utf-8")
+    return block.sub(lambda old: "".join(sorted({*old[0].splitlines(True), *lines})), text, 1)
 
 
 def everything() -> dict[str, str]:
@@ -57,26 +74,27 @@ def everything() -> dict[str, str]:
     The packages around the facades come along: a checker that finds `core` in this folder looks
     there for what `core` itself exports.
     """
-    files = {name.replace(".py", ".pyi"): _package(name) for name in PACKAGES}
+    files = {_source(package) + "i": _package(package) for package in PACKAGES}
     for kind, facade in FACADES.items():
         catalogue = registry.catalogue(kind)
         held = [catalogue.claim(name) for name in catalogue.names()]
-        files[_file(facade)] = _stub(facade, held, catalogue.conflicts())
+        files[_source(facade) + "i"] = _stub(facade, held, catalogue.conflicts())
     return files
 
 
-def _package(name: str) -> str:
+def _package(package: str) -> str:
     """A package as a stub, whose modules are found also where the stub's folder lacks them."""
-    text = (ROOT / name).read_text(encoding="utf-8")
+    text = (ROOT / _source(package)).read_text(encoding="utf-8")
     room = re.compile(r"^    from core import (\w+) as \1$", re.MULTILINE)
     rooms = room.findall(text)
     exported = f"\n__all__ = {rooms!r}\n" if rooms else ""
     return room.sub(r"    import core.\1 as \1", text) + exported
 
 
-def _file(facade: str) -> str:
-    place = facade.replace(".", "/")
-    return place + ("/__init__.pyi" if (ROOT / place).is_dir() else ".pyi")
+def _source(module: str) -> str:
+    """The file of a facade or a package: on the core's first level everything is a folder."""
+    path = module.replace(".", "/")
+    return path + ("/__init__.py" if module in PACKAGES or path.count("/") == 1 else ".py")
 
 
 def _stub(facade: str, claims: Iterable[Claim], conflicts: Iterable[str] = ()) -> str:

@@ -15,7 +15,7 @@ import core.links as L
 from core import optimizers, registry
 from core.errors import UnknownName, nearest
 from core.errors.synonyms import TABLE, folded
-from core.registry.records import FACADES
+from core.registry.kinds import FACADES
 
 OF_OBJECTS = {
     "Variable": core.Variable(np.ones((2, 3), "f")),

@@ -12,7 +12,7 @@ import core
 import core.functions as F
 import core.links as L
 from core import training
-from core.registry.records import FACADES
+from core.registry.kinds import FACADES
 from core.registry.signatures import show
 
 ROOMS = [

@@ -12,7 +12,7 @@ import core.functions as F
 from core import registry
 from core.errors import RemovedArgument
 from core.errors.removed import removed
-from core.registry.records import FACADES
+from core.registry.kinds import FACADES
 
 CURES = {"old": "Leave it out."}
 

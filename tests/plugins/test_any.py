@@ -9,7 +9,7 @@ import re
 from fnmatch import fnmatchcase
 
 from core import FunctionNode, registry
-from core.registry.records import FACADES
+from core.registry.kinds import FACADES
 from core.registry.signatures import of_call, operation_of
 
 REASONS = {

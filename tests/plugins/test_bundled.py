@@ -8,8 +8,8 @@ import pytest
 
 from core import FunctionNode, UpdateRule, registry
 from core.arrays.kernel_table import kernel_key
+from core.registry.kinds import FACADES
 from core.registry.lazy import resolve
-from core.registry.records import FACADES
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLED = [plugin for plugin in registry.current.plugins() if plugin.bundled]

@@ -13,7 +13,7 @@ import pytest
 from core import registry
 from core.errors import NameConflict, PluginError, UnknownName
 from core.registry.facades import make_facade
-from core.registry.records import FACADES
+from core.registry.kinds import FACADES
 
 
 def relu(x):

@@ -175,7 +175,7 @@ def test_an_object_of_another_kind(python, plugrad):
         (
             "import core.links as L; L.Lonely",
             "core.links.Lonely is given by plugrad-misfit 4.2 (plugin 'misfit', hook "
-            "register_links) as 'plugrad_misfit:Lonely': expected a subclass of core.link.Link, "
+            "register_links) as 'plugrad_misfit:Lonely': expected a subclass of core.Link, "
             "got the class Lonely.",
         ),
     ):

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from core.registry import hookspecs
-from core.registry.loader import HOOKS
-from core.registry.records import FACADES
+from core.registry.kinds import HOOKS, KINDS
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text()
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGE = (DOCS / "plugins.md").read_text()
+REFERENCE = (DOCS / "reference" / "README.md").read_text()
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -57,7 +58,11 @@ def converse(venv, folder, text):
 
 @pytest.mark.parametrize("hook", HOOKS)
 def test_every_hook_is_documented_with_its_signature(hook):
-    signature = inspect.signature(getattr(hookspecs, hook))
-    arguments = ", ".join(signature.parameters)
-    facade = FACADES.get(HOOKS[hook], "")
-    assert re.search(rf"\| `{hook}\({arguments}\)` \|.*{re.escape(facade)}", PAGE)
+    arguments = ", ".join(inspect.signature(getattr(hookspecs, hook)).parameters)
+    assert f"| `{hook}({arguments})` | {HOOKS[hook].expected} | " in REFERENCE
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_the_hook_of_a_kind_says_what_it_takes(kind):
+    text = squeeze(inspect.getdoc(getattr(hookspecs, kind.hook)))
+    assert text.startswith(f"{kind.meaning}. Return name -> {kind.expected}, or a lazy string")

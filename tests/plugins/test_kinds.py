@@ -1,0 +1,93 @@
+"""A row in the table of kinds is all that a new kind takes."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.registry.contract import misfit
+from core.registry.kinds import FACADES, KINDS
+
+ROOT = Path(__file__).resolve().parents[2]
+ROW = 'Kind("communicators", "core.communicators", "core:Link | function", "Ways to talk")'
+PLUGIN = """
+from core import hookimpl
+
+@hookimpl
+def register_communicators():
+    return {"Ring": "talkers:Ring", "tell": "talkers:tell", "wrong": 3}
+"""
+TALKERS = "import core\nclass Ring(core.Link):\n    pass\ndef tell():\n    return 'told'\n"
+PROGRAM = """
+import importlib
+from plugrad.commands.main import main
+assert main(["stubs"]) == 0
+assert main(["stubs", "--check"]) == 0
+assert main(["reference", "--output", "pages"]) == 0
+importlib.invalidate_caches()
+import core
+assert "communicators" in dir(core) and core.communicators.__doc__.startswith("Ways to talk")
+assert {"Ring", "tell"} <= {*dir(core.communicators)}
+from core.communicators import tell
+assert tell() == "told" and core.registry.catalogue("communicators").get("tell") is tell
+assert issubclass(core.communicators.of("plugrad-talk").Ring, core.Link)
+assert "Return name -> a subclass of core.Link" in core.hookspecs.register_communicators.__doc__
+core.plugins.prefer("communicators", "tell", "plugrad-talk")
+for name, error in [("tel", "Did you mean 'tell'?"), ("wrong", "core.Link or a function, got 3")]:
+    try:
+        getattr(core.communicators, name)
+    except AttributeError as caught:
+        assert error in str(caught), caught
+    else:
+        raise AssertionError(name)
+assert main(["plugins"]) == 0
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A copy of the core and the commands with one more row, and a plugin of that kind."""
+    for package in ("core", "plugrad"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
+    for package in ("backends", "plugins"):
+        (tmp_path / package).symlink_to(ROOT / package)
+    table = tmp_path / "core/registry/kinds.py"
+    text = table.read_text(encoding="utf-8")
+    table.write_text(text.replace("_ROWS = (\n", f"_ROWS = (\n    {ROW},\n"), encoding="utf-8")
+    (tmp_path / "talk.py").write_text(PLUGIN)
+    (tmp_path / "talkers.py").write_text(TALKERS)
+    info = tmp_path / "plugrad_talk-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugrad-talk\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[plugrad]\ntalk = talk\n")
+    return tmp_path
+
+
+def test_a_row_is_a_new_kind(checkout):
+    settings = {k: v for k, v in os.environ.items() if not k.startswith("PLUGRAD_")}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=checkout,
+        env={**settings, "PYTHONPATH": str(checkout)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "communicators: Ring, tell, wrong" in done.stdout
+    for_checkers = (checkout / "core/__init__.py").read_text(encoding="utf-8")
+    assert "    from core import communicators as communicators\n" in for_checkers
+    page = (checkout / "pages/README.md").read_text(encoding="utf-8")
+    assert "| [Ways to talk](communicators.md) | `register_communicators()` | a subclass" in page
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_kind_takes_is_known(kind):
+    assert misfit(kind, object()).startswith(f"expected {KINDS[kind].expected}, got")
+
+
+def test_a_facade_stands_over_one_kind():
+    assert len({*FACADES.values()}) == len(FACADES)
