@@ -30,6 +30,7 @@ from core.errors.exceptions import UnknownName as UnknownName
 from core.errors.exceptions import UpdateError as UpdateError
 from core.errors.exceptions import nearest as nearest
 from core.errors.exceptions import refuse_removed as refuse_removed
+from core.errors.kinds import checked as checked
 
 for _error in vars(exceptions).values():  # tracebacks say the name that users import
     if isinstance(_error, type) and issubclass(_error, CoreError):
