@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # strict_backend and references
 
 from strict_backend import StrictBackend
 
-from core.arrays import backend, device, random_streams
+from core.arrays import array_backend, backend, random_streams
 from core.registry import configuration
 
 PROFILES = {"dev": 5, "ci": 25, "intense": 1000}
@@ -73,7 +73,7 @@ def _shared_state():
         "config": dict(state.own),
         "hooks": dict(state.hooks),
         "shared config": dict(configuration._shared),
-        "default device": device.default_device(),
+        "default device": array_backend.default_device(),
         "random stream": random_streams.stream() is not None,
         "backends": backend.get("strict") is STRICT,
     }

@@ -6,9 +6,11 @@ Start with `backend`, which finds and chooses backends; `array_backend` is what 
 __all__ = [
     "array_backend",
     "backend",
-    "device",
     "einsum",
+    "fallbacks",
+    "host_random",
     "kernel_table",
+    "known",
     "mixed",
     "random_streams",
     "scatter",

@@ -1,24 +1,128 @@
-"""What an array backend is: a namespace of the array API standard, and a small object around it."""
+"""What an array backend is: a namespace of the array API standard, and a small object around it.
+
+Its arrays live on devices, one of which may be open or shared as the place of new arrays.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any, NamedTuple
 
-from core.arrays import scatter, special
-from core.arrays import windows as window_ops
-from core.arrays.device import Device, default_device
-from core.arrays.kernel_table import KernelTable, on_kernels_changed
+from core.arrays import scatter
+from core.arrays.fallbacks import Fallbacks
+from core.arrays.kernel_table import KernelTable
+from core.arrays.known import Backends
 from core.arrays.random_streams import Random
 from core.errors import BackendError
 from core.errors.place import no_dtype
 from core.registry.once import once
-from core.typing import AnyArray, Sizes
+from core.typing import AnyArray
 
 
-class Backend(ABC):
+class _Open(NamedTuple):
+    """One open `with device:` block, and the one around it."""
+
+    device: Device
+    native: AbstractContextManager[Any]
+    around: _Open | None
+
+
+_innermost: ContextVar[_Open | None] = ContextVar("plugrad_device", default=None)
+_shared: list[Device | None] = [None]
+
+
+def default_device() -> Device | None:
+    """The device of the innermost open block, else the one that `core.use` named, else None."""
+    block = _innermost.get()
+    if block is not None:
+        return block.device
+    return _shared[0]
+
+
+def share_default(device: Device | None) -> None:
+    """Make `device` the default of every thread that has no block open; None takes it back."""
+    _shared[0] = device
+
+
+class Device:
+    """One device of one backend; equal to another of the same backend and id.
+
+    `id` is None for a backend that has a single place for its arrays, as NumPy. A device is
+    written `numpy` or `cuda:1`, and `with device:` makes it the default for new arrays.
+    """
+
+    __slots__ = ("backend", "id")
+
+    def __init__(self, backend: Backend, id: int | None = None) -> None:
+        self.backend = backend
+        self.id = id
+
+    @property
+    def name(self) -> str:
+        """How the device is written: `numpy`, `cuda:1`."""
+        return str(self)
+
+    def is_array_supported(self, array: Any) -> bool:
+        """Whether it is an array that lives on this device."""
+        return isinstance(array, self.backend.array_type) and self.backend.device_of(array) == self
+
+    def send(self, array: Any) -> Any:
+        """The array (of any backend, or a Variable's) on this device, copied if it is elsewhere."""
+        array = unwrapped(array)
+        source = BACKENDS[type(array)]
+        if source is self.backend:
+            return source.to_device(array, self)
+        return self.backend.asarray(source.to_host(array), device=self)
+
+    def use(self) -> None:
+        """Make this the device of new arrays, as `core.use` does."""
+        share_default(self)
+
+    @property
+    def xp(self) -> Any:
+        """The namespace of the device's backend."""
+        return self.backend.xp
+
+    def __enter__(self) -> Device:
+        native = self.backend.entered(self)
+        native.__enter__()
+        _innermost.set(_Open(self, native, _innermost.get()))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        block = _innermost.get()
+        if block is not None:
+            _innermost.set(block.around)
+            block.native.__exit__(kind, error, trace)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Device):
+            return NotImplemented
+        return self.backend is other.backend and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash((self.backend.name, self.id))
+
+    def __str__(self) -> str:
+        return self.backend.name if self.id is None else f"{self.backend.name}:{self.id}"
+
+    def __repr__(self) -> str:
+        return f"<device {self}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.backend.as_device, (self.id,)
+
+
+class Backend(Fallbacks, ABC):
     """One array library as the framework sees it.
 
     A backend states the five attributes below and implements the three abstract methods. All else
@@ -33,7 +137,6 @@ class Backend(ABC):
 
     name: str
     library: str
-    xp: Any
     array_type: type
     random: Random
     on_gpu: bool = False
@@ -62,22 +165,28 @@ class Backend(ABC):
     @once
     def kernels(self) -> KernelTable:
         """Class of an op -> `kernel(f, xp, *inputs)`, which may return NotImplemented."""
-        return KernelTable(self, "compute")
+        return self._table("compute")
 
     @once
     def gradient_kernels(self) -> KernelTable:
         """Class of an op -> `kernel(f, g, needs_grad)`, a tuple of a gradient or None per input."""
-        return KernelTable(self, "gradient")
+        return self._table("gradient")
 
     @once
     def update_kernels(self) -> KernelTable:
         """Class of an update rule -> a faster step of it."""
-        return KernelTable(self, "update")
+        return self._table("update")
 
     def refresh_kernels(self) -> None:
         """Read the tables anew, as when a plugin has been preferred or disabled."""
         for table in (self.kernels, self.gradient_kernels, self.update_kernels):
             table.forget()
+        self._kernels_changed()
+
+    def _table(self, section: str) -> KernelTable:
+        return KernelTable(self.name, section, self._kernels_changed)
+
+    def _kernels_changed(self) -> None:
         for listener in on_kernels_changed:
             listener(self)
 
@@ -177,7 +286,7 @@ class Backend(ABC):
         """A context in which overflow and NaN are no news: the library does not warn of them."""
         return nullcontext()
 
-    def synchronize(self, device: Any = None) -> None:  # noqa: B027 - nothing to wait for
+    def synchronize(self, device: Any = None) -> None:
         """Wait until everything asked of a device has been computed."""
 
     def stream(self, device: Any = None) -> AbstractContextManager[Any]:
@@ -212,78 +321,12 @@ class Backend(ABC):
     def _beside(self, dst: AnyArray, src: Any) -> Any:
         if isinstance(src, (bool, int, float, complex)):
             return src
-        from core.arrays.backend import to_backend
-
-        return to_backend(src, self.device_of(dst))
+        return self.device_of(dst).send(src)
 
     def add_in_place(self, a: AnyArray, b: AnyArray) -> AnyArray:
         """Add `b` into `a` and give `a` back: the same array, also when it has no dimensions."""
         a += b
         return a
-
-    # -- what the standard lacks ---------------------------------------------------------------
-
-    def scatter_add(self, a: AnyArray, index: Any, values: Any) -> None:
-        """`a[index] += values` in place; a place that `index` names twice is added to twice."""
-        scatter.scatter_add(self.xp, a, index, values)
-
-    def pad(self, x: AnyArray, widths: Sequence[tuple[int, int]], value: float = 0.0) -> AnyArray:
-        """`x` with `widths[i] = (before, after)` elements of `value` around axis i."""
-        return window_ops.pad(self.xp, x, widths, value)
-
-    def windows(
-        self,
-        x: AnyArray,
-        ksize: Sizes,
-        stride: Sizes = 1,
-        pad: Sizes = 0,
-        dilate: Sizes = 1,
-        cover_all: bool = False,
-        pad_value: float = 0.0,
-    ) -> AnyArray:
-        """All windows of `x` (n, c, *spatial): an array (n, c, *ksize, *out), not to be written to.
-
-        `out` along each axis is `core.arrays.windows.window_count`. With `cover_all` the windows
-        reach every element of `x`, the last ones padded further.
-        """
-        return window_ops.windows(self.xp, x, ksize, stride, pad, dilate, cover_all, pad_value)
-
-    def fold(
-        self,
-        windows: AnyArray,
-        size: Sequence[int],
-        stride: Sizes = 1,
-        pad: Sizes = 0,
-        dilate: Sizes = 1,
-    ) -> AnyArray:
-        """The adjoint of `windows`: (n, c, *ksize, *out) to (n, c, *size), overlaps summed."""
-        return window_ops.fold(self.xp, windows, size, stride, pad, dilate)
-
-    def einsum(self, subscripts: str, *operands: AnyArray) -> AnyArray:
-        """Sum of products over labelled axes, in the notation of `numpy.einsum`."""
-        from core.arrays.einsum import einsum
-
-        return einsum(self.xp, subscripts, *operands)
-
-    def erf(self, x: AnyArray) -> AnyArray:
-        """The error function, elementwise, in the dtype of `x`."""
-        return special.erf(self.xp, x)
-
-    def logsumexp(self, x: AnyArray, axis: Any = None, keepdims: bool = False) -> AnyArray:
-        """`log(sum(exp(x)))` along `axis` without overflow."""
-        return special.logsumexp(self.xp, x, axis, keepdims)
-
-    def outside(self, numbers: AnyArray, size: int) -> bool:
-        """Whether one of `numbers`, integers, is not in [0, size).
-
-        A backend whose devices run ahead of the host answers in debug mode alone: to answer is to
-        wait.
-        """
-        return bool(self.xp.any((numbers < 0) | (numbers >= size)))
-
-    def sum_to(self, x: AnyArray, shape: tuple[int, ...]) -> AnyArray:
-        """Sum `x` down to a shape that broadcasts to its own: the adjoint of broadcasting."""
-        return scatter.sum_to(self.xp, x, shape)
 
     # -- the object itself ---------------------------------------------------------------------
 
@@ -291,9 +334,25 @@ class Backend(ABC):
         return f"<backend {self.name!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from core.arrays.backend import get
+        return _called, (self.name,)
 
-        return get, (self.name,)
+
+def _called(name: str) -> Backend:
+    return known.get(name)
+
+
+def unwrapped(x: Any) -> Any:
+    """The array of a Variable; anything else as it is."""
+    return getattr(x, "array", x)
+
+
+known: Backends[Backend] = Backends()
+"""All backends there are."""
+
+BACKENDS = known.by_type
+
+on_kernels_changed: list[Callable[[Backend], None]] = []
+"""Called with the backend whenever one of its kernel tables changes: the engine drops its plans."""
 
 
 _KINDS = (

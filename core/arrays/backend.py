@@ -11,19 +11,29 @@ turns up; a library that nobody has imported is never imported here.
 from __future__ import annotations
 
 import os
-import sys
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, SupportsIndex, TypeAlias
 
 from core.arrays import random_streams
-from core.arrays.array_backend import Backend
-from core.arrays.device import Device, default_device, share_default
-from core.arrays.kernel_table import Kernel, KernelTable, on_kernels_changed
+from core.arrays.array_backend import (
+    BACKENDS,
+    Backend,
+    Device,
+    default_device,
+    known,
+    on_kernels_changed,
+    share_default,
+    unwrapped,
+)
+from core.arrays.host_random import HostRandom
+from core.arrays.kernel_table import Kernel, KernelTable
+from core.arrays.known import GPU, HOST
 from core.arrays.mixed import Mixed16
-from core.arrays.random_streams import HostRandom, Random, seed
-from core.errors import BackendError, BackendUnavailable, CheckpointError, CoreError, nearest
-from core.registry.once import publishing
+from core.arrays.random_streams import Random, seed
+from core.errors import BackendError, BackendUnavailable, CheckpointError
+from core.registry.configuration import config
 from core.registry.public import listing
 from core.typing import AnyArray as Array
 
@@ -47,6 +57,8 @@ __all__ = [
     "get_device",
     "get_device_from_array",
     "get_dtype",
+    "gpu",
+    "host",
     "names",
     "of",
     "on_kernels_changed",
@@ -67,166 +79,20 @@ DeviceSpec: TypeAlias = str | SupportsIndex | Backend | Device
 
 __dir__ = listing(__name__)
 
-_made: dict[str, Backend] = {}
-_registered: dict[str, Backend] = {}  # replaced by every change
+names = known.names
+available = known.available
+get = known.get
+register = known.add
+unregister = known.remove
 
 
-class _ByType(dict[type, Backend]):
-    """Array type -> backend; a type not met before is looked for among the backends, once."""
+def host() -> Backend:
+    """The backend of arrays in host memory, which every other one copies to and from.
 
-    def __missing__(self, kind: type) -> Backend:
-        before = _registered
-        backend = _backend_of_type(kind)
-        if backend is None:
-            raise BackendError(_not_an_array(kind))
-        with publishing:
-            if _registered is before:
-                self[kind] = backend
-        return backend
-
-
-BACKENDS = _ByType()
-
-
-def _backend_of_type(kind: type) -> Backend | None:
-    """The backend whose arrays have just this type, else the one whose type it derives from."""
-    found = [b for b in _candidates() if issubclass(kind, b.array_type)]
-    return min(found, key=lambda b: kind.__mro__.index(b.array_type), default=None)
-
-
-def _candidates() -> list[Backend]:
-    """Backends whose arrays can exist: those registered, and those whose library is imported."""
-    imported = [
-        name
-        for name in _catalogue().names()
-        if name not in _registered and _broken(name) is None and _class(name).library in sys.modules
-    ]
-    return [*_registered.values(), *map(_make, imported)]
-
-
-def _broken(name: str) -> str | None:
-    """Why the class of a backend cannot be had: its plugin fails, or two claim the name."""
-    try:
-        _class(name)
-    except CoreError as error:
-        return str(error)
-    return None
-
-
-def _not_an_array(kind: type) -> str:
-    if kind is type(None):
-        return "Expected an array, got None (a parameter has none until its shape is known)."
-    return (
-        f"Expected an array of one of the backends {', '.join(names())}; "
-        f"got a {kind.__module__}.{kind.__qualname__}. "
-        "Make an array of it first, with core.backend.current().asarray(...)." + _absent()
-    )
-
-
-def _catalogue() -> Any:
-    from core import registry
-
-    return registry.catalogue("backends")
-
-
-def _absent() -> str:
-    from core import registry
-
-    return registry.absent()
-
-
-def _class(name: str) -> type[Backend]:
-    found: type[Backend] = _catalogue().get(name)
-    return found
-
-
-def _make(name: str) -> Backend:
-    """The one instance of a bundled or installed backend; it imports its library here."""
-    from core import registry
-
-    found = _made.get(name)
-    if found is None:
-        made = _class(name)()
-        found = _made.setdefault(name, made)
-        if found is made:
-            registry.current.listen(made.refresh_kernels)
-    return found
-
-
-def names() -> list[str]:
-    """The names of all backends that are registered, whether they can run here or not.
-
-    >>> 'numpy' in names()
-    True
+    >>> host()
+    <backend 'numpy'>
     """
-    return sorted({*_registered, *_catalogue().names()})
-
-
-def available() -> dict[str, str | None]:
-    """Backend name -> None where it can be used here, else the reason why it cannot.
-
-    >>> available()['numpy'] is None
-    True
-    """
-    return {name: _reason(name) for name in names()}
-
-
-def _reason(name: str) -> str | None:
-    if name in _registered:
-        return _registered[name].unavailable()
-    return _broken(name) or _class(name).unavailable()
-
-
-def get(name: str) -> Backend:
-    """The backend called `name`.
-
-    Raises BackendError for an unknown name, BackendUnavailable, with the reason and what can be
-    used instead, for one that cannot run here.
-
-    >>> get('numpy').name
-    'numpy'
-    """
-    found = _registered.get(name) or _made.get(name)
-    if found is not None:
-        return found
-    if name not in names():
-        raise BackendError(
-            f"No backend is called {name!r}; known here: {', '.join(names())}."
-            + nearest(name, names())
-            + _absent()
-        )
-    reason = _reason(name)
-    if reason is not None:
-        usable = [other for other, why in available().items() if why is None]
-        raise BackendUnavailable(
-            f"Backend {name!r} cannot be used here: {reason} Available: {', '.join(usable)}."
-        )
-    return _make(name)
-
-
-def register(backend: Backend) -> Backend:
-    """Add a backend object at run time, under its name; meant for tests and notebooks.
-
-    A distribution offers its backend by the hook `register_backends` instead.
-    """
-    global _registered
-    with publishing:
-        _registered = {**_registered, backend.name: backend}
-        BACKENDS.clear()
-    return backend
-
-
-def unregister(backend: Backend) -> None:
-    """Forget what `register` added."""
-    global _registered
-    with publishing:
-        _registered = {name: known for name, known in _registered.items() if known is not backend}
-        BACKENDS.clear()
-
-
-def _unwrap(x: Any) -> Any:
-    """The array of a Variable; anything else as it is."""
-    return getattr(x, "array", x)
+    return known.host()
 
 
 def of(*arrays: Any) -> Backend:
@@ -240,10 +106,10 @@ def of(*arrays: Any) -> Backend:
     """
     if not arrays:
         return current()
-    first = _unwrap(arrays[0])
+    first = unwrapped(arrays[0])
     backend = BACKENDS[type(first)]
     for x in arrays[1:]:
-        _refuse_mixture(backend, first, _unwrap(x))
+        _refuse_mixture(backend, first, unwrapped(x))
     return backend
 
 
@@ -271,7 +137,7 @@ def current() -> Backend:
 
 def current_device() -> Device:
     """The device that new arrays are made on."""
-    return default_device() or get_device(os.environ.get("PLUGRAD_BACKEND") or "numpy")
+    return default_device() or get_device(os.environ.get("PLUGRAD_BACKEND") or HOST)
 
 
 def use(spec: DeviceSpec) -> Backend:
@@ -314,8 +180,6 @@ def get_dtype(dtype: Any = None, map_mixed16: Any = None) -> Any:
     >>> get_dtype()
     dtype('float32')
     """
-    from core.registry.configuration import config
-
     dtype = config.dtype if dtype is None else dtype
     if isinstance(dtype, Mixed16):
         if map_mixed16 is None:
@@ -345,15 +209,21 @@ def get_device(spec: DeviceSpec) -> Device:
     if isinstance(spec, str):
         if spec.removeprefix("-").isdecimal():
             return get_device(int(spec))
-        name, colon, ordinal = spec.replace("@cupy", "cuda").removeprefix("@").partition(":")
+        name, colon, ordinal = spec.replace("@cupy", GPU).removeprefix("@").partition(":")
         return _numbered(spec, name, ordinal) if colon else get(name).default_device()
     if hasattr(spec, "__index__") and not isinstance(spec, bool):
         number = spec.__index__()
-        return get("cuda").as_device(number) if number >= 0 else get("numpy").default_device()
+        return gpu(number) if number >= 0 else host().default_device()
     raise BackendError(
         f"get_device: expected a name such as 'numpy' or 'cuda:1', a backend or a device; "
         f"got {spec!r}."
     )
+
+
+def gpu(number: SupportsIndex | None = None) -> Device:
+    """The GPU of this number; None for the current one."""
+    backend = get(GPU)
+    return backend.default_device() if number is None else backend.as_device(number.__index__())
 
 
 def _numbered(spec: str, name: str, number: str) -> Device:
@@ -371,7 +241,7 @@ def to_host(x: Any) -> Any:
     >>> to_host(np.arange(3))
     array([0, 1, 2])
     """
-    array = _unwrap(x)
+    array = unwrapped(x)
     return BACKENDS[type(array)].to_host(array)
 
 
@@ -381,14 +251,11 @@ def to_backend(x: Any, target: Any) -> Array:
     `target` is what `get_device` takes. An array that is there already is returned itself; where
     only a backend is named, any of its devices will do.
     """
-    array = _unwrap(x)
+    array = unwrapped(x)
     source = BACKENDS[type(array)]
     if target is source or target == source.name:
         return array
-    device = get_device(target)
-    if device.backend is source:
-        return source.to_device(array, device)
-    return device.backend.asarray(source.to_host(array), device=device)
+    return get_device(target).send(array)
 
 
 def get_device_from_array(*arrays: Any) -> Device:
@@ -398,11 +265,11 @@ def get_device_from_array(*arrays: Any) -> Device:
     >>> get_device_from_array(None, np.ones(3))
     <device numpy>
     """
-    for array in map(_unwrap, arrays):
-        backend = _backend_of_type(type(array))
+    for array in map(unwrapped, arrays):
+        backend = known.of_type(type(array))
         if backend is not None:
             return backend.device_of(array)
-    return get("numpy").default_device()
+    return host().default_device()
 
 
 def get_array_module(*args: Any) -> Any:
@@ -414,8 +281,8 @@ def get_array_module(*args: Any) -> Any:
     >>> get_array_module(np.ones(3)) is np
     True
     """
-    found = [b for x in args if (b := _backend_of_type(type(_unwrap(x)))) is not None]
-    return next((b.xp for b in found if b.name != "numpy"), get("numpy").xp)
+    found = [b for x in args if (b := known.of_type(type(unwrapped(x)))) is not None]
+    return next((b.xp for b in found if b is not host()), host().xp)
 
 
 def copyto(dst: Any, src: Any) -> None:
@@ -427,8 +294,8 @@ def copyto(dst: Any, src: Any) -> None:
     >>> x
     array([0., 1., 2.])
     """
-    target = _unwrap(dst)
-    BACKENDS[type(target)].copyto(target, _unwrap(src))
+    target = unwrapped(dst)
+    BACKENDS[type(target)].copyto(target, unwrapped(src))
 
 
 # -- the state of all random numbers ----------------------------------------------------------
@@ -440,14 +307,12 @@ def random_state() -> dict[str, Any]:
     The stream of `core.seed`, the generators of the backends in use (NumPy's global one included)
     and Python's own.
     """
-    import random
-
     stream = random_streams.stream()
     version, words, gauss = random.getstate()
     return {
         "stream": None if stream is None else stream.get_state(),
         "python": [version, list(words), gauss],
-        "backends": {b.name: s for b in _backends_in_use() if (s := b.random.get_state())},
+        "backends": {b.name: s for b in known.in_use() if (s := b.random.get_state())},
     }
 
 
@@ -472,15 +337,9 @@ def set_random_state(state: dict[str, Any]) -> None:
 
 
 def _apply_random_state(state: dict[str, Any]) -> None:
-    import random
-
     version, words, gauss = state["python"]
     random.setstate((version, tuple(words), gauss))
     for name, own in state["backends"].items():
-        if name in names() and _reason(name) is None:
+        if name in names() and known.reason(name) is None:
             get(name).random.set_state(own)
     random_streams.set_stream_state(state["stream"])
-
-
-def _backends_in_use() -> list[Backend]:
-    return [get("numpy"), *(b for b in (_made | _registered).values() if b.name != "numpy")]

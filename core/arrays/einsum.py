@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import chain
-from string import ascii_letters
 from typing import Any
 
 from core.typing import AnyArray
+
+LABELS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def einsum(xp: Any, subscripts: str, *operands: AnyArray) -> AnyArray:
@@ -40,7 +41,7 @@ def parse(subscripts: str, ndims: Sequence[int]) -> tuple[list[str], str]:
         raise ValueError(
             f"einsum {subscripts!r}: expected {len(inputs)} operands, got {len(ndims)}."
         )
-    free = [c for c in ascii_letters if c not in text]
+    free = [c for c in LABELS if c not in text]
     spans = [n - len(t.replace("...", "")) for t, n in zip(inputs, ndims, strict=True)]
     dots = "".join(free[: max([0, *(s for t, s in zip(inputs, spans, strict=True) if "..." in t)])])
     inputs = [
@@ -63,7 +64,7 @@ def _check(subscripts: str, inputs: list[str], output: str, ndims: Sequence[int]
             )
     known = set("".join(inputs))
     wrong = sorted(c for c in set(output) if c not in known or output.count(c) > 1)
-    wrong += sorted(c for c in known if c not in ascii_letters)
+    wrong += sorted(c for c in known if c not in LABELS)
     if wrong:
         raise ValueError(f"einsum {subscripts!r}: the label {wrong[0]!r} cannot stand there.")
 

@@ -8,31 +8,28 @@ nothing of it; a subclass that computes the same says so, by `kernels_of = Base`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from core import registry
 from core.registry.kernel_key import kernel_key
 from core.registry.once import publishing
 
-if TYPE_CHECKING:
-    from core.arrays.array_backend import Backend
-
 Kernel: TypeAlias = Callable[..., Any]
-
-on_kernels_changed: list[Callable[[Backend], None]] = []
-"""Called with the backend whenever one of its kernel tables changes: the engine drops its plans."""
 
 
 class KernelTable(MutableMapping[Any, Kernel]):
-    """Faster implementations by class, or by its key; changes are told to `on_kernels_changed`.
+    """Faster implementations by class, or by its key.
 
     Args:
-        backend: Whose they are.
+        backend: The name of the backend whose they are.
         section: Which of the sections of `register_kernels` is read when first looked into.
+        changed: Called after every change.
     """
 
-    def __init__(self, backend: Backend, section: str) -> None:
+    def __init__(self, backend: str, section: str, changed: Callable[[], None]) -> None:
         self._backend = backend
         self._section = section
+        self._changed = changed
         self._read: dict[str, Kernel] | None = None
         self._forgotten = 0
 
@@ -42,10 +39,8 @@ class KernelTable(MutableMapping[Any, Kernel]):
         return self._registered() if known is None else known
 
     def _registered(self) -> dict[str, Kernel]:
-        from core import registry
-
         before = self._forgotten
-        found = dict(registry.kernels(self._backend.name)[self._section])
+        found = dict(registry.kernels(self._backend)[self._section])
         with publishing:
             if self._read is not None:
                 return self._read
@@ -64,11 +59,11 @@ class KernelTable(MutableMapping[Any, Kernel]):
 
     def __setitem__(self, whose: Any, kernel: Kernel) -> None:
         self._kernels[kernel_key(whose)] = kernel
-        self._tell()
+        self._changed()
 
     def __delitem__(self, whose: Any) -> None:
         del self._kernels[kernel_key(whose)]
-        self._tell()
+        self._changed()
 
     def get(self, whose: Any, default: Any = None) -> Any:
         """The kernel of a class, or `default`."""
@@ -85,8 +80,4 @@ class KernelTable(MutableMapping[Any, Kernel]):
         return len(self._kernels)
 
     def __repr__(self) -> str:
-        return f"KernelTable({self._backend.name!r}, {sorted(self._kernels)})"
-
-    def _tell(self) -> None:
-        for listener in on_kernels_changed:
-            listener(self._backend)
+        return f"KernelTable({self._backend!r}, {sorted(self._kernels)})"

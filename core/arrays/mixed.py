@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.arrays.array_backend import known
+
 
 class Mixed16:
     """Stands for float16 where statistics, and copies that are updated, are float32.
@@ -27,9 +29,7 @@ class Mixed16:
     @property
     def dtype(self) -> Any:
         """The dtype of arrays, for `numpy.dtype(mixed16)`."""
-        from core.arrays import backend
-
-        return backend.get("numpy").dtype("float16")
+        return known.host().dtype("float16")
 
     def __repr__(self) -> str:
         return "mixed16"

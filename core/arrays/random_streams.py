@@ -11,12 +11,9 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.errors import CheckpointError
-
-if TYPE_CHECKING:
-    from core.arrays.array_backend import Backend
 
 _WORD = (1 << 64) - 1
 
@@ -122,52 +119,6 @@ class Random(ABC):
 
     def set_state(self, state: dict[str, Any]) -> None:  # noqa: B027 - nothing is held
         """Put back what `get_state` gave."""
-
-
-class HostRandom(Random):
-    """Draws made by the NumPy backend and copied over: the same numbers on any backend."""
-
-    def __init__(self, backend: Backend) -> None:
-        self._backend = backend
-
-    def _host(self) -> Random:
-        from core.arrays.backend import get
-
-        return get("numpy").random
-
-    def _copy(self, drawn: Any, device: Any) -> Any:
-        return self._backend.asarray(drawn, device=device)
-
-    def _name(self, dtype: Any) -> str:
-        return dtype if isinstance(dtype, str) else self._backend.dtype_name(dtype)
-
-    def normal(self, shape: Any = (), dtype: Any = "float32", *, device: Any = None) -> Any:
-        """Standard normal draws."""
-        return self._copy(self._host().normal(shape, self._name(dtype)), device)
-
-    def uniform(
-        self,
-        shape: Any = (),
-        dtype: Any = "float32",
-        low: float = 0.0,
-        high: float = 1.0,
-        *,
-        device: Any = None,
-    ) -> Any:
-        """Draws from [low, high)."""
-        return self._copy(self._host().uniform(shape, self._name(dtype), low, high), device)
-
-    def bernoulli(self, p: float, shape: Any = (), *, device: Any = None) -> Any:
-        """Booleans, True with probability `p`."""
-        return self._copy(self._host().bernoulli(p, shape), device)
-
-    def permutation(self, n: int, *, device: Any = None) -> Any:
-        """The integers 0 to n-1 in random order."""
-        return self._copy(self._host().permutation(n), device)
-
-    def integers(self, low: int, high: int, shape: Any = (), *, device: Any = None) -> Any:
-        """Integers from `low` to `high` - 1."""
-        return self._copy(self._host().integers(low, high, shape), device)
 
 
 _seed_from_environment()

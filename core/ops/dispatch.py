@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from core.arrays import backend as backends
-from core.arrays.backend import BACKENDS, Backend
-from core.arrays.kernel_table import on_kernels_changed
+from core.arrays.backend import BACKENDS, Backend, on_kernels_changed
 from core.arrays.spec import Spec, ensure_array, intern, spec_of
 from core.errors import BackendError, CoreError, GraphError, InvalidType
 from core.graph.variable import Variable, as_array, is_array, no_array, variable_of, wrap
@@ -478,7 +477,7 @@ def unscalar(x: Any) -> Any:
     """`x`, as an array if it is one of the scalars that NumPy's arithmetic makes of 0-d arrays."""
     if type(x) in BACKENDS or not hasattr(x, "dtype") or is_array(x):
         return x
-    return backends.get("numpy").asarray(x)
+    return backends.host().asarray(x)
 
 
 def as_constant(value: Any) -> Any:

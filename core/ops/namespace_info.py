@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.arrays.array_backend import default_device
 from core.arrays.backend import Backend, Device, get_device
-from core.arrays.device import default_device
 
 KINDS = {
     "bool": ("bool",),

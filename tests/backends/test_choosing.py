@@ -119,7 +119,7 @@ def test_what_was_registered_can_be_forgotten(special: Backend) -> None:
 @pytest.fixture
 def restored() -> Iterator[None]:
     yield
-    core.arrays.device.share_default(None)
+    core.arrays.array_backend.share_default(None)
 
 
 def test_numpy_is_the_default_and_the_environment_can_say_otherwise() -> None:
@@ -198,8 +198,9 @@ def test_unknown_and_unusable_backends_say_what_there_is() -> None:
 
 
 def test_an_unusable_backend_says_why(special: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backends, "_reason", lambda name: "it rains." if name == "cuda" else None)
-    monkeypatch.setattr(backends, "_made", {})
+    why = {"cuda": "it rains."}
+    monkeypatch.setattr(backends.known, "reason", why.get)
+    monkeypatch.setattr(backends.known, "made", {})
     with pytest.raises(BackendUnavailable, match=r"'cuda' cannot be used here: it rains\. Avail"):
         backends.get("cuda")
 

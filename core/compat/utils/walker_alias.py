@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from core.arrays import backend
-from core.arrays.device import Device
+from core.arrays.backend import Device
 
 
 class WalkerAlias:
@@ -47,7 +47,7 @@ class WalkerAlias:
     @property
     def use_gpu(self) -> bool:
         """Whether draws are made on a GPU."""
-        return self._device.backend.name == "cuda"
+        return self._device.backend.on_gpu
 
     def to_device(self, device: Any) -> Self:
         """Make draws on `device` from now on; returns itself."""
@@ -56,11 +56,11 @@ class WalkerAlias:
 
     def to_cpu(self) -> Self:
         """Make draws as NumPy arrays from now on; returns itself."""
-        return self.to_device("numpy")
+        return self.to_device(backend.host())
 
     def to_gpu(self) -> Self:
         """Make draws on the GPU from now on; returns itself."""
-        return self.to_device("cuda")
+        return self.to_device(backend.gpu())
 
     def sample(self, shape: int | Sequence[int]) -> Any:
         """Draws in an int32 array of `shape`, where this sampler is."""
@@ -105,7 +105,7 @@ def _tables(weights: list[float]) -> tuple[list[float], list[int], list[int]]:
     ones that are not full. Parts are kept in single precision, as in Chainer: rounding decides
     whether somebody has exactly one share or more.
     """
-    xp = backend.get("numpy").xp
+    xp = backend.host().xp
     parts = xp.asarray(weights, dtype=xp.float32)
     sizes = [part * len(weights) for part in (parts / xp.sum(parts)).tolist()]
     owner = sorted(range(len(weights)), key=sizes.__getitem__)
