@@ -1,11 +1,13 @@
 """The rooms of the core: few, each with a sign on its door, and with things that are its own."""
 
+import ast
 import importlib
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
+import grimp
 import pytest
 
 from core.registry.paths import PATHS, place
@@ -58,6 +60,45 @@ def _trespasses(path: Path):
 def test_nobody_takes_what_another_room_does_not_give(package):
     found = [each for path in (ROOT / package).rglob("*.py") for each in _trespasses(path)]
     assert not found, "\n".join(found)
+
+
+@cache
+def _graph():
+    return grimp.build_graph("core", exclude_type_checking_imports=False)
+
+
+@pytest.mark.parametrize("room", ["arrays", "compat", "registry", "show", "testing"])
+def test_the_files_of_a_room_form_no_circle(room):
+    """Types and imports inside functions counted."""
+    graph = _graph()
+    files = graph.find_descendants(f"core.{room}")
+    back = [
+        (a, b)
+        for a in files
+        for b in graph.find_modules_directly_imported_by(a) & files
+        if graph.chain_exists(importer=b, imported=a)
+    ]
+    assert not back
+
+
+OF_LIBRARIES = {
+    "arrays/known.py",  # the two backends with a part of their own, each named once
+    "compat/cuda.py",  # Chainer's module of that name
+    "compat/__init__.py",
+    "compat/backends.py",
+    "errors/synonyms.py",  # methods of other libraries
+    "show/info.py",  # their versions
+}
+
+
+def test_the_core_names_no_backend():
+    named = {
+        f"{path.relative_to(ROOT / 'core')}"
+        for path in (ROOT / "core").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and node.value in ("numpy", "cuda", "cupy")
+    }
+    assert {name for name in named if not name.startswith("testing/")} <= OF_LIBRARIES
 
 
 def test_every_room_says_what_it_is_for():

@@ -160,7 +160,7 @@ def get_array_module(*args: Any) -> Any:
     """
     if any(_on_gpu(getattr(x, "array", x)) for x in args):
         return sys.modules["cupy"]
-    return backends.get("numpy").xp
+    return backends.host().xp
 
 
 # -- copies ---------------------------------------------------------------------------------------

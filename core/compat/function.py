@@ -339,7 +339,7 @@ def _at_work(node: FunctionAdapter) -> Iterator[None]:
 
 def _on_gpu(arrays: Iterable[Any]) -> bool:
     first = next((array for array in arrays if array is not None), None)
-    return first is not None and backend_of(first).name == "cuda"
+    return first is not None and backend_of(first).on_gpu
 
 
 __all__ = ["Function", "FunctionAdapter", "force_backprop_mode", "no_backprop_mode"]

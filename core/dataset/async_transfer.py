@@ -41,7 +41,7 @@ class ConcatWithAsyncTransfer(NeedsInit):
         return self._send([made], target)[0]
 
     def _send(self, arrays: Sequence[Any], device: backends.Device) -> list[Any]:
-        host = backends.get("numpy")
+        host = backends.host()
         if any([backends.of(array) is not host for array in arrays]):
             return [device.send(array) for array in arrays]
         if device not in self._uploaders:

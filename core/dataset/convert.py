@@ -83,7 +83,7 @@ def _join(values: Sequence[Any], device: Any, padding: Any, what: str) -> Any:
         return to_device(device, _stack_padded([_as_array(v) for v in values], padding))
     if _is_array(values[0]):
         return to_device(device, _stack(values, what))
-    return to_device(device, backends.get("numpy").asarray(values))
+    return to_device(device, backends.host().asarray(values))
 
 
 def _is_array(value: Any) -> bool:
@@ -91,7 +91,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _as_array(value: Any) -> Any:
-    return value if _is_array(value) else backends.get("numpy").asarray(value)
+    return value if _is_array(value) else backends.host().asarray(value)
 
 
 def _stack(arrays: Sequence[Any], what: str) -> Any:

@@ -472,11 +472,11 @@ class Variable(Copies, Methods, Protocols):
 
     def to_cpu(self) -> Self:
         """Move to the NumPy backend."""
-        return self.to_device("numpy")
+        return self.to_device(backends.host())
 
     def to_gpu(self, device: SupportsIndex | None = None) -> Self:
         """Move to the CUDA backend, `device` being a number or None for the current one."""
-        return self.to_device("cuda" if device is None else f"cuda:{int(device)}")
+        return self.to_device(backends.gpu(device))
 
     @overload
     def reshape(self, shape: Sequence[SupportsIndex], /) -> Variable: ...

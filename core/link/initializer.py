@@ -209,7 +209,7 @@ def _agreed_dtype(backend: Backend, own: Any, asked: Any) -> Any:
 
 def as_dtype(backend: Backend, spec: Any) -> Any:
     """The backend's own dtype for `spec`: its dtype object, or any spelling that NumPy knows."""
-    if backend.name != "numpy" and (isinstance(spec, (str, type)) or hasattr(spec, "name")):
-        host = backends.get("numpy")
+    host = backends.host()
+    if backend is not host and (isinstance(spec, (str, type)) or hasattr(spec, "name")):
         return backend.dtype(host.dtype_name(host.dtype(spec)))
     return backend.dtype(spec)

@@ -350,14 +350,14 @@ class Link(Carrying, Registering):
 
     def to_cpu(self) -> Self:
         """Move to the NumPy backend; gives the link itself."""
-        self._move(backends.get_device("numpy"))
+        self._move(backends.host().default_device())
         for child in self.children():
             child.to_cpu()
         return self
 
     def to_gpu(self, device: SupportsIndex | None = None) -> Self:
         """Move to the CUDA backend, `device` being a number or None for the current one."""
-        target = backends.get_device("cuda" if device is None else f"cuda:{int(device)}")
+        target = backends.gpu(device)
         self._move(target)
         for child in self.children():
             child.to_gpu(target.id)

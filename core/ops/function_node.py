@@ -335,8 +335,8 @@ class FunctionNode(GraphNode):
         if self.declared is not None:
             result = self._compute(inputs)
             return result if type(result) is tuple else (result,)
-        name = backend_of(*inputs).name
-        return self.forward_gpu(inputs) if name == "cuda" else self.forward_cpu(inputs)
+        on_gpu = backend_of(*inputs).on_gpu
+        return self.forward_gpu(inputs) if on_gpu else self.forward_cpu(inputs)
 
     def forward_cpu(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Outputs from input arrays of any backend but CUDA."""

@@ -176,8 +176,11 @@ def test_the_cpu_forms_are_called_on_a_cpu():
 
 
 def test_the_gpu_forms_are_called_on_a_gpu():
+    """Whatever its backend is called."""
+
     class Gpu(StrictBackend):
-        name = "cuda"
+        name = "other"
+        on_gpu = True
 
     class Parts(core.Function):
         def forward_gpu(self, inputs):
@@ -185,6 +188,14 @@ def test_the_gpu_forms_are_called_on_a_gpu():
 
         def backward_gpu(self, inputs, grad_outputs):
             return (grad_outputs[0] * 7,)
+
+    class Node(core.FunctionNode):
+        def forward_gpu(self, inputs):
+            return (inputs[0] * 3,)
+
+    class Rule(core.UpdateRule):
+        def update_core_gpu(self, param):
+            param.array = param.array * 2
 
     strict = backend.get("strict")
     gpu = Gpu()
@@ -195,6 +206,11 @@ def test_the_gpu_forms_are_called_on_a_gpu():
         y = Parts()(x)
         y.backward()
         assert float(y.array[0]) == float(x.grad[0]) == 7
+        assert float(Node().apply((x,))[0].array[0]) == 3
+        param = core.Parameter(gpu.asarray([1.0], "float32"))
+        param.grad = gpu.asarray([1.0], "float32")
+        Rule().update(param)
+        assert float(param.array[0]) == 2
     finally:
         backend.unregister(gpu)
         backend.register(strict)

@@ -22,7 +22,7 @@ def force_array(x: Any, dtype: Any = None) -> Any:
     if isinstance(x, (bool, int, float, complex)) and not hasattr(x, "dtype"):
         return backend.current().asarray(x, dtype)
     if _is_scalar(x):
-        return backend.get("numpy").asarray(x.item(), x.dtype if dtype is None else dtype)
+        return backend.host().asarray(x.item(), x.dtype if dtype is None else dtype)
     return x if dtype is None else _cast(x, dtype)
 
 
