@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import Future
+import warnings
+from concurrent import futures
 from typing import Any
 
 from core.arrays.random_streams import stream
 from core.errors.kinds import checked
-from plugins.iterators import worker_pool
+from plugins.iterators.loader import Loader
 from plugins.iterators.position import Position, Sampler
 from plugins.iterators.prefetch_iterator import PrefetchIterator
-from plugins.iterators.worker_pool import WorkerPool
+from plugins.processes import workers
+from plugins.processes.ipc import encode, write
+from plugins.processes.workers import Answer, Words, Workers
 
-_Piece = tuple[WorkerPool, "Future[bytes | str]"]
+_Piece = tuple[Workers, Answer]
 _WORD = (1 << 64) - 1
+_WORDS = Words(
+    "MultiprocessIterator",
+    held="a dataset",
+    instead="MultithreadIterator",
+    during="before its examples were loaded",
+    memory="give fewer n_processes, a smaller n_prefetch, or a dataset that holds less",
+    after="The batch has not been handed out; the next call starts new workers.",
+)
+
+
+class TimeoutWarning(RuntimeWarning):
+    """Examples have not arrived for as long as `dataset_timeout` says."""
 
 
 class MultiprocessIterator(PrefetchIterator):
@@ -43,8 +58,8 @@ class MultiprocessIterator(PrefetchIterator):
     ([0, 1, 2, 3], [4, 5, 0, 1], 1)
     """
 
-    TimeoutWarning = worker_pool.TimeoutWarning
-    WorkerDied = worker_pool.WorkerDied
+    TimeoutWarning = TimeoutWarning
+    WorkerDied = workers.WorkerDied
 
     @checked
     def __init__(
@@ -68,7 +83,8 @@ class MultiprocessIterator(PrefetchIterator):
         _check("n_prefetch", n_prefetch, 0)
         _check("shared_mem", shared_mem, 0)
         _check("maxtasksperchild", maxtasksperchild, 1)
-        self._pool: WorkerPool | None = None
+        self._workers: Workers | None = None
+        self._loads: Any = None  # the dataset that they have copies of
         self._tasks = 0
         super().__init__(dataset, batch_size, repeat, shuffle, order_sampler, n_prefetch)
 
@@ -76,47 +92,76 @@ class MultiprocessIterator(PrefetchIterator):
         share = -(-len(indices) // self.n_processes)
         pieces: list[_Piece] = []
         for first in range(0, len(indices), share):
-            pool = self._workers()
+            asked = self._ready_workers()
             part, key = indices[first : first + share], _key(start, offset + first)
-            pieces.append((pool, pool.submit(part, key, self.shared_mem)))
+            shared = None if self.shared_mem is None else self.shared_mem * len(part)
+            pieces.append((asked, asked.ask(0, "load", part, key, shared=shared)))
             self._tasks += 1
         return pieces
 
-    def _workers(self) -> WorkerPool:
+    def _ready_workers(self) -> Workers:
         """The running workers, or new ones where there are none, or tired ones."""
-        pool = self._pool
-        if pool is not None and pool.dataset is not self.dataset:
-            pool.close()
-            pool = None
+        running = self._workers
+        if running is not None and self._loads is not self.dataset:
+            running.close()
         most = self.maxtasksperchild
-        if pool is not None and most is not None and self._tasks >= most * self.n_processes:
-            pool.retire()
-            pool = None
-        if pool is None or not pool.close.alive:
-            pool, self._tasks = WorkerPool(self.dataset, self.n_processes), 0
-        self._pool = pool
-        return pool
+        if running is not None and most is not None and self._tasks >= most * self.n_processes:
+            running.retire()
+            running = None
+        if running is None or not running.close.alive:
+            running, self._tasks = _workers(self.dataset, self.n_processes), 0
+        self._workers, self._loads = running, self.dataset
+        return running
 
     def _collect(self, pieces: list[_Piece]) -> list[Any]:
         batch: list[Any] = []
-        for pool, future in pieces:
-            batch += pool.collect(future, self.dataset_timeout)
+        for asked, answer in pieces:
+            self._wait(answer)
+            batch += asked.hear(answer)
         return batch
 
+    def _wait(self, answer: Answer) -> None:
+        """Wait for examples; warn whenever `dataset_timeout` seconds have passed."""
+        while not futures.wait([answer], self.dataset_timeout).done:
+            warnings.warn(
+                f"MultiprocessIterator: no examples for {self.dataset_timeout} seconds. The "
+                "dataset is slow or waits for something: look at it with SerialIterator, or give "
+                "dataset_timeout.",
+                TimeoutWarning,
+                stacklevel=5,
+            )
+
     def _cancel(self, pieces: list[_Piece]) -> None:
-        for pool, future in pieces:
-            pool.discard(future)
+        for asked, answer in pieces:
+            asked.discard(answer)
 
     def finalize(self) -> None:
         """End the workers, and remove what they share."""
         super().finalize()
-        if self._pool is not None:
-            self._pool.close()
-            self._pool = None
+        if self._workers is not None:
+            self._workers.close()
+            self._workers = self._loads = None
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy has the position, and workers of its own."""
-        return {**super().__getstate__(), "_pool": None}
+        return {**super().__getstate__(), "_workers": None, "_loads": None}
+
+
+def _workers(dataset: Any, n_processes: int) -> Workers:
+    """New processes, each with its own copy of the dataset as it is now."""
+    try:
+        content = encode(dataset)
+    except Exception as error:
+        raise _WORDS.unpicklable(error) from error
+    loader = Loader()
+    made = Workers(_WORDS, [(n_processes, loader)])
+    try:
+        loader.path = made.folders[-1] / "dataset"
+        write(loader.path, content)
+    except BaseException:
+        made.close()
+        raise
+    return made
 
 
 def _cores() -> int:

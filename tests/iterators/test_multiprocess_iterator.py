@@ -23,7 +23,7 @@ import core
 from core.datasets import TupleDataset
 from core.iterators import MultiprocessIterator, SerialIterator
 from core.serializers import DictionarySerializer, NpzDeserializer
-from plugins.iterators import exchange
+from plugins.processes import ipc
 
 PLACES = [Path("/dev/shm"), Path(tempfile.gettempdir())]
 
@@ -191,29 +191,29 @@ def test_a_full_folder_leaves_the_next_one(tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
         file.write(view)
 
-    monkeypatch.setattr(exchange, "_write_all", full)
+    monkeypatch.setattr(ipc, "_write_all", full)
     places = [tmp_path / "full", tmp_path / "other"]
     for folder in places:
         folder.mkdir()
-    sent = exchange.send(np.arange(5000), places, "x", None)
+    sent = ipc.send(np.arange(5000), places, "x", None)
     assert Path(sent).parent == places[1] and not list(places[0].iterdir())
-    found = exchange.receive(sent, exchange.Memory(1), exchange.Maps())
+    found = ipc.receive(sent, ipc.Memory(1), ipc.Maps())
     np.testing.assert_array_equal(found, np.arange(5000))
     assert [path.name for path in places[1].iterdir()] == ["free-x"]
     with pytest.raises(OSError, match="No space"):
-        exchange.send(np.arange(5000), places[:1], "x", None)
+        ipc.send(np.arange(5000), places[:1], "x", None)
 
 
 @pytest.mark.parametrize("mapped", [True, False])
 def test_files_and_memory_are_used_again_and_never_while_somebody_has_them(
     tmp_path, monkeypatch, mapped
 ):
-    monkeypatch.setattr(exchange.Maps, "usable", mapped)
-    maps = exchange.Maps()
-    memory, kept, addresses = exchange.Memory(2), [], set()
+    monkeypatch.setattr(ipc.Maps, "usable", mapped)
+    maps = ipc.Maps()
+    memory, kept, addresses = ipc.Memory(2), [], set()
     for i, size in enumerate(np.random.default_rng(0).integers(3000, 9000, 40)):
-        sent = exchange.send(["text", np.full(size, i)], [tmp_path], f"m{i}", None)
-        _, array = exchange.receive(sent, memory, maps)
+        sent = ipc.send(["text", np.full(size, i)], [tmp_path], f"m{i}", None)
+        _, array = ipc.receive(sent, memory, maps)
         assert len(array) == size and (array == i).all()
         addresses.add(array.ctypes.data)
         kept.append(array[1:])
@@ -233,26 +233,26 @@ def test_a_file_that_cannot_grow_stays_for_shorter_messages(tmp_path, monkeypatc
             raise OSError(errno.ENOSPC, "No space left on device")
         file.write(view)
 
-    monkeypatch.setattr(exchange, "_write_all", full)
-    memory, maps = exchange.Memory(1), exchange.Maps()
+    monkeypatch.setattr(ipc, "_write_all", full)
+    memory, maps = ipc.Memory(1), ipc.Maps()
     for size, fits in ((5000, True), (50_000, False), (4000, True), (5000, True)):
         if not fits:
             with pytest.raises(OSError, match="No space"):
-                exchange.send(np.arange(size), [tmp_path], "x", None)
+                ipc.send(np.arange(size), [tmp_path], "x", None)
         else:
-            sent = exchange.send(np.arange(size), [tmp_path], "x", None)
-            np.testing.assert_array_equal(exchange.receive(sent, memory, maps), np.arange(size))
+            sent = ipc.send(np.arange(size), [tmp_path], "x", None)
+            np.testing.assert_array_equal(ipc.receive(sent, memory, maps), np.arange(size))
         (file,) = tmp_path.iterdir()
         assert file.name == "free-x" and file.stat().st_size < 41_000
 
 
 @pytest.mark.parametrize("mapped", [True, False])
 def test_a_message_that_breaks_off_is_an_error(tmp_path, monkeypatch, mapped):
-    monkeypatch.setattr(exchange.Maps, "usable", mapped)
-    path = Path(exchange.send(np.arange(5000), [tmp_path], "x", None))
+    monkeypatch.setattr(ipc.Maps, "usable", mapped)
+    path = Path(ipc.send(np.arange(5000), [tmp_path], "x", None))
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(EOFError, match="ends before its time"):
-        exchange.receive(str(path), exchange.Memory(1), exchange.Maps())
+        ipc.receive(str(path), ipc.Memory(1), ipc.Maps())
 
 
 @pytest.mark.parametrize(

@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 
 from core.errors.set_by_init import NeedsInit
+from plugins.processes.signals import leave_signals, signals_wait
 from plugins.serializers.atomic import replacing
 from plugins.serializers.npz import save_npz
-from plugins.training.helpers import leave_signals, signals_wait
 
 Save = Callable[..., Any]
 Entries = Mapping[str, Any]

@@ -6,6 +6,7 @@ import base64
 import copy
 import importlib.util
 from collections.abc import Callable, Sequence
+from concurrent.futures import as_completed
 from contextlib import suppress
 from typing import Any
 
@@ -15,10 +16,20 @@ from core.errors import UpdateError
 from core.errors.kinds import checked
 from core.link.serializer import AbstractSerializer, Deserializer
 from core.optimizer import Optimizer
-from plugins.iterators.worker_pool import WorkerDied
-from plugins.training.updaters.crew import Crew, context
+from plugins.processes.ipc import allocate
+from plugins.processes.workers import Answer, Words, WorkerDied, Workers
 from plugins.training.updaters.replica import Board, Replica, differentiate
 from plugins.training.updaters.standard_updater import StandardUpdater
+
+_WORDS = Words(
+    "MultiprocessParallelUpdater",
+    held="a model, an iterator and a converter",
+    instead="ParallelUpdater",
+    during="during an update",
+    memory="give fewer devices or smaller batches",
+    after="The parameters are those of the last whole update: make a new updater, and resume from "
+    "a snapshot.",
+)
 
 
 class MultiprocessParallelUpdater(StandardUpdater):
@@ -64,8 +75,8 @@ class MultiprocessParallelUpdater(StandardUpdater):
         self._own_iterators = iterators[1:]
         self._states = [""] * len(self._own_iterators)  # loaded, and not yet handed over
         self._board: Board | None = None
-        self._crew: Crew | None = None
-        self._in_step = False  # between what the processes are told and what they answer
+        self._workers: Workers | None = None
+        self._steps: list[Answer] = []  # what the processes are at
 
     @staticmethod
     def available() -> bool:
@@ -75,7 +86,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
     def setup_workers(self) -> None:
         """Start the processes; the first update does it. All parameters must be initialized."""
         missing = _uninitialized(self.get_optimizer("main").target)
-        if missing and self._crew is None:
+        if missing and self._workers is None:
             raise UpdateError(
                 "MultiprocessParallelUpdater: expected all parameters to be initialized before the "
                 f"processes start, but {', '.join(missing)} are not. Give the links their input "
@@ -84,10 +95,12 @@ class MultiprocessParallelUpdater(StandardUpdater):
         self._start()
 
     def _start(self) -> None:
-        if self._crew is None:
+        if self._workers is None:
             target = self.get_optimizer("main").target
-            self._board = Board(target, len(self._own_iterators), _allocate)
-            self._crew = Crew(self._replicas(target, self._board))
+            self._board = Board(target, len(self._own_iterators), allocate)
+            replicas = self._replicas(target, self._board)
+            self._workers = Workers(_WORDS, [(1, replica) for replica in replicas], stay=True)
+            self._workers.start()
             self._hand_states_over()
 
     def _replicas(self, target: Any, board: Board) -> list[Replica]:
@@ -105,7 +118,7 @@ class MultiprocessParallelUpdater(StandardUpdater):
         """Take a batch in each process, and update with the mean of the gradients."""
         optimizer = self.get_optimizer("main")
         target = optimizer.target
-        waiting = self._crew is None and bool(_uninitialized(target))
+        waiting = self._workers is None and bool(_uninitialized(target))
         if not waiting:
             self._begin_step(optimizer)
         arrays = self.converter(self.next_batch(), self._input_device)
@@ -120,16 +133,15 @@ class MultiprocessParallelUpdater(StandardUpdater):
 
     def _begin_step(self, optimizer: Any) -> None:
         self._start()
-        if self._crew is not None:
-            self._in_step = True
-            self._crew.tell("step", optimizer.loss_scale)
+        if self._workers is not None:
+            scale = optimizer.loss_scale
+            self._steps = [self._workers.ask(i, "step", scale) for i in range(len(self._states))]
 
     def _take_mean(self, target: Any) -> None:
         """Replace the gradients by the mean over all processes; one that has none counts as 0."""
-        if self._crew is None or self._board is None:
+        if self._workers is None or self._board is None:
             return
-        answers = self._crew.hear()
-        self._in_step = False
+        answers = self._finish_step(self._workers)
         self._board.check(target)
         rows = [dict(self._board.row(number)) for number in range(1, 1 + len(answers))]
         for path, parameter in target.namedparams():
@@ -147,38 +159,52 @@ class MultiprocessParallelUpdater(StandardUpdater):
             text = serializer(f"worker:{i + 1}", self._state(i, serializer))
             if isinstance(serializer, Deserializer):
                 self._states[i] = text
-        if isinstance(serializer, Deserializer) and self._crew is not None:
+        if isinstance(serializer, Deserializer) and self._workers is not None:
             self._hand_states_over()
 
     def _state(self, i: int, serializer: AbstractSerializer) -> str:
-        if self._crew is None or isinstance(serializer, Deserializer):
+        if self._workers is None or isinstance(serializer, Deserializer):
             return self._states[i]
-        if self._in_step:  # this process has failed in it, and the others have answered
-            self._crew.hear()
-            self._in_step = False
-        return _text(self._crew.ask_one(i, "state"))
+        if self._steps:  # this process has failed in it, and the others have answered
+            self._finish_step(self._workers)
+        return _text(self._ask(self._workers, i, "state"))
+
+    def _finish_step(self, workers: Workers) -> list[Any]:
+        """The answers of all to the step; raises what the first to fail has raised."""
+        answers: dict[int, Any] = {}
+        numbers = {step: i for i, step in enumerate(self._steps)}
+        try:
+            for step in as_completed(numbers):
+                answers[numbers[step]] = workers.hear(step, numbers[step])
+        except BaseException:
+            workers.close()
+            raise
+        self._steps = []
+        return [answers[i] for i in range(len(answers))]
+
+    def _ask(self, workers: Workers, i: int, method: str, *arguments: Any) -> Any:
+        return workers.hear(workers.ask(i, method, *arguments), i)
 
     def _hand_states_over(self) -> None:
         if self._board is not None:
             self._board.put_parameters(self.get_optimizer("main").target)
         for i, state in enumerate(self._states):
-            if state and self._crew is not None:
-                answer = self._crew.ask_one(i, "load", base64.b64decode(state))
-                if isinstance(answer, Exception):
-                    raise answer
+            if state and self._workers is not None:
+                self._ask(self._workers, i, "load", base64.b64decode(state))
 
     def finalize(self) -> None:
         """End the processes, and let the iterators release what they hold.
 
         Where they were is kept: what has been trained can still be saved, or go on.
         """
-        crew = self._crew
-        if crew is not None and crew.close.alive and not self._in_step:
+        workers = self._workers
+        if workers is not None and workers.close.alive and not self._steps:
             with suppress(WorkerDied):
-                self._states = [_text(crew.ask_one(i, "state")) for i in range(len(self._states))]
-                self._crew = None
-        if crew is not None:
-            crew.close()
+                indices = range(len(self._states))
+                self._states = [_text(self._ask(workers, i, "leave")) for i in indices]
+                self._workers = None
+        if workers is not None:
+            workers.close()
         super().finalize()
         for iterator in self._own_iterators:
             iterator.finalize()
@@ -219,10 +245,6 @@ def _text(state: bytes) -> str:
 
 def _uninitialized(target: Any) -> list[str]:
     return [path for path, parameter in target.namedparams() if not parameter.is_initialized]
-
-
-def _allocate(size: int) -> Any:
-    return context().RawArray("B", size)
 
 
 def _mean(arrays: list[Any], n: int) -> Any:

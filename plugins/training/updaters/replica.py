@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import pickle
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -15,21 +13,16 @@ import core
 from core import Link
 from core.arrays import backend
 from core.arrays.random_streams import stream
-from core.errors import CoreError
 from core.link.carrying import serialize_carried
 from core.link.serializer import AbstractSerializer
+from plugins.processes.worker import WorkerError
 from plugins.serializers.dictionary import DictionarySerializer
 from plugins.serializers.npz import NpzDeserializer, load_npz, save_npz
 from plugins.training.calling import call_with
-from plugins.training.helpers import leave_signals
 
 _ALIGNED = 64  # arrays begin at multiples of it, as allocators have it
 _SENT = ("dtype", "type_check", "debug", "use_cudnn", "use_cudnn_tensor_core",
          "cudnn_deterministic", "autotune")  # fmt: skip
-
-
-class WorkerError(CoreError, RuntimeError):
-    """An error of a worker process whose own class cannot be handed over."""
 
 
 class Board:
@@ -97,6 +90,8 @@ class Board:
 class Replica:
     """What a worker process has: a copy of the model, an iterator of its own, and the board."""
 
+    unsendable = "MultiprocessParallelUpdater: what the process answers cannot be pickled."
+
     def __init__(
         self,
         number: int,
@@ -162,9 +157,11 @@ class Replica:
         if isinstance(serializer, NpzDeserializer):
             NpzDeserializer(loaded, strict=False).load(self._model)
 
-    def finalize(self) -> None:
-        """Let the iterator release what it holds."""
+    def leave(self) -> bytes:
+        """The state with which the process ends, after the iterator has released what it holds."""
+        state = self.state()
         self._iterator.finalize()
+        return state
 
 
 def differentiate(model: Link, arrays: Any, loss_scale: float | None) -> None:
@@ -193,29 +190,3 @@ def _share_cores(n_processes: int) -> None:
         import threadpoolctl  # type: ignore[import-untyped]
 
         threadpoolctl.threadpool_limits(max(1, (os.cpu_count() or 1) // n_processes))
-
-
-def serve(pipe: Any, replica: Replica) -> None:
-    """Do what the main process asks for, until it asks for nothing more or is no longer there."""
-    leave_signals()
-    replica.prepare()
-    with suppress(EOFError, ConnectionError):
-        while (message := pipe.recv()) is not None:
-            method, *arguments = message
-            try:
-                answer = getattr(replica, method)(*arguments)
-            except Exception as error:
-                answer = _portable(error, replica.number)
-            pipe.send(answer)
-    replica.finalize()
-
-
-def _portable(error: Exception, number: int) -> Exception:
-    """The error as the main process can raise it, with a note that says where it was met."""
-    note = f"Raised in worker process {number}:\n" + "".join(traceback.format_exception(error))
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        error = WorkerError(f"{type(error).__name__}: {error}")
-    error.add_note(note)
-    return error

@@ -12,6 +12,7 @@ gone is used for others.
 from __future__ import annotations
 
 import mmap
+import multiprocessing
 import os
 import pickle
 import struct
@@ -249,3 +250,11 @@ def private_folders() -> list[Path]:
     places = [_SHARED_MEMORY, None] if usable else [None]
     prefix = f"plugrad-{os.getpid()}-"
     return [Path(tempfile.mkdtemp(prefix=prefix, dir=place)) for place in places]
+
+
+def allocate(size: int) -> Any:
+    """Shared memory of `size` bytes, for processes that are given it at their start.
+
+    It has no name, so that nothing is left of it however they end.
+    """
+    return multiprocessing.RawArray("B", size)

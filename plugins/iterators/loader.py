@@ -1,0 +1,85 @@
+"""What a worker process of an iterator holds: a copy of the dataset, to load examples from."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import core
+from plugins.iterators.positioned import located
+from plugins.processes.ipc import decode
+
+# Of malloc's settings, as in malloc.h of the GNU C library.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+
+
+class Loader:
+    """Loads examples of the dataset in the file at `path`.
+
+    All that load from one file share the memory of its arrays, until they write to them.
+    """
+
+    unsendable = (
+        "MultiprocessIterator: the examples cannot be pickled, which worker processes need; use "
+        "threads. Indices: {0}."
+    )
+
+    path: Path
+
+    def __init__(self) -> None:
+        self._dataset: Any = None
+
+    def prepare(self) -> None:
+        """Load the dataset."""
+        _keep_memory()
+        np.random.seed(None)  # a forked copy would draw what its siblings draw
+        random.seed()
+        try:
+            with open(self.path, "rb") as file:
+                content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            self._dataset = decode(content)
+        except Exception as error:
+            error.add_note(
+                "MultiprocessIterator: raised while a worker loaded its copy of the dataset."
+            )
+            raise
+
+    def load(self, indices: Sequence[int], key: tuple[int, ...] | None) -> list[Any]:
+        """The examples at some indices; `key` and its place seed each of them."""
+        examples = []
+        for place, index in enumerate(indices):
+            try:
+                if key is not None:
+                    _seed((*key[:-1], key[-1] + place))
+                examples.append(self._dataset[index])
+            except Exception as error:
+                where = f"MultiprocessIterator: raised by dataset[{index}] in a worker process."
+                raise located(error, where)  # noqa: B904 - it is the error itself, or has it as cause
+        return examples
+
+
+def _keep_memory() -> None:
+    """Have the C library keep the memory of examples that are gone for those to come.
+
+    It would give large blocks back, and get them anew, page by page, which takes longer than most
+    of what a dataset computes. A libc without such settings is left as it is.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    mallopt(_TRIM_THRESHOLD, 1 << 30)
+    mallopt(_MMAP_THRESHOLD, 1 << 25)
+
+
+def _seed(key: tuple[int, ...]) -> None:
+    words = np.random.SeedSequence(key).generate_state(4)
+    np.random.seed(words)
+    random.seed(words.tobytes())
+    core.seed(int(words[0]) << 32 | int(words[1]))
