@@ -134,9 +134,9 @@ class InvalidType(CoreError, TypeError, ValueError):
         if not self.operation:
             return text
         head = f"\nInvalid operation is performed in: {self.operation} (Forward)\n\n"
-        return head + text + self._circumstances()
+        return head + text + self._details()
 
-    def _circumstances(self) -> str:
+    def _details(self) -> str:
         from core.errors import place
         from core.errors.cures import cure
 

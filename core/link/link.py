@@ -12,9 +12,9 @@ from core.arrays.backend import Device, DeviceSpec
 from core.errors import HookError, RegistrationError, nearest
 from core.errors.synonyms import real_names, refuse_foreign
 from core.graph.variable import is_array
-from core.link.carrying import Carrying
 from core.link.hook import LinkHook, call_observed, hooks_in_force
 from core.link.parameter import Parameter
+from core.link.recurrent_state import RecurrentState
 from core.link.registering import Registering
 from core.link.serializer import Deserializer
 from core.registry.configuration import current_state
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 COPY_MODES = ("init", "copy", "share")
 
 
-class Link(Carrying, Registering):
+class Link(RecurrentState, Registering):
     """A building block with parameters, which a subclass applies in `forward`.
 
     Parameters are registered by setting them as attributes inside `with self.init_scope():`; an

@@ -14,7 +14,7 @@ import numpy as np
 from core.arrays import backend as backends
 from core.graph.variable import Variable
 from core.link import Link
-from core.link.carrying import serialize_carried
+from core.link.recurrent_state import serialize_carried
 from core.registry.configuration import no_backprop_mode, using_config
 from core.testing import gradient_check
 from core.testing.memory import MemoryDeserializer, MemorySerializer, load, saved

@@ -15,7 +15,7 @@ import core
 import core.functions as F
 import core.links as L
 from core import datasets, iterators, optimizers, serializers, training
-from core.link.carrying import serialize_carried
+from core.link.recurrent_state import serialize_carried
 from core.training import extensions
 
 STEPS = 9

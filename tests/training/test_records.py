@@ -248,14 +248,14 @@ def test_a_file_that_is_no_record_is_replaced_with_a_warning(tmp_path):
 
 
 def test_the_commit_of_the_script_is_recorded(tmp_path):
-    from plugins.training.extensions import circumstances
+    from plugins.training.extensions import environment
 
-    assert circumstances.git(tmp_path) is None
+    assert environment.git(tmp_path) is None
     (tmp_path / "train.py").write_text("1\n")
     who = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
     for arguments in (["init", "-q"], ["add", "train.py"], [*who, "commit", "-q", "-m", "first"]):
         subprocess.run(["git", "-C", str(tmp_path), *arguments], check=True)
-    found = circumstances.git(tmp_path)
+    found = environment.git(tmp_path)
     assert len(found["commit"]) == 40 and found["changed"] is False
     (tmp_path / "train.py").write_text("2\n")
-    assert circumstances.git(tmp_path)["changed"] is True
+    assert environment.git(tmp_path)["changed"] is True

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from core.training import Extension
-from plugins.training.extensions import circumstances
+from plugins.training.extensions import environment
 from plugins.training.extensions.report_file import ReportFile
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class RunRecord(Extension):
             "ended": None,
             "command": _without_secrets(sys.orig_argv),
             "arguments": self._arguments,
-            **circumstances.of(trainer),
+            **environment.of(trainer),
         }
         self._records = [*_earlier(self._path), record]
         self._write()
@@ -81,7 +81,7 @@ class RunRecord(Extension):
             return
         record, trainer = self._records[-1], self._trainer
         record["ended"] = _now()
-        for name, now in circumstances.optimizers(trainer).items():
+        for name, now in environment.optimizers(trainer).items():
             record["optimizers"][name]["parameters"] = now["parameters"]  # all have a shape by now
         record["error"] = self._error
         record["iteration"] = trainer.updater.iteration

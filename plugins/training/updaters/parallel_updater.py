@@ -12,7 +12,7 @@ from core.arrays import backend
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest
 from core.errors.kinds import checked
-from core.link.carrying import serialize_carried
+from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer, Deserializer
 from core.optimizer import Optimizer
 from plugins.training.calling import call_with

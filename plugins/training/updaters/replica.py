@@ -13,7 +13,7 @@ import core
 from core import Link
 from core.arrays import backend
 from core.arrays.random_streams import stream
-from core.link.carrying import serialize_carried
+from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer
 from plugins.processes.worker import WorkerError
 from plugins.serializers.dictionary import DictionarySerializer

@@ -13,7 +13,7 @@ from core.errors import nearest
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.errors.set_by_init import set_by_init
-from core.link.carrying import serialize_carried
+from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer
 from core.optimizer import Optimizer
 from core.training import Updater

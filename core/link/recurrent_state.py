@@ -14,8 +14,8 @@ from core.link.parameter import Parameter
 from core.link.serializer import AbstractSerializer, Deserializer
 
 
-class Carrying:
-    """An object with Variables that live from call to call, in the attributes `carried` names.
+class RecurrentState:
+    """A mixin: Variables that live from call to call, in the attributes that `carried` names.
 
     A subclass adds its names to those of its bases. They move with the link; copies and pickles
     hold them without the graph they came from.
