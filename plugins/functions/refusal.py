@@ -1,4 +1,4 @@
-"""How functions made of several operations refuse inputs that do not fit, before they compute."""
+"""Checks of inputs for functions made of several operations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def require(name: str, *conditions: tuple[str, Any, Any]) -> None:
 
 
 def require_integral(name: str, **inputs: Any) -> None:
-    """Raise where one of the inputs, arrays or Variables by their names, holds no integers."""
+    """Raise if one of the inputs, arrays or Variables by name, is not of integers."""
     from core.arrays import backend
 
     for what, value in inputs.items():

@@ -15,5 +15,5 @@ CURES = {"train": _MODE, "test": _MODE, "use_cudnn": _NO_CUDNN, "deterministic":
 
 
 def removed(*had: str, **cures: str) -> Callable[[F], F]:
-    """Let a function refuse the arguments of old; see `core.errors.removed`."""
+    """Make a function refuse arguments that it once had; see `core.errors.removed`."""
     return _removed.removed(*had, cures={**CURES, **cures})

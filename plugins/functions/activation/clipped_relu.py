@@ -27,7 +27,7 @@ class ClippedReLU(Elementwise):
 
 @removed()
 def clipped_relu(x: Array, z: float = 20.0) -> Variable:
-    """Cut elements off below 0 and above `z`: min(max(x, 0), z).
+    """Clip each element to between 0 and `z`: min(max(x, 0), z).
 
     The derivative at 0 and at `z` is taken as 0.
 
@@ -51,7 +51,7 @@ def clipped_relu(x: Array, z: float = 20.0) -> Variable:
 
 
 def relu6(x: Array) -> Variable:
-    """The rectified linear unit with the ceiling 6: min(max(x, 0), 6).
+    """Apply the rectified linear unit with the ceiling 6: min(max(x, 0), 6).
 
     Args:
         x: Floating, of any shape.

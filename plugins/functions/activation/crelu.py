@@ -30,7 +30,7 @@ class CReLU(FunctionNode):
 
 @removed()
 def crelu(x: Array, axis: int = 1) -> Variable:
-    """The rectified parts of x and -x, joined along an axis: twice as long there.
+    """Join the rectified parts of x and -x along an axis, which doubles its length.
 
     The derivative at 0 is taken as 0.
 

@@ -23,7 +23,7 @@ class ELU(Elementwise):
 
 @removed()
 def elu(x: Array, alpha: float = 1.0) -> Variable:
-    """The exponential linear unit: x for x >= 0, else alpha * (exp(x) - 1).
+    """Apply the exponential linear unit: x for x >= 0, otherwise alpha * (exp(x) - 1).
 
     The derivative at 0 is taken as `alpha`.
 
@@ -51,7 +51,7 @@ def elu(x: Array, alpha: float = 1.0) -> Variable:
 def selu(
     x: Array, alpha: float = 1.6732632423543772, scale: float = 1.0507009873554805
 ) -> Variable:
-    """The scaled exponential linear unit: scale * elu(x, alpha).
+    """Apply the scaled exponential linear unit: scale * elu(x, alpha).
 
     With the defaults, activations of deep networks keep mean 0 and variance 1.
 

@@ -24,7 +24,7 @@ class GELU(Elementwise):
 
 
 def gelu(x: Array) -> Variable:
-    """The Gaussian error linear unit: x times the probability that a normal number is below x.
+    """Apply the Gaussian error linear unit: x times the probability of a normal number below x.
 
     Args:
         x: Floating, of any shape.

@@ -1,4 +1,4 @@
-"""The sigmoid made of straight lines."""
+"""A piecewise linear sigmoid."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class HardSigmoid(Elementwise):
 
 
 def hard_sigmoid(x: Array) -> Variable:
-    """A sigmoid made of straight lines: 0.2 * x + 0.5, cut off below 0 and above 1.
+    """Apply a piecewise linear sigmoid: 0.2 * x + 0.5, clipped to [0, 1].
 
     The derivative at -2.5 and 2.5 is taken as 0.
 

@@ -22,7 +22,7 @@ class LeakyReLU(Elementwise):
 
 @removed()
 def leaky_relu(x: Array, slope: float = 0.2) -> Variable:
-    """Scale negative elements down: x for x >= 0, else slope * x.
+    """Scale negative elements down: x for x >= 0, otherwise slope * x.
 
     The derivative at 0 is taken as `slope`.
 

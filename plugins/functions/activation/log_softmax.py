@@ -31,7 +31,7 @@ class LogSoftmax(FunctionNode):
 
 @removed()
 def log_softmax(x: Array, axis: int = 1) -> Variable:
-    """Logarithms of the softmax along an axis: x_i - log sum_j exp(x_j).
+    """Compute the logarithm of the softmax along an axis: x_i - log sum_j exp(x_j).
 
     Exact where the logarithm of `softmax(x)` would be that of a rounded zero.
 

@@ -13,7 +13,7 @@ from plugins.functions.removed import removed
 @checked
 @removed()
 def maxout(x: Array, pool_size: int, axis: int = 1) -> Variable:
-    """The greatest of each `pool_size` elements that follow one another along an axis.
+    """Take the greatest of each `pool_size` consecutive elements along an axis.
 
     Args:
         x: Floating, of any shape that has the axis, whose length `pool_size` divides.

@@ -1,4 +1,4 @@
-"""The leaky rectifier whose slopes are learnt."""
+"""The leaky rectifier with learnable slopes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PReLU(Elementwise):
 
 
 def prelu(x: Array, W: Array) -> Variable:
-    """The leaky rectifier with slopes to learn: x for x >= 0, else W * x.
+    """Apply the leaky rectifier with learnable slopes: x for x >= 0, otherwise W * x.
 
     The derivative with respect to `x` at 0 is taken as 1.
 

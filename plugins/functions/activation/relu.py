@@ -22,7 +22,7 @@ class ReLU(Elementwise):
 
 @removed("use_cudnn", "inplace")
 def relu(x: Array) -> Variable:
-    """Cut negative elements off: max(x, 0).
+    """Set negative elements to zero: max(x, 0).
 
     The derivative at 0 is taken as 0.
 

@@ -80,7 +80,7 @@ def rrelu(
     r: Array | None = None,
     return_r: bool = False,
 ) -> Variable | tuple[Variable, BackendArray]:
-    """Scale negative elements down by random factors: x for x >= 0, else r x.
+    """Scale negative elements down by random factors: x for x >= 0, otherwise r x.
 
     While training, each r is drawn from the uniform distribution on [l, u); with
     `core.config.train` off all are (l + u) / 2, whatever `r` is given. The derivative at 0 is taken

@@ -25,7 +25,7 @@ class Sigmoid(Elementwise):
 
 @removed("use_cudnn", "inplace")
 def sigmoid(x: Array) -> Variable:
-    """The logistic function of each element: 1 / (1 + exp(-x)).
+    """Compute the logistic function of each element: 1 / (1 + exp(-x)).
 
     Args:
         x: Floating, of any shape.

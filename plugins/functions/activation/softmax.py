@@ -31,7 +31,7 @@ class Softmax(FunctionNode):
 
 @removed()
 def softmax(x: Array, axis: int = 1) -> Variable:
-    """Weights that sum to 1 along an axis: exp(x_i) / sum_j exp(x_j).
+    """Compute weights that sum to 1 along an axis: exp(x_i) / sum_j exp(x_j).
 
     The greatest element is subtracted first, so that nothing overflows.
 

@@ -28,7 +28,7 @@ class Softplus(Elementwise):
 
 @removed()
 def softplus(x: Array, beta: float = 1.0) -> Variable:
-    """A smooth rectifier: log(1 + exp(beta * x)) / beta, without overflow.
+    """Apply a smooth rectifier, without overflow: log(1 + exp(beta * x)) / beta.
 
     Args:
         x: Floating, of any shape.

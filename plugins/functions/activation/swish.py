@@ -22,7 +22,7 @@ class SiLU(Elementwise):
 
 
 def silu(x: Array) -> Variable:
-    """Each element weighted by its own sigmoid: x / (1 + exp(-x)).
+    """Weight each element by its own sigmoid: x / (1 + exp(-x)).
 
     Args:
         x: Floating, of any shape.
@@ -43,7 +43,7 @@ def silu(x: Array) -> Variable:
 
 
 def swish(x: Operand, beta: Operand) -> Variable:
-    """Each element weighted by the sigmoid of its multiple: x / (1 + exp(-beta * x)).
+    """Weight each element by the sigmoid of its multiple: x / (1 + exp(-beta * x)).
 
     Args:
         x: Floating, (n, ...).

@@ -8,7 +8,7 @@ from plugins.functions.removed import removed
 
 
 class Tanh(Elementwise):
-    """tanh(x), whose derivative is 1 - tanh(x)^2; without a number 1, which costs more than it."""
+    """tanh(x), whose derivative is 1 - tanh(x)^2."""
 
     inline = True
     domain = Domain("()->()", x=real(-4, 4))
@@ -22,7 +22,7 @@ class Tanh(Elementwise):
 
 @removed("use_cudnn", "inplace")
 def tanh(x: Array) -> Variable:
-    """The hyperbolic tangent of each element.
+    """Compute the hyperbolic tangent of each element.
 
     Args:
         x: Floating, of any shape.

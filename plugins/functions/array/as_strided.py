@@ -1,4 +1,4 @@
-"""Elements at regular steps."""
+"""Views with strides."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from plugins.functions.removed import removed
 def as_strided(
     x: Array, shape: Sequence[int], strides: Sequence[int], storage_offset: int | None = None
 ) -> Variable:
-    """The elements at regular steps through an array, each as often as a step meets it.
+    """Take elements at regular strides through an array; one may be taken several times.
 
     The element at (i, j, ...) of the result is number storage_offset + i s_0 + j s_1 + ... of `x`,
     counted in row-major order, however the array lies in memory. It is a copy, not a view.

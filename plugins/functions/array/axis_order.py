@@ -1,4 +1,4 @@
-"""Axes in another order."""
+"""Permutations of axes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from plugins.functions.removed import removed
 
 
 class _Reordered(FunctionNode):
-    """x with its axes in the order that the settings give; the gradient in the order before."""
+    """x with its axes in the order that the settings give; the gradient is permuted back."""
 
     def compute(self: Any, xp, x):
         return xp.permute_dims(x, self.order(x.ndim))
@@ -49,7 +49,7 @@ class Swapaxes(_Reordered):
 
 
 class Rollaxis(_Reordered):
-    """x with an axis taken out and put back before another one."""
+    """x with an axis moved to before another one."""
 
     axis: int
     start: int = 0
@@ -122,7 +122,7 @@ def swapaxes(x: Array, axis1: int, axis2: int) -> Variable:
 
 @removed()
 def rollaxis(x: Array, axis: int, start: int = 0) -> Variable:
-    """Take an axis out, and put it back before another one.
+    """Move an axis to before another one.
 
     Args:
         x: Of any shape and dtype that has the axis.
@@ -144,7 +144,7 @@ def rollaxis(x: Array, axis: int, start: int = 0) -> Variable:
 
 @checked
 def moveaxis(x: Array, source: int | Sequence[int], destination: int | Sequence[int]) -> Variable:
-    """Move axes to other places; the rest keep their order.
+    """Move axes to other positions; the others keep their order.
 
     Args:
         x: Of any shape and dtype that has the axes.

@@ -1,4 +1,4 @@
-"""Arrays repeated up to a common shape."""
+"""Arrays broadcast to a common shape."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def broadcast_to(x: Array, shape: Sequence[int]) -> Variable:
-    """Repeat along new axes and along those of length 1, up to a shape.
+    """Broadcast to a shape: repeat along new axes and along axes of length 1.
 
     Args:
         x: Of any dtype, and a shape that broadcasts to `shape`.
@@ -69,7 +69,7 @@ def broadcast(x: Array, y: Array, /, *args: Array) -> tuple[Variable, ...]: ...
 @overload
 def broadcast(x: Array, /) -> Variable: ...
 def broadcast(*args: Array) -> Variable | tuple[Variable, ...]:
-    """Repeat all arguments up to their common shape.
+    """Broadcast all arguments to their common shape.
 
     Args:
         *args: Arrays or Variables of any dtypes, with shapes that broadcast.

@@ -1,4 +1,4 @@
-"""Other dtypes."""
+"""Conversion of dtypes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.typing import Array, DType
 
 
 def cast(x: Array, typ: DType) -> Variable:
-    """The elements in another dtype; the gradient is cast back.
+    """Cast to another dtype; the gradient is cast back.
 
     Integers and truth values have no gradient.
 

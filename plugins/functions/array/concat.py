@@ -1,4 +1,4 @@
-"""Arrays joined along an axis they have."""
+"""Arrays joined along an existing axis."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Concat(FunctionNode):
 
 @removed()
 def concat(xs: Sequence[Array], axis: int = 1) -> Variable:
-    """Join arrays along an axis they have.
+    """Join arrays along an existing axis.
 
     Args:
         xs: A sequence of at least one array or Variable, of one dtype, and of one shape but for
@@ -70,7 +70,7 @@ def concat(xs: Sequence[Array], axis: int = 1) -> Variable:
 
 
 def hstack(xs: Sequence[Array]) -> Variable:
-    """Join arrays along the second axis, or along the first where there is but one.
+    """Join arrays along the second axis, or along the first if they have only one.
 
     Args:
         xs: A sequence of at least one array or Variable, of one dtype.
@@ -91,7 +91,7 @@ def hstack(xs: Sequence[Array]) -> Variable:
 
 
 def vstack(xs: Sequence[Array]) -> Variable:
-    """Join arrays along the first axis, those of one axis as rows.
+    """Join arrays along the first axis; arrays with one axis become rows.
 
     Args:
         xs: A sequence of at least one array or Variable, of one dtype.
@@ -112,7 +112,7 @@ def vstack(xs: Sequence[Array]) -> Variable:
 
 
 def dstack(xs: Sequence[Array]) -> Variable:
-    """Join arrays along the third axis, those of one axis as rows of single elements.
+    """Join arrays along the third axis; arrays with one axis become rows of single elements.
 
     Args:
         xs: A sequence of at least one array or Variable, of one dtype.

@@ -33,7 +33,7 @@ class Copy(FunctionNode):
 
 
 def copy(x: Array, dst: Any) -> Variable:
-    """A copy on a device; differentiable, also across backends.
+    """Copy to a device; differentiable, also across backends.
 
     Args:
         x: Of any shape and dtype.

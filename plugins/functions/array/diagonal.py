@@ -12,7 +12,7 @@ from plugins.functions.removed import removed
 @checked
 @removed()
 def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
-    """The diagonal over two axes, as the last axis.
+    """Take the diagonal over two axes, as the last axis.
 
     Args:
         x: Of at least two axes and any dtype.

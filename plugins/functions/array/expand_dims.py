@@ -24,7 +24,7 @@ class ExpandDims(FunctionNode):
 
 
 def expand_dims(x: Array, axis: int) -> Variable:
-    """Put in a new axis of length 1.
+    """Insert a new axis of length 1.
 
     Args:
         x: Of any shape and dtype.

@@ -1,4 +1,4 @@
-"""Axes run through backwards."""
+"""Axes in reverse order."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class FlipUD(Flip):
 
 @checked
 def flip(x: Array, axis: int) -> Variable:
-    """Reverse the order along an axis.
+    """Reverse the order of elements along an axis.
 
     Args:
         x: Of any shape and dtype that has the axis.
@@ -62,7 +62,7 @@ def flip(x: Array, axis: int) -> Variable:
 
 
 def fliplr(a: Array) -> Variable:
-    """Reverse the order along the second axis: left and right.
+    """Reverse the order along the second axis: swap left and right.
 
     Args:
         a: Of any dtype, with at least two axes.
@@ -81,7 +81,7 @@ def fliplr(a: Array) -> Variable:
 
 
 def flipud(a: Array) -> Variable:
-    """Reverse the order along the first axis: up and down.
+    """Reverse the order along the first axis: swap up and down.
 
     Args:
         a: Of any dtype, with at least one axis.

@@ -9,7 +9,7 @@ from core.typing import Array, Index
 
 
 def get_item(x: Array, slices: Index) -> Variable:
-    """The part of `x` that an index names: `x[slices]`.
+    """Take the part of `x` that an index selects: `x[slices]`.
 
     An element that is named several times gets the sum of the gradients.
 

@@ -91,7 +91,7 @@ def im2col(
     cover_all: bool = False,
     dilate: Pair = 1,
 ) -> Variable:
-    """Lay out the windows of images as columns, as a convolution sees them.
+    """Arrange the windows of images as columns, as a convolution sees them.
 
     Args:
         x: Images (n, c, h, w), floating.

@@ -1,4 +1,4 @@
-"""Labels as vectors of zeros with a one."""
+"""Labels as one-hot vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LABELS = "A label has an element for itself; give num_classes as the greatest la
 
 
 class OneHot(FunctionNode):
-    """1 where the place along the axis that is added is x, 0 elsewhere."""
+    """1 where the index along the new axis is x, 0 elsewhere."""
 
     num_classes: int = 3
     axis: int = -1
@@ -42,7 +42,7 @@ class OneHot(FunctionNode):
 @checked
 @removed()
 def one_hot(x: Array, num_classes: int, axis: int = -1, dtype: DType = None) -> Variable:
-    """Labels as vectors: 1 at the place that the label names, 0 elsewhere; without gradient.
+    """Turn labels into vectors with 1 at the index of the label, 0 elsewhere; without gradient.
 
     The number of classes has to be given, so that the shape does not depend on the labels that
     happen to be in a batch, and no device is waited for.

@@ -1,4 +1,4 @@
-"""Borders around arrays."""
+"""Padding."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Widths = int | Sequence[int | Sequence[int]]
 
 
 class Pad(Composed):
-    """A border around x, for settings; see `pad`."""
+    """x with a border, for given settings; see `pad`."""
 
     def __init__(self, pad_width: Any, mode: str, **keywords: Any) -> None:
         self.pad_width = pad_width
@@ -77,7 +77,7 @@ def _for_each(shape: tuple[int, ...], *pairs: tuple[int, int]) -> list[Pairs]:
 
 @checked
 def pad(x: Array, pad_width: Widths, mode: str, **keywords: Any) -> Variable:
-    """Put a border around an array.
+    """Pad an array: put a border around it.
 
     Args:
         x: Floating, of any shape.

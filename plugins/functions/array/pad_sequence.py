@@ -1,4 +1,4 @@
-"""Sequences of several lengths as one array."""
+"""Sequences of different lengths as one array."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plugins.functions.removed import removed
 
 
 class PadSequence(FunctionNode):
-    """Sequences filled up to one length, and stacked; each gets its part of the gradient."""
+    """Sequences padded to one length and stacked; each gets its part of the gradient."""
 
     length: int | None = None
     padding: float = 0
@@ -53,7 +53,7 @@ class PadSequence(FunctionNode):
 
 @removed()
 def pad_sequence(xs: Sequence[Array], length: int | None = None, padding: float = 0) -> Variable:
-    """Fill sequences up to one length, and stack them.
+    """Pad sequences to one length, and stack them.
 
     Args:
         xs: A sequence of at least one array or Variable (length_i, ...), of one dtype, and alike

@@ -1,4 +1,4 @@
-"""Elements along an axis in another order."""
+"""Permutations of elements along an axis."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Permutate(FunctionNode):
 
 @removed()
 def permutate(x: Array, indices: Array, axis: int = 0, inv: bool = False) -> Variable:
-    """Reorder the elements along an axis: place i gets what stands at `indices[i]`.
+    """Reorder the elements along an axis: element i of the result is element `indices[i]` of `x`.
 
     Args:
         x: Of any dtype, and any shape that has the axis.

@@ -1,4 +1,4 @@
-"""The same elements in another shape."""
+"""Changes of shape."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.typing import Array
 
 
 def reshape(x: Array, shape: int | Sequence[int]) -> Variable:
-    """The same elements in another shape, read in row-major order.
+    """Reshape `x`; the elements stay in row-major order.
 
     Args:
         x: Of any shape and dtype.
@@ -32,7 +32,7 @@ def reshape(x: Array, shape: int | Sequence[int]) -> Variable:
 
 
 def flatten(x: Array) -> Variable:
-    """All elements along one axis, in row-major order.
+    """Put all elements along one axis, in row-major order.
 
     Args:
         x: Of any shape and dtype.

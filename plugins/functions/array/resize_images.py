@@ -1,4 +1,4 @@
-"""Images in another size."""
+"""Resized images."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ PLACES = {"bilinear": _between, "nearest": _on_pixels}
 def resize_images(
     x: Array, output_shape: tuple[int, int], *, mode: str = "bilinear", align_corners: bool = True
 ) -> Variable:
-    """Resize images, by bilinear interpolation or by repeating and leaving out pixels.
+    """Resize images by bilinear interpolation, or by repeating and omitting pixels.
 
     Args:
         x: Images (n, c, h, w), floating.

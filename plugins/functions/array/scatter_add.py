@@ -11,7 +11,7 @@ from plugins.functions.refusal import require
 
 
 def scatter_add(a: Array, slices: Index, b: Array) -> Variable:
-    """A copy of `a` with `b` added at an index, as often as the index names a place.
+    """Copy `a` and add `b` at an index, as often as the index contains a place.
 
     Args:
         a: Of any shape and dtype.

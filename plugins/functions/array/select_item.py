@@ -36,7 +36,7 @@ class PlaceItem(FunctionNode):
 
 
 def select_item(x: Array, t: Array) -> Variable:
-    """The element of each row that its number names: x[i, t[i]].
+    """Select one element of each row by its index: x[i, t[i]].
 
     Args:
         x: Of any dtype, (n, k).

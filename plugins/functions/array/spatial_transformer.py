@@ -147,7 +147,7 @@ def _off_pixels(xp: Any, values: Any) -> Any:
 
 @removed("use_cudnn")
 def spatial_transformer_grid(theta: Array, output_shape: tuple[int, int]) -> Variable:
-    """The places that an affine map gives to each pixel of the result (Jaderberg et al. 2015).
+    """Map each pixel of the result to a place by an affine map (Jaderberg et al. 2015).
 
     Args:
         theta: Affine maps (n, 2, 3), floating.

@@ -1,4 +1,4 @@
-"""An array cut along an axis."""
+"""Arrays split along an axis."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
 
 
 class SplitAxis(FunctionNode):
-    """x cut along an axis, into equal sections or at indices; gradients are joined again.
+    """x split along an axis, into equal sections or at indices; gradients are joined again.
 
     In the general form, because the number of outputs depends on the setting.
     """
@@ -104,7 +104,7 @@ def split_axis(
 def split_axis(
     x: Array, indices_or_sections: int | Sequence[int], axis: int, force_tuple: bool = True
 ) -> Variable | tuple[Variable, ...]:
-    """Cut an array along an axis.
+    """Split an array along an axis.
 
     Args:
         x: Of any shape and dtype that has the axis.
@@ -130,7 +130,7 @@ def split_axis(
 @checked
 @removed()
 def separate(x: Array, axis: int = 0) -> tuple[Variable, ...]:
-    """All the parts of an array along an axis, each without that axis.
+    """Split an array into its parts along an axis, each without that axis.
 
     Args:
         x: Of any shape and dtype that has the axis.

@@ -1,4 +1,4 @@
-"""Axes of length 1 taken out."""
+"""Removal of axes of length 1."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _options(shape: tuple[int, ...]) -> list[Axis]:
 
 @removed()
 def squeeze(x: Array, axis: Axes = None) -> Variable:
-    """Take axes of length 1 out.
+    """Remove axes of length 1.
 
     Args:
         x: Of any shape and dtype.

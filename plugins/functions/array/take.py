@@ -55,7 +55,7 @@ class AddTaken(FunctionNode):
 
 @checked
 def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Variable:
-    """Elements along an axis at the indices, in the signature of the array standard.
+    """Take elements along an axis by their indices, with the signature of the array standard.
 
     >>> import numpy as np
     >>> take(np.array([1, 2, 3], "f"), np.array([2, 0]), axis=0)

@@ -1,4 +1,4 @@
-"""Sequences turned from examples by time into time by examples."""
+"""Sequences rearranged from one for each example to one batch for each time."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TransposeSequence(FunctionNode):
 
 
 def transpose_sequence(xs: Sequence[Array]) -> tuple[Variable, ...]:
-    """Turn sequences of examples into batches of each time.
+    """Rearrange sequences of examples into batches, one for each time.
 
     Args:
         xs: A sequence of arrays or Variables (length, ...), of one dtype, and alike but for the

@@ -9,7 +9,7 @@ from core.typing import Array, Operand
 
 
 def where(condition: Array, x: Operand, y: Operand) -> Variable:
-    """Elements of `x` where the condition holds, else those of `y`.
+    """Choose elements of `x` where the condition holds, and of `y` otherwise.
 
     Args:
         condition: Truth values.

@@ -27,7 +27,7 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> Variable:
-    """Means of values, weighted by how well each query fits each key: softmax(q k^T / √e) v.
+    """Average values, weighted by how well each query matches each key: softmax(q k^T / √e) v.
 
     Args:
         query: (..., n, e), floating.

@@ -1,4 +1,4 @@
-"""How good predictions are."""
+"""Measures of how good predictions are."""
 
 provides = {
     "accuracy": "Accuracy accuracy",

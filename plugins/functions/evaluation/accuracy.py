@@ -1,4 +1,4 @@
-"""The share of right classes."""
+"""Accuracy of classification."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from plugins.functions.removed import removed
 
 
 class Accuracy(FunctionNode):
-    """How many of the greatest scores stand at the right class, as a share."""
+    """The share of examples whose greatest score is at the right class."""
 
     ignore_label: int | None = None
     wide = True
@@ -36,7 +36,7 @@ class Accuracy(FunctionNode):
 
 @removed()
 def accuracy(y: Array, t: Array, ignore_label: int | None = None) -> Variable:
-    """The share of examples whose greatest score is that of the right class; without gradient.
+    """Compute the share of examples whose greatest score is at the right class; no gradient.
 
     Args:
         y: Scores, (n, classes, ...), floating; or (n, classes, 1, ...) for `t` of fewer axes.

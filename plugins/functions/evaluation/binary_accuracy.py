@@ -1,4 +1,4 @@
-"""The share of right decisions between two classes."""
+"""Accuracy of binary classification."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class BinaryAccuracy(FunctionNode):
 
 
 def binary_accuracy(y: Array, t: Array) -> Variable:
-    """The share of scores on the right side of 0; without gradient.
+    """Compute the share of scores on the right side of 0; without gradient.
 
     Args:
         y: Scores, floating, of any shape; 0 and more mean the label 1.

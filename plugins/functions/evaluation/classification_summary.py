@@ -11,7 +11,7 @@ from plugins.functions.removed import removed
 
 
 class ClassificationSummary(FunctionNode):
-    """From the counts of what is right, found and there, class by class: quotients of them."""
+    """Quotients of counts of each class: what is right, what is predicted, what is there."""
 
     label_num: int | None = None
     beta: float = 1.0
@@ -67,7 +67,7 @@ class ClassificationSummary(FunctionNode):
 def classification_summary(
     y: Array, t: Array, label_num: int | None = None, beta: float = 1.0, ignore_label: int = -1
 ) -> tuple[Variable, Variable, Variable, Variable]:
-    """Precision, recall, F score and support of each class; without gradient.
+    """Compute precision, recall, F score and support of each class; without gradient.
 
     Of a class, precision is the share of the examples found that are right, recall the share of the
     right ones that are found, and F_β = (1 + β²) p r / (β² p + r). A share of nothing is NaN, and
@@ -100,7 +100,7 @@ def classification_summary(
 def precision(
     y: Array, t: Array, label_num: int | None = None, ignore_label: int = -1
 ) -> tuple[Variable, Variable]:
-    """The share of right ones among the examples found of each class, and the support.
+    """Compute the share of right predictions among all predictions of each class, and the support.
 
     Without gradient.
 
@@ -128,7 +128,7 @@ def precision(
 def recall(
     y: Array, t: Array, label_num: int | None = None, ignore_label: int = -1
 ) -> tuple[Variable, Variable]:
-    """The share of the examples of each class that are found, and the support.
+    """Compute the share of the examples of each class that are found, and the support.
 
     Without gradient.
 
@@ -156,7 +156,7 @@ def recall(
 def f1_score(
     y: Array, t: Array, label_num: int | None = None, ignore_label: int = -1
 ) -> tuple[Variable, Variable]:
-    """The harmonic mean of precision and recall of each class, and the support.
+    """Compute the harmonic mean of precision and recall of each class, and the support.
 
     Without gradient.
 

@@ -93,7 +93,7 @@ def r2_score(
     sample_weight: Array | None = None,
     multioutput: str = "uniform_average",
 ) -> Variable:
-    """The coefficient of determination: 1 - Σ (pred - true)² / Σ (true - mean)², over the examples.
+    """Compute the coefficient of determination: 1 - Σ (pred - true)² / Σ (true - mean)².
 
     1 for right predictions, 0 for those as good as the mean; 0 as well where all true values are
     the same. Unlike most measures it has a gradient.

@@ -1,4 +1,4 @@
-"""What training makes small."""
+"""Losses, which training minimizes."""
 
 provides = {
     "absolute_error": "AbsoluteError absolute_error",

@@ -24,7 +24,7 @@ class AbsoluteError(FunctionNode):
 
 
 def absolute_error(x0: Array, x1: Array) -> Variable:
-    """The absolute difference of each two elements: |x0 - x1|.
+    """Compute the absolute difference of each two elements: |x0 - x1|.
 
     The derivative where both are equal is taken as 0.
 

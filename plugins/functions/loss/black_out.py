@@ -1,4 +1,4 @@
-"""The loss of a word among others, by a softmax over a few of them."""
+"""The loss of a word, by a softmax over it and a few sampled words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from plugins.functions.removed import removed
 @checked
 @removed()
 def black_out(x: Array, t: Array, W: Array, samples: Array, reduce: str = "mean") -> Variable:
-    """The BlackOut loss: -ln p(t) - Σⱼ ln(1 - p(j)) over samples j.
+    """Compute the BlackOut loss: -ln p(t) - Σⱼ ln(1 - p(j)) over samples j.
 
     p is the softmax of the products w·x over the right word and the samples, w the rows of `W`.
     Right for products of any size.

@@ -76,7 +76,7 @@ def _nowhere(xp: Any, like: Any) -> Any:
 
 
 class ConnectionistTemporalClassification(Composed):
-    """The loss for settings; see `connectionist_temporal_classification`.
+    """The loss for given settings; see `connectionist_temporal_classification`.
 
     It is applied to the lengths of inputs and labels, the labels, and the inputs by time.
     """
@@ -208,7 +208,7 @@ def connectionist_temporal_classification(
     label_length: Array | None = None,
     reduce: str = "mean",
 ) -> Variable:
-    """Connectionist temporal classification: -ln P(labels | scores), over all alignments.
+    """Compute the CTC loss: -ln P(labels | scores), over all alignments of labels and steps.
 
     An alignment names a symbol at each step; merging what repeats and removing blanks gives the
     labels. Its probability is the product of the softmax of its symbols. Everything is summed in

@@ -1,4 +1,4 @@
-"""The loss of pairs: alike ones come near, others keep a distance."""
+"""The loss of pairs, which pulls similar ones together and pushes others apart."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Contrastive(FunctionNode):
 def contrastive(
     x0: Array, x1: Array, y: Array, margin: float = 1, reduce: str = "mean"
 ) -> Variable:
-    """The contrastive loss of pairs: half of d² where y is 1, of max(margin - d, 0)² where it is 0.
+    """Compute the contrastive loss: d²/2 where y is 1, max(margin - d, 0)²/2 where it is 0.
 
     d is the Euclidean distance of each two rows. The derivative where they are equal is taken as 0.
 

@@ -1,4 +1,4 @@
-"""Losses that make features vary independently of each other."""
+"""Losses that make features uncorrelated."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class DeCov(FunctionNode):
 
 @removed()
 def cross_covariance(y: Array, z: Array, reduce: str = "half_squared_sum") -> Variable:
-    """How the features of `y` vary with those of `z`: ½ Σᵢⱼ (1/n Σₙ (yᵢ - ȳᵢ)(zⱼ - z̄ⱼ))².
+    """Measure the covariance of the features of `y` and `z`: ½ Σᵢⱼ (1/n Σₙ (yᵢ - ȳᵢ)(zⱼ - z̄ⱼ))².
 
     Args:
         y: Features, (n, k), floating.
@@ -112,7 +112,7 @@ def cross_covariance(y: Array, z: Array, reduce: str = "half_squared_sum") -> Va
 
 @removed()
 def decov(h: Array, reduce: str = "half_squared_sum") -> Variable:
-    """How much features vary together: half the sum of their squared covariances in the batch.
+    """Measure how much features vary together: half the sum of their squared covariances.
 
     Variances do not count: the diagonal of the covariance matrix is set to zero.
 

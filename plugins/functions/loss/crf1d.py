@@ -28,7 +28,7 @@ Join = Callable[[Variable], Variable]
 @checked
 @removed()
 def crf1d(cost: Array, xs: Sequence[Array], ys: Sequence[Array], reduce: str = "mean") -> Variable:
-    """The negative log-likelihood of labels under a linear-chain conditional random field.
+    """Compute the negative log-likelihood of labels under a linear-chain conditional random field.
 
     -ln P(y | x) = ln Σ_{y'} exp(s(y')) - s(y) with the score s(y) = Σₜ xₜ[yₜ] + Σₜ cost[yₜ₋₁, yₜ],
     where y' runs over all labellings. `transpose_sequence` turns sequences into the form asked for.
@@ -66,7 +66,7 @@ def crf1d(cost: Array, xs: Sequence[Array], ys: Sequence[Array], reduce: str = "
 
 
 def argmax_crf1d(cost: Array, xs: Sequence[Array]) -> tuple[Variable, list[BackendArray]]:
-    """The labels that have the greatest score under a linear-chain conditional random field.
+    """Find the labels that have the greatest score under a linear-chain conditional random field.
 
     Found by the algorithm of Viterbi. The derivatives of the score are those of a maximum.
 

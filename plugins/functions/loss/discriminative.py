@@ -34,7 +34,7 @@ def discriminative_margin_based_clustering_loss(
     beta: float = 1.0,
     gamma: float = 0.001,
 ) -> tuple[Variable, Variable, Variable]:
-    """Three losses that pull the pixels of an instance together and push instances apart.
+    """Compute three losses that pull the pixels of an instance together and push instances apart.
 
     With μ the mean embedding of an instance's pixels in an image (0 for an instance that is not
     there), and C instances:

@@ -55,7 +55,7 @@ class Hinge(FunctionNode):
 
 @removed()
 def hinge(x: Array, t: Array, norm: str = "L1", reduce: str = "mean") -> Variable:
-    """The hinge loss, one class against the rest: max(0, 1 - x) at the label, max(0, 1 + x) else.
+    """Compute the one-against-rest hinge loss: max(0, 1 - x) at the label, max(0, 1 + x) elsewhere.
 
     The derivative at the hinge is taken as 0.
 

@@ -1,4 +1,4 @@
-"""The loss that is squared near 0 and straight beyond."""
+"""The loss that is quadratic near 0 and linear beyond."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ REDUCTIONS = ("sum_along_second_axis", "no")
 
 
 class HuberLoss(FunctionNode):
-    """d^2 / 2 for |d| < delta, else delta (|d| - delta / 2), of d = x - t; summed along axis 1.
+    """d^2 / 2 for |d| < delta, else delta (|d| - delta / 2), of d = x - t; summed over axis 1.
 
     The derivative is d, cut off at -delta and delta.
     """
@@ -54,7 +54,7 @@ class HuberLoss(FunctionNode):
 
 @removed()
 def huber_loss(x: Array, t: Array, delta: float, reduce: str = "sum_along_second_axis") -> Variable:
-    """The Huber loss: half the squared difference up to `delta`, and straight on from there.
+    """Compute the Huber loss: half the squared difference up to `delta`, and linear beyond.
 
     Args:
         x: Floating, of any shape; at least two axes unless `reduce` is 'no'.

@@ -23,7 +23,7 @@ class MeanAbsoluteError(FunctionNode):
 
 
 def mean_absolute_error(x0: Array, x1: Array) -> Variable:
-    """The mean of the absolute differences of all elements.
+    """Average the absolute differences of all elements.
 
     The derivative where two elements are equal is taken as 0.
 

@@ -25,7 +25,7 @@ class MeanSquaredError(FunctionNode):
 
 
 def mean_squared_error(x0: Array, x1: Array) -> Variable:
-    """The mean of the squared differences of all elements.
+    """Average the squared differences of all elements.
 
     Args:
         x0: Floating, of any shape. Floats of 16 bits are summed in float32.

@@ -1,4 +1,4 @@
-"""The loss of a word among words drawn at random."""
+"""The loss of a word against sampled words."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def negative_sampling(
     *,
     return_samples: bool = False,
 ) -> Variable | tuple[Variable, BackendArray]:
-    """The loss of telling a word from words drawn at random: -ln σ(wₜ·x) - Σⱼ ln σ(-wⱼ·x).
+    """Compute the loss of distinguishing a word from sampled words: -ln σ(wₜ·x) - Σⱼ ln σ(-wⱼ·x).
 
     The sum is over the samples j, and w are rows of `W`. Right for products of any size.
 

@@ -1,4 +1,4 @@
-"""The loss of decisions between yes and no."""
+"""The loss of binary classification."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SigmoidCrossEntropy(FunctionNode):
 def sigmoid_cross_entropy(
     x: Array, t: Array, normalize: bool = True, reduce: str = "mean"
 ) -> Variable:
-    """The cross entropy of labels with the sigmoid of scores: log(1 + exp(x)) - x * t.
+    """Compute the cross entropy of labels and the sigmoid of scores: log(1 + exp(x)) - x * t.
 
     Right for scores of any size: nothing can overflow.
 

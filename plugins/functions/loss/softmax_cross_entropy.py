@@ -127,7 +127,7 @@ def softmax_cross_entropy(
     enable_double_backprop: bool = False,
     soft_target_loss: str = "cross-entropy",
 ) -> Variable:
-    """The cross entropy of labels with the softmax of scores: log(sum_j exp(x_j)) - x_t.
+    """Compute the cross entropy of labels and the softmax of scores: log(sum_j exp(x_j)) - x_t.
 
     Right for scores of any size: neither the exponentials nor the logarithm can overflow.
 

@@ -22,7 +22,7 @@ class SquaredError(FunctionNode):
 
 
 def squared_error(x0: Array, x1: Array) -> Variable:
-    """The squared difference of each two elements: (x0 - x1)².
+    """Compute the squared difference of each two elements: (x0 - x1)².
 
     Args:
         x0: Floating, of any shape.

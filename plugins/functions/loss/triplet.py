@@ -1,4 +1,4 @@
-"""The loss of triplets: an anchor is to be nearer to its like than to another."""
+"""The loss of triplets: an anchor is to be nearer to a similar example than to another."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Triplet(FunctionNode):
 def triplet(
     anchor: Array, positive: Array, negative: Array, margin: float = 0.2, reduce: str = "mean"
 ) -> Variable:
-    """The triplet loss: max(|anchor - positive|² - |anchor - negative|² + margin, 0).
+    """Compute the triplet loss: max(|anchor - positive|² - |anchor - negative|² + margin, 0).
 
     The derivative at the hinge is taken as 0.
 

@@ -74,7 +74,7 @@ class BernoulliNLL(Elementwise):
 @checked
 @removed()
 def gaussian_nll(x: Array, mean: Array, ln_var: Array, reduce: str = "sum") -> Variable:
-    """The negative log-likelihood of `x` under normal distributions, element by element.
+    """Compute the negative log-likelihood of `x` under normal distributions, element by element.
 
     -ln N(x; μ, σ²) = (ln 2π + ln σ² + (x - μ)² / σ²) / 2
 
@@ -103,7 +103,7 @@ def gaussian_nll(x: Array, mean: Array, ln_var: Array, reduce: str = "sum") -> V
 @checked
 @removed()
 def gaussian_kl_divergence(mean: Array, ln_var: Array, reduce: str = "sum") -> Variable:
-    """The Kullback-Leibler divergence of normal distributions from the standard one.
+    """Compute the Kullback-Leibler divergence of normal distributions from the standard one.
 
     KL(N(μ, σ²) | N(0, 1)) = (μ² + σ² - 1 - ln σ²) / 2, element by element.
 
@@ -132,7 +132,7 @@ def gaussian_kl_divergence(mean: Array, ln_var: Array, reduce: str = "sum") -> V
 @checked
 @removed()
 def bernoulli_nll(x: Array, y: Array, reduce: str = "sum") -> Variable:
-    """The negative log-likelihood of `x` under Bernoulli distributions of logits `y`.
+    """Compute the negative log-likelihood of `x` under Bernoulli distributions of logits `y`.
 
     -x ln σ(y) - (1 - x) ln(1 - σ(y)) = ln(1 + exp(y)) - x y, right for logits of any size.
 

@@ -9,7 +9,7 @@ from core.ops.intrinsics import Absolute as Absolute
 
 
 def absolute(self: Any) -> Variable:
-    """The absolute value of each element.
+    """Compute the absolute value of each element.
 
     The derivative at 0 is taken as 0.
 

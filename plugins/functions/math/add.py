@@ -8,7 +8,7 @@ from core.typing import Operand
 
 
 def add(*xs: Operand) -> Variable:
-    """The sum of all the arguments, element by element, with broadcasting.
+    """Add all arguments element by element, with broadcasting.
 
     Args:
         *xs: At least one array or Variable, of one dtype, with shapes that broadcast.

@@ -1,4 +1,4 @@
-"""Where the greatest and the least element stand."""
+"""The indices of the greatest and the least element."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ArgMin(_Place):
 
 @removed()
 def argmax(x: Array, axis: int | None = None) -> Variable:
-    """The index of the greatest element, of the first among equals; without gradient.
+    """Find the index of the greatest element, the first one of equals; without gradient.
 
     Args:
         x: Floating, of any shape.
@@ -61,7 +61,7 @@ def argmax(x: Array, axis: int | None = None) -> Variable:
 
 @removed()
 def argmin(x: Array, axis: int | None = None) -> Variable:
-    """The index of the least element, of the first among equals; without gradient.
+    """Find the index of the least element, the first one of equals; without gradient.
 
     Args:
         x: Floating, of any shape.

@@ -41,7 +41,7 @@ class Mean(FunctionNode):
 def mean(
     x: Array, axis: Axes = None, weights: Array | None = None, keepdims: bool = False
 ) -> Variable:
-    """The mean over axes, weighted if weights are given: sum(w * x) / sum(w).
+    """Average over axes, weighted if weights are given: sum(w * x) / sum(w).
 
     Args:
         x: Floating, of any shape. Floats of 16 bits are summed in float32.
@@ -83,7 +83,7 @@ def _mean(x: Array, axis: Axes, weights: Array | None, keepdims: bool) -> Variab
 def average(
     x: Array, axis: Axes = None, weights: Array | None = None, keepdims: bool = False
 ) -> Variable:
-    """The mean over axes, weighted if weights are given; another name of `mean`.
+    """Average over axes, weighted if weights are given; another name of `mean`.
 
     Args:
         x: Floating, of any shape. Floats of 16 bits are summed in float32.

@@ -46,7 +46,7 @@ def symmetric_part(xp: Any, a: Any) -> Any:
 
 
 def cholesky(a: Array) -> Variable:
-    """The Cholesky factor of a matrix: the lower triangle L with L L^T = a.
+    """Factorize a positive definite matrix: return the lower triangular L with L L^T = a.
 
     A matrix that is not symmetric counts as its symmetric part, and so does the gradient.
 

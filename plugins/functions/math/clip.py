@@ -29,7 +29,7 @@ class Clip(Elementwise):
 
 @checked
 def clip(x: Array, x_min: float | None, x_max: float | None) -> Variable:
-    """Cut elements off below `x_min` and above `x_max`.
+    """Clip each element to between `x_min` and `x_max`.
 
     The derivative at the bounds is taken as 1.
 

@@ -96,7 +96,7 @@ def _recurrence(xp: Any, a: Any, g: Any, axis: int) -> Any:
 
 @removed()
 def cumsum(x: Array, axis: int | None = None) -> Variable:
-    """The sum of each element and those before it along an axis.
+    """Sum each element and those before it along an axis.
 
     Args:
         x: Of any shape, floating or of integers. Floats of 16 bits are summed in float32.
@@ -119,7 +119,7 @@ def cumsum(x: Array, axis: int | None = None) -> Variable:
 
 @removed()
 def cumprod(x: Array, axis: int | None = None) -> Variable:
-    """The product of each element and those before it along an axis.
+    """Multiply each element and those before it along an axis.
 
     Args:
         x: Of any shape, floating or of integers. Floats of 16 bits are multiplied in float32.

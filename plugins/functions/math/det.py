@@ -34,7 +34,7 @@ class StackedDet(BatchDet):
 
 
 def det(a: Array) -> Variable:
-    """The determinant of a matrix.
+    """Compute the determinant of a matrix.
 
     The gradient needs the inverse, so it is there only where the determinant is not 0.
 
@@ -59,7 +59,7 @@ def det(a: Array) -> Variable:
 
 
 def batch_det(a: Array) -> Variable:
-    """The determinants of a batch of matrices.
+    """Compute the determinants of a batch of matrices.
 
     The gradient needs the inverse, so it is there only where the determinant is not 0.
 

@@ -72,7 +72,7 @@ def _choices(a: tuple[int, ...], b: tuple[int, ...]) -> list[str]:
 
 
 def einsum(*operands: Any) -> Variable:
-    """The sums of products that a text in Einstein's notation asks for.
+    """Sum products of arrays as a string in Einstein's notation says.
 
     `einsum("ij,jk->ik", a, b)` is the matrix product. A label that comes twice in one operand means
     the diagonal; an ellipsis stands for axes that broadcast; without an arrow the result has the

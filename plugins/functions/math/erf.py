@@ -22,7 +22,7 @@ class Erf(Elementwise):
 
 
 def erf(x: Array) -> Variable:
-    """The error function of each element: 2/√π times the integral of exp(-t²) from 0 to x.
+    """Compute the error function of each element: 2/√π times the integral of exp(-t²) from 0 to x.
 
     Args:
         x: Floating, of any shape.

@@ -40,7 +40,7 @@ class Erfcx(Elementwise):
 
 
 def erfc(x: Array) -> Variable:
-    """The complementary error function of each element, 1 - erf(x), precise also where it is small.
+    """Compute the complementary error function, 1 - erf(x), precise also where it is small.
 
     Args:
         x: Floating, of any shape.
@@ -59,7 +59,7 @@ def erfc(x: Array) -> Variable:
 
 
 def erfcx(x: Array) -> Variable:
-    """The scaled complementary error function of each element: exp(x²) (1 - erf(x)).
+    """Compute the scaled complementary error function of each element: exp(x²) (1 - erf(x)).
 
     Args:
         x: Floating, of any shape.

@@ -38,7 +38,7 @@ class Erfcinv(Elementwise):
 
 
 def erfinv(x: Array) -> Variable:
-    """The inverse of the error function: the y with erf(y) = x, for each element.
+    """Compute the inverse of the error function for each element: the y with erf(y) = x.
 
     Args:
         x: Floating, of any shape, in [-1, 1].
@@ -57,7 +57,7 @@ def erfinv(x: Array) -> Variable:
 
 
 def erfcinv(x: Array) -> Variable:
-    """The inverse of the complementary error function: the y with erfc(y) = x, for each element.
+    """Compute the inverse of the complementary error function: the y with erfc(y) = x.
 
     Args:
         x: Floating, of any shape, in [0, 2].

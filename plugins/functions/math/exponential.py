@@ -34,7 +34,7 @@ class Expm1(Elementwise):
 
 
 def exp(x: Array) -> Variable:
-    """The exponential function of each element.
+    """Compute the exponential function of each element.
 
     Args:
         x: Floating, of any shape.
@@ -53,7 +53,7 @@ def exp(x: Array) -> Variable:
 
 
 def expm1(x: Array) -> Variable:
-    """exp(x) - 1 of each element, exact also near 0.
+    """Compute exp(x) - 1 of each element, precise also near 0.
 
     Args:
         x: Floating, of any shape.

@@ -45,7 +45,7 @@ class Min(_Extremum):
 
 @removed()
 def max(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
-    """The greatest element over axes; NaN where there is one.
+    """Find the greatest element over axes; NaN if there is one.
 
     Each of several equal maxima gets the whole gradient.
 
@@ -70,7 +70,7 @@ def max(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
 
 @removed()
 def min(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
-    """The least element over axes; NaN where there is one.
+    """Find the least element over axes; NaN if there is one.
 
     Each of several equal minima gets the whole gradient.
 

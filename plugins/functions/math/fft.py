@@ -43,7 +43,7 @@ class FFT(FunctionNode):
 
 
 def fft(x: tuple[Array, Array]) -> tuple[Variable, Variable]:
-    """The discrete Fourier transform along the last axis: sum of x_j exp(-2πi j k / n).
+    """Compute the discrete Fourier transform along the last axis: sum of x_j exp(-2πi j k / n).
 
     Args:
         x: A pair: the real and the imaginary part, (..., n), floating, of one dtype.
@@ -63,7 +63,7 @@ def fft(x: tuple[Array, Array]) -> tuple[Variable, Variable]:
 
 
 def ifft(x: tuple[Array, Array]) -> tuple[Variable, Variable]:
-    """The inverse discrete Fourier transform along the last axis: 1/n sum of x_j exp(2πi j k / n).
+    """Compute the inverse discrete Fourier transform: 1/n sum of x_j exp(2πi j k / n).
 
     Args:
         x: A pair: the real and the imaginary part, (..., n), floating, of one dtype.

@@ -24,7 +24,7 @@ class Fmod(Elementwise):
 
 
 def fmod(x: Operand, divisor: Operand) -> Variable:
-    """The remainder of the division of each element, with the sign of `x`, as C's fmod.
+    """Compute the remainder of the division of each element, with the sign of `x`, as C's fmod.
 
     Args:
         x: Floating, of any shape.

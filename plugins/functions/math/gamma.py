@@ -60,7 +60,7 @@ class Polygamma(Elementwise):
 
 
 def lgamma(x: Array) -> Variable:
-    """The logarithm of the gamma function's magnitude, log |Γ(x)|, for each element.
+    """Compute the logarithm of the gamma function's magnitude, log |Γ(x)|, for each element.
 
     Args:
         x: Floating, of any shape.
@@ -79,7 +79,7 @@ def lgamma(x: Array) -> Variable:
 
 
 def digamma(x: Array) -> Variable:
-    """The derivative of the gamma function's logarithm, for each element.
+    """Compute the derivative of the gamma function's logarithm for each element.
 
     Args:
         x: Floating, of any shape.
@@ -98,7 +98,7 @@ def digamma(x: Array) -> Variable:
 
 
 def polygamma(n: Operand, x: Operand) -> Variable:
-    """The n-th derivative of the digamma function, for each element.
+    """Compute the n-th derivative of the digamma function for each element.
 
     Args:
         n: Integers, not negative, of any shape; an int will do.

@@ -72,7 +72,7 @@ class Arctanh(Elementwise):
 
 
 def sinh(x: Array) -> Variable:
-    """The hyperbolic sine of each element.
+    """Compute the hyperbolic sine of each element.
 
     Args:
         x: Floating, of any shape.
@@ -91,7 +91,7 @@ def sinh(x: Array) -> Variable:
 
 
 def cosh(x: Array) -> Variable:
-    """The hyperbolic cosine of each element.
+    """Compute the hyperbolic cosine of each element.
 
     Args:
         x: Floating, of any shape.
@@ -110,7 +110,7 @@ def cosh(x: Array) -> Variable:
 
 
 def arcsinh(x: Array) -> Variable:
-    """The inverse hyperbolic sine of each element.
+    """Compute the inverse hyperbolic sine of each element.
 
     Args:
         x: Floating, of any shape.
@@ -129,7 +129,7 @@ def arcsinh(x: Array) -> Variable:
 
 
 def arccosh(x: Array) -> Variable:
-    """The inverse hyperbolic cosine of each element.
+    """Compute the inverse hyperbolic cosine of each element.
 
     Args:
         x: Floating, of any shape, at least 1.
@@ -148,7 +148,7 @@ def arccosh(x: Array) -> Variable:
 
 
 def arctanh(x: Array) -> Variable:
-    """The inverse hyperbolic tangent of each element.
+    """Compute the inverse hyperbolic tangent of each element.
 
     Args:
         x: Floating, of any shape, in [-1, 1].

@@ -1,4 +1,4 @@
-"""The function that changes nothing."""
+"""The identity function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def identity(x: Array, y: Array, /, *inputs: Array) -> tuple[Variable, ...]: ...
 @overload
 def identity(x: Array, /) -> Variable: ...
 def identity(*inputs: Array) -> Variable | tuple[Variable, ...]:
-    """Give the arguments back, as steps of the graph.
+    """Return the arguments unchanged, as steps of the graph.
 
     Args:
         *inputs: Arrays or Variables of any dtypes and shapes.

@@ -44,7 +44,7 @@ class StackedInv(Inv):
 
 
 def inv(a: Array) -> Variable:
-    """The inverse of a matrix.
+    """Compute the inverse of a matrix.
 
     Args:
         a: (n, n), floating. Floats of 16 bits are computed in float32.
@@ -65,7 +65,7 @@ def inv(a: Array) -> Variable:
 
 
 def batch_inv(a: Array) -> Variable:
-    """The inverses of a batch of matrices.
+    """Compute the inverses of a batch of matrices.
 
     Args:
         a: (batch, n, n), floating. Floats of 16 bits are computed in float32.

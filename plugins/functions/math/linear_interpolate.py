@@ -1,4 +1,4 @@
-"""Straight lines between two arrays."""
+"""Linear interpolation between two arrays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LinearInterpolate(FunctionNode):
 
 
 def linear_interpolate(p: Operand, x: Operand, y: Operand) -> Variable:
-    """The point between `y` (p = 0) and `x` (p = 1): p * x + (1 - p) * y.
+    """Interpolate between `y` (p = 0) and `x` (p = 1): p * x + (1 - p) * y.
 
     Args:
         p: Floating, of any shape.

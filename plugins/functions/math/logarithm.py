@@ -49,7 +49,7 @@ class Log1p(Elementwise):
 
 
 def log(x: Array) -> Variable:
-    """The natural logarithm of each element.
+    """Compute the natural logarithm of each element.
 
     Args:
         x: Floating, of any shape, positive.
@@ -68,7 +68,7 @@ def log(x: Array) -> Variable:
 
 
 def log2(x: Array) -> Variable:
-    """The logarithm to base 2 of each element.
+    """Compute the logarithm to base 2 of each element.
 
     Args:
         x: Floating, of any shape, positive.
@@ -87,7 +87,7 @@ def log2(x: Array) -> Variable:
 
 
 def log10(x: Array) -> Variable:
-    """The logarithm to base 10 of each element.
+    """Compute the logarithm to base 10 of each element.
 
     Args:
         x: Floating, of any shape, positive.
@@ -106,7 +106,7 @@ def log10(x: Array) -> Variable:
 
 
 def log1p(x: Array) -> Variable:
-    """log(1 + x) of each element, exact also near 0.
+    """Compute log(1 + x) of each element, precise also near 0.
 
     Args:
         x: Floating, of any shape, greater than -1.

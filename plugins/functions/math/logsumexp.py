@@ -35,7 +35,7 @@ class LogSumExp(FunctionNode):
 
 @removed()
 def logsumexp(x: Array, axis: Axes = None) -> Variable:
-    """The logarithm of the sum of exponentials over axes, without overflow.
+    """Compute the logarithm of the sum of exponentials over axes, without overflow.
 
     Args:
         x: Floating, of any shape.

@@ -15,7 +15,7 @@ from plugins.functions.removed import removed
 
 
 class MatMul(Composed):
-    """The product of matrices, or of stacks of them, transposed first or not; see `matmul`."""
+    """The product of matrices, or of stacks of them, with optional transposes; see `matmul`."""
 
     def __init__(self, transa: bool = False, transb: bool = False) -> None:
         self.transa = transa
@@ -29,7 +29,7 @@ class MatMul(Composed):
 
 @removed()
 def matmul(a: Array, b: Array, transa: bool = False, transb: bool = False) -> Variable:
-    """The product of matrices, or of stacks of matrices, or with vectors.
+    """Multiply matrices, stacks of matrices, or vectors.
 
     A vector counts as a row on the left and as a column on the right, and transposing leaves it.
     Leading axes broadcast.
@@ -69,7 +69,7 @@ def _turned(x: Any, transposes: bool) -> Any:
 @checked
 @removed()
 def batch_matmul(a: Array, b: Array, transa: bool = False, transb: bool = False) -> Variable:
-    """The products of two batches of matrices, one by one.
+    """Multiply two batches of matrices, one by one.
 
     Args:
         a: (batch, n, k), or (batch, n) for columns, floating.

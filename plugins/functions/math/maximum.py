@@ -37,7 +37,7 @@ class Minimum(Elementwise):
 
 
 def maximum(x1: Operand, x2: Operand) -> Variable:
-    """The greater of two elements; NaN where one is NaN.
+    """Take the greater of two elements; NaN if one is NaN.
 
     Where both are equal, `x1` gets the gradient.
 
@@ -59,7 +59,7 @@ def maximum(x1: Operand, x2: Operand) -> Variable:
 
 
 def minimum(x1: Operand, x2: Operand) -> Variable:
-    """The lesser of two elements; NaN where one is NaN.
+    """Take the lesser of two elements; NaN if one is NaN.
 
     Where both are equal, `x1` gets the gradient.
 

@@ -59,7 +59,7 @@ class Ndtri(Elementwise):
 
 
 def ndtr(x: Array) -> Variable:
-    """The standard normal distribution function of each element: the probability below x.
+    """Compute the standard normal distribution function of each element: the probability below x.
 
     Args:
         x: Floating, of any shape.
@@ -78,7 +78,7 @@ def ndtr(x: Array) -> Variable:
 
 
 def log_ndtr(x: Array) -> Variable:
-    """The logarithm of the standard normal distribution function, finite far below 0 as well.
+    """Compute the logarithm of the normal distribution function, finite far below 0 as well.
 
     Args:
         x: Floating, of any shape.
@@ -97,7 +97,7 @@ def log_ndtr(x: Array) -> Variable:
 
 
 def ndtri(x: Array) -> Variable:
-    """The inverse of the standard normal distribution function, also called probit.
+    """Compute the inverse of the standard normal distribution function, also called probit.
 
     Args:
         x: Floating, of any shape, in [0, 1].

@@ -20,7 +20,7 @@ class BatchL2NormSquared(FunctionNode):
 
 
 def batch_l2_norm_squared(x: Array) -> Variable:
-    """The squared Euclidean length of each example.
+    """Compute the squared Euclidean length of each example.
 
     Args:
         x: Floating, (batch, n, ...). Floats of 16 bits are summed in float32.

@@ -58,7 +58,7 @@ def _others(xp: Any, x: Any) -> Any:
 
 @removed()
 def prod(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
-    """The product over axes; its gradient is right where elements are 0, too.
+    """Multiply over axes; the gradient is also right where elements are 0.
 
     Args:
         x: Floating, of any shape. Floats of 16 bits are multiplied in float32.

@@ -46,7 +46,7 @@ class Rsqrt(Elementwise):
 
 
 def square(x: Array) -> Variable:
-    """The square of each element.
+    """Square each element.
 
     Args:
         x: Floating, of any shape.
@@ -65,7 +65,7 @@ def square(x: Array) -> Variable:
 
 
 def sqrt(x: Array) -> Variable:
-    """The square root of each element.
+    """Compute the square root of each element.
 
     The derivative at 0 is infinite.
 
@@ -86,7 +86,7 @@ def sqrt(x: Array) -> Variable:
 
 
 def rsqrt(x: Array) -> Variable:
-    """The reciprocal of the square root of each element: 1 / sqrt(x).
+    """Compute the reciprocal of the square root of each element: 1 / sqrt(x).
 
     Args:
         x: Floating, of any shape, positive.

@@ -35,7 +35,7 @@ class Ceil(Elementwise):
 
 
 class Fix(Elementwise):
-    """x without what stands behind the point; its derivative is 0 wherever it has one."""
+    """x without its fractional part; its derivative is 0 wherever it has one."""
 
     label = "fix"
     domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 1), leave_out=WHOLE)

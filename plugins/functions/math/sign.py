@@ -8,7 +8,7 @@ from core.typing import Array
 
 
 def sign(x: Array) -> Variable:
-    """The sign of each element: -1, 0 or 1. Its derivative is 0.
+    """Compute the sign of each element: -1, 0 or 1. The derivative is 0.
 
     Args:
         x: Floating, of any shape.

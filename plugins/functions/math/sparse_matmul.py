@@ -41,7 +41,7 @@ class CooMatMul(FunctionNode):
 
 @removed()
 def sparse_matmul(a: Any, b: Any, transa: bool = False, transb: bool = False) -> Variable:
-    """The product of two matrices of which one is sparse; or of two batches, one by one.
+    """Multiply two matrices, one of them sparse; or two batches of matrices, one by one.
 
     Args:
         a: (n, k) or (batch, n, k): an array or Variable, or a `core.utils.CooMatrix`.

@@ -23,7 +23,7 @@ class SquaredDifference(Elementwise):
 
 
 def squared_difference(x1: Operand, x2: Operand) -> Variable:
-    """The square of the difference of each two elements: (x1 - x2)².
+    """Square the difference of each two elements: (x1 - x2)².
 
     Args:
         x1: Floating, of any shape.

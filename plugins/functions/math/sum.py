@@ -13,7 +13,7 @@ from plugins.functions.removed import removed
 
 @removed()
 def sum(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
-    """The sum over axes.
+    """Sum over axes.
 
     Args:
         x: Of any shape. Floats of 16 bits are summed in float32.
@@ -36,7 +36,7 @@ def sum(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
 
 @checked
 def sum_to(x: Array, shape: tuple[int, ...]) -> Variable:
-    """Sum down to a shape that broadcasts to that of `x`: the adjoint of `broadcast_to`.
+    """Sum to a shape that broadcasts to that of `x`: the adjoint of `broadcast_to`.
 
     Args:
         x: Floating, of any shape.

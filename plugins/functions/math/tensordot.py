@@ -17,7 +17,7 @@ from plugins.functions.removed import removed
 @checked
 @removed()
 def tensordot(a: Array, b: Array, axes: int | Sequence[int | Sequence[int]] = 2) -> Variable:
-    """The products of two arrays, summed over axes of both.
+    """Sum the products of two arrays over axes of both.
 
     Args:
         a: Floating, of any shape.
@@ -53,7 +53,7 @@ def tensordot(a: Array, b: Array, axes: int | Sequence[int | Sequence[int]] = 2)
 
 
 def contracted(a: Variable, b: Variable, over_a: Shape, over_b: Shape) -> Variable:
-    """The products of `a` and `b`, summed over axes, counted from 0, that agree in length."""
+    """The products of `a` and `b`, summed over pairs of axes of equal length, counted from 0."""
     free_a = tuple([i for i in range(a.ndim) if i not in over_a])
     free_b = tuple([i for i in range(b.ndim) if i not in over_b])
     kept_a, kept_b = [a.shape[i] for i in free_a], [b.shape[i] for i in free_b]

@@ -101,7 +101,7 @@ class Arctan2(Elementwise):
 
 
 def sin(x: Array) -> Variable:
-    """The sine of each element.
+    """Compute the sine of each element.
 
     Args:
         x: Floating, of any shape.
@@ -120,7 +120,7 @@ def sin(x: Array) -> Variable:
 
 
 def cos(x: Array) -> Variable:
-    """The cosine of each element.
+    """Compute the cosine of each element.
 
     Args:
         x: Floating, of any shape.
@@ -139,7 +139,7 @@ def cos(x: Array) -> Variable:
 
 
 def tan(x: Array) -> Variable:
-    """The tangent of each element.
+    """Compute the tangent of each element.
 
     Args:
         x: Floating, of any shape.
@@ -158,7 +158,7 @@ def tan(x: Array) -> Variable:
 
 
 def arcsin(x: Array) -> Variable:
-    """The inverse sine of each element.
+    """Compute the inverse sine of each element.
 
     Args:
         x: Floating, of any shape, in [-1, 1].
@@ -177,7 +177,7 @@ def arcsin(x: Array) -> Variable:
 
 
 def arccos(x: Array) -> Variable:
-    """The inverse cosine of each element.
+    """Compute the inverse cosine of each element.
 
     Args:
         x: Floating, of any shape, in [-1, 1].
@@ -196,7 +196,7 @@ def arccos(x: Array) -> Variable:
 
 
 def arctan(x: Array) -> Variable:
-    """The inverse tangent of each element.
+    """Compute the inverse tangent of each element.
 
     Args:
         x: Floating, of any shape.
@@ -215,7 +215,7 @@ def arctan(x: Array) -> Variable:
 
 
 def arctan2(x1: Operand, x2: Operand) -> Variable:
-    """The angle of the point (x2, x1): the inverse tangent of x1 / x2 in the right quadrant.
+    """Compute the angle of the point (x2, x1): arctan(x1 / x2) in the right quadrant.
 
     Args:
         x1: Floating, of any shape.

@@ -44,7 +44,7 @@ class Zeta(Elementwise):
 
 
 def zeta(x: Operand, q: Operand) -> Variable:
-    """Hurwitz's zeta function of each pair: the sum of (q + k)^-x over k = 0, 1, 2, ...
+    """Compute Hurwitz's zeta function of each pair: the sum of (q + k)^-x over k = 0, 1, 2, ...
 
     Args:
         x: Floating, of any shape, greater than 1.

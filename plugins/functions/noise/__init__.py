@@ -1,4 +1,4 @@
-"""Randomness in networks."""
+"""Random noise in networks."""
 
 provides = {
     "dropout": "Dropout dropout",

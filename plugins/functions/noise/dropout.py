@@ -67,7 +67,7 @@ def dropout(
 def dropout(
     x: Array, ratio: float = 0.5, *, mask: Array | None = None, return_mask: bool = False
 ) -> Variable | tuple[Variable, BackendArray | None]:
-    """Set a random part of the elements to zero and scale the rest, while training.
+    """Set randomly chosen elements to zero and scale the others, in training mode.
 
     Each element is dropped with probability `ratio`, the others are divided by (1 - `ratio`), so
     that the expectation stays. With `core.config.train` off the input is given back.

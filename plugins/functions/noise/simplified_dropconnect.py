@@ -81,7 +81,7 @@ def simplified_dropconnect(
     mask: Array | None = None,
     use_batchwise_mask: bool = True,
 ) -> Variable:
-    """The affine map of a fully connected layer with a random part of its weights set to zero.
+    """Apply a fully connected layer with a random part of its weights set to zero.
 
     y = x (M W)ᵀ / (1 - ratio) + b, each element of M being 0 with probability `ratio`, else 1.
 

@@ -52,7 +52,7 @@ class Zoneout(FunctionNode):
 @checked
 @removed()
 def zoneout(h: Array, x: Array, ratio: float = 0.5, *, mask: Array | None = None) -> Variable:
-    """Let a random part of a state stay as it was, while training.
+    """Keep randomly chosen elements of a state, in training mode.
 
     Each element is that of `h` with probability `ratio`, else that of `x`. With
     `core.config.train` off it is that of `x`.

@@ -50,7 +50,7 @@ class NormalizeL2(FunctionNode):
 
 @removed()
 def normalize(x: Array, eps: float = 1e-5, axis: Axes = 1) -> Variable:
-    """Divide by the Euclidean norm: y = x / (‖x‖ + ε), the norm taken over `axis`.
+    """Divide by the Euclidean norm over `axis`: y = x / (‖x‖ + ε).
 
     Args:
         x: Floating.

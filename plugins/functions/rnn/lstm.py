@@ -93,7 +93,7 @@ class LSTM(FunctionNode):
 
 
 def lstm(c_prev: Array, x: Array) -> tuple[Variable, Variable]:
-    """One step of long short-term memory units.
+    """Make one step of long short-term memory units.
 
     With the columns of x dealt out in turn to a, i, f and o:
     c = tanh(a) σ(i) + σ(f) c_prev and h = σ(o) tanh(c).

@@ -21,7 +21,7 @@ def n_step_gru(
     bs: Sequence[Sequence[Array]],
     xs: Sequence[Array],
 ) -> tuple[Variable, tuple[Variable, ...]]:
-    """Layers of gated recurrent units, run over whole sequences.
+    """Run layers of gated recurrent units over whole sequences.
 
     r = σ(W₀ x_t + W₃ h + b₀ + b₃), z = σ(W₁ x_t + W₄ h + b₁ + b₄),
     a = tanh(W₂ x_t + b₂ + r (W₅ h + b₅)) and h_t = (1 - z) a + z h, with h that of the time before.
@@ -67,7 +67,7 @@ def n_step_bigru(
     bs: Sequence[Sequence[Array]],
     xs: Sequence[Array],
 ) -> tuple[Variable, tuple[Variable, ...]]:
-    """Layers of gated recurrent units in both directions; see `n_step_gru`.
+    """Run layers of gated recurrent units in both directions; see `n_step_gru`.
 
     Args:
         n_layers: How many layers, S.

@@ -22,7 +22,7 @@ def n_step_lstm(
     bs: Sequence[Sequence[Array]],
     xs: Sequence[Array],
 ) -> tuple[Variable, Variable, tuple[Variable, ...]]:
-    """Layers of long short-term memory, run over whole sequences.
+    """Run layers of long short-term memory over whole sequences.
 
     i = σ(W₀ x_t + W₄ h + b₀ + b₄), f = σ(W₁ x_t + W₅ h + b₁ + b₅),
     a = tanh(W₂ x_t + W₆ h + b₂ + b₆), o = σ(W₃ x_t + W₇ h + b₃ + b₇); c_t = f c + i a and
@@ -74,7 +74,7 @@ def n_step_bilstm(
     bs: Sequence[Sequence[Array]],
     xs: Sequence[Array],
 ) -> tuple[Variable, Variable, tuple[Variable, ...]]:
-    """Layers of long short-term memory in both directions; see `n_step_lstm`.
+    """Run layers of long short-term memory in both directions; see `n_step_lstm`.
 
     Each layer is run forward and backward in time, and what both give, side by side, is what the
     next one takes.

@@ -28,7 +28,7 @@ def n_step_rnn(
     xs: Sequence[Array],
     activation: str = "tanh",
 ) -> tuple[Variable, tuple[Variable, ...]]:
-    """Layers of simple recurrent units, run over whole sequences.
+    """Run layers of simple recurrent units over whole sequences.
 
     h_t = f(W₀ x_t + W₁ h + b₀ + b₁), with h that of the time before and f the activation. A further
     layer takes the h_t of the one below for x_t.
@@ -73,7 +73,7 @@ def n_step_birnn(
     xs: Sequence[Array],
     activation: str = "tanh",
 ) -> tuple[Variable, tuple[Variable, ...]]:
-    """Layers of simple recurrent units in both directions; see `n_step_rnn`.
+    """Run layers of simple recurrent units in both directions; see `n_step_rnn`.
 
     Args:
         n_layers: How many layers, S.

@@ -71,7 +71,7 @@ class TreeLSTM(FunctionNode):
 
 
 def tree_lstm(*inputs: Array) -> tuple[Variable, Variable]:
-    """One unit of long short-term memory over any number of children.
+    """Apply one unit of long short-term memory to any number of children.
 
     With the columns of x cut into blocks a, i, o, f₁, ..., f_K:
     c = tanh(a) σ(i) + Σ_k σ(f_k) c_k and h = σ(o) tanh(c).

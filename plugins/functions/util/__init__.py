@@ -1,4 +1,4 @@
-"""What changes how a graph is kept, not what it computes."""
+"""Functions that change how a graph is kept, not what it computes."""
 
 provides = {
     "forget": "Forget forget",

@@ -1,4 +1,4 @@
-"""Less memory for more time: a part of the graph that is computed again when gradients need it."""
+"""Less memory for more time: part of the graph is discarded, and computed again for gradients."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def forget(  # type: ignore[overload-overlap]
 def forget(func: Callable[..., Outputs], *xs: Array) -> Outputs: ...
 @checked
 def forget(func: Func, *xs: Array) -> Variable | tuple[Variable, ...]:
-    """Call a function without keeping what it computes in between; backward computes it again.
+    """Call a function without keeping its intermediate results; backward computes them again.
 
     Only the arguments are kept. When gradients are asked for, of any order, `func` runs once more
     on them, with the same random numbers and the same `core.config.train`, so it must compute the
