@@ -9,6 +9,7 @@ __all__ = [
     "debug",
     "function_hook",
     "graph_node",
+    "history",
     "html",
     "methods",
     "variable",

@@ -11,7 +11,8 @@ from typing import Any
 from core.arrays.spec import ensure_array
 from core.errors import GraphError, NotDifferentiable
 from core.graph.graph_node import GraphNode
-from core.graph.variable import Variable, check_grad, creator_of, wrap
+from core.graph.history import creator_of, history_of
+from core.graph.variable import Variable, check_grad, wrap
 from core.graph.variable_node import Source
 from core.graph.walk import Walk
 from core.registry.configuration import using_config
@@ -227,17 +228,10 @@ def _starts(
 def _between(outputs: Sequence[Variable], targets: Sequence[Source]) -> set[Source]:
     """The sources that lie on a path from an output back to a target, both ends included."""
     users: dict[Source, list[GraphNode]] = {}
-    seen: set[GraphNode] = set()
-    pending: list[Any] = [y.creator_node for y in outputs]
-    while pending:
-        f = pending.pop()
-        if f is None or f in seen:
-            continue
-        seen.add(f)
+    for f in history_of([y.creator_node for y in outputs]):
         for source in f._sources:
             if source.is_function or not source._constant:
                 users.setdefault(source, []).append(f)
-                pending.append(creator_of(source))
     required: set[Source] = set()
     reached = {y._source for y in outputs}
     climbing = [source for source in targets if source in users or source in reached]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
 from core.errors import GraphError, HookError, nearest
-from core.graph.variable import Variable, creator_of, variable_of
+from core.graph.history import creator_of, history_of
+from core.graph.variable import Variable, variable_of
 from core.graph.variable_node import OutputNode, VariableNode
 from core.registry.configuration import State
 
@@ -84,18 +85,11 @@ class GraphNode:
     @property
     def rank(self) -> int:
         """Length of the longest path from a leaf; worked out when asked, without recursion."""
-        ranks: dict[GraphNode, int] = {}
-        pending: list[GraphNode] = [self]
-        while pending:
-            f = pending[-1]
-            before = [g for source in f._sources or () if (g := creator_of(source)) is not None]
-            missing = [g for g in before if g not in ranks]
-            if missing:
-                pending += missing
-            else:
-                ranks[f] = max([ranks[g] + 1 for g in before], default=0)
-                pending.pop()
-        return ranks[self]
+        ranks: dict[Any, int] = {}
+        for f in sorted(history_of([self]), key=lambda f: f.sequence):
+            before = [creator_of(source) for source in f._sources]
+            ranks[f] = max([ranks.get(g, 0) + 1 for g in before if g is not None], default=0)
+        return ranks.get(self, 0)
 
     @property
     def inputs(self) -> Any:
@@ -169,6 +163,13 @@ class GraphNode:
             references[index] = ref(node)
             self._outputs = tuple(references)
         return node.get_variable()
+
+    def come_from(self, function: GraphNode | None) -> None:
+        """Be, or with None no longer be, what made the lone output that this stands for."""
+        if function is None:
+            self.unchain()
+        elif function is not self:
+            raise GraphError(f"the output of {self.label} cannot get another creator")
 
     def unchain(self) -> None:
         """Cut the node off its inputs and outputs."""

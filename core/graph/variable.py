@@ -18,6 +18,7 @@ from core.errors import UnknownName, exceptions, kinds
 from core.errors.synonyms import real_names, refuse_foreign
 from core.graph import array_api
 from core.graph.copies import Copies
+from core.graph.history import Made, history_of
 from core.graph.methods import Methods
 from core.graph.protocols import Protocols
 from core.graph.text import variable_details, variable_repr, variable_str
@@ -25,7 +26,6 @@ from core.graph.variable_node import NOBODY, VariableNode
 from core.registry.once import publishing
 
 if TYPE_CHECKING:
-    from core.graph.graph_node import GraphNode
     from core.typing import Array, Axis, BackendArray, DType, Index, Operand, Shape
 
 
@@ -41,7 +41,7 @@ def _rare(slot: str, doc: str) -> Any:
     return property(get, put, doc=doc)
 
 
-class Variable(Copies, Methods, Protocols):
+class Variable(Copies, Made, Methods, Protocols):
     """An array with a history, from which `backward` computes derivatives.
 
     Args:
@@ -288,59 +288,14 @@ class Variable(Copies, Methods, Protocols):
         """Shape and dtype in words, as graphs show them."""
         return self.node.label
 
-    @property
-    def rank(self) -> int:
-        """Length of the longest path from a leaf."""
-        return self.node.rank
-
-    @property
-    def creator(self) -> Any:
-        """What made it, an old-style Function as such; None for a leaf."""
-        function = self.creator_node
-        return None if function is None else function.creator
-
-    @creator.setter
-    def creator(self, creator: Any) -> None:
-        self.node.creator = creator
-
-    @property
-    def creator_node(self) -> GraphNode | None:
-        """The function node that made it, None for a leaf."""
-        source = self._source
-        if source is None:
-            return None
-        if source.is_function:
-            return None if source._sources is None else source
-        return source._creator  # type: ignore[no-any-return]
-
-    @creator_node.setter
-    def creator_node(self, function: GraphNode | None) -> None:
-        self.node.creator_node = function
-
-    def set_creator(self, gen_func: Any) -> None:
-        """Make `gen_func`, a function node or an old-style Function, the creator."""
-        self.node.set_creator(gen_func)
-
-    def set_creator_node(self, fnode: GraphNode | None) -> None:
-        """Make the function node `fnode` the creator."""
-        self.node.set_creator_node(fnode)
-
     def retain_data(self) -> None:
         """Keep the array with the graph, beyond the life of this variable."""
         (self._source or self.node).data = self.array
 
-    def unchain(self) -> None:
-        """Forget how this variable was made; the graph before it may die."""
-        self.node.unchain()
-
     def unchain_backward(self) -> None:
         """Cut every function that leads here off its inputs and outputs, as truncated BPTT does."""
-        pending = [self.creator_node]
-        while pending:
-            function = pending.pop()
-            if function is not None and function._sources is not None:
-                pending += [creator_of(source) for source in function._sources]
-                function.unchain()
+        for function in history_of([self.creator_node]):
+            function.unchain()
 
     # ------------------------------------------------------------------ gradients
 
@@ -583,20 +538,13 @@ def variable_of(source: Any) -> Variable:
 
 def _revive(node: VariableNode) -> Variable:
     """The variable of a node whose own is gone."""
-    variable = variable_of(node.source)
-    if node.source is not node:
+    variable = variable_of(node._source)
+    if node._source is not node:
         variable._shown = node
     return variable
 
 
 VariableNode.revive = _revive
-
-
-def creator_of(source: Any) -> GraphNode | None:
-    """The function behind a source; None for a leaf, and where the graph was cut."""
-    if source.is_function:
-        return None if source._sources is None else source
-    return source._creator  # type: ignore[no-any-return]
 
 
 def is_array(value: object) -> bool:

@@ -16,6 +16,7 @@ from weakref import ref
 from core.arrays.backend import BACKENDS
 from core.arrays.spec import Spec, spec_of
 from core.errors import GraphError
+from core.graph.history import Made
 
 if TYPE_CHECKING:
     from core.graph.graph_node import GraphNode
@@ -31,7 +32,7 @@ class _Gone:
 NOBODY: Any = ref(_Gone())
 
 
-class VariableNode:
+class VariableNode(Made):
     """A variable's place in the graph; it outlives the variable and keeps the array if asked to.
 
     Functions keep nodes, not variables, so that an array which no gradient rule needs is freed with
@@ -78,7 +79,7 @@ class VariableNode:
         self.spec = spec_of(data) if variable is None else variable._spec
 
     @property
-    def source(self) -> Source:
+    def _source(self) -> Any:
         """What the engine walks over: itself, or the function whose lone output it is."""
         return self
 
@@ -96,37 +97,10 @@ class VariableNode:
     def name(self, name: str | None) -> None:
         self._name = name
 
-    @property
-    def creator_node(self) -> GraphNode | None:
-        """The function node that made the variable, or None for a leaf."""
-        return self._creator
-
-    @creator_node.setter
-    def creator_node(self, function: GraphNode | None) -> None:
+    def come_from(self, function: GraphNode | None) -> None:
+        """Take another creator, or with None become a leaf."""
         self._creator = function
         self._sources = None if function is None else ()
-
-    def set_creator_node(self, creator_node: GraphNode | None) -> None:
-        """Make `creator_node` the function that made this variable."""
-        self.creator_node = creator_node
-
-    @property
-    def creator(self) -> Any:
-        """What the user calls the creator: the old-style Function where one was used."""
-        function = self.creator_node
-        return function if function is None else function.creator
-
-    @creator.setter
-    def creator(self, creator: Any) -> None:
-        self.set_creator(creator)
-
-    def set_creator(self, creator: Any) -> None:
-        """Make `creator`, a function node or an old-style Function, the one that made this."""
-        self.creator_node = getattr(creator, "node", creator)
-
-    def unchain(self) -> None:
-        """Forget how the variable was made."""
-        self._creator = self._sources = None
 
     @property
     def shape(self) -> tuple[int, ...] | None:
@@ -137,12 +111,6 @@ class VariableNode:
     def dtype(self) -> Any:
         """The dtype of the array, None as long as there is none."""
         return None if self.spec is None else self.spec.dtype
-
-    @property
-    def rank(self) -> int:
-        """Length of the longest path from a leaf."""
-        creator = self.creator_node
-        return 0 if creator is None else creator.rank + 1
 
     @property
     def label(self) -> str:
@@ -201,30 +169,8 @@ class OutputNode(VariableNode):
         self._constant = False
 
     @property
-    def source(self) -> Source:
-        """The function whose output it is."""
-        return self._function  # type: ignore[no-any-return]
-
-    @property
-    def _function(self) -> Any:
+    def _source(self) -> Any:
         return self._creator
-
-    @property
-    def creator_node(self) -> GraphNode | None:
-        """The function node that made the variable, or None once the graph was cut there."""
-        function: GraphNode = self._function
-        return None if function._sources is None else function
-
-    @creator_node.setter
-    def creator_node(self, function: GraphNode | None) -> None:
-        if function is not None and function is not self._function:
-            raise GraphError(f"the output of {self._function.label} cannot get another creator")
-        if function is None:
-            self._function.unchain()
-
-    def unchain(self) -> None:
-        """Forget how the variable was made."""
-        self._function.unchain()
 
 
 def _shown(name: str) -> property:

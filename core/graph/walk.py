@@ -16,7 +16,8 @@ from core.arrays.backend import BACKENDS
 from core.arrays.spec import ensure_array, spec_of
 from core.errors import GraphError
 from core.graph.graph_node import GraphNode
-from core.graph.variable import Variable, as_variable, check_grad, creator_of, wrap
+from core.graph.history import creator_of
+from core.graph.variable import Variable, as_variable, check_grad, wrap
 from core.graph.variable_node import Source
 from core.registry.configuration import State, current_state, using_config
 

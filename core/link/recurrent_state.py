@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from core.arrays import backend as backends
 from core.arrays.backend import Device
 from core.errors import CheckpointError
+from core.graph.history import history_of
 from core.graph.variable import Variable
 from core.link.parameter import Parameter
 from core.link.serializer import AbstractSerializer, Deserializer
@@ -108,17 +109,11 @@ def _elements(link: Any, name: str) -> Any:
 
 def _has_past(value: Variable) -> bool:
     """Whether gradients would flow from here to a parameter: through steps before this one."""
-    pending, seen = [value.creator_node], set()
-    while pending:
-        function = pending.pop()
-        if function is None or function in seen:
-            continue
-        seen.add(function)
-        for node in function.inputs:
-            if isinstance(node.get_variable_or_none(), Parameter):
-                return True
-            pending.append(node.creator_node)
-    return False
+    return any(
+        isinstance(node.get_variable_or_none(), Parameter)
+        for function in history_of([value.creator_node])
+        for node in function.inputs
+    )
 
 
 def _without_graph(value: Variable, device: Device) -> Variable:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from core.errors import nearest
+from core.graph.history import history_of
 from core.graph.variable import Variable
 from core.graph.variable_node import VariableNode
 from core.link import Link
@@ -335,23 +336,13 @@ def _course(tail: str, head: str) -> str:
 
 
 def _walk(outputs: Iterable[VariableNode]) -> tuple[list[Node], list[Edge]]:
-    """All that leads to the outputs; a list of what is pending, since graphs are deep."""
-    seen: dict[Node, None] = dict.fromkeys(outputs)
-    edges: list[Edge] = []
-    pending = list(seen)
-    while pending:
-        node = pending.pop()
-        before: Iterable[Any] = [node.creator_node] if isinstance(node, VariableNode) else ()
-        if isinstance(node, FunctionNode):
-            before = node.inputs or ()
-        for other in before:
-            if other is None:
-                continue
-            edges.append((other, node))
-            if other not in seen:
-                seen[other] = None
-                pending.append(other)
-    return list(seen), edges
+    """All that leads to the outputs, and what joins it."""
+    outputs = list(outputs)
+    functions: Iterable[Any] = history_of([node.creator_node for node in outputs])
+    used = [(node, f) for f in functions for node in f.inputs]
+    nodes: dict[Any, None] = dict.fromkeys([*outputs, *[node for node, _ in used]])
+    made = [(f, node) for node in nodes if (f := node.creator_node) is not None]
+    return [*nodes, *dict.fromkeys([f for f, _ in made])], [*made, *used]
 
 
 def _functions_alone(nodes: Iterable[Node], edges: Iterable[Edge]) -> tuple[list[Node], list[Edge]]:

@@ -10,6 +10,7 @@ from core.arrays.backend import random_state, set_random_state
 from core.errors import GraphError
 from core.errors.kinds import checked
 from core.graph.graph_node import next_sequence
+from core.graph.history import history_of
 from core.typing import Array
 
 Func = Callable[..., Any]
@@ -51,7 +52,7 @@ class Forget(FunctionNode):
             return self.again().apply(inputs)
         xs = tuple([as_variable(x) for x in inputs])
         self.replay, self.count, start = _Replay(self.func), len(xs), next_sequence()
-        apart = _apart(xs) if config.enable_backprop else xs
+        apart = _apart(xs)
         outputs = self._computed(apart)
         leaves = _leaves(outputs, apart, start)
         if not outputs or not (leaves or any([x.requires_grad for x in xs])):
@@ -173,22 +174,13 @@ def _leaves(
     outputs: Sequence[Variable], arguments: Sequence[Variable], start: int
 ) -> list[Variable]:
     """The leaves that outputs made since `start` depend on, beside the arguments."""
-    pending = [y.node for y in outputs if y.requires_grad]
-    seen = {x.node for x in arguments}
-    found = []
-    while pending:
-        node = pending.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        creator = node.creator_node
-        if creator is None:
-            found += [node.get_variable()] if node.requires_grad else []
-        elif creator.sequence < start:
+    found = {y.node: None for y in outputs if y.requires_grad and y.creator_node is None}
+    for creator in history_of([y.creator_node for y in outputs]):
+        if creator.sequence < start:
             raise GraphError(
                 f"forget: func reads a Variable that {creator.label} computed outside. "
                 "Make it an argument, forget(func, ..., x), so that its gradient is known."
             )
-        else:
-            pending += creator.inputs
-    return found
+        found |= {n: None for n in creator.inputs if n.requires_grad and n.creator_node is None}
+    given = {x.node for x in arguments}
+    return [node.get_variable() for node in found if node not in given]
