@@ -31,6 +31,9 @@ from plugins.datasets.split import split_dataset_n_random as split_dataset_n_ran
 from plugins.datasets.split import split_dataset_random as split_dataset_random
 from plugins.datasets.sub_dataset import SubDataset as SubDataset
 from plugins.datasets.svhn import get_svhn as get_svhn
+from plugins.datasets.tabular import DelegateDataset as DelegateDataset
+from plugins.datasets.tabular import TabularDataset as TabularDataset
+from plugins.datasets.tabular import from_data as from_data
 from plugins.datasets.text_dataset import TextDataset as TextDataset
 from plugins.datasets.topics import get_topics_characters as get_topics_characters
 from plugins.datasets.topics import (

@@ -19,6 +19,7 @@ PATHS = {
     "core.computational_graph": "core.show.computational_graph",
     "core.configuration": "core.registry.configuration",
     "core.cuda": "core.compat.cuda",
+    "core.dataset.tabular": "core.datasets",
     "core.function": "core.compat.function",
     "core.function_hook": "core.graph.function_hook",
     "core.function_node": "core.ops.function_node",

@@ -19,6 +19,7 @@ provides = {
     "split": "split_dataset split_dataset_n split_dataset_n_random split_dataset_random",
     "sub_dataset": "SubDataset",
     "svhn": "get_svhn",
+    "tabular": "DelegateDataset TabularDataset from_data",
     "text_dataset": "TextDataset",
     "topics": "get_topics_characters get_topics_characters_vocabulary get_topics_words "
     "get_topics_words_vocabulary",

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sized
 from itertools import count
 from typing import Any
 
-from core.dataset.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
-from core.dataset.tabular.views import Joined
+from plugins.datasets.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
+from plugins.datasets.tabular.views import Joined
 
 _unnamed = count()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.dataset.tabular.delegate_dataset import DelegateDataset
-from core.dataset.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
 from core.errors import nearest
+from plugins.datasets.tabular.delegate_dataset import DelegateDataset
+from plugins.datasets.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
 
 
 class Slicer:

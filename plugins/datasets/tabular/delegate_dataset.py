@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.dataset.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
 from core.errors.set_by_init import set_by_init
+from plugins.datasets.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
 
 
 class DelegateDataset(TabularDataset):
     """The dataset `dataset` under another class; a subclass overrides what shall differ.
 
-    >>> from core.dataset.tabular import from_data
+    >>> from core.datasets import from_data
     >>> class Named(DelegateDataset):
     ...     '''A table with a title.'''
     >>> Named(from_data(("x", [1, 2])))[1]

@@ -6,11 +6,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from core.dataset.convert import concat_examples
-from core.dataset.dataset_mixin import DatasetMixin
+from core.dataset import DatasetMixin, concat_examples
 
 if TYPE_CHECKING:
-    from core.dataset.tabular.slices import Slicer
+    from plugins.datasets.tabular.slices import Slicer
 
 Mode: TypeAlias = type[tuple[Any, ...]] | type[dict[str, Any]] | None
 Rows: TypeAlias = slice | list[int] | None
@@ -22,9 +21,9 @@ class TabularDataset(DatasetMixin):
 
     An example is a tuple of the columns' values, a dict of them, or the value of the one column:
     `mode` says which (tuple, dict or None). A subclass defines `__len__`, `keys`, `mode` and
-    `get_examples`; `core.dataset.tabular.from_data` makes one of arrays, lists and functions.
+    `get_examples`; `core.datasets.from_data` makes one of arrays, lists and functions.
 
-    >>> from core.dataset.tabular import from_data
+    >>> from core.datasets import from_data
     >>> table = from_data({"x": [1, 2, 3], "t": [0, 1, 0]})
     >>> table[1], table.slice[1:, ("t",)].fetch(), len(table.concat(table))
     ({'x': 2, 't': 1}, {'t': [1, 0]}, 6)
@@ -87,31 +86,31 @@ class TabularDataset(DatasetMixin):
         Rows are a slice, a list of positions or a mask of booleans. Keys are a tuple of names or
         positions, or one of them alone, whose values are then the examples.
         """
-        from core.dataset.tabular.slices import Slicer
+        from plugins.datasets.tabular.slices import Slicer
 
         return Slicer(self)
 
     def astuple(self) -> TabularDataset:
         """The same with tuples as examples."""
-        from core.dataset.tabular.views import InMode
+        from plugins.datasets.tabular.views import InMode
 
         return InMode(self, tuple)
 
     def asdict(self) -> TabularDataset:
         """The same with dicts as examples."""
-        from core.dataset.tabular.views import InMode
+        from plugins.datasets.tabular.views import InMode
 
         return InMode(self, dict)
 
     def concat(self, *datasets: TabularDataset) -> TabularDataset:
         """The rows of this one, then those of the others, which must have the same keys."""
-        from core.dataset.tabular.views import Concatenated
+        from plugins.datasets.tabular.views import Concatenated
 
         return Concatenated(self, *datasets)
 
     def join(self, *datasets: TabularDataset) -> TabularDataset:
         """The columns of this one and of the others, which must have as many rows, other keys."""
-        from core.dataset.tabular.views import Joined
+        from plugins.datasets.tabular.views import Joined
 
         return Joined(self, *datasets)
 
@@ -123,7 +122,7 @@ class TabularDataset(DatasetMixin):
         It gets the values of an example as arguments (named ones for dicts), and gives a tuple or
         a dict of new values; one value where `keys` is one name.
         """
-        from core.dataset.tabular.transforms import Transformed
+        from plugins.datasets.tabular.transforms import Transformed
 
         return Transformed(self, keys, transform)
 
@@ -131,13 +130,13 @@ class TabularDataset(DatasetMixin):
         self, keys: str | tuple[str, ...], transform_batch: Callable[..., Any]
     ) -> TabularDataset:
         """The same with a function that gets columns of several rows, and gives such."""
-        from core.dataset.tabular.transforms import BatchTransformed
+        from plugins.datasets.tabular.transforms import BatchTransformed
 
         return BatchTransformed(self, keys, transform_batch)
 
     def with_converter(self, converter: Callable[..., Any]) -> TabularDataset:
         """The same; `convert` calls `converter` with the columns (named ones for dicts)."""
-        from core.dataset.tabular.views import WithConverter
+        from plugins.datasets.tabular.views import WithConverter
 
         return WithConverter(self, converter)
 

@@ -6,8 +6,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.dataset.tabular.delegate_dataset import DelegateDataset
-from core.dataset.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
+from plugins.datasets.tabular.delegate_dataset import DelegateDataset
+from plugins.datasets.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
 
 
 class _Computed(DelegateDataset):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from core.dataset.tabular.delegate_dataset import DelegateDataset
-from core.dataset.tabular.slices import rows_of
-from core.dataset.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
+from plugins.datasets.tabular.delegate_dataset import DelegateDataset
+from plugins.datasets.tabular.slices import rows_of
+from plugins.datasets.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
 
 
 class InMode(DelegateDataset):
