@@ -12,7 +12,7 @@ included; see `plugrad plugins`. Importing this module loads neither an array li
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.arrays import backend as backend
 from core.arrays.backend import Backend as Backend
@@ -63,8 +63,8 @@ from core.registry.configuration import is_debug as is_debug
 from core.registry.configuration import no_backprop_mode as no_backprop_mode
 from core.registry.configuration import set_debug as set_debug
 from core.registry.configuration import using_config as using_config
-from core.registry.paths import PATHS, install
-from core.registry.public import listing
+from core.registry.paths import install as _install
+from core.registry.public import exporting
 
 from core.ops import intrinsics as intrinsics  # isort: skip - gives Variable its operators
 
@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from core.optimizer import Hyperparameter as Hyperparameter
     from core.optimizer import Optimizer as Optimizer
     from core.optimizer import UpdateRule as UpdateRule
+    from core.registry import hookspecs as hookspecs
     from core.registry import plugins as plugins
     from core.registry.hookspecs import hookimpl as hookimpl
     from core.show import computational_graph as computational_graph
@@ -120,59 +121,24 @@ if TYPE_CHECKING:
     from core.training.reporter import report as report
     from core.training.reporter import report_scope as report_scope
 
-install()
+_install()
 
 __version__ = "0.1.0"
 
 disable_experimental_feature_warning = False
 
-_rooms = ("dataset", "errors", "link", "optimizer", "registry", "testing", "training", "typing")
-
-_elsewhere = {
-    "print_runtime_info": "core.show.info",
-    "Function": "core.compat.function",
-    "FunctionAdapter": "core.compat.function",
-    "hookimpl": "core.registry.hookspecs",
-    "summary": "core.show.summary",
-    "GradientMethod": "core.optimizer",
-    "Hyperparameter": "core.optimizer",
-    "Optimizer": "core.optimizer",
-    "UpdateRule": "core.optimizer",
-    "DictSummary": "core.training.reporter",
-    "Reporter": "core.training.reporter",
-    "Summary": "core.training.reporter",
-    "get_current_reporter": "core.training.reporter",
-    "report": "core.training.reporter",
-    "report_scope": "core.training.reporter",
-}
-
-
-def _modules() -> set[str]:
-    """The modules that users reach as attributes: facades, rooms, and the paths of old."""
-    from core.registry.kinds import FACADES
-
-    paths = [*FACADES.values(), *PATHS, *(f"core.{room}" for room in _rooms)]
-    names = [path.removeprefix("core.") for path in paths]
-    return {name for name in names if "." not in name and not name.startswith("_")}
-
-
 if not TYPE_CHECKING:  # checkers shall not take every name for known
-
-    def __getattr__(name: str) -> Any:
-        """What costs too much to load before it is needed."""
-        from importlib import import_module
-
-        if name in _elsewhere:
-            globals()[name] = value = getattr(import_module(_elsewhere[name]), name)
-            return value
-        if name in _modules():
-            return import_module(f"core.{name}")
-        from core.errors import nearest
-
-        known = [n for n in __dir__() if not n.startswith("_")]
-        raise AttributeError(
-            f"module 'core' has no attribute {name!r}.{nearest(name, known, 'core')}"
-        )
-
-
-__dir__ = listing(__name__, [*_modules(), *_elsewhere, "backend", "configuration"])
+    __getattr__, __dir__ = exporting(
+        __name__,
+        {
+            "core.compat.function": "Function FunctionAdapter",
+            "core.optimizer": "GradientMethod Hyperparameter Optimizer UpdateRule",
+            "core.registry.hookspecs": "hookimpl",
+            "core.show.info": "print_runtime_info",
+            "core.show.summary": "summary",
+            "core.training.reporter": (
+                "DictSummary Reporter Summary get_current_reporter report report_scope"
+            ),
+        },
+        "dataset errors link optimizer registry testing training typing",
+    )

@@ -101,6 +101,31 @@ def test_the_core_names_no_backend():
     assert {name for name in named if not name.startswith("testing/")} <= OF_LIBRARIES
 
 
+def _seen_by_checkers(package: str) -> set[str]:
+    """What a room makes, has as files, or imports as `X as X`, if for checkers alone."""
+    path = ROOT / package.replace(".", "/") / "__init__.py"
+    nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    made = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    given = {alias.asname for n in nodes if isinstance(n, ast.ImportFrom) for alias in n.names}
+    return made | given | {each.stem for each in path.parent.iterdir()}
+
+
+@pytest.mark.parametrize("package", ["core", "core.registry", "core.testing", "core.training"])
+def test_names_that_load_late_are_known_to_checkers(package):
+    room = importlib.import_module(package)
+    shown = {name for name in dir(room) if not name.startswith("__")}
+    assert shown <= _seen_by_checkers(package)
+    assert all(hasattr(room, name) for name in shown)
+
+
+@pytest.mark.parametrize("package", ["core", "core.registry", "core.testing", "core.training"])
+def test_names_that_checkers_know_are_there(package):
+    text = (ROOT / package.replace(".", "/") / "__init__.py").read_text(encoding="utf-8")
+    blocks = [n for n in ast.parse(text).body if isinstance(n, ast.If)]
+    imports = [n for block in blocks for n in block.body if isinstance(n, ast.ImportFrom)]
+    assert {a.asname for n in imports for a in n.names} <= {*dir(importlib.import_module(package))}
+
+
 def test_every_room_says_what_it_is_for():
     rooms = [p.parent.name for p in (ROOT / "core").glob("*/__init__.py")]
     assert not [name for name in rooms if not importlib.import_module(f"core.{name}").__doc__]

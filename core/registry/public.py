@@ -1,11 +1,15 @@
-"""What `dir()` of a module shows: names for its users, not those that it imports for itself."""
+"""What modules give: names that `dir()` shows, and names that are loaded when first asked for."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from types import ModuleType
 from typing import Any
+
+from core.registry.kinds import FACADES
+from core.registry.paths import PATHS
 
 
 def listing(module: str, also: Iterable[str] = ()) -> Callable[[], list[str]]:
@@ -23,11 +27,46 @@ def listing(module: str, also: Iterable[str] = ()) -> Callable[[], list[str]]:
     return __dir__
 
 
+def exporting(
+    package: str, provides: Mapping[str, str], modules: str = ""
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a package that loads names when they are first asked for.
+
+    `provides` maps modules to their names, and `modules` are those below the package that others
+    may use, both separated by spaces; its facades and old paths are known.
+    """
+    homes = {name: home for home, names in provides.items() for name in names.split()}
+    paths = [path.rpartition(".") for path in (*FACADES.values(), *PATHS)]
+    below = {
+        *modules.split(),
+        *(n for parent, _, n in paths if parent == package and n != "__main__"),
+    }
+    shown = listing(package, [*homes, *below])
+
+    def __getattr__(name: str) -> Any:
+        if name in homes:
+            value = getattr(import_module(homes[name]), name)
+            if homes[name] not in FACADES.values():  # what these give may change by a preference
+                setattr(sys.modules[package], name, value)
+            return value
+        if name in below:
+            return import_module(f"{package}.{name}")
+        error = f"module {package!r} has no attribute {name!r}"
+        if name.startswith("_"):
+            raise AttributeError(error)
+        from core.errors import nearest
+
+        known = [n for n in shown() if not n.startswith("_")]
+        raise AttributeError(f"{error}.{nearest(name, known, package.rpartition('.')[2])}")
+
+    return __getattr__, shown
+
+
 def _is_own(module: str, name: str, value: Any) -> bool:
     if name.startswith("_") or name == "TYPE_CHECKING" or isinstance(value, ModuleType):
         return False
     if type(value).__module__ == "typing":  # variables of types
         return False
     home = getattr(value, "__module__", None) or module  # a constant has none
-    is_package = hasattr(sys.modules[module], "__path__") and value is not listing
+    is_package = hasattr(sys.modules[module], "__path__") and home != __name__
     return home == module or (is_package and home.startswith(module + "."))

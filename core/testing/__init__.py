@@ -9,32 +9,39 @@ This room may import NumPy and Hypothesis; the core never loads it.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-_HOMES = {
-    "Case": "core.testing.strategies",
-    "assert_allclose": "core.testing.gradient_check",
-    "cases": "core.testing.strategies",
-    "check_backend": "core.testing.backends",
-    "check_link": "core.testing.links",
-    "check_op": "core.testing.ops",
-    "check_optimizer": "core.testing.optimizers",
-    "mutants": "core.testing.mutation",
-    "parameterize": "core.testing.parameterized",
-    "product": "core.testing.parameterized",
-    "product_dict": "core.testing.parameterized",
-    "tolerance": "core.testing.tolerances",
-    "unary_math_function_unittest": "core.testing.unary",
-}
+from core.registry.public import exporting
 
-
-def __getattr__(name: str) -> Any:
-    """Each name loads its own file, and what that needs."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'core.testing' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*_HOMES, "gradient_check"])
+if TYPE_CHECKING:
+    from core.testing import gradient_check as gradient_check
+    from core.testing.backends import check_backend as check_backend
+    from core.testing.gradient_check import assert_allclose as assert_allclose
+    from core.testing.links import check_link as check_link
+    from core.testing.mutation import mutants as mutants
+    from core.testing.ops import check_op as check_op
+    from core.testing.optimizers import check_optimizer as check_optimizer
+    from core.testing.parameterized import parameterize as parameterize
+    from core.testing.parameterized import product as product
+    from core.testing.parameterized import product_dict as product_dict
+    from core.testing.strategies import Case as Case
+    from core.testing.strategies import cases as cases
+    from core.testing.tolerances import tolerance as tolerance
+    from core.testing.unary import unary_math_function_unittest as unary_math_function_unittest
+else:  # checkers shall not take every name for known
+    __getattr__, __dir__ = exporting(
+        __name__,
+        {
+            "core.testing.strategies": "Case cases",
+            "core.testing.gradient_check": "assert_allclose",
+            "core.testing.backends": "check_backend",
+            "core.testing.links": "check_link",
+            "core.testing.ops": "check_op",
+            "core.testing.optimizers": "check_optimizer",
+            "core.testing.mutation": "mutants",
+            "core.testing.parameterized": "parameterize product product_dict",
+            "core.testing.tolerances": "tolerance",
+            "core.testing.unary": "unary_math_function_unittest",
+        },
+        "gradient_check",
+    )

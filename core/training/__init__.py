@@ -11,10 +11,9 @@ plugins, found in the modules of those names.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from core.registry.public import listing
+from core.registry.public import exporting
 from core.training.extension import PRIORITY_EDITOR as PRIORITY_EDITOR
 from core.training.extension import PRIORITY_READER as PRIORITY_READER
 from core.training.extension import PRIORITY_WRITER as PRIORITY_WRITER
@@ -24,7 +23,6 @@ from core.training.loop import Loop as Loop
 from core.training.results import new_directory as new_directory
 from core.training.run import Run as Run
 from core.training.trainer import Trainer as Trainer
-from core.training.trigger import TriggerSpec as TriggerSpec
 from core.training.trigger import get_trigger as get_trigger
 from core.training.updater import Updater as Updater
 
@@ -32,27 +30,19 @@ if TYPE_CHECKING:
     from core.training import extensions as extensions
     from core.training import triggers as triggers
     from core.training import updaters as updaters
-
-_FACADES = ("extensions", "triggers", "updaters")
-_FROM = {
-    "IntervalTrigger": "triggers",
-    "MultiprocessParallelUpdater": "updaters",
-    "ParallelUpdater": "updaters",
-    "StandardUpdater": "updaters",
-}
-
-
-__dir__ = listing(__name__, [*_FACADES, *_FROM, "TriggerSpec", "reporter"])
-
-
-def __getattr__(name: str) -> Any:
-    """The facades, and the few plugins that have always been at home here too."""
-    if name in _FACADES:
-        return import_module(f"core.training.{name}")
-    if name in _FROM:
-        return getattr(import_module(f"core.training.{_FROM[name]}"), name)
-    from core.errors import nearest
-
-    known = [n for n in __dir__() if not n.startswith("_")]
-    hint = nearest(name, known, "training")
-    raise AttributeError(f"module 'core.training' has no attribute {name!r}.{hint}")
+    from core.training.trigger import TriggerSpec as TriggerSpec
+    from core.training.triggers import IntervalTrigger as IntervalTrigger
+    from core.training.updaters import MultiprocessParallelUpdater as MultiprocessParallelUpdater
+    from core.training.updaters import ParallelUpdater as ParallelUpdater
+    from core.training.updaters import StandardUpdater as StandardUpdater
+else:  # checkers shall not take every name for known
+    __getattr__, __dir__ = exporting(
+        __name__,
+        {
+            "core.training.trigger": "TriggerSpec",
+            # A few plugins have always been at home here too.
+            "core.training.triggers": "IntervalTrigger",
+            "core.training.updaters": "MultiprocessParallelUpdater ParallelUpdater StandardUpdater",
+        },
+        "reporter",
+    )

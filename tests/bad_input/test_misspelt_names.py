@@ -11,7 +11,7 @@ from core import optimizers, training
 from core.errors import UnknownName
 from core.training import extensions
 
-FACADES = [
+MODULES = [
     ("core.functions", "rleu", "relu"),
     ("core.functions", "softmax_crossentropy", "softmax_cross_entropy"),
     ("core.links", "Linaer", "Linear"),
@@ -31,13 +31,15 @@ FACADES = [
     ("core.training.extensions", "LogReprot", "LogReport"),
     ("core.training.extensions", "snapsot", "snapshot"),
     ("core.training", "Trainr", "Trainer"),
+    ("core.testing", "chek_op", "check_op"),
+    ("core.registry", "catalog", "catalogue"),
     ("core", "Varaible", "Variable"),
     ("core", "using_confg", "using_config"),
     ("core", "optimisers", "optimizers"),
 ]
 
 
-@pytest.mark.parametrize(("module", "wrong", "right"), FACADES)
+@pytest.mark.parametrize(("module", "wrong", "right"), MODULES)
 def test_names_of_modules(module, wrong, right):
     room = importlib.import_module(module)
     with pytest.raises(AttributeError, match=f"no .*{wrong!r}.*Did you mean {right!r}"):
