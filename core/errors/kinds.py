@@ -10,7 +10,7 @@ is brought into the declared form; the rest is refused by name.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -292,12 +292,33 @@ def checked(function: _Function) -> _Function:
     Traceback (most recent call last):
     core.errors.InvalidSetting: halve: expected times to be a whole number, got str '1'
     """
-    made: Any = wraps(function)(_written(function))
-    made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    made: Any = wraps(function)(_written(function, {}, ()))
     return made  # type: ignore[no-any-return]
 
 
-def _written(function: Any) -> Any:
+def narrowed(function: Any, by_name: Iterable[str] = (), **fixed: Any) -> Any:
+    """The function with some arguments fixed and others taken by name alone, the rest as `checked`.
+
+    >>> def power(exponent, x: float, scale: float = 1.0):
+    ...     return scale * x**exponent
+    >>> cube = narrowed(power, ("scale",), exponent=3)
+    >>> cube(2.0, scale=0.5)
+    4.0
+    """
+    import inspect
+
+    function = inspect.unwrap(function)
+    made: Any = wraps(function)(_written(function, fixed, by_name))
+    signature = inspect.signature(function)
+    taken = [p for p in signature.parameters.values() if p.name not in fixed]
+    taken = [p.replace(kind=p.KEYWORD_ONLY) if p.name in by_name else p for p in taken]
+    made.__signature__ = signature.replace(parameters=sorted(taken, key=lambda p: p.kind))
+    said = made.__annotations__
+    made.__annotations__ = {name: said[name] for name in said if name not in fixed}
+    return made
+
+
+def _written(function: Any, fixed: dict[str, Any], by_name: Iterable[str]) -> Any:
     """A function of the same arguments, written for them, as the calls of ops are.
 
     It stands in one line, which tracebacks and errors take for the first of the function itself.
@@ -307,25 +328,27 @@ def _written(function: Any) -> Any:
     ordered, keyed = names[:count], names[count : (end := count + code.co_kwonlyargcount)]
     rest = [*["*"] * bool(code.co_flags & 4), *["**"] * bool(code.co_flags & 8)]
     others = [star + name for star, name in zip(rest, names[end:], strict=False)]
-    more = others[:1] if "*" in rest else ["*"] * bool(keyed)
+    more = others[:1] if "*" in rest else ["*"] * bool(keyed or by_name)
     last = others[-1:] if "**" in rest else []
     where, owner = function.__name__.lstrip("_"), ""
     if function.__name__ == "__init__":
         where, owner = "", f", {ordered[0]}"
-    scope: dict[str, Any] = {"_function": function}
+    scope: dict[str, Any] = {"_function": function, **fixed}
     takes = []
     given = [*(function.__defaults__ or ())]
     defaults = dict(zip(reversed(ordered), reversed(given), strict=False))
     defaults |= function.__kwdefaults__ or {}
-    for name in (*ordered, *keyed):
+    front = [name for name in ordered if name not in fixed and name not in by_name]
+    own = [name for name in ordered if name in by_name] + [*keyed]
+    for name in (*front, *own):
         default = defaults.get(name, MISSING)
         kind = kind_of(annotations.get(name, Any), function.__module__, default)
         if not kind.anything:
             scope[f"take_{name}"] = taking(kind, where, name)
             test = kind.test(name, scope)
             takes += [f"{name} = {name} if {test} else take_{name}({name}{owner}); "]
-    positional = [*ordered[: code.co_posonlyargcount], "/"] if code.co_posonlyargcount else []
-    head = [*positional, *ordered[code.co_posonlyargcount :], *more, *keyed, *last]
+    alone = [name for name in ordered[: code.co_posonlyargcount] if name in front]
+    head = [*alone, *["/"] * bool(alone), *front[len(alone) :], *more, *own, *last]
     passed = [*ordered, *others[:1] * ("*" in rest), *[f"{n}={n}" for n in keyed], *last]
     body = f"{''.join(takes)}return _function({', '.join(passed)})"
     text = f"def make({', '.join(scope)}):\n def made({', '.join(head)}): {body}\n return made"
@@ -338,4 +361,6 @@ def _written(function: Any) -> Any:
         co_name=code.co_name,
         co_qualname=code.co_qualname,
     )
+    made.__defaults__ = tuple([defaults[name] for name in front if name in defaults]) or None
+    made.__kwdefaults__ = {name: defaults[name] for name in own if name in defaults} or None
     return made

@@ -67,7 +67,7 @@ def _write(
     """Give `function` a body that refuses first."""
     tree = ast.parse(dedent(inspect.getsource(function)))
     definition: Any = tree.body[0]
-    if getattr(definition, "name", None) != function.__name__:
+    if getattr(definition, "name", None) != function.__code__.co_name:
         raise OSError("the source is another's")  # as that of `python -c` for what exec defines
     definition.decorator_list = []
     taken = definition.args

@@ -1,6 +1,10 @@
 """What `core.functions` offers; written by `plugrad stubs`, not by hand."""
 
+from typing import Literal, overload
+
+from core import Variable
 from core.registry import Offer
+from core.typing import Array, BackendArray, Sizes, Widths
 from plugins.functions.activation.clipped_relu import ClippedReLU as ClippedReLU
 from plugins.functions.activation.clipped_relu import clipped_relu as clipped_relu
 from plugins.functions.activation.clipped_relu import relu6 as relu6
@@ -23,7 +27,6 @@ from plugins.functions.activation.prelu import prelu as prelu
 from plugins.functions.activation.relu import ReLU as ReLU
 from plugins.functions.activation.relu import relu as relu
 from plugins.functions.activation.rrelu import RReLU as RReLU
-from plugins.functions.activation.rrelu import rrelu as rrelu
 from plugins.functions.activation.sigmoid import Sigmoid as Sigmoid
 from plugins.functions.activation.sigmoid import sigmoid as sigmoid
 from plugins.functions.activation.softmax import Softmax as Softmax
@@ -121,14 +124,6 @@ from plugins.functions.connection.bilinear import bilinear as bilinear
 from plugins.functions.connection.convolution import Convolution as Convolution
 from plugins.functions.connection.convolution import Convolution2DFunction as Convolution2DFunction
 from plugins.functions.connection.convolution import Deconvolution as Deconvolution
-from plugins.functions.connection.convolution import convolution_1d as convolution_1d
-from plugins.functions.connection.convolution import convolution_2d as convolution_2d
-from plugins.functions.connection.convolution import convolution_3d as convolution_3d
-from plugins.functions.connection.convolution import convolution_nd as convolution_nd
-from plugins.functions.connection.deconvolution import deconvolution_1d as deconvolution_1d
-from plugins.functions.connection.deconvolution import deconvolution_2d as deconvolution_2d
-from plugins.functions.connection.deconvolution import deconvolution_3d as deconvolution_3d
-from plugins.functions.connection.deconvolution import deconvolution_nd as deconvolution_nd
 from plugins.functions.connection.deformable_convolution import (
     deformable_convolution_2d_sampler as deformable_convolution_2d_sampler,
 )
@@ -348,7 +343,6 @@ from plugins.functions.math.zeta import zeta as zeta
 from plugins.functions.noise.dropout import Dropout as Dropout
 from plugins.functions.noise.dropout import dropout as dropout
 from plugins.functions.noise.gaussian import Gaussian as Gaussian
-from plugins.functions.noise.gaussian import gaussian as gaussian
 from plugins.functions.noise.gumbel_softmax import gumbel_softmax as gumbel_softmax
 from plugins.functions.noise.simplified_dropconnect import (
     SimplifiedDropconnect as SimplifiedDropconnect,
@@ -406,16 +400,8 @@ from plugins.functions.normalization.rms_normalization import RMSNormalization a
 from plugins.functions.normalization.rms_normalization import rms_normalization as rms_normalization
 from plugins.functions.pooling.average_pooling import AveragePooling2D as AveragePooling2D
 from plugins.functions.pooling.average_pooling import AveragePoolingND as AveragePoolingND
-from plugins.functions.pooling.average_pooling import average_pooling_1d as average_pooling_1d
-from plugins.functions.pooling.average_pooling import average_pooling_2d as average_pooling_2d
-from plugins.functions.pooling.average_pooling import average_pooling_3d as average_pooling_3d
-from plugins.functions.pooling.average_pooling import average_pooling_nd as average_pooling_nd
 from plugins.functions.pooling.max_pooling import MaxPooling2D as MaxPooling2D
 from plugins.functions.pooling.max_pooling import MaxPoolingND as MaxPoolingND
-from plugins.functions.pooling.max_pooling import max_pooling_1d as max_pooling_1d
-from plugins.functions.pooling.max_pooling import max_pooling_2d as max_pooling_2d
-from plugins.functions.pooling.max_pooling import max_pooling_3d as max_pooling_3d
-from plugins.functions.pooling.max_pooling import max_pooling_nd as max_pooling_nd
 from plugins.functions.pooling.roi_align import roi_average_align_2d as roi_average_align_2d
 from plugins.functions.pooling.roi_align import roi_max_align_2d as roi_max_align_2d
 from plugins.functions.pooling.roi_average_pooling import (
@@ -430,10 +416,6 @@ from plugins.functions.pooling.spatial_pyramid_pooling import (
 )
 from plugins.functions.pooling.unpooling import Unpooling2D as Unpooling2D
 from plugins.functions.pooling.unpooling import UnpoolingND as UnpoolingND
-from plugins.functions.pooling.unpooling import unpooling_1d as unpooling_1d
-from plugins.functions.pooling.unpooling import unpooling_2d as unpooling_2d
-from plugins.functions.pooling.unpooling import unpooling_3d as unpooling_3d
-from plugins.functions.pooling.unpooling import unpooling_nd as unpooling_nd
 from plugins.functions.pooling.upsampling import Upsampling2D as Upsampling2D
 from plugins.functions.pooling.upsampling import upsampling_2d as upsampling_2d
 from plugins.functions.rnn.lstm import LSTM as LSTM
@@ -458,5 +440,875 @@ from plugins.functions.rnn.tree_lstm import TreeLSTM as TreeLSTM
 from plugins.functions.rnn.tree_lstm import tree_lstm as tree_lstm
 from plugins.functions.util.forget import Forget as Forget
 from plugins.functions.util.forget import forget as forget
+
+@overload
+def rrelu(
+    x: Array,
+    l: float = 0.125,
+    u: float = 0.3333333333333333,
+    *,
+    r: Array | None = None,
+    return_r: Literal[False] = False,
+) -> Variable:
+    """Scale negative elements down by random factors: x for x >= 0, otherwise r x.
+
+    While training, each r is drawn from the uniform distribution on [l, u); with
+    `core.config.train` off all are (l + u) / 2, whatever `r` is given. The derivative at 0 is taken
+    as 1.
+
+    Args:
+        x: Floating, of any shape.
+        l: The lowest factor.
+        u: The highest factor, not below `l`.
+        r: An array like `x` to take for the factors instead of drawing them.
+        return_r: Also give the factors, an array.
+
+    Returns:
+        The shape and dtype of `x`, or a pair with `return_r`.
+
+    Raises:
+        InvalidType: `x` is not floating, or `r` has another shape or dtype.
+        ValueError: `u` is below `l`.
+
+    Source: Xu, Wang, Chen and Li 2015, "Empirical evaluation of rectified activations in
+    convolutional network" (arXiv:1505.00853), section 2.4.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.rrelu(np.array([-2, 3], "f"), r=np.array([0.25, 0.25], "f"))
+    variable([-0.5,  3. ], dtype=float32)
+    """
+
+@overload
+def rrelu(
+    x: Array,
+    l: float = 0.125,
+    u: float = 0.3333333333333333,
+    *,
+    r: Array | None = None,
+    return_r: Literal[True],
+) -> tuple[Variable, BackendArray]: ...
+@overload
+def rrelu(
+    x: Array,
+    l: float = 0.125,
+    u: float = 0.3333333333333333,
+    *,
+    r: Array | None = None,
+    return_r: bool,
+) -> Variable | tuple[Variable, BackendArray]: ...
+def convolution_1d(
+    x: Array,
+    W: Array,
+    b: Array | None = None,
+    stride: Sizes = 1,
+    pad: Sizes = 0,
+    cover_all: bool = False,
+    dilate: Sizes = 1,
+    groups: int = 1,
+) -> Variable:
+    """Convolution (cross-correlation, as networks use the word) over one spatial axis.
+
+    Each output is the sum of products of a window of `x` with a filter, plus a bias.
+
+    Args:
+        x: Floating, (n, c, l).
+        W: Filters, (o, c / groups, k), floating.
+        b: Biases, (o,), of the dtype of `x`, or None.
+        stride: Distance of neighbouring windows, in a tuple or alone.
+        pad: Zeros around the input, likewise.
+        cover_all: Let the windows reach every element, padding the end further.
+        dilate: Distance of neighbouring elements of a window, likewise.
+        groups: Into how many independent parts input and output channels are divided.
+
+    Returns:
+        (n, o, l'), and the dtype of `x`. Each size becomes
+        floor((size + 2 pad - dilate (k - 1) - 1) / stride) + 1, rounded up with `cover_all`.
+
+    Raises:
+        InvalidType: Ranks, channels or dtypes do not fit, or windows are larger than the padded
+            input.
+
+    >>> import core.functions as F, numpy as np
+    >>> x, W = np.ones((1, 2, 5), "f"), np.ones((3, 2, 3), "f")
+    >>> F.convolution_1d(x, W).shape
+    (1, 3, 3)
+    """
+
+def convolution_2d(
+    x: Array,
+    W: Array,
+    b: Array | None = None,
+    stride: Sizes = 1,
+    pad: Sizes = 0,
+    cover_all: bool = False,
+    *,
+    dilate: Sizes = 1,
+    groups: int = 1,
+) -> Variable:
+    """Convolution (cross-correlation, as networks use the word) over images.
+
+    Each output is the sum of products of a window of `x` with a filter, plus a bias.
+
+    Args:
+        x: Floating, (n, c, h, w).
+        W: Filters, (o, c / groups, kh, kw), floating.
+        b: Biases, (o,), of the dtype of `x`, or None.
+        stride: Distance of neighbouring windows, for each axis or for both.
+        pad: Zeros around the input, likewise.
+        cover_all: Let the windows reach every element, padding the end further.
+        dilate: Distance of neighbouring elements of a window, likewise.
+        groups: Into how many independent parts input and output channels are divided.
+
+    Returns:
+        (n, o, h', w'), and the dtype of `x`. Each size becomes
+        floor((size + 2 pad - dilate (k - 1) - 1) / stride) + 1, rounded up with `cover_all`.
+
+    Raises:
+        InvalidType: Ranks, channels or dtypes do not fit, or windows are larger than the padded
+            input.
+
+    >>> import core.functions as F, numpy as np
+    >>> x, W = np.ones((1, 2, 5, 5), "f"), np.ones((3, 2, 3, 3), "f")
+    >>> F.convolution_2d(x, W).shape
+    (1, 3, 3, 3)
+    """
+
+def convolution_3d(
+    x: Array,
+    W: Array,
+    b: Array | None = None,
+    stride: Sizes = 1,
+    pad: Sizes = 0,
+    cover_all: bool = False,
+    dilate: Sizes = 1,
+    groups: int = 1,
+) -> Variable:
+    """Convolution (cross-correlation, as networks use the word) over volumes.
+
+    Each output is the sum of products of a window of `x` with a filter, plus a bias.
+
+    Args:
+        x: Floating, (n, c, d, h, w).
+        W: Filters, (o, c / groups, kd, kh, kw), floating.
+        b: Biases, (o,), of the dtype of `x`, or None.
+        stride: Distance of neighbouring windows, for each axis or for all.
+        pad: Zeros around the input, likewise.
+        cover_all: Let the windows reach every element, padding the end further.
+        dilate: Distance of neighbouring elements of a window, likewise.
+        groups: Into how many independent parts input and output channels are divided.
+
+    Returns:
+        (n, o, d', h', w'), and the dtype of `x`. Each size becomes
+        floor((size + 2 pad - dilate (k - 1) - 1) / stride) + 1, rounded up with `cover_all`.
+
+    Raises:
+        InvalidType: Ranks, channels or dtypes do not fit, or windows are larger than the padded
+            input.
+
+    >>> import core.functions as F, numpy as np
+    >>> x, W = np.ones((1, 2, 5, 5, 5), "f"), np.ones((3, 2, 3, 3, 3), "f")
+    >>> F.convolution_3d(x, W).shape
+    (1, 3, 3, 3, 3)
+    """
+
+def convolution_nd(
+    x: Array,
+    W: Array,
+    b: Array | None = None,
+    stride: Sizes = 1,
+    pad: Sizes = 0,
+    cover_all: bool = False,
+    dilate: Sizes = 1,
+    groups: int = 1,
+) -> Variable:
+    """Convolution (cross-correlation, as networks use the word) over any number of spatial axes.
+
+    Each output is the sum of products of a window of `x` with a filter, plus a bias.
+
+    Args:
+        x: Floating, (n, c, d_1, ..., d_N).
+        W: Filters, (o, c / groups, k_1, ..., k_N), floating.
+        b: Biases, (o,), of the dtype of `x`, or None.
+        stride: Distance of neighbouring windows, for each axis or for all.
+        pad: Zeros around the input, likewise.
+        cover_all: Let the windows reach every element, padding the end further.
+        dilate: Distance of neighbouring elements of a window, likewise.
+        groups: Into how many independent parts input and output channels are divided.
+
+    Returns:
+        (n, o, e_1, ..., e_N), and the dtype of `x`. Each size becomes
+        floor((size + 2 pad - dilate (k - 1) - 1) / stride) + 1, rounded up with `cover_all`.
+
+    Raises:
+        InvalidType: Ranks, channels or dtypes do not fit, or windows are larger than the padded
+            input.
+
+    >>> import core.functions as F, numpy as np
+    >>> x, W = np.ones((1, 2, 5, 5, 5, 5), "f"), np.ones((3, 2, 3, 3, 3, 3), "f")
+    >>> F.convolution_nd(x, W).shape
+    (1, 3, 3, 3, 3, 3)
+    """
+
+def deconvolution_1d(
+    x: Array,
+    W: Array,
+    b: Array | None = None,
+    stride: Sizes = 1,
+    pad: Widths = 0,
+    outsize: Sizes | None = None,
+    dilate: Sizes = 1,
+    groups: int = 1,
+) -> Variable:
+    """Deconvolution over one spatial axis: each element spreads a filter over the output.
+
+    The gradient of `convolution_1d` with respect to its input, seen as a function of its own.
+
+    Args:
+        x: Floating, (n, c, l).
+        W: Filters, (c, o / groups, k), floating.
+        b: Biases, (o,), of the dtype of `x`, or None.
+        stride: How far apart neighbouring elements spread filters, in a tuple or alone.
+        pad: How much is cut off each end of the output, likewise.
+        outsize: Spatial sizes (l') of the output, None for the least. A convolution of
+            an array of these sizes has to give (l); with a stride above 1 several do.
+        dilate: Distance of neighbouring elements of a filter, as `stride`.
+        groups: Into how many independent parts input and output channels are divided.
+
+    Returns:
+        (n, o, l'), and the dtype of `x`; by default each size becomes
+        stride (size - 1) + dilate (k - 1) + 1 - 2 pad.
+
+    Raises:
+        InvalidType: Ranks, channels, dtypes or `outsize` do not fit.
+
+    Source: Zeiler, Krishnan, Taylor and Fergus 2010, "Deconvolutional networks".
+
+    >>> import core.functions as F, numpy as np
+    >>> x, W = np.ones((1, 2, 4), "f"), np.ones((2, 3, 3), "f")
+    >>> F.deconvolution_1d(x, W, stride=2, pad=1, outsize=8).shape
+    (1, 3, 8)
+    """
+
+def deconvolution_2d(
+    x: Array,
+    W: Array,
+    b: Array | None = None,
+    stride: Sizes = 1,
+    pad: Widths = 0,
+    outsize: Sizes | None = None,
+    *,
+    dilate: Sizes = 1,
+    groups: int = 1,
+) -> Variable:
+    """Deconvolution over images: each element spreads a filter over the output.
+
+    The gradient of `convolution_2d` with respect to its input, seen as a function of its own.
+
+    Args:
+        x: Floating, (n, c, h, w).
+        W: Filters, (c, o / groups, kh, kw), floating.
+        b: Biases, (o,), of the dtype of `x`, or None.
+        stride: How far apart neighbouring elements spread filters, for each axis or for both.
+        pad: How much is cut off each end of the output, likewise.
+        outsize: Spatial sizes (h', w') of the output, None for the least. A convolution of
+            an array of these sizes has to give (h, w); with a stride above 1 several do.
+        dilate: Distance of neighbouring elements of a filter, as `stride`.
+        groups: Into how many independent parts input and output channels are divided.
+
+    Returns:
+        (n, o, h', w'), and the dtype of `x`; by default each size becomes
+        stride (size - 1) + dilate (k - 1) + 1 - 2 pad.
+
+    Raises:
+        InvalidType: Ranks, channels, dtypes or `outsize` do not fit.
+
+    Source: Zeiler, Krishnan, Taylor and Fergus 2010, "Deconvolutional networks".
+
+    >>> import core.functions as F, numpy as np
+    >>> x, W = np.ones((1, 2, 4, 4), "f"), np.ones((2, 3, 3, 3), "f")
+    >>> F.deconvolution_2d(x, W, stride=2, pad=1, outsize=8).shape
+    (1, 3, 8, 8)
+    """
+
+def deconvolution_3d(
+    x: Array,
+    W: Array,
+    b: Array | None = None,
+    stride: Sizes = 1,
+    pad: Widths = 0,
+    outsize: Sizes | None = None,
+    dilate: Sizes = 1,
+    groups: int = 1,
+) -> Variable:
+    """Deconvolution over volumes: each element spreads a filter over the output.
+
+    The gradient of `convolution_3d` with respect to its input, seen as a function of its own.
+
+    Args:
+        x: Floating, (n, c, d, h, w).
+        W: Filters, (c, o / groups, kd, kh, kw), floating.
+        b: Biases, (o,), of the dtype of `x`, or None.
+        stride: How far apart neighbouring elements spread filters, for each axis or for all.
+        pad: How much is cut off each end of the output, likewise.
+        outsize: Spatial sizes (d', h', w') of the output, None for the least. A convolution of
+            an array of these sizes has to give (d, h, w); with a stride above 1 several do.
+        dilate: Distance of neighbouring elements of a filter, as `stride`.
+        groups: Into how many independent parts input and output channels are divided.
+
+    Returns:
+        (n, o, d', h', w'), and the dtype of `x`; by default each size becomes
+        stride (size - 1) + dilate (k - 1) + 1 - 2 pad.
+
+    Raises:
+        InvalidType: Ranks, channels, dtypes or `outsize` do not fit.
+
+    Source: Zeiler, Krishnan, Taylor and Fergus 2010, "Deconvolutional networks".
+
+    >>> import core.functions as F, numpy as np
+    >>> x, W = np.ones((1, 2, 4, 4, 4), "f"), np.ones((2, 3, 3, 3, 3), "f")
+    >>> F.deconvolution_3d(x, W, stride=2, pad=1, outsize=8).shape
+    (1, 3, 8, 8, 8)
+    """
+
+def deconvolution_nd(
+    x: Array,
+    W: Array,
+    b: Array | None = None,
+    stride: Sizes = 1,
+    pad: Widths = 0,
+    outsize: Sizes | None = None,
+    dilate: Sizes = 1,
+    groups: int = 1,
+) -> Variable:
+    """Deconvolution over any number of spatial axes: each element spreads a filter over the output.
+
+    The gradient of `convolution_nd` with respect to its input, seen as a function of its own.
+
+    Args:
+        x: Floating, (n, c, d_1, ..., d_N).
+        W: Filters, (c, o / groups, k_1, ..., k_N), floating.
+        b: Biases, (o,), of the dtype of `x`, or None.
+        stride: How far apart neighbouring elements spread filters, for each axis or for all.
+        pad: How much is cut off each end of the output, likewise.
+        outsize: Spatial sizes (e_1, ..., e_N) of the output, None for the least. A convolution of
+            an array of these sizes has to give (d_1, ..., d_N); with a stride above 1 several do.
+        dilate: Distance of neighbouring elements of a filter, as `stride`.
+        groups: Into how many independent parts input and output channels are divided.
+
+    Returns:
+        (n, o, e_1, ..., e_N), and the dtype of `x`; by default each size becomes
+        stride (size - 1) + dilate (k - 1) + 1 - 2 pad.
+
+    Raises:
+        InvalidType: Ranks, channels, dtypes or `outsize` do not fit.
+
+    Source: Zeiler, Krishnan, Taylor and Fergus 2010, "Deconvolutional networks".
+
+    >>> import core.functions as F, numpy as np
+    >>> x, W = np.ones((1, 2, 4, 4, 4, 4), "f"), np.ones((2, 3, 3, 3, 3, 3), "f")
+    >>> F.deconvolution_nd(x, W, stride=2, pad=1, outsize=8).shape
+    (1, 3, 8, 8, 8, 8)
+    """
+
+@overload
+def gaussian(
+    mean: Array,
+    ln_var: Array,
+    *,
+    eps: Array | None = None,
+    return_eps: Literal[False] = False,
+) -> Variable:
+    """Draw from normal distributions so that gradients reach their means and variances.
+
+    y = μ + exp(ln σ² / 2) ε with ε from the standard normal distribution.
+
+    Args:
+        mean: Means, floating, of any shape.
+        ln_var: Logarithms of the variances, of the same shape and dtype.
+        eps: An array like `mean` to take for ε instead of drawing it.
+        return_eps: Also give ε, an array.
+
+    Returns:
+        The shape and dtype of `mean`, or a pair with `return_eps`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit, that of `eps` included.
+
+    Source: Kingma and Welling 2013 (arXiv:1312.6114), section 2.4.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.gaussian(np.ones(2, "f"), np.zeros(2, "f"), eps=np.array([0, 2], "f"))
+    variable([1., 3.], dtype=float32)
+    """
+
+@overload
+def gaussian(
+    mean: Array,
+    ln_var: Array,
+    *,
+    eps: Array | None = None,
+    return_eps: Literal[True],
+) -> tuple[Variable, BackendArray]: ...
+@overload
+def gaussian(
+    mean: Array,
+    ln_var: Array,
+    *,
+    eps: Array | None = None,
+    return_eps: bool,
+) -> Variable | tuple[Variable, BackendArray]: ...
+def average_pooling_1d(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    pad_value: float | None = 0,
+) -> Variable:
+    """The mean of each window over one spatial axis.
+
+    Args:
+        x: Floating, (n, c, l).
+        ksize: Size of the windows, in a tuple or alone.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How far the windows reach over the edges, likewise.
+        pad_value: 0 counts the padding as zeros, None leaves it out of the mean.
+
+    Returns:
+        (n, c, l') with sizes as in `convolution_1d`, and the dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
+        ValueError: Sizes make no windows, or `pad_value` is another.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.average_pooling_1d(np.ones((1, 1, 4), "f"), 2).shape
+    (1, 1, 2)
+    """
+
+def average_pooling_2d(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+) -> Variable:
+    """The mean of each window over images.
+
+    Args:
+        x: Floating, (n, c, h, w).
+        ksize: Size of the windows, for each axis or for both.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How far the windows reach over the edges, where they see zeros, likewise.
+
+    Returns:
+        (n, c, h', w') with sizes as in `convolution_2d`, and the dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
+        ValueError: Sizes make no windows.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.average_pooling_2d(np.ones((1, 1, 2, 2), "f"), 2)
+    variable([[[[1.]]]], dtype=float32)
+    """
+
+def average_pooling_3d(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    pad_value: float | None = 0,
+) -> Variable:
+    """The mean of each window over volumes.
+
+    Args:
+        x: Floating, (n, c, d, h, w).
+        ksize: Size of the windows, for each axis or for all.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How far the windows reach over the edges, likewise.
+        pad_value: 0 counts the padding as zeros, None leaves it out of the mean.
+
+    Returns:
+        (n, c, d', h', w') with sizes as in `convolution_3d`, and the dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
+        ValueError: Sizes make no windows, or `pad_value` is another.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.average_pooling_3d(np.ones((1, 1, 4, 4, 4), "f"), 2).shape
+    (1, 1, 2, 2, 2)
+    """
+
+def average_pooling_nd(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    pad_value: float | None = 0,
+) -> Variable:
+    """The mean of each window over any number of spatial axes.
+
+    Args:
+        x: Floating, (n, c, d_1, ..., d_N).
+        ksize: Size of the windows, for each axis or for all.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How far the windows reach over the edges, likewise.
+        pad_value: 0 counts the padding as zeros, None leaves it out of the mean.
+
+    Returns:
+        (n, c, e_1, ..., e_N) with sizes as in `convolution_nd`, and the dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
+        ValueError: Sizes make no windows, or `pad_value` is another.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.average_pooling_nd(np.ones((1, 1, 4, 4, 4, 4), "f"), 2).shape
+    (1, 1, 2, 2, 2, 2)
+    """
+
+@overload
+def max_pooling_1d(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    return_indices: Literal[False] = False,
+) -> Variable:
+    """The greatest element of each window over one spatial axis.
+
+    Args:
+        x: Floating, (n, c, l).
+        ksize: Size of the windows, in a tuple or alone.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How far the windows reach over the edges, where they see minus infinity, likewise.
+        cover_all: Let the windows reach every element.
+        return_indices: Also give, as an array of int32, the place of each maximum in its window.
+
+    Returns:
+        (n, c, l') with sizes as in `convolution_1d`, and the dtype of `x`.
+        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
+
+    Raises:
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
+        ValueError: Sizes make no windows.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.max_pooling_1d(np.ones((1, 1, 5), "f"), 2).shape
+    (1, 1, 3)
+    """
+
+@overload
+def max_pooling_1d(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Variable, BackendArray]: ...
+@overload
+def max_pooling_1d(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    *,
+    return_indices: bool,
+) -> Variable | tuple[Variable, BackendArray]: ...
+@overload
+def max_pooling_2d(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    return_indices: Literal[False] = False,
+) -> Variable:
+    """The greatest element of each window over images.
+
+    Args:
+        x: Floating, (n, c, h, w).
+        ksize: Size of the windows, for each axis or for both.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How far the windows reach over the edges, where they see minus infinity, likewise.
+        cover_all: Let the windows reach every element.
+        return_indices: Also give, as an array of int32, the place of each maximum in its window.
+
+    Returns:
+        (n, c, h', w') with sizes as in `convolution_2d`, and the dtype of `x`.
+        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
+
+    Raises:
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
+        ValueError: Sizes make no windows.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.max_pooling_2d(np.ones((1, 1, 5, 5), "f"), 2).shape
+    (1, 1, 3, 3)
+    """
+
+@overload
+def max_pooling_2d(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Variable, BackendArray]: ...
+@overload
+def max_pooling_2d(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    *,
+    return_indices: bool,
+) -> Variable | tuple[Variable, BackendArray]: ...
+@overload
+def max_pooling_3d(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    return_indices: Literal[False] = False,
+) -> Variable:
+    """The greatest element of each window over volumes.
+
+    Args:
+        x: Floating, (n, c, d, h, w).
+        ksize: Size of the windows, for each axis or for all.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How far the windows reach over the edges, where they see minus infinity, likewise.
+        cover_all: Let the windows reach every element.
+        return_indices: Also give, as an array of int32, the place of each maximum in its window.
+
+    Returns:
+        (n, c, d', h', w') with sizes as in `convolution_3d`, and the dtype of `x`.
+        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
+
+    Raises:
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
+        ValueError: Sizes make no windows.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.max_pooling_3d(np.ones((1, 1, 5, 5, 5), "f"), 2).shape
+    (1, 1, 3, 3, 3)
+    """
+
+@overload
+def max_pooling_3d(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Variable, BackendArray]: ...
+@overload
+def max_pooling_3d(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    *,
+    return_indices: bool,
+) -> Variable | tuple[Variable, BackendArray]: ...
+@overload
+def max_pooling_nd(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    return_indices: Literal[False] = False,
+) -> Variable:
+    """The greatest element of each window over any number of spatial axes.
+
+    Args:
+        x: Floating, (n, c, d_1, ..., d_N).
+        ksize: Size of the windows, for each axis or for all.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How far the windows reach over the edges, where they see minus infinity, likewise.
+        cover_all: Let the windows reach every element.
+        return_indices: Also give, as an array of int32, the place of each maximum in its window.
+
+    Returns:
+        (n, c, e_1, ..., e_N) with sizes as in `convolution_nd`, and the dtype of `x`.
+        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
+
+    Raises:
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
+        ValueError: Sizes make no windows.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.max_pooling_nd(np.ones((1, 1, 5, 5, 5, 5), "f"), 2).shape
+    (1, 1, 3, 3, 3, 3)
+    """
+
+@overload
+def max_pooling_nd(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Variable, BackendArray]: ...
+@overload
+def max_pooling_nd(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    cover_all: bool = True,
+    *,
+    return_indices: bool,
+) -> Variable | tuple[Variable, BackendArray]: ...
+def unpooling_1d(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    outsize: Sizes | None = None,
+    cover_all: bool = True,
+) -> Variable:
+    """Spread each element over a window, the opposite of pooling over one spatial axis.
+
+    Where windows overlap the elements are summed: average pooling's gradient but for a factor.
+
+    Args:
+        x: Floating, (n, c, l).
+        ksize: Size of the windows, in a tuple or alone.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How much is cut off each end of the output, likewise.
+        outsize: Spatial sizes (l') of the output, None for the least. Pooling of an
+            array of these sizes has to give those of `x`.
+        cover_all: Whether that pooling is one that covers all elements, so that the last window
+            may reach over the end.
+
+    Returns:
+        (n, c, l'), and the dtype of `x`; by default each size becomes
+        stride (size - 1) + ksize - 2 pad, with `cover_all` less by stride - 1.
+
+    Raises:
+        InvalidType: `x` is not floating, has other axes, or does not fit `outsize`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.unpooling_1d(np.ones((1, 1, 3), "f"), 2, outsize=6).shape
+    (1, 1, 6)
+    """
+
+def unpooling_2d(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    outsize: Sizes | None = None,
+    cover_all: bool = True,
+) -> Variable:
+    """Spread each element over a window, the opposite of pooling over images.
+
+    Where windows overlap the elements are summed: average pooling's gradient but for a factor.
+
+    Args:
+        x: Floating, (n, c, h, w).
+        ksize: Size of the windows, for each axis or for both.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How much is cut off each end of the output, likewise.
+        outsize: Spatial sizes (h', w') of the output, None for the least. Pooling of an
+            array of these sizes has to give those of `x`.
+        cover_all: Whether that pooling is one that covers all elements, so that the last window
+            may reach over the end.
+
+    Returns:
+        (n, c, h', w'), and the dtype of `x`; by default each size becomes
+        stride (size - 1) + ksize - 2 pad, with `cover_all` less by stride - 1.
+
+    Raises:
+        InvalidType: `x` is not floating, has other axes, or does not fit `outsize`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.unpooling_2d(np.ones((1, 1, 3, 3), "f"), 2, outsize=6).shape
+    (1, 1, 6, 6)
+    """
+
+def unpooling_3d(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    outsize: Sizes | None = None,
+    cover_all: bool = True,
+) -> Variable:
+    """Spread each element over a window, the opposite of pooling over volumes.
+
+    Where windows overlap the elements are summed: average pooling's gradient but for a factor.
+
+    Args:
+        x: Floating, (n, c, d, h, w).
+        ksize: Size of the windows, for each axis or for all.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How much is cut off each end of the output, likewise.
+        outsize: Spatial sizes (d', h', w') of the output, None for the least. Pooling of an
+            array of these sizes has to give those of `x`.
+        cover_all: Whether that pooling is one that covers all elements, so that the last window
+            may reach over the end.
+
+    Returns:
+        (n, c, d', h', w'), and the dtype of `x`; by default each size becomes
+        stride (size - 1) + ksize - 2 pad, with `cover_all` less by stride - 1.
+
+    Raises:
+        InvalidType: `x` is not floating, has other axes, or does not fit `outsize`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.unpooling_3d(np.ones((1, 1, 3, 3, 3), "f"), 2, outsize=6).shape
+    (1, 1, 6, 6, 6)
+    """
+
+def unpooling_nd(
+    x: Array,
+    ksize: Sizes,
+    stride: Sizes | None = None,
+    pad: Sizes = 0,
+    outsize: Sizes | None = None,
+    cover_all: bool = True,
+) -> Variable:
+    """Spread each element over a window, the opposite of pooling over any number of spatial axes.
+
+    Where windows overlap the elements are summed: average pooling's gradient but for a factor.
+
+    Args:
+        x: Floating, (n, c, d_1, ..., d_N).
+        ksize: Size of the windows, for each axis or for all.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How much is cut off each end of the output, likewise.
+        outsize: Spatial sizes (e_1, ..., e_N) of the output, None for the least. Pooling of an
+            array of these sizes has to give those of `x`.
+        cover_all: Whether that pooling is one that covers all elements, so that the last window
+            may reach over the end.
+
+    Returns:
+        (n, c, e_1, ..., e_N), and the dtype of `x`; by default each size becomes
+        stride (size - 1) + ksize - 2 pad, with `cover_all` less by stride - 1.
+
+    Raises:
+        InvalidType: `x` is not floating, has other axes, or does not fit `outsize`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.unpooling_nd(np.ones((1, 1, 3, 3, 3, 3), "f"), 2, outsize=6).shape
+    (1, 1, 6, 6, 6, 6)
+    """
 
 def of(distribution: str) -> Offer: ...

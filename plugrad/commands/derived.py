@@ -1,19 +1,25 @@
 """What a class declares, written out for type checkers, which do not see it in the source.
 
 The call of an operation becomes a function of its inputs and settings, an optimizer a class that
-takes the hyper-parameters of its rule.
+takes the hyper-parameters of its rule. A function that is made from a template is written out, and
+one whose flag `return_NAME` makes the result a pair as what it gives with the flag and without,
+unless its source says so.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from typing import Any
+from typing import Any, get_overloads
 
 from core.optimizer import GradientMethod
 from core.registry.signatures import Bare, of_call, operation_of
 
-_KNOWN = {"Any", "Array", "None", "Variable", "bool", "complex", "float", "int", "str", "tuple"}
+SHARED = ("Array", "BackendArray", "Sizes", "Widths")
+"""What annotations name of `core.typing`, besides builtin types."""
+
+_KNOWN = {"Any", "Literal", "None", "True", "False", "Variable", *SHARED}
+_KNOWN |= {"bool", "complex", "float", "int", "str", "tuple"}
 _LITERAL = (bool, int, float, str, tuple, type(None))
 
 
@@ -30,7 +36,19 @@ def derived(name: str, value: Any) -> str:
     """
     operation = operation_of(value)
     if operation is not None:
-        return _definition(name, of_call(operation))
+        return _definition(name, of_call(operation), doc=operation.__doc__)
+    if inspect.isfunction(value):
+        signature = inspect.signature(value)
+        forms = [] if get_overloads(value) else _forms(signature)
+        if forms:
+            docs = [value.__doc__, None, None]
+            texts = [
+                _definition(name, form, doc=doc) for form, doc in zip(forms, docs, strict=True)
+            ]
+            first, *others = [f"@overload\n{text}" for text in texts]
+            return "\n".join([first + "\n" * (value.__doc__ is not None), *others])
+        if hasattr(value, "template"):
+            return _definition(name, signature, doc=value.__doc__)
     if not isinstance(value, type) or not issubclass(value, GradientMethod):
         return ""
     if value.rule is None or value.__init__ is not GradientMethod.__init__:
@@ -42,12 +60,37 @@ def derived(name: str, value: Any) -> str:
     return f"class {name}(_{name}):\n{''.join(fields)}{_definition('__init__', made, '    ')}\n"
 
 
+def _forms(signature: inspect.Signature) -> list[inspect.Signature]:
+    """What a call gives without a flag `return_NAME`, with it, and where that is not known.
+
+    Nothing where there is no such flag, or where stubs do not know a type.
+    """
+    one, _, pair = str(signature.return_annotation).partition(" | ")
+    taken = list(signature.parameters.values())
+    told = [_type(p.annotation) for p in taken] + [_type(pair)]
+    flags = [p for p in taken if p.name.startswith("return_") and p.default is False]
+    if len(flags) != 1 or not pair.startswith("tuple[") or "Any" in told:
+        return []
+    off, on = [flags[0].replace(annotation=Bare(f"Literal[{flag}]")) for flag in (False, True)]
+    on = on.replace(kind=on.KEYWORD_ONLY, default=on.empty)
+    both = flags[0].replace(kind=on.KEYWORD_ONLY, default=on.empty)
+    gives = {off: one, on: pair, both: f"{one} | {pair}"}
+    return [
+        signature.replace(
+            parameters=[flag if p is flags[0] else p for p in taken], return_annotation=result
+        )
+        for flag, result in gives.items()
+    ]
+
+
 def uses(text: str, name: str) -> bool:
     """Whether a stub's text refers to `name`."""
     return re.search(rf"\b{name}\b", text) is not None
 
 
-def _definition(name: str, signature: inspect.Signature, indent: str = "") -> str:
+def _definition(
+    name: str, signature: inspect.Signature, indent: str = "", doc: str | None = None
+) -> str:
     """A stub's function, as formatters have it: on one line if that fits, else one a parameter."""
     shown = [
         p.replace(
@@ -63,11 +106,13 @@ def _definition(name: str, signature: inspect.Signature, indent: str = "") -> st
     rows = [*positional, *["/"] * bool(positional), *either, *several]
     rows += [*["*"] * (bool(by_name) and not several), *by_name]
     gives = _type(signature.return_annotation)
-    line = f"{indent}def {name}({', '.join(rows)}) -> {gives}: ..."
-    if len(line) <= 100:
-        return line
+    quotes = '"""' if doc is None or "\\" not in doc else 'r"""'
+    body = " ..." if doc is None else f'\n{indent}    {quotes}{doc}"""'
+    line = f"{indent}def {name}({', '.join(rows)}) -> {gives}:"
+    if len(line) <= (96 if doc is None else 100):
+        return line + body
     parts = "".join(f"{indent}    {row},\n" for row in rows)
-    return f"{indent}def {name}(\n{parts}{indent}) -> {gives}: ..."
+    return f"{indent}def {name}(\n{parts}{indent}) -> {gives}:{body}"
 
 
 def _type(annotation: Any) -> str:

@@ -18,10 +18,10 @@ from core.errors import PluginError
 from core.registry.kinds import FACADES, KINDS
 from core.registry.records import Claim
 from core.show.report import Report
-from plugrad.commands.derived import derived, uses
+from plugrad.commands.derived import SHARED, derived, uses
 
 ROOT = Path(__file__).resolve().parents[2]
-_TYPES = [("core", "Variable", ""), ("core.typing", "Array", "")]
+_SPECIAL = ("Any", "Literal", "overload")
 PACKAGES = sorted({path.rpartition(".")[0] for path in FACADES.values()})
 _FACADE = '''"""{}, from every installed plugin."""
 
@@ -110,12 +110,16 @@ def _stub(facade: str, claims: Iterable[Claim], conflicts: Iterable[str] = ()) -
         if text or not attribute.isidentifier():
             texts.append(text or f"{claim.name}: Any")
     body = "\n".join(texts)
-    imports += [place for place in _TYPES if uses(body, place[1])]
+    imports += [("core", "Variable", "")] * uses(body, "Variable")
+    shared = [name for name in SHARED if uses(body, name)]
+    imports += [("core.typing", ", ".join(shared), "")] * bool(shared)
     lines = [f'"""What `{facade}` offers; written by `plugrad stubs`, not by hand."""', ""]
-    lines += ["from typing import Any", ""] if uses(body, "Any") else []
+    special = [name for name in _SPECIAL if uses(body, name)]
+    lines += [f"from typing import {', '.join(special)}", ""] if special else []
     lines += [_import(*place) for place in sorted(imports, key=_isort)]
     lines += [f"# {name}: claimed by several distributions; prefer one." for name in conflicts]
-    lines += ["", *texts, "def of(distribution: str) -> Offer: ..."]
+    gaps = [text + "\n" * text.endswith('"""') for text in texts]
+    lines += ["", *gaps, "def of(distribution: str) -> Offer: ..."]
     return "\n".join(lines) + "\n"
 
 

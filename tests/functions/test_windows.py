@@ -43,7 +43,7 @@ def test_padding_that_leaves_no_output():
         (lambda: F.average_pooling_2d(X, 2, 0), "AveragePooling2D: .*stride 0"),
         (lambda: F.im2col(X, 2, dilate=0), "Im2Col: .*dilate 0"),
         (lambda: F.max_pooling_2d(X, (2, 2, 2)), "max_pooling_2d: ksize: expected 2 integers"),
-        (lambda: F.convolution_2d(X, W, pad=(1, 1, 1)), "convolution_nd: pad: expected 2 integers"),
+        (lambda: F.convolution_2d(X, W, pad=(1, 1, 1)), "convolution_2d: pad: expected 2 integers"),
     ],
 )
 def test_settings_that_make_no_windows(call, message):

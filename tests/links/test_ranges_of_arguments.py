@@ -78,6 +78,6 @@ def test_what_has_a_meaning_is_taken():
 def test_a_deconvolution_cuts_nothing_negative():
     x, W = np.ones((1, 2, 5, 5), "f"), np.ones((2, 2, 3, 3), "f")
     with pytest.raises(
-        InvalidSetting, match=r"deconvolution_nd: expected pad to be .* in \[0, inf"
+        InvalidSetting, match=r"deconvolution_2d: expected pad to be .* in \[0, inf"
     ):
         core.functions.deconvolution_2d(x, W, pad=-1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any
 
 from core import Domain, Elementwise, Variable, as_array, as_variable, choice, config, real
 from core.arrays import backend
@@ -43,33 +43,6 @@ class RReLU(Elementwise):
         return xp.where(x >= 0, g, g * r)
 
 
-@overload
-def rrelu(
-    x: Array,
-    l: float = ...,  # noqa: E741
-    u: float = ...,
-    *,
-    r: Array | None = ...,
-    return_r: Literal[False] = ...,
-) -> Variable: ...
-@overload
-def rrelu(
-    x: Array,
-    l: float = ...,  # noqa: E741
-    u: float = ...,
-    *,
-    r: Array | None = ...,
-    return_r: Literal[True],
-) -> tuple[Variable, BackendArray]: ...
-@overload
-def rrelu(
-    x: Array,
-    l: float = ...,  # noqa: E741
-    u: float = ...,
-    *,
-    r: Array | None = ...,
-    return_r: bool,
-) -> Variable | tuple[Variable, BackendArray]: ...
 @checked
 @removed()
 def rrelu(

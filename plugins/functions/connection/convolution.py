@@ -10,15 +10,14 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core import Domain, FunctionNode, Variable, choice, real
 from core.arrays.windows import Geometry, per_axis, transposed_size, window_count
 from core.errors import InvalidType
-from core.errors.kinds import checked
 from core.ops.types.type_check import eval, expect
 from core.ops.types.type_check import prod as size_of
 from core.typing import Array, Sizes
-from plugins.functions.removed import removed
-from plugins.functions.windows import expect_windows, of_rank
+from plugins.functions.ranks import Family, Rank
+from plugins.functions.windows import expect_windows
 
 
 def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
@@ -232,9 +231,10 @@ class ConvolutionFilterGradient(_Windowed):
         return Convolution(*self.settings).evaluate(x, g)
 
 
-@checked
-@removed()
-def convolution_nd(
+@Family
+def convolution(  # noqa: D417
+    rank: Rank,
+    /,
     x: Array,
     W: Array,
     b: Array | None = None,
@@ -244,165 +244,47 @@ def convolution_nd(
     dilate: Sizes = 1,
     groups: int = 1,
 ) -> Variable:
-    """Convolution (cross-correlation, as networks use the word) over any number of spatial axes.
+    """Convolution (cross-correlation, as networks use the word) over $over.
+
+    Each output is the sum of products of a window of `x` with a filter, plus a bias.
 
     Args:
-        x: Floating, (n, c, d_1, ..., d_N).
-        W: Filters, (o, c / groups, k_1, ..., k_N), floating.
+        x: Floating, (n, c, $d).
+        W: Filters, (o, c / groups, $k), floating.
         b: Biases, (o,), of the dtype of `x`, or None.
-        stride: Distance of neighbouring windows, for each axis or for all.
-        pad: Zeros around the input, for each axis or for all.
+        stride: Distance of neighbouring windows, $each.
+        pad: Zeros around the input, likewise.
         cover_all: Let the windows reach every element, padding the end further.
-        dilate: Distance of neighbouring elements of a window.
+        dilate: Distance of neighbouring elements of a window, likewise.
         groups: Into how many independent parts input and output channels are divided.
 
     Returns:
-        (n, o, e_1, ..., e_N) with e = floor((d + 2 pad - dilate (k - 1) - 1) / stride) + 1, the
-        division rounded up with `cover_all`.
+        (n, o, $e), and the dtype of `x`. Each size becomes
+        floor((size + 2 pad - dilate (k - 1) - 1) / stride) + 1, rounded up with `cover_all`.
 
     Raises:
-        InvalidType: Ranks, channels or dtypes do not fit.
-        ValueError: A window is larger than the padded input.
+        InvalidType: Ranks, channels or dtypes do not fit, or windows are larger than the padded
+            input.
 
     >>> import core.functions as F, numpy as np
-    >>> x = np.arange(4, dtype="f").reshape(1, 1, 4)
-    >>> F.convolution_nd(x, np.ones((1, 1, 2), "f"))
-    variable([[[1., 3., 5.]]], dtype=float32)
+    >>> x, W = np.ones((1, 2, $5), "f"), np.ones((3, 2, $3), "f")
+    >>> F.convolution_$rank(x, W).shape
+    (1, 3, $3)
     """
-    ndim = as_variable(W).ndim - 2
-    x = of_rank("convolution_nd", ndim, x)
+    x, W, ndim = rank.of(x, W)
     return Convolution.call(
         x,
         W,
         b,
-        stride=per_axis(stride, ndim, "convolution_nd: stride"),
-        pad=per_axis(pad, ndim, "convolution_nd: pad"),
-        cover_all=bool(cover_all),
-        dilate=per_axis(dilate, ndim, "convolution_nd: dilate"),
+        stride=rank.each(stride, ndim, "stride"),
+        pad=rank.each(pad, ndim, "pad"),
+        cover_all=cover_all,
+        dilate=rank.each(dilate, ndim, "dilate"),
         groups=groups,
     )
 
 
-@removed()
-def convolution_1d(
-    x: Array,
-    W: Array,
-    b: Array | None = None,
-    stride: Sizes = 1,
-    pad: Sizes = 0,
-    cover_all: bool = False,
-    dilate: Sizes = 1,
-    groups: int = 1,
-) -> Variable:
-    """Convolution (cross-correlation, as networks use the word) over one spatial axis.
-
-    Each output is the sum of products of a window of `x` with a filter, plus a bias.
-
-    Args:
-        x: Floating, (n, c, l).
-        W: Filters, (o, c / groups, k), floating.
-        b: Biases, (o,), of the dtype of `x`, or None.
-        stride: Distance of neighbouring windows, in a tuple or alone.
-        pad: Zeros around the input, likewise.
-        cover_all: Let the windows reach every element, padding the end further.
-        dilate: Distance of neighbouring elements of a window.
-        groups: Into how many independent parts input and output channels are divided.
-
-    Returns:
-        (n, o, l'), and the dtype of `x`. Each size becomes
-        floor((size + 2 pad - dilate (k - 1) - 1) / stride) + 1, rounded up with `cover_all`.
-
-    Raises:
-        InvalidType: Ranks, channels or dtypes do not fit, or windows are larger than the padded
-            input.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.convolution_1d(np.ones((1, 2, 5), "f"), np.ones((3, 2, 3), "f")).shape
-    (1, 3, 3)
-    """
-    x = of_rank("convolution_1d", 1, x)
-    return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
-
-
-@removed()
-def convolution_2d(
-    x: Array,
-    W: Array,
-    b: Array | None = None,
-    stride: Sizes = 1,
-    pad: Sizes = 0,
-    cover_all: bool = False,
-    *,
-    dilate: Sizes = 1,
-    groups: int = 1,
-) -> Variable:
-    """Convolution (cross-correlation, as networks use the word) over images.
-
-    Each output is the sum of products of a window of `x` with a filter, plus a bias.
-
-    Args:
-        x: Floating, (n, c, h, w).
-        W: Filters, (o, c / groups, kh, kw), floating.
-        b: Biases, (o,), of the dtype of `x`, or None.
-        stride: Distance of neighbouring windows, for each axis or for both.
-        pad: Zeros around the input, likewise.
-        cover_all: Let the windows reach every element, padding the end further.
-        dilate: Distance of neighbouring elements of a window.
-        groups: Into how many independent parts input and output channels are divided.
-
-    Returns:
-        (n, o, h', w'), and the dtype of `x`. Each size becomes
-        floor((size + 2 pad - dilate (k - 1) - 1) / stride) + 1, rounded up with `cover_all`.
-
-    Raises:
-        InvalidType: Ranks, channels or dtypes do not fit, or windows are larger than the padded
-            input.
-
-    >>> import core.functions as F, numpy as np
-    >>> x = np.ones((1, 3, 8, 8), "f")
-    >>> F.convolution_2d(x, np.ones((4, 3, 3, 3), "f"), pad=1).shape
-    (1, 4, 8, 8)
-    """
-    x = of_rank("convolution_2d", 2, x)
-    return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
-
-
-@removed()
-def convolution_3d(
-    x: Array,
-    W: Array,
-    b: Array | None = None,
-    stride: Sizes = 1,
-    pad: Sizes = 0,
-    cover_all: bool = False,
-    dilate: Sizes = 1,
-    groups: int = 1,
-) -> Variable:
-    """Convolution (cross-correlation, as networks use the word) over volumes.
-
-    Each output is the sum of products of a window of `x` with a filter, plus a bias.
-
-    Args:
-        x: Floating, (n, c, d, h, w).
-        W: Filters, (o, c / groups, kd, kh, kw), floating.
-        b: Biases, (o,), of the dtype of `x`, or None.
-        stride: Distance of neighbouring windows, for each axis or for all.
-        pad: Zeros around the input, likewise.
-        cover_all: Let the windows reach every element, padding the end further.
-        dilate: Distance of neighbouring elements of a window.
-        groups: Into how many independent parts input and output channels are divided.
-
-    Returns:
-        (n, o, d', h', w'), and the dtype of `x`. Each size becomes
-        floor((size + 2 pad - dilate (k - 1) - 1) / stride) + 1, rounded up with `cover_all`.
-
-    Raises:
-        InvalidType: Ranks, channels or dtypes do not fit, or windows are larger than the padded
-            input.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.convolution_3d(np.ones((1, 1, 4, 4, 4), "f"), np.ones((2, 1, 2, 2, 2), "f")).shape
-    (1, 2, 3, 3, 3)
-    """
-    x = of_rank("convolution_3d", 3, x)
-    return convolution_nd(x, W, b, stride, pad, cover_all, dilate, groups)
+convolution_1d = convolution("1d")
+convolution_2d = convolution("2d", by_name=("dilate", "groups"))
+convolution_3d = convolution("3d")
+convolution_nd = convolution("nd")

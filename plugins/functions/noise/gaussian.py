@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_array, real
 from core.arrays import backend
@@ -47,18 +47,6 @@ class Gaussian(FunctionNode):
         return g * xp.exp(ln_var / 2) * eps / 2
 
 
-@overload
-def gaussian(
-    mean: Array, ln_var: Array, *, eps: Array | None = ..., return_eps: Literal[False] = ...
-) -> Variable: ...
-@overload
-def gaussian(
-    mean: Array, ln_var: Array, *, eps: Array | None = ..., return_eps: Literal[True]
-) -> tuple[Variable, BackendArray]: ...
-@overload
-def gaussian(
-    mean: Array, ln_var: Array, *, eps: Array | None = ..., return_eps: bool
-) -> Variable | tuple[Variable, BackendArray]: ...
 @checked
 @removed()
 def gaussian(

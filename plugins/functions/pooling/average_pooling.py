@@ -6,18 +6,16 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core import Domain, FunctionNode, Variable, choice, real
 from core.arrays.windows import per_axis
-from core.errors.kinds import checked
 from core.typing import Array, Sizes
 from plugins.functions.pooling.max_pooling import fits
-from plugins.functions.removed import removed
+from plugins.functions.ranks import Family, Rank
 from plugins.functions.windows import (
     ImageWindows,
     _OverAxes,
     expect_windows,
     ndim_of_x,
-    of_rank,
 )
 
 
@@ -115,87 +113,57 @@ def average_over(ndim: int, *settings: Any) -> FunctionNode:
     return AveragePooling2D(*settings) if ndim == 2 else AveragePoolingND(ndim, *settings)
 
 
-@checked
-@removed()
-def average_pooling_nd(
+@Family
+def average_pooling(  # noqa: D417
+    rank: Rank,
+    /,
     x: Array,
     ksize: Sizes,
     stride: Sizes | None = None,
     pad: Sizes = 0,
     pad_value: float | None = 0,
 ) -> Variable:
-    """The mean of each window, over any number of spatial axes.
+    """The mean of each window over $over.
 
     Args:
-        x: Floating, (n, c, d_1, ..., d_N).
-        ksize: Size of the windows, for each axis or for all.
-        stride: Distance of neighbouring windows; None takes `ksize`.
-        pad: How far the windows reach over the edges.
+        x: Floating, (n, c, $d).
+        ksize: Size of the windows, $each.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How far the windows reach over the edges, likewise.
         pad_value: 0 counts the padding as zeros, None leaves it out of the mean.
 
     Returns:
-        (n, c, e_1, ..., e_N), with e as in `convolution_nd`, and the dtype of `x`.
+        (n, c, $e) with sizes as in `convolution_$rank`, and the dtype of `x`.
 
     Raises:
-        InvalidType: `x` is not floating, or no window fits into it.
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
         ValueError: Sizes make no windows, or `pad_value` is another.
 
     >>> import core.functions as F, numpy as np
-    >>> F.average_pooling_nd(np.array([[[1, 3, 2, 0]]], "f"), 2)
-    variable([[[2., 1.]]], dtype=float32)
+    >>> F.average_pooling_$rank(np.ones((1, 1, $4), "f"), 2).shape
+    (1, 1, $2)
     """
     if pad_value not in (0, None):
-        raise ValueError(f"average_pooling: expected pad_value 0 or None, got {pad_value!r}")
-    x = as_variable(x)
-    pooling = average_over(x.ndim - 2, ksize, stride, pad, False)
-    (y,) = pooling.apply((x,))
+        raise ValueError(f"{rank.name}: expected pad_value 0 or None, got {pad_value!r}")
+    image, ksize, ndim = rank.windows(x, ksize)
+    pooling = average_over(ndim, ksize, stride, pad, False)
+    (y,) = pooling.apply((image,))
     if pad_value is None:
-        ones = x.xp.ones_like(x.array[:1, :1])
+        ones = image.xp.ones_like(image.array[:1, :1])
         y = y / pooling.again()(ones)
     return y
 
 
-@checked
-@removed()
-def average_pooling_1d(
-    x: Array, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
-) -> Variable:
-    """The mean of each window over one spatial axis.
-
-    Args:
-        x: Floating, (n, c, l).
-        ksize: Size of the windows, in a tuple or alone.
-        stride: Distance of neighbouring windows; None takes `ksize`.
-        pad: How far the windows reach over the edges.
-        pad_value: 0 counts the padding as zeros, None leaves it out of the mean.
-
-    Returns:
-        (n, c, l') with sizes as in `convolution_1d`, and the dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating or has other axes, or no window fits into it.
-        ValueError: Sizes make no windows.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.average_pooling_1d(np.ones((1, 1, 4), "f"), 2)
-    variable([[[1., 1.]]], dtype=float32)
-    """
-    x, ksize = of_rank("average_pooling_1d", 1, x), per_axis(ksize, 1, "average_pooling_1d: ksize")
-    return average_pooling_nd(x, ksize, stride, pad, pad_value)
-
-
-@checked
-@removed()
-def average_pooling_2d(
-    x: Array, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0
+def _images(  # noqa: D417
+    rank: Rank, /, x: Array, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0
 ) -> Variable:
     """The mean of each window over images.
 
     Args:
         x: Floating, (n, c, h, w).
         ksize: Size of the windows, for each axis or for both.
-        stride: Distance of neighbouring windows; None takes `ksize`.
-        pad: How far the windows reach over the edges, where they see zeros.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How far the windows reach over the edges, where they see zeros, likewise.
 
     Returns:
         (n, c, h', w') with sizes as in `convolution_2d`, and the dtype of `x`.
@@ -208,34 +176,10 @@ def average_pooling_2d(
     >>> F.average_pooling_2d(np.ones((1, 1, 2, 2), "f"), 2)
     variable([[[[1.]]]], dtype=float32)
     """
-    x, ksize = of_rank("average_pooling_2d", 2, x), per_axis(ksize, 2, "average_pooling_2d: ksize")
-    return average_pooling_nd(x, ksize, stride, pad)
+    return average_pooling.template(rank, x, ksize, stride, pad)
 
 
-@checked
-@removed()
-def average_pooling_3d(
-    x: Array, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0, pad_value: float | None = 0
-) -> Variable:
-    """The mean of each window over volumes.
-
-    Args:
-        x: Floating, (n, c, d, h, w).
-        ksize: Size of the windows, for each axis or for all.
-        stride: Distance of neighbouring windows; None takes `ksize`.
-        pad: How far the windows reach over the edges.
-        pad_value: 0 counts the padding as zeros, None leaves it out of the mean.
-
-    Returns:
-        (n, c, d', h', w') with sizes as in `convolution_3d`, and the dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating or has other axes, or no window fits into it.
-        ValueError: Sizes make no windows.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.average_pooling_3d(np.ones((1, 1, 2, 2, 2), "f"), 2).shape
-    (1, 1, 1, 1, 1)
-    """
-    x, ksize = of_rank("average_pooling_3d", 3, x), per_axis(ksize, 3, "average_pooling_3d: ksize")
-    return average_pooling_nd(x, ksize, stride, pad, pad_value)
+average_pooling_1d = average_pooling("1d")
+average_pooling_2d = Family(_images, "average_pooling")("2d")
+average_pooling_3d = average_pooling("3d")
+average_pooling_nd = average_pooling("nd")

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
-from typing import Any, Literal, Protocol, overload
+from typing import Any
 
-from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core import Domain, FunctionNode, Variable, choice, real
 from core.arrays.windows import per_axis, window_count
-from core.errors.kinds import checked
 from core.typing import Array, BackendArray, Sizes
-from plugins.functions.removed import removed
+from plugins.functions.ranks import Family, Rank
 from plugins.functions.windows import (
     ImageWindows,
     _OverAxes,
     expect_windows,
     ndim_of_x,
-    of_rank,
 )
 
 
@@ -153,51 +150,10 @@ class MaxPoolingPick(_MaxPooling):
         return MaxPoolingGradient(*self.settings, indexes=self.indexes, size=size).evaluate(g)
 
 
-class _Pooling(Protocol):
-    """A call that gives a pair where the indices are asked for."""
-
-    @overload
-    def __call__(
-        self,
-        x: Array,
-        ksize: Sizes,
-        stride: Sizes | None = ...,
-        pad: Sizes = ...,
-        cover_all: bool = ...,
-        return_indices: Literal[False] = ...,
-    ) -> Variable: ...
-    @overload
-    def __call__(
-        self,
-        x: Array,
-        ksize: Sizes,
-        stride: Sizes | None = ...,
-        pad: Sizes = ...,
-        cover_all: bool = ...,
-        *,
-        return_indices: Literal[True],
-    ) -> tuple[Variable, BackendArray]: ...
-    @overload
-    def __call__(
-        self,
-        x: Array,
-        ksize: Sizes,
-        stride: Sizes | None = ...,
-        pad: Sizes = ...,
-        cover_all: bool = ...,
-        return_indices: bool = ...,
-    ) -> Variable | tuple[Variable, BackendArray]: ...
-
-
-def _pooling(function: Callable[..., Any]) -> _Pooling:
-    """The function, for type checkers by what its flag makes of the result."""
-    return function
-
-
-@_pooling
-@checked
-@removed()
-def max_pooling_nd(
+@Family
+def max_pooling(  # noqa: D417
+    rank: Rank,
+    /,
     x: Array,
     ksize: Sizes,
     stride: Sizes | None = None,
@@ -205,141 +161,36 @@ def max_pooling_nd(
     cover_all: bool = True,
     return_indices: bool = False,
 ) -> Variable | tuple[Variable, BackendArray]:
-    """The greatest element of each window, over any number of spatial axes.
+    """The greatest element of each window over $over.
 
     Args:
-        x: Floating, (n, c, d_1, ..., d_N).
-        ksize: Size of the windows, for each axis or for all.
-        stride: Distance of neighbouring windows; None takes `ksize`.
-        pad: How far the windows reach over the edges, where they see minus infinity.
+        x: Floating, (n, c, $d).
+        ksize: Size of the windows, $each.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How far the windows reach over the edges, where they see minus infinity, likewise.
         cover_all: Let the windows reach every element.
-        return_indices: Also give, as an array, the place of each maximum in its window.
+        return_indices: Also give, as an array of int32, the place of each maximum in its window.
 
     Returns:
-        (n, c, e_1, ..., e_N), with e as in `convolution_nd`, and the dtype of `x`. NaN in a window
-        is its maximum. Of equal elements the first one gets the gradient.
+        (n, c, $e) with sizes as in `convolution_$rank`, and the dtype of `x`.
+        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
 
     Raises:
-        InvalidType: `x` is not floating, or no window fits into it.
+        InvalidType: `x` is not floating or has other axes, or no window fits into it.
         ValueError: Sizes make no windows.
 
     >>> import core.functions as F, numpy as np
-    >>> F.max_pooling_nd(np.array([[[1, 3, 2, 0]]], "f"), 2)
-    variable([[[3., 2.]]], dtype=float32)
+    >>> F.max_pooling_$rank(np.ones((1, 1, $5), "f"), 2).shape
+    (1, 1, $3)
     """
-    x = as_variable(x)
+    x, ksize, ndim = rank.windows(x, ksize)
     settings = (ksize, stride, pad, cover_all)
-    node = MaxPooling2D(*settings) if x.ndim == 4 else MaxPoolingND(x.ndim - 2, *settings)
+    node = MaxPooling2D(*settings) if ndim == 2 else MaxPoolingND(ndim, *settings)
     (y,) = node.apply((x,))
     return (y, node.indexes) if return_indices else y
 
 
-@_pooling
-@checked
-@removed()
-def max_pooling_1d(
-    x: Array,
-    ksize: Sizes,
-    stride: Sizes | None = None,
-    pad: Sizes = 0,
-    cover_all: bool = True,
-    return_indices: bool = False,
-) -> Variable | tuple[Variable, BackendArray]:
-    """The greatest element of each window over one spatial axis.
-
-    Args:
-        x: Floating, (n, c, l).
-        ksize: Size of the windows, in a tuple or alone.
-        stride: Distance of neighbouring windows; None takes `ksize`.
-        pad: How far the windows reach over the edges, where they see minus infinity.
-        cover_all: Let the windows reach every element.
-        return_indices: Also give, as an array of int32, the place of each maximum in its window.
-
-    Returns:
-        (n, c, l') with sizes as in `convolution_1d`, and the dtype of `x`.
-        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
-
-    Raises:
-        InvalidType: `x` is not floating or has other axes, or no window fits into it.
-        ValueError: Sizes make no windows.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.max_pooling_1d(np.ones((1, 1, 5), "f"), 2).shape
-    (1, 1, 3)
-    """
-    x, ksize = of_rank("max_pooling_1d", 1, x), per_axis(ksize, 1, "max_pooling_1d: ksize")
-    return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
-
-
-@_pooling
-@checked
-@removed()
-def max_pooling_2d(
-    x: Array,
-    ksize: Sizes,
-    stride: Sizes | None = None,
-    pad: Sizes = 0,
-    cover_all: bool = True,
-    return_indices: bool = False,
-) -> Variable | tuple[Variable, BackendArray]:
-    """The greatest element of each window over images.
-
-    Args:
-        x: Floating, (n, c, h, w).
-        ksize: Size of the windows, for each axis or for both.
-        stride: Distance of neighbouring windows; None takes `ksize`.
-        pad: How far the windows reach over the edges, where they see minus infinity.
-        cover_all: Let the windows reach every element.
-        return_indices: Also give, as an array of int32, the place of each maximum in its window.
-
-    Returns:
-        (n, c, h', w') with sizes as in `convolution_2d`, and the dtype of `x`.
-        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
-
-    Raises:
-        InvalidType: `x` is not floating or has other axes, or no window fits into it.
-        ValueError: Sizes make no windows.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.max_pooling_2d(np.ones((1, 1, 5, 5), "f"), 2).shape
-    (1, 1, 3, 3)
-    """
-    x, ksize = of_rank("max_pooling_2d", 2, x), per_axis(ksize, 2, "max_pooling_2d: ksize")
-    return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
-
-
-@_pooling
-@checked
-@removed()
-def max_pooling_3d(
-    x: Array,
-    ksize: Sizes,
-    stride: Sizes | None = None,
-    pad: Sizes = 0,
-    cover_all: bool = True,
-    return_indices: bool = False,
-) -> Variable | tuple[Variable, BackendArray]:
-    """The greatest element of each window over volumes.
-
-    Args:
-        x: Floating, (n, c, d, h, w).
-        ksize: Size of the windows, for each axis or for all.
-        stride: Distance of neighbouring windows; None takes `ksize`.
-        pad: How far the windows reach over the edges, where they see minus infinity.
-        cover_all: Let the windows reach every element.
-        return_indices: Also give, as an array of int32, the place of each maximum in its window.
-
-    Returns:
-        (n, c, d', h', w') with sizes as in `convolution_3d`, and the dtype of `x`.
-        NaN in a window is its maximum. Of equal elements the first one gets the gradient.
-
-    Raises:
-        InvalidType: `x` is not floating or has other axes, or no window fits into it.
-        ValueError: Sizes make no windows.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.max_pooling_3d(np.ones((1, 1, 4, 4, 4), "f"), 2).shape
-    (1, 1, 2, 2, 2)
-    """
-    x, ksize = of_rank("max_pooling_3d", 3, x), per_axis(ksize, 3, "max_pooling_3d: ksize")
-    return max_pooling_nd(x, ksize, stride, pad, cover_all, return_indices)
+max_pooling_1d = max_pooling("1d")
+max_pooling_2d = max_pooling("2d")
+max_pooling_3d = max_pooling("3d")
+max_pooling_nd = max_pooling("nd")

@@ -9,7 +9,7 @@ from core import Variable, as_variable
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.array.concat import Concat
-from plugins.functions.pooling.max_pooling import MaxPooling2D, max_pooling_2d
+from plugins.functions.pooling.max_pooling import MaxPooling2D
 from plugins.functions.removed import removed
 from plugins.functions.windows import of_rank
 
@@ -68,5 +68,5 @@ def _level(x: Variable, bins: int) -> Variable:
                 f"spatial_pyramid_pooling_2d: a grid of {bins} windows of {k} has some that see "
                 f"nothing of an image of {n}. Use fewer levels, or larger images."
             )
-    y = max_pooling_2d(x, ksize, pad=pad)
+    y = MaxPooling2D.call(x, ksize, pad=pad)
     return y.reshape((x.shape[0], prod(y.shape[1:]), 1, 1))

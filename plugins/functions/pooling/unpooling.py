@@ -5,14 +5,13 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, as_variable, choice, real
+from core import Domain, FunctionNode, Variable, choice, real
 from core.arrays.windows import Geometry, per_axis, transposed_size
-from core.errors.kinds import checked
 from core.ops.types.type_check import eval, expect
 from core.typing import Array, Sizes
 from plugins.functions.pooling.average_pooling import average_over
-from plugins.functions.removed import removed
-from plugins.functions.windows import ImageWindows, _OverAxes, ndim_of_x, of_rank
+from plugins.functions.ranks import Family, Rank
+from plugins.functions.windows import ImageWindows, _OverAxes, ndim_of_x
 
 
 def fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
@@ -112,8 +111,10 @@ class UnpoolingND(_Unpooling, _OverAxes):
         return None if self.outsize is None else per_axis(self.outsize, self.ndim, "outsize")
 
 
-@removed()
-def unpooling_nd(
+@Family
+def unpooling(  # noqa: D417
+    rank: Rank,
+    /,
     x: Array,
     ksize: Sizes,
     stride: Sizes | None = None,
@@ -121,141 +122,37 @@ def unpooling_nd(
     outsize: Sizes | None = None,
     cover_all: bool = True,
 ) -> Variable:
-    """Spread each element over a window, the opposite of pooling.
+    """Spread each element over a window, the opposite of pooling over $over.
 
     Where windows overlap the elements are summed: average pooling's gradient but for a factor.
 
     Args:
-        x: Floating, (n, c, d_1, ..., d_N).
-        ksize: Size of the windows, for each axis or for all.
-        stride: Distance of neighbouring windows; None takes `ksize`.
-        pad: How much is cut off each end of the output.
-        outsize: Spatial sizes of the output, of which pooling has to give those of `x`. None takes
-            the least.
+        x: Floating, (n, c, $d).
+        ksize: Size of the windows, $each.
+        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
+        pad: How much is cut off each end of the output, likewise.
+        outsize: Spatial sizes ($e) of the output, None for the least. Pooling of an
+            array of these sizes has to give those of `x`.
         cover_all: Whether that pooling is one that covers all elements, so that the last window
             may reach over the end.
 
     Returns:
-        (n, c, e_1, ..., e_N); by default e = stride (d - 1) + ksize - 2 pad, with `cover_all`
-        less by stride - 1.
+        (n, c, $e), and the dtype of `x`; by default each size becomes
+        stride (size - 1) + ksize - 2 pad, with `cover_all` less by stride - 1.
 
     Raises:
-        InvalidType: `x` is not floating, or does not fit `outsize`.
+        InvalidType: `x` is not floating, has other axes, or does not fit `outsize`.
 
     >>> import core.functions as F, numpy as np
-    >>> F.unpooling_nd(np.array([[[1, 2]]], "f"), 2, cover_all=False)
-    variable([[[1., 1., 2., 2.]]], dtype=float32)
+    >>> F.unpooling_$rank(np.ones((1, 1, $3), "f"), 2, outsize=6).shape
+    (1, 1, $6)
     """
-    ndim, settings = as_variable(x).ndim - 2, (ksize, stride, pad, outsize, cover_all)
+    x, ksize, ndim = rank.windows(x, ksize)
+    settings = (ksize, stride, pad, outsize, cover_all)
     return Unpooling2D.call(x, *settings) if ndim == 2 else UnpoolingND.call(x, ndim, *settings)
 
 
-@checked
-@removed()
-def unpooling_1d(
-    x: Array,
-    ksize: Sizes,
-    stride: Sizes | None = None,
-    pad: Sizes = 0,
-    outsize: Sizes | None = None,
-    cover_all: bool = True,
-) -> Variable:
-    """Spread each element over one spatial axis over a window, the opposite of pooling.
-
-    Where windows overlap the elements are summed.
-
-    Args:
-        x: Floating, (n, c, l).
-        ksize: Size of the windows, in a tuple or alone.
-        stride: Distance of neighbouring windows; None takes `ksize`.
-        pad: How much is cut off each end of the output.
-        outsize: Spatial sizes of the output, or None; see `unpooling_nd`.
-        cover_all: Whether the pooling undone covers all elements, its last window reaching over the
-            end.
-
-    Returns:
-        (n, c, l'), with sizes as in `unpooling_nd`, and the dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating, has other axes, or does not fit `outsize`.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.unpooling_1d(np.ones((1, 1, 3), "f"), 2, outsize=6).shape
-    (1, 1, 6)
-    """
-    x, ksize = of_rank("unpooling_1d", 1, x), per_axis(ksize, 1, "unpooling_1d: ksize")
-    return unpooling_nd(x, ksize, stride, pad, outsize, cover_all)
-
-
-@checked
-@removed()
-def unpooling_2d(
-    x: Array,
-    ksize: Sizes,
-    stride: Sizes | None = None,
-    pad: Sizes = 0,
-    outsize: Sizes | None = None,
-    cover_all: bool = True,
-) -> Variable:
-    """Spread each element over images over a window, the opposite of pooling.
-
-    Where windows overlap the elements are summed.
-
-    Args:
-        x: Floating, (n, c, h, w).
-        ksize: Size of the windows, for each axis or for both.
-        stride: Distance of neighbouring windows; None takes `ksize`.
-        pad: How much is cut off each end of the output.
-        outsize: Spatial sizes of the output, or None; see `unpooling_nd`.
-        cover_all: Whether the pooling undone covers all elements, its last window reaching over the
-            end.
-
-    Returns:
-        (n, c, h', w'), with sizes as in `unpooling_nd`, and the dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating, has other axes, or does not fit `outsize`.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.unpooling_2d(np.ones((1, 1, 3, 3), "f"), 2).shape
-    (1, 1, 5, 5)
-    """
-    x, ksize = of_rank("unpooling_2d", 2, x), per_axis(ksize, 2, "unpooling_2d: ksize")
-    return unpooling_nd(x, ksize, stride, pad, outsize, cover_all)
-
-
-@checked
-@removed()
-def unpooling_3d(
-    x: Array,
-    ksize: Sizes,
-    stride: Sizes | None = None,
-    pad: Sizes = 0,
-    outsize: Sizes | None = None,
-    cover_all: bool = True,
-) -> Variable:
-    """Spread each element over volumes over a window, the opposite of pooling.
-
-    Where windows overlap the elements are summed.
-
-    Args:
-        x: Floating, (n, c, d, h, w).
-        ksize: Size of the windows, for each axis or for all.
-        stride: Distance of neighbouring windows; None takes `ksize`.
-        pad: How much is cut off each end of the output.
-        outsize: Spatial sizes of the output, or None; see `unpooling_nd`.
-        cover_all: Whether the pooling undone covers all elements, its last window reaching over the
-            end.
-
-    Returns:
-        (n, c, d', h', w'), with sizes as in `unpooling_nd`, and the dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating, has other axes, or does not fit `outsize`.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.unpooling_3d(np.ones((1, 1, 2, 2, 2), "f"), 2, cover_all=False).shape
-    (1, 1, 4, 4, 4)
-    """
-    x, ksize = of_rank("unpooling_3d", 3, x), per_axis(ksize, 3, "unpooling_3d: ksize")
-    return unpooling_nd(x, ksize, stride, pad, outsize, cover_all)
+unpooling_1d = unpooling("1d")
+unpooling_2d = unpooling("2d")
+unpooling_3d = unpooling("3d")
+unpooling_nd = unpooling("nd")

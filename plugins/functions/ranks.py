@@ -1,0 +1,115 @@
+"""Functions for each number of spatial axes, from one that is written for all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
+
+from core import as_variable
+from core.arrays.windows import per_axis
+from core.errors.kinds import narrowed
+from core.typing import Array, Sizes
+from plugins.functions.removed import removed
+from plugins.functions.windows import of_rank
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+WORDS = {
+    "1d": {
+        "over": "one spatial axis",
+        "d": "l",
+        "k": "k",
+        "e": "l'",
+        "each": "in a tuple or alone",
+    },
+    "2d": {"over": "images", "d": "h, w", "k": "kh, kw", "e": "h', w'"},
+    "3d": {"over": "volumes", "d": "d, h, w", "k": "kd, kh, kw", "e": "d', h', w'"},
+    "nd": {
+        "over": "any number of spatial axes",
+        "d": "d_1, ..., d_N",
+        "k": "k_1, ..., k_N",
+        "e": "e_1, ..., e_N",
+    },
+}
+"""What docstrings call the spatial axes: `$over` them, the sizes `$d` of an input, `$k` of a window
+and `$e` of an output, and `$each` axis."""
+
+EXAMPLE = 4
+"""The number of axes in the examples of functions that take any."""
+
+
+class Rank(NamedTuple):
+    """The number of spatial axes of a function, None for any, and the function's name."""
+
+    name: str
+    ndim: int | None
+
+    def of(self, x: Array, W: Array) -> tuple[Any, Any, int]:
+        """`x` and the filters `W` as Variables, and how many spatial axes they have."""
+        ndim = as_variable(W).ndim - 2 if self.ndim is None else self.ndim
+        return of_rank(self.name, ndim, x), of_rank(self.name, ndim, W, "W"), ndim
+
+    def windows(self, x: Array, ksize: Sizes) -> tuple[Any, Sizes, int]:
+        """`x` as a Variable, the size of its windows, and how many spatial axes it has."""
+        if self.ndim is None:
+            x = as_variable(x)
+            return x, ksize, x.ndim - 2
+        return of_rank(self.name, self.ndim, x), self.each(ksize, self.ndim, "ksize"), self.ndim
+
+    def each(self, sizes: Sizes, ndim: int, what: str) -> tuple[int, ...]:
+        """One size for every spatial axis."""
+        return (
+            (sizes,) * ndim if type(sizes) is int else per_axis(sizes, ndim, f"{self.name}: {what}")
+        )
+
+
+class Family(Generic[P, R]):
+    """A function for any rank, from which `family("2d")` makes that for images.
+
+    It is told its rank first. In its docstring stands `$over` and its like for what `WORDS` says of
+    the axes, `$rank` for the end of the name, and `$5` for 5 along every axis.
+
+    Args:
+        template: What every rank computes.
+        name: The name without the rank; that of the template if None.
+    """
+
+    def __init__(
+        self, template: Callable[Concatenate[Rank, P], R], name: str | None = None
+    ) -> None:
+        self.template: Any = template
+        self.name = name or self.template.__name__
+
+    def __call__(self, rank: str, by_name: tuple[str, ...] = ()) -> Callable[P, R]:
+        """The function for the rank "1d", "2d", "3d" or "nd".
+
+        Args:
+            rank: How the function's name ends.
+            by_name: Arguments that it takes by keyword alone.
+        """
+        code, name = self.template, f"{self.name}_{rank}"
+        ndim = None if rank == "nd" else int(rank[0])
+        own: Any = FunctionType(code.__code__, code.__globals__, name, code.__defaults__)
+        own.__qualname__ = name
+        own.__annotations__ = dict(code.__annotations__)
+        own.__doc__ = described(code.__doc__, rank, ndim or EXAMPLE)
+        own.template = code
+        own = removed()(own)
+        own.__code__ = own.__code__.replace(co_name=name, co_qualname=name)  # as errors look for it
+        made: Callable[P, R] = narrowed(own, by_name, rank=Rank(name, ndim))
+        return made
+
+
+def described(text: str, rank: str, ndim: int) -> str:
+    """The docstring of a rank."""
+    words = {"each": f"for each axis or for {'both' if ndim == 2 else 'all'}", "rank": rank}
+    words |= WORDS[rank]
+
+    def said(found: re.Match[str]) -> str:
+        word = found[1]
+        return ", ".join([word] * ndim) if word.isdigit() else words[word]
+
+    return re.sub(r"\$(\w+)", said, text)
