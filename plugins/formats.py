@@ -1,4 +1,4 @@
-"""What a file is, told by its content: for errors about a file of another format than expected."""
+"""What a file is, by its content: for errors about a file of another format than expected."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class CudaBackend(Backend):
         return int(array.device.id)
 
     def default_device(self) -> Device:
-        """The `using_device` in force if it is a GPU, else the one that CuPy takes as current."""
+        """The active `using_device` if it is a GPU, else the one that CuPy takes as current."""
         chosen = self._chosen_device()
         return chosen if chosen is not None else Device(self, int(self.cupy.cuda.Device().id))
 

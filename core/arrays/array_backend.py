@@ -132,7 +132,7 @@ class Backend(Fallbacks, ABC):
     `name` is what people type (`core.use(name)`), `library` the top-level module whose presence in
     `sys.modules` means that arrays of this backend can exist, `xp` the namespace that ops compute
     with, `array_type` the type of its arrays (subclasses included), `random` a `Random`.
-    `on_gpu` says which of two methods of one's own is for its arrays, `..._gpu` or `..._cpu`.
+    `on_gpu` says which of two methods of an object is for its arrays, `..._gpu` or `..._cpu`.
     """
 
     name: str
@@ -248,7 +248,7 @@ class Backend(Fallbacks, ABC):
         return Device(self, self._native_devices.index(spec_device))
 
     def default_device(self) -> Device:
-        """Where new arrays go: the `using_device` in force if it is of this backend."""
+        """Where new arrays go: the active `using_device` if it is of this backend."""
         return self._chosen_device() or self.devices()[0]
 
     def _chosen_device(self) -> Device | None:

@@ -152,7 +152,7 @@ def _on_gpu(array: Any) -> bool:
 
 
 def get_array_module(*args: Any) -> Any:
-    """The module `cupy` where an argument (array or Variable) is on a GPU, else `numpy`.
+    """The module `cupy` if an argument (array or Variable) is on a GPU, otherwise `numpy`.
 
     >>> import numpy as np
     >>> get_array_module(np.zeros(3)) is np
@@ -167,7 +167,7 @@ def get_array_module(*args: Any) -> Any:
 
 
 def to_gpu(array: Any, device: Any = None, stream: Any = None) -> Array:
-    """Copy an array to a GPU: the one named, else the current one.
+    """Copy an array to a GPU: the one named, or the current one.
 
     Args:
         array: An array of any backend, or a list or tuple of them (None stays None).

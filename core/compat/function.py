@@ -127,7 +127,7 @@ class Function:
             self.node.retain_outputs(indexes)
 
     def _inside_forward(self, what: str) -> bool:
-        """True in a recorded forward, False where `forward` was called by hand, else an error."""
+        """True in a recorded forward, False in one that was called directly; otherwise an error."""
         if self.node._forwarding:
             return True
         frame: Any = sys._getframe(2)
@@ -141,7 +141,7 @@ class Function:
 
     @property
     def node(self) -> FunctionAdapter:
-        """The adapter that is at work, else that of the latest call, else a new one."""
+        """The adapter at work, or that of the latest call, or a new one."""
         running = _running.get()
         if running is not None and running.function is self:
             return running

@@ -26,7 +26,7 @@ _chosen: list[str] = []
 def get_dataset_root() -> str:
     """The folder of all datasets.
 
-    What `set_dataset_root` said, else the environment variable PLUGRAD_DATASET_ROOT, else
+    What `set_dataset_root` said, or the environment variable PLUGRAD_DATASET_ROOT, or
     `~/.plugrad/dataset`. (Chainer had CHAINER_DATASET_ROOT and `~/.chainer/dataset`; its files are
     found when either way names that folder.)
     """

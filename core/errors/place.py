@@ -64,7 +64,7 @@ def _specs(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def no_dtype(given: Any, known: Iterable[str], problem: str) -> BackendError:
-    """The error for what is no dtype: it names the function that was given it, and the argument."""
+    """The error for something that is not a dtype; it names the function and the argument."""
     frame: FrameType | None = sys._getframe(1)
     where = ""
     while frame is not None:  # the outermost one is what the user called

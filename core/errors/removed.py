@@ -33,7 +33,7 @@ def removed(
         had: Names of the arguments; those that `cures` and `renamed` name need not be repeated.
         cures: Name -> the sentence that says what to write instead.
         renamed: Former name -> name of an argument with a default; what is given by the former
-            name alone is taken without a word.
+            name alone is accepted silently.
 
     >>> @removed(cures={"deterministic": "Leave it out."}, renamed={"sz": "size"})
     ... def area(x, size=1):

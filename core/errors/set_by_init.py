@@ -11,8 +11,8 @@ from core.errors.exceptions import MissingInit
 class SetByInit:
     """In the body of a class, stands for an attribute that its `__init__` gives to instances.
 
-    A subclass that forgot `super().__init__()` is told so at the first use of the attribute; once
-    set, the instance's own attribute is found in its place.
+    A subclass that forgot `super().__init__()` gets an error at the first use of the attribute;
+    once set, the instance's own attribute is found in its place.
 
     >>> class Base:
     ...     size: int = set_by_init()

@@ -95,7 +95,7 @@ class FunctionHook(NeedsInit):
 
 
 def get_function_hooks() -> dict[str, FunctionHook]:
-    """The hooks that are in force for every function of this thread, by name.
+    """The hooks that are active for every function of this thread, by name.
 
     >>> get_function_hooks()
     {}

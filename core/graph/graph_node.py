@@ -135,7 +135,7 @@ class GraphNode:
 
     @property
     def out(self) -> Any:
-        """What is retained of the outputs: the array of a lone one, else a tuple."""
+        """What is retained of the outputs: the array of a single one, or a tuple."""
         return self.data
 
     @property

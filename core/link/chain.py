@@ -11,7 +11,7 @@ from core.link.link import Link
 
 
 def refuse_loop(parent: Link, child: Any) -> None:
-    """Raise where `child` is no link, or where `parent` would become part of itself."""
+    """Raise where `child` is not a link, or where `parent` would become part of itself."""
     if not isinstance(child, Link):
         raise TypeError(
             f"{type(parent).__name__}: expected a link as its child, got {type(child).__name__}."

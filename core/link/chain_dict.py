@@ -22,7 +22,7 @@ class ChainDict(Link, MutableMapping[str, Link]):
         named: Further children by keyword.
 
     Raises:
-        TypeError: A key is no string, or a child no link.
+        TypeError: A key is not a string, or a child is not a link.
         RegistrationError: A key is empty, has a slash, or is the name of a parameter; a link
             is a child already; or it contains this one.
 
@@ -66,7 +66,7 @@ class ChainDict(Link, MutableMapping[str, Link]):
         link.name = key
 
     def __delitem__(self, key: str) -> None:
-        self[key]  # an unknown key is told
+        self[key]  # raises for an unknown key
         del self._children[key]
 
     def __iter__(self) -> Iterator[str]:

@@ -22,7 +22,7 @@ hooks_in_force = _hooks.get
 
 
 class ForwardArgs(NamedTuple):
-    """What a hook is told: the link, the name of its method, and the arguments of the call.
+    """What a hook gets: the link, the name of its method, and the arguments of the call.
 
     `out` is None before the call, and what the link gave after it.
     """

@@ -91,7 +91,7 @@ class Link(RecurrentState, Registering):
     else:
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
-            """Apply the link: `forward`, with the hooks in force around it."""
+            """Apply the link: `forward`, with the active hooks around it."""
             try:
                 if self._hooks is None and hooks_in_force() is None and not current_state().debug:
                     return self.forward(*args, **kwargs)
@@ -154,7 +154,7 @@ class Link(RecurrentState, Registering):
         yield from ()
 
     def _shown_parts(self) -> Iterator[tuple[str, Link | None]]:
-        """What `repr` lists below the parameters: children, and names of what is no link."""
+        """What `repr` lists below the parameters: children, and names of what is not a link."""
         yield from self._named_children()
 
     def children(self) -> Iterator[Link]:

@@ -54,7 +54,7 @@ class Parameter(Variable):
     version: int
     _frozen: bool
     _home: Device | None
-    _dtype_to_be: Any  # that in force when it was created, where the initializer says none
+    _dtype_to_be: Any  # the default when it was created, if the initializer has none
     _wants_grad_array: bool
     _sharers: list[Parameter] | None  # while without an array: who will have the same one
 
@@ -95,7 +95,7 @@ class Parameter(Variable):
 
     @property
     def dtype(self) -> Any:
-        """The dtype of the elements, None as long as there is no array."""
+        """The dtype of the elements, None while there is not an array."""
         return None if self._array is None else self._array.dtype
 
     @property

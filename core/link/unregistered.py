@@ -30,7 +30,7 @@ class Held(NamedTuple):
 
 
 def warning_of(who: str, target: Link) -> str:
-    """What is to be told of a link that `who` is to train; '' where all is well.
+    """What to warn about a link that `who` is to train; '' if all is well.
 
     >>> import core, core.links as L
     >>> class Tower(core.Chain):

@@ -400,7 +400,7 @@ def _below(cls: type[FunctionNode]) -> Iterator[type[FunctionNode]]:
 on_kernels_changed.append(_forget_plans)
 
 
-# -------------------------------------------------------------------- inputs that are no Variables
+# -------------------------------------------------------------------- inputs that are not Variables
 
 
 def array_operand(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | None:
@@ -416,7 +416,7 @@ def in_dtype_of(variable: Any, x: Any) -> Any:
     """An operand of a Variable: a raw array takes the dtype of a Variable of real numbers.
 
     So `x * mask` and `x + numpy.random.normal(...)` stay in the precision of x. Variables of two
-    dtypes are never cast without a word.
+    dtypes are never cast silently.
     """
     if not isinstance(variable, Variable) or variable._spec is None or not is_array(x):
         return x

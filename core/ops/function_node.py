@@ -423,7 +423,7 @@ class FunctionNode(GraphNode):
         return tuple(indexes)
 
     def _inside_forward(self, what: str) -> bool:
-        """True in a recorded forward, False where `forward` was called by hand, else an error."""
+        """True in a recorded forward, False in one that was called directly; otherwise an error."""
         if self._forwarding:
             return True
         frame = sys._getframe(2)

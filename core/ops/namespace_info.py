@@ -1,4 +1,4 @@
-"""What the differentiable namespace tells of itself: its dtypes, devices and capabilities."""
+"""What the differentiable namespace says about itself: its dtypes, devices and capabilities."""
 
 from __future__ import annotations
 

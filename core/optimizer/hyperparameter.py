@@ -84,7 +84,7 @@ class Hyperparameter:
 
         Raises:
             UnknownName: Names have been declared, and this is none of them.
-            TypeError: The value is no number, where a number stood.
+            TypeError: The value is not a number, where a number stood.
             ValueError: The number is outside of what the name means.
         """
         if self._closed and name not in self.get_dict():
@@ -112,7 +112,7 @@ class Hyperparameter:
         return self
 
     def get_dict(self) -> dict[str, Any]:
-        """Every name in force with its value."""
+        """Every name with its current value."""
         known = {} if self._parent is None else self._parent.get_dict()
         return {**known, **{k: v for k, v in self.__dict__.items() if not k.startswith("_")}}
 
@@ -208,8 +208,8 @@ class Quantity:
 def take_declared(cls: type, known: Iterable[str] = ()) -> dict[str, Any]:
     """The hyper-parameters that the body of a class declares, replaced by proxies to their values.
 
-    A field declares one if it is annotated, has a value, no leading underscore and is no ClassVar;
-    a plain value under a name `known` from a base class is a new default for it.
+    A field declares one if it is annotated, has a value, no leading underscore and is not a
+    ClassVar; a plain value under a name `known` from a base class is a new default for it.
     """
     annotations = cls.__annotations__
     found = {

@@ -124,7 +124,7 @@ class Optimizer(KnownAttributes):
 
         A hook with `call_for_each_param` true is called as `hook(rule, param)` for each parameter
         that takes part in the step, any other as `hook(optimizer)`. One that has a method `added`
-        is told the optimizer first; what one hands over in `serialize` is saved and loaded.
+        gets the optimizer first; what it has in `serialize` is saved and loaded.
         """
         self._target()
         if hasattr(hook, "added"):
@@ -197,7 +197,7 @@ class Optimizer(KnownAttributes):
         return not all(map(bool, finite))
 
     def is_safe_to_update(self) -> bool:
-        """Whether the step can be made: without loss scaling always, else if all is finite."""
+        """Whether the step can be made: without loss scaling always, otherwise if all is finite."""
         return self._loss_scale is None or not self.check_nan_in_grads()
 
     def update_loss_scale(self, overflow: bool = False) -> None:
@@ -424,8 +424,8 @@ class GradientMethod(Optimizer):
         frozen or without a gradient is left alone.
 
         Raises:
-            UpdateError: There is no target, the loss is no scalar, or a gradient does not fit its
-                parameter; no parameter has been changed then.
+            UpdateError: There is no target, the loss is not a scalar, or a gradient does not fit
+                its parameter; no parameter has been changed then.
         """
         target = self._target()
         if lossfun is not None:
@@ -519,7 +519,7 @@ class GradientMethod(Optimizer):
         array([[-3.]], dtype=float32)
 
         Raises:
-            UpdateError: There is no target, or the loss is no scalar Variable.
+            UpdateError: There is no target, or the loss is not a scalar Variable.
             ValueError: The share is not positive.
         """
         target = self._target()

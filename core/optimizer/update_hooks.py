@@ -24,7 +24,7 @@ class HookTable:
         self._at: dict[str, tuple[Hook, ...]] = {}
 
     def add(self, hook: Hook, name: str | None, timing: str) -> None:
-        """Add a hook; `auto` takes the timing that the hook states, else `pre`."""
+        """Add a hook; `auto` takes the timing that the hook states, or `pre`."""
         if not callable(hook) or isinstance(hook, type):
             got = f"the class {hook.__name__}" if isinstance(hook, type) else type(hook).__name__
             cure = f" Make one of it: {hook.__name__}(...)." if isinstance(hook, type) else ""

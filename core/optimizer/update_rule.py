@@ -71,7 +71,7 @@ class UpdateRule(KnownAttributes):
     ranges: ClassVar[dict[str, Any]] = {}
     kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
     _fills: ClassVar[dict[str, float]] = {}
-    # Without a dict there are no attributes that nobody knows; a class of one's own has one, unless
+    # Without a dict there are no attributes that nobody knows; a user's class has one, unless
     # it says which attributes it needs, as AdaBoundRule does.
     __slots__ = (
         "__weakref__",
@@ -151,7 +151,7 @@ class UpdateRule(KnownAttributes):
         return [name for name, kind in annotated_kinds(cls).items() if kind.types == {int}]
 
     def _may_have(self, name: str) -> bool:
-        return hasattr(self, "__dict__")  # a class of one's own
+        return hasattr(self, "__dict__")  # a user's class
 
     def _settable(self) -> Iterable[str]:
         return [*self.hyperparameters, "enabled", "t"]

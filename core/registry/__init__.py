@@ -1,7 +1,7 @@
 """What is known and chosen: installed plugins and the names they provide, configuration, settings.
 
 Start with `environment`, which answers for this process; `hookspecs` is the contract with plugins,
-`paths` the table of old module paths. Nothing of it looks for plugins before somebody asks.
+`paths` the table of old module paths. Nothing here looks for plugins before they are needed.
 """
 
 from __future__ import annotations

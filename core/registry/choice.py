@@ -11,7 +11,7 @@ from core.registry.settings import PREFER, SECTION, Settings
 
 
 def choose(kind: str, name: str, claims: Sequence[Claim], settings: Settings) -> Claim:
-    """The claim that holds: the preferred one, else the bundled one, else the only one."""
+    """The claim that holds: the preferred one, or the bundled one, or the only one."""
     preferred = settings.preferred(kind, name)
     if preferred is not None:
         distribution, source, by_name = preferred

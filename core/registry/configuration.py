@@ -3,7 +3,7 @@
 The settings of a context are one immutable `State`, kept in a `ContextVar`, with the few flags that
 every operation reads worked out beforehand. Changing a setting installs another state. A new thread
 starts from the shared values; generators and coroutines follow the rules of `contextvars`: a
-`using_config` around a `yield` stays in force for the caller until the generator goes on, so keep
+`using_config` around a `yield` stays active for the caller until the generator goes on, so keep
 `with using_config(...)` blocks free of `yield`.
 """
 
@@ -55,7 +55,7 @@ class State:
             _states[ref(self, _forget)] = None
 
     def get(self, name: str) -> Any:
-        """The value in force in this context."""
+        """The current value in this context."""
         return self.own[name] if name in self.own else _shared[name]
 
     def refresh(self) -> None:
@@ -100,7 +100,7 @@ def _unknown(name: str, known: Mapping[str, Any]) -> UnknownName:
 class GlobalConfig:
     """Values that every thread shares unless it has set its own.
 
-    Those of `core.global_config` are what the framework reads: an entry of one's own may be added
+    Those of `core.global_config` are what the framework reads: your own entries may be added
     to them by setting it; a name near a known one is taken for a slip, unless it begins with
     `user_`. Another object has other entries, at first none.
 
@@ -134,7 +134,7 @@ class GlobalConfig:
 
 
 class LocalConfig:
-    """The values of this thread: its own where it has set them, else those of `global_config`.
+    """The values of this thread: its own if it has set them, otherwise those of `global_config`.
 
     >>> import core
     >>> with core.using_config("train", False):
@@ -180,7 +180,7 @@ class LocalConfig:
         self._context.set(own)
 
     def show(self, file: TextIO | None = None) -> None:
-        """Print every entry with the value that is in force here."""
+        """Print every entry with the value that applies here."""
         _show({**self._global._entries, **self._own()}, file)
 
 
@@ -238,7 +238,7 @@ if TYPE_CHECKING:
     class Configuration(Entries):
         """What checkers know `config` by: the declared entries, with their types, and no others.
 
-        An entry of one's own is set by `using_config`, or by `setattr`.
+        an entry that you add is set by `using_config`, or by `setattr`.
         """
 
         def show(self, file: TextIO | None = None) -> None:

@@ -89,7 +89,7 @@ _IN_ENVIRONMENT = ("debug", "type_check", "keep_graph_on_report", "dtype", "use_
 
 
 def at_first() -> dict[str, Any]:
-    """Each entry's first value: what the environment says, else its default."""
+    """Each entry's first value: what the environment says, or its default."""
     return {n: from_environment(n) if n in _IN_ENVIRONMENT else vars(Entries)[n] for n in KINDS}
 
 

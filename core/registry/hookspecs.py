@@ -51,7 +51,7 @@ def register_kernels(backend: str) -> Mapping[str, Provided]:
     may be another, unless its body says `kernels_of = Mish`.
 
     A kernel may return `NotImplemented`, and must give what the formula it replaces gives. Kernels
-    for a class in one's own package or for one's own backend are used at once; those for somebody
+    for a class in your own package or for your own backend are used at once; those for somebody
     else's class on somebody else's backend wait for
     `core.plugins.prefer('kernels', 'Mish', 'your-distribution')`, with the class's own name.
     """

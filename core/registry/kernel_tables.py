@@ -1,7 +1,7 @@
 """Faster implementations for a backend, gathered from every plugin.
 
 A kernel may be faster but never different; yet its last bits may differ, and installing a package
-must not change anybody's numbers. So a third party's kernel is used unasked only where nobody else
+must not change anybody's numbers. So a third party's kernel is used by default only if nobody else
 is concerned: for its own backend or its own operation. An operation or update rule is its author's,
 known by the package that its module stands in.
 """

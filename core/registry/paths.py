@@ -73,7 +73,7 @@ class OldPaths:
         return ModuleSpec(name, loader) if there is not None and _spec(there) else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module itself; what it says of itself is kept, since the import system sets it."""
+        """The module itself; what it says about itself is kept, since the import system sets it."""
         module = import_module(str(place(spec.name)))
         spec.loader_state = module.__spec__
         return module

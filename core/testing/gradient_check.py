@@ -85,7 +85,7 @@ def check_backward(
         eps: How far an element is shifted, at most.
         atol: Tolerance of the directional derivative.
         rtol: The same, relative to it.
-        no_grads: Which inputs are left out, for they have no gradient; by default those that are
+        no_grads: Which inputs are left out because they have no gradient; by default those that are
             not floating.
         dtype: Give the function inputs and parameters of this dtype ('float64') whatever the arrays
             have. Gradients of outputs follow: the function may cast to whatever it likes.

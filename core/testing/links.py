@@ -281,7 +281,7 @@ def continuation(trial: _Trial) -> None:
 
 
 def copies(trial: _Trial) -> None:
-    """Shared, real and deep copies and pickles compute the same; gradients are each one's own."""
+    """Shared, real and deep copies and pickles compute the same; each has its own gradients."""
     link = trial.sized()
     twins = {
         "copy('share')": link.copy("share"),

@@ -5,7 +5,7 @@
     trainer.extend(extensions.LogReport())
     trainer.run()
 
-`Run` does the same around a loop of one's own. The updaters, triggers and extensions themselves are
+`Run` does the same around your own loop. The updaters, triggers and extensions themselves are
 plugins, found in the modules of those names.
 """
 

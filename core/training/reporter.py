@@ -169,7 +169,8 @@ def _bare(value: Any) -> Any:
 
 
 def _measured(value: Any) -> Any:
-    """What is summed: a float for numbers and for single values in host memory, else the array.
+    """What is summed: a float for numbers and for single values in host memory, otherwise the
+    array.
 
     A value on another device stays there, so that summing never waits for it; 16-bit floats go on
     as float32. Device type 1 is DLPack's word for host memory.
@@ -277,7 +278,7 @@ def _as_float(value: Any) -> Any:
 
 
 class DictSummary:
-    """A `Summary` for every key of a stream of dicts; what is no single number is passed over.
+    """A `Summary` for every key of a stream of dicts; what is not a single number is passed over.
 
     >>> summary = DictSummary()
     >>> summary.add({"loss": 1.0, "note": "text"})

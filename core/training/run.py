@@ -1,4 +1,4 @@
-"""The extensions of a trainer around a loop of one's own."""
+"""The extensions of a trainer around your own loop."""
 
 from __future__ import annotations
 

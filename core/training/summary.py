@@ -44,7 +44,7 @@ def _extensions(loop: Loop) -> list[tuple[str, str, str]]:
 
 
 def named(trigger: Any) -> str:
-    """A trigger as one would write it, as far as that can be told.
+    """A trigger as one would write it, as far as that can be known.
 
     >>> from core.training import get_trigger
     >>> named(get_trigger((5, "epoch"))), named(get_trigger(None)), named(print)

@@ -207,7 +207,8 @@ def get_cifar10(
 
     Images are of `dtype` (None: that of `core.config.dtype`), from 0 to `scale`, of shape (3072,)
     or (3, 32, 32), red, green and blue, for `ndim` 1 or 3; labels are int32 from 0 to 9. With
-    labels, each set is a TupleDataset of (image, label), else an array; 50,000 and 10,000 of them.
+    labels, each set is a TupleDataset of (image, label), otherwise an array; 50,000 and 10,000 of
+    them.
 
     The folder `cifar` in `core.dataset.get_dataset_root()` holds cifar-10-binary.tar.gz or
     cifar-10-python.tar.gz as published, or what is in either (cifar-10-batches-bin, or -py); what

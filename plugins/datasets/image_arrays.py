@@ -1,4 +1,4 @@
-"""From bytes of images and labels to what `get_mnist` and its like hand out."""
+"""From bytes of images and labels to what `get_mnist` and similar functions return."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class ImageDataset(DatasetMixin):
     from the folder `root`. Values are those of the file, 0 to 255 for the usual formats, in `dtype`
     (None: that of `core.config.dtype`). Grey images have one channel; RGBA has four.
     Needs Pillow (extra `image`). Raises DatasetMissing for a file that is not there, DatasetDamaged
-    for one that is no image.
+    for one that is not an image.
 
     >>> import os, tempfile
     >>> from PIL import Image

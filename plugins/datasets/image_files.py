@@ -29,7 +29,7 @@ def read_image(file: Any, name: str, dtype: DType, who: str) -> np.ndarray[Any, 
     """The image in `file` (a path or a binary file), of shape (channels, height, width).
 
     Values are those of the file: 0 to 255 for 8 bits a channel. Grey images have one channel.
-    `name` and `who` are for the errors: DatasetDamaged where it is no image or a broken one.
+    `name` and `who` are for the errors: DatasetDamaged if it is not an image, or is broken.
     """
     library = need("PIL.Image", "image", who)
     try:

@@ -125,8 +125,8 @@ def get_mnist(
 
     Images are of `dtype` (None: that of `core.config.dtype`), from 0 to `scale`, of shape (784,),
     (28, 28) or (1, 28, 28) for `ndim` 1, 2 or 3; with `rgb_format` the last is (3, 28, 28). Labels
-    are of `label_dtype`, 0 to 9. With labels, each set is a TupleDataset of (image, label), else an
-    array of images; 60,000 and 10,000 of them in the published files.
+    are of `label_dtype`, 0 to 9. With labels, each set is a TupleDataset of (image, label),
+    otherwise an array of images; 60,000 and 10,000 of them in the published files.
 
     The folder `mnist` in `core.dataset.get_dataset_root()` holds the four files under the names
     that they have everywhere (train-images-idx3-ubyte.gz, ...), compressed or not; what Chainer

@@ -56,7 +56,7 @@ def get_ptb_words(*, download: bool = False) -> tuple[Array, Array, Array]:
     files. The folder `ptb` in `core.dataset.get_dataset_root()` holds ptb.train.txt, ptb.valid.txt
     and ptb.test.txt (also in simple-examples/data); what Chainer kept in `pfnet/chainer/ptb` will
     do. With `download`, what is missing is downloaded. Raises DatasetMissing where a file is
-    absent, DatasetDamaged where one is no text or has words that the training text lacks.
+    absent, DatasetDamaged where one is not text or has words that the training text lacks.
 
     Source: M. Marcus, B. Santorini, M. A. Marcinkiewicz, 1993; prepared by T. Mikolov.
     """

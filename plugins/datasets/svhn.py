@@ -67,8 +67,8 @@ def get_svhn(
 
     With `add_extra` a third set follows, of easier digits. Images are of `dtype` (None: that of
     `core.config.dtype`), from 0 to `scale`, of shape (3, 32, 32); labels are of `label_dtype`, 0 to
-    9. With labels, each set is a TupleDataset of (image, label), else an array; 73,257, 26,032 and
-    531,131 of them.
+    9. With labels, each set is a TupleDataset of (image, label), otherwise an array; 73,257, 26,032
+    and 531,131 of them.
 
     The folder `svhn` in `core.dataset.get_dataset_root()` holds train_32x32.mat, test_32x32.mat and
     extra_32x32.mat, which SciPy reads (extra `matlab`); what Chainer kept in `pfnet/chainer/svhn`

@@ -25,7 +25,7 @@ class TextDataset(DatasetMixin):
     those lines are taken for which it is true; it is called with a line of each file.
     Making the dataset reads the files once, to find where lines begin; each process and each
     pickled copy opens them for itself. Raises ValueError for files of different lengths, and
-    DatasetDamaged, with the line, for a file that is no text in the encoding.
+    DatasetDamaged, with the line, for a file that is not text in the encoding.
 
     >>> import os, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

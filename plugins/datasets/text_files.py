@@ -20,9 +20,9 @@ _NO_TEXT = {*range(32)} - {*b"\t\n\r\f\x1b"}
 def decoding(
     who: str, path: Any, encoding: str = "utf-8", cure: str = "Save it as UTF-8.", also: str = ""
 ) -> Iterator[None]:
-    """Tell bytes that are no text in `encoding` by file and line: raise DatasetDamaged for them.
+    """Raise DatasetDamaged, with file and line, for bytes that are not text in `encoding`.
 
-    `cure` says what to do with a text in another encoding; `also` is told in any case.
+    `cure` says what to do with a text in another encoding; `also` is always added.
     """
     try:
         yield
@@ -34,7 +34,7 @@ def decoding(
 
 
 def _line(path: Any, encoding: str) -> int:
-    """The line, counted from 1, of the first bytes that are no text."""
+    """The line, counted from 1, of the first bytes that are not text."""
     decoder: Any = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), True)
     line: int = 1
     chunk = b"first"

@@ -62,7 +62,7 @@ class ZippedImageDataset(DatasetMixin):
 
     Images are as in ImageDataset: (channels, height, width), in `dtype`. Each process and each
     pickled copy opens the archive for itself. Needs Pillow (extra `image`). Raises DatasetDamaged
-    for an archive that is broken, and for a file in it that is no image.
+    for an archive that is broken, and for a file in it that is not an image.
 
     >>> import os, tempfile, zipfile
     >>> from PIL import Image

@@ -32,11 +32,11 @@ class ProfilerHook(FunctionHook):
     A function's own time leaves out the functions that are called inside it, so shares add up to
     one. A device is waited for before and after each, so figures are whole and the program is
     slower. One profiler may be entered by several threads, each with its own `with`; their calls
-    are told apart.
+    are distinguished.
 
     Args:
         memory: Record how many bytes each call keeps in use beyond its end (negative where it
-            frees some): by the backend's own statistics where it has any, else by `tracemalloc`,
+            frees some): by the backend's own statistics if it has any, otherwise by `tracemalloc`,
             which makes programs slower still.
         links: Record the links as well, and inside which of them functions are called.
         synchronize: Wait for the device, so that its work counts for the function that asked for

@@ -32,7 +32,7 @@ class Position(NamedTuple):
         return self.epoch + self.used / self.pass_length(length)
 
     def pass_length(self, length: int) -> int:
-        """Examples in one pass: what the order lists, else the whole dataset."""
+        """Examples in one pass: what the order lists, or the whole dataset."""
         return length if self.order is None else len(self.order)
 
 

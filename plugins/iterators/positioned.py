@@ -18,7 +18,7 @@ class PositionedIterator(Iterator):
     """An iterator whose state is a `Position`; how the examples are loaded is up to its children.
 
     Raises ValueError for an empty dataset, a batch size below 1, `shuffle` with an `order_sampler`,
-    TypeError for a dataset without a length and a batch size that is no whole number.
+    TypeError for a dataset without a length and a batch size that is not a whole number.
     """
 
     dataset: Any = set_by_init()
@@ -125,7 +125,7 @@ def _check_batch_size(name: str, batch_size: Any) -> None:
 def located(error: BaseException, where: str) -> BaseException:
     """The error of a dataset with a note that says where it comes from, once.
 
-    A StopIteration, which would end a loop over the iterator without a word, is a RuntimeError.
+    A StopIteration, which would silently end a loop over the iterator, is a RuntimeError.
     """
     if isinstance(error, StopIteration):
         stopped = RuntimeError(f"{where} It was a StopIteration, which datasets must not raise.")

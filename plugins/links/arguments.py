@@ -1,4 +1,4 @@
-"""Arguments that links have in common: initializers with their defaults, and those of old."""
+"""Arguments that links have in common: initializers with their defaults, and removed ones."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ REMOVED = {
 
 
 def removed(*had: str, **cures: str) -> Callable[[F], F]:
-    """Let a method of a link refuse the arguments of old; see `core.errors.removed`."""
+    """Let a method of a link refuse removed arguments; see `core.errors.removed`."""
     return _removed.removed(*had, cures={**REMOVED, **cures})
 
 
 def check_rank(link: Any, x: Any, ndim: int, *, more: bool = False) -> None:
     """Refuse an input of another rank before sizes are taken from it, which would stay."""
-    core.backend.of(core.as_array(x))  # which refuses what is no array
+    core.backend.of(core.as_array(x))  # which refuses what is not an array
     given = len(x.shape)
     if given == ndim or (more and given > ndim):
         return
@@ -67,12 +67,12 @@ def shown_size(array: Any) -> int | tuple[int, ...] | None:
 
 
 def weight(spec: Any, dtype: DType = None) -> Any:
-    """The initializer of a weight: LeCunNormal unless said otherwise."""
+    """The initializer of a weight: LeCunNormal by default."""
     return as_initializer(spec, LeCunNormal(), dtype)
 
 
 def bias(spec: Any, dtype: DType = None) -> Any:
-    """The initializer of a bias: 0 unless said otherwise."""
+    """The initializer of a bias: 0 by default."""
     return as_initializer(spec, 0, dtype)
 
 

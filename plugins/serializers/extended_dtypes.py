@@ -1,4 +1,5 @@
-"""bfloat16 and its kin in files that do not know them: their bits, under the name of the dtype.
+"""bfloat16 and similar dtypes in files that do not know them: their bits, under the name of the
+dtype.
 
 NumPy has these dtypes from ml_dtypes, and writes them as bytes without a meaning. Here an array of
 them becomes one of structures with a single field of unsigned integers, which bears the name of the

@@ -80,8 +80,8 @@ def _write(stream: IO[bytes], entries: Mapping[str, Array], compression: bool) -
 class Archive(Entries):
     """The arrays of a verified npz file; each is read when it is asked for.
 
-    Raises CheckpointDamaged where any byte is not what was written, or the file is no npz archive,
-    and CheckpointError for one that was made to unpack to far more than it is.
+    Raises CheckpointDamaged where any byte is not what was written, or the file is not an npz
+    archive, and CheckpointError for one that was made to unpack to far more than it is.
     """
 
     def __init__(self, stream: IO[bytes], label: str) -> None:

@@ -51,7 +51,8 @@ def load_safetensors(
 
     The arguments are those of `load_npz`, as are the checks that come first: CheckpointDamaged for
     a file that is not what was written, CheckpointError for one that does not fit. Values in
-    bfloat16 come as such where ml_dtypes is installed, else as float32, which holds them exactly.
+    bfloat16 come as such where ml_dtypes is installed, otherwise as float32, which holds them
+    exactly.
 
     >>> import core.links as L, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "model.safetensors")

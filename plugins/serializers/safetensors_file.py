@@ -73,7 +73,7 @@ def _plain(name: str, array: Array) -> Array:
 class TensorEntries(Entries):
     """The arrays of a safetensors file, verified.
 
-    Raises CheckpointDamaged where any byte is not what was written, or it is no such file, and
+    Raises CheckpointDamaged where any byte is not what was written, or it is not such a file, and
     CheckpointError for a dtype that NumPy does not have.
     """
 

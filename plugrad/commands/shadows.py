@@ -14,7 +14,7 @@ def shadows(directory: Path | None = None, search: Sequence[str] | None = None) 
     """A sentence for each regular package or module of one of our names that is not ours.
 
     Looked for in the working directory, which `python -m` and `python -c` search first, and along
-    `sys.path`. A folder without `__init__.py` is no danger: a regular package wins over it.
+    `sys.path`. A folder without `__init__.py` is not a danger: a regular package wins over it.
     """
     here = (directory or Path.cwd()).resolve()
     seen: set[Path] = set()

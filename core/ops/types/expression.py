@@ -230,7 +230,7 @@ class Call(Atom):
 
 
 class UnaryOperator(Expr):
-    """`-term` and its like."""
+    """`-term` and similar expressions."""
 
     __slots__ = ("_exp", "_func", "_term")
 

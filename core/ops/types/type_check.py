@@ -210,7 +210,7 @@ def check(
     """Run the rules of `function` on its inputs' types.
 
     `label` is the operation's name in the error; `names`, where given, are what the error calls
-    the inputs, else `in_types[0]` and so on. None stands for an input that has no shape yet.
+    the inputs, otherwise `in_types[0]` and so on. None stands for an input that has no shape yet.
 
     Raises `InvalidType` for a rule that does not hold, and whatever the rules raise themselves.
 

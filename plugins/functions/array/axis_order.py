@@ -89,7 +89,7 @@ def transpose(x: Array, axes: Sequence[int] | None = None) -> Variable:
 
     Raises:
         InvalidType: `x` has another number of axes.
-        ValueError: `axes` is no permutation.
+        ValueError: `axes` is not a permutation.
 
     >>> import core.functions as F, numpy as np
     >>> F.transpose(np.array([[1, 2], [3, 4]], "f"))

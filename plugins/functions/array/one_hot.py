@@ -58,7 +58,7 @@ def one_hot(x: Array, num_classes: int, axis: int = -1, dtype: DType = None) -> 
 
     Raises:
         InvalidType: `x` is not integral, or the result has no such axis.
-        OutOfRange: A label is no class; where devices run ahead, under `core.config.debug`.
+        OutOfRange: A label is not a class; where devices run ahead, under `core.config.debug`.
         ValueError: num_classes is below 1.
 
     >>> import core.functions as F, numpy as np

@@ -55,7 +55,7 @@ def permutate(x: Array, indices: Array, axis: int = 0, inv: bool = False) -> Var
     Raises:
         InvalidType: Shapes or dtypes do not fit.
         OutOfRange: An index is not in [0, k); where devices run ahead, under `core.config.debug`.
-        ValueError: Under `core.config.debug`: `indices` is no permutation.
+        ValueError: Under `core.config.debug`: `indices` is not a permutation.
 
     >>> import core.functions as F, numpy as np
     >>> F.permutate(np.array([1, 2, 3], "f"), np.array([2, 0, 1]))

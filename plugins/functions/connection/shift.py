@@ -82,7 +82,7 @@ def _overlap(size: int, step: int) -> tuple[slice, slice]:
 def shift(x: Array, ksize: Sizes = 3, dilate: Sizes = 1) -> Variable:
     """Move each channel of images by one place of a kernel, in place of a spatial convolution.
 
-    Channels are dealt out in equal groups to the kh kw places of a kernel, what is left over to its
+    Channels are assigned in equal groups to the kh kw places of a kernel, what is left over to its
     centre. A group of the place (i, j), counted from the centre, holds
     y[n, c, h, w] = x[n, c, h + i dilate, w + j dilate], zero beyond the border.
 

@@ -123,7 +123,7 @@ def _score(cost: Variable, xs: Sequence[Variable], ys: Sequence[Variable]) -> Va
         if x.shape[0] < score.shape[0]:
             score, rest = split_axis(score, [x.shape[0]], axis=0)
             ended.append(rest)
-        score = score + SelectItem.call(x, y)  # first, since it refuses what is no label
+        score = score + SelectItem.call(x, y)  # first, because it refuses what is not a label
         score = score + cost[before.array[: x.shape[0]], y.array]
     return Concat.call(score, *ended[::-1], axis=0) if ended else score
 

@@ -79,7 +79,7 @@ def negative_sampling(
             place of the first column.
         sample_size: How many to draw for each example.
         reduce: 'sum', or 'no' for the loss of each example.
-        return_samples: Also give the words that were told apart, an array (n, 1 + sample_size):
+        return_samples: Also return the words that were compared, an array (n, 1 + sample_size):
             `t`, and the samples.
 
     Returns:

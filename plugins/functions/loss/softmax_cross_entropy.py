@@ -151,7 +151,7 @@ def softmax_cross_entropy(
 
     Raises:
         InvalidType: Shapes or dtypes do not fit.
-        OutOfRange: A label is no class; where devices run ahead, under `core.config.debug`.
+        OutOfRange: A label is not a class; where devices run ahead, under `core.config.debug`.
         ValueError: A setting is unknown.
 
     >>> import core.functions as F, numpy as np

@@ -58,7 +58,7 @@ def cholesky(a: Array) -> Variable:
         (n, n), and the dtype of `a`; zeros above the diagonal.
 
     Raises:
-        InvalidType: `a` is no square matrix, or not floating.
+        InvalidType: `a` is not a square matrix, or not floating.
         numpy.linalg.LinAlgError: On NumPy: `a` is not positive definite.
 
     >>> import core.functions as F, numpy as np

@@ -45,7 +45,7 @@ def det(a: Array) -> Variable:
         No axes, and the dtype of `a`.
 
     Raises:
-        InvalidType: `a` is no square matrix, or not floating.
+        InvalidType: `a` is not a square matrix, or not floating.
         numpy.linalg.LinAlgError: On NumPy, in the backward: `a` has no inverse.
 
     >>> import core.functions as F, numpy as np
@@ -70,7 +70,7 @@ def batch_det(a: Array) -> Variable:
         (batch,), and the dtype of `a`.
 
     Raises:
-        InvalidType: `a` is no batch of square matrices, or not floating.
+        InvalidType: `a` is not a batch of square matrices, or not floating.
         numpy.linalg.LinAlgError: On NumPy, in the backward: a matrix has no inverse.
 
     >>> import core.functions as F, numpy as np

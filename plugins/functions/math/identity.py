@@ -31,7 +31,7 @@ def identity(*inputs: Array) -> Variable | tuple[Variable, ...]:
         *inputs: Arrays or Variables of any dtypes and shapes.
 
     Returns:
-        A Variable for one argument, else a tuple of them.
+        A Variable for one argument, otherwise a tuple of them.
 
     >>> import core.functions as F, numpy as np
     >>> F.identity(np.zeros(2, "f"))

@@ -53,7 +53,7 @@ def inv(a: Array) -> Variable:
         (n, n), and the dtype of `a`.
 
     Raises:
-        InvalidType: `a` is no square matrix, or not floating.
+        InvalidType: `a` is not a square matrix, or not floating.
         numpy.linalg.LinAlgError: On NumPy: `a` has no inverse.
 
     >>> import core.functions as F, numpy as np
@@ -74,7 +74,7 @@ def batch_inv(a: Array) -> Variable:
         (batch, n, n), and the dtype of `a`.
 
     Raises:
-        InvalidType: `a` is no batch of square matrices, or not floating.
+        InvalidType: `a` is not a batch of square matrices, or not floating.
         numpy.linalg.LinAlgError: On NumPy: a matrix has no inverse.
 
     >>> import core.functions as F, numpy as np

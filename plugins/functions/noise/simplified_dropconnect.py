@@ -83,7 +83,8 @@ def simplified_dropconnect(
 ) -> Variable:
     """Apply a fully connected layer with a random part of its weights set to zero.
 
-    y = x (M W)ᵀ / (1 - ratio) + b, each element of M being 0 with probability `ratio`, else 1.
+    y = x (M W)ᵀ / (1 - ratio) + b, each element of M being 0 with probability `ratio`, and
+    otherwise 1.
 
     Args:
         x: Floating, (n, ...); the axes after the first are flattened to k elements.

@@ -54,7 +54,7 @@ class Zoneout(FunctionNode):
 def zoneout(h: Array, x: Array, ratio: float = 0.5, *, mask: Array | None = None) -> Variable:
     """Keep randomly chosen elements of a state, in training mode.
 
-    Each element is that of `h` with probability `ratio`, else that of `x`. With
+    Each element is that of `h` with probability `ratio`, and otherwise that of `x`. With
     `core.config.train` off it is that of `x`.
 
     Args:

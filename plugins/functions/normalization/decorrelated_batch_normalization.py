@@ -49,7 +49,7 @@ def decorrelated_batch_normalization(
         The shape and dtype of `x`.
 
     Raises:
-        InvalidType: `x` is not floating, or c is no multiple of `groups`.
+        InvalidType: `x` is not floating, or c is not a multiple of `groups`.
         ValueError: `eps` is not above 0.
 
     Source: Huang, Yang, Lang and Deng 2018 (arXiv:1804.08450), equations 5 to 8.

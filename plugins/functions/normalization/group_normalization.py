@@ -68,7 +68,7 @@ def group_normalization(
         The shape and dtype of `x`.
 
     Raises:
-        InvalidType: Sizes or dtypes do not fit, or c is no multiple of `groups`.
+        InvalidType: Sizes or dtypes do not fit, or c is not a multiple of `groups`.
         ValueError: `groups` is less than 1.
 
     Source: Wu and He 2018 (arXiv:1803.08494), equations 1 to 6.

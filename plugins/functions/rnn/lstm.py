@@ -15,7 +15,7 @@ def gate(xp: Any, x: Any, number: int) -> Any:
 
 
 def interleaved(xp: Any, *gates: Any) -> Any:
-    """The columns of all four gates, dealt out in turn."""
+    """The columns of all four gates, interleaved."""
     n, units, *rest = gates[0].shape
     return xp.reshape(xp.stack(gates, axis=2), (n, 4 * units, *rest))
 
@@ -95,7 +95,7 @@ class LSTM(FunctionNode):
 def lstm(c_prev: Array, x: Array) -> tuple[Variable, Variable]:
     """Make one step of long short-term memory units.
 
-    With the columns of x dealt out in turn to a, i, f and o:
+    With the columns of x assigned in turn to a, i, f and o:
     c = tanh(a) σ(i) + σ(f) c_prev and h = σ(o) tanh(c).
 
     Args:

@@ -79,7 +79,7 @@ class SLSTM(FunctionNode):
 def slstm(c_prev1: Array, c_prev2: Array, x1: Array, x2: Array) -> tuple[Variable, Variable]:
     """Apply one unit of long short-term memory to two children.
 
-    With the columns of x1 and x2 dealt out in turn to a, i, f and o:
+    With the columns of x1 and x2 assigned in turn to a, i, f and o:
     c = tanh(a₁) σ(i₁) + tanh(a₂) σ(i₂) + σ(f₁) c_prev1 + σ(f₂) c_prev2 and h = σ(o₁ + o₂) tanh(c).
 
     Args:

@@ -87,14 +87,14 @@ class ConvolutionND(Windowed):
     ) -> Self:
         """A layer with the given filters (out, in / groups, ...) and bias (out,), copied.
 
-        The layer has the dtype in force. `settings` are further arguments of the class, such as
+        The layer has the default dtype. `settings` are further arguments of the class, such as
         dilate and groups.
 
         >>> import core.links as L, numpy as np
         >>> L.ConvolutionND.from_params(np.ones((2, 3, 5), "f"), pad=2).in_channels
         3
         """
-        make: Any = cls  # subclasses of a fixed rank are not told it
+        make: Any = cls  # subclasses of a fixed rank do not take it
         rank = (len(W.shape) - 2,) if cls._rank is None else ()
         channels = (W.shape[1] * settings.get("groups", 1), W.shape[0])
         arrays = {"initialW": W, "initial_bias": b, **settings}

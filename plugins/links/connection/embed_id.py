@@ -60,7 +60,7 @@ class EmbedID(Link):
 
     @classmethod
     def from_params(cls, W: Array, ignore_label: int | None = None) -> Self:
-        """A table with the given rows (in_size, out_size), copied in the dtype in force."""
+        """A table with the given rows (in_size, out_size), copied in the default dtype."""
         return cls(W.shape[0], W.shape[1], initialW=W, ignore_label=ignore_label)
 
     @property

@@ -79,7 +79,7 @@ class Linear(Link):
     def from_params(cls, W: Array, b: Array | None = None, nobias: bool = False) -> Self:
         """A layer with the given weight (out_size, in_size) and bias (out_size,), copied.
 
-        The layer has the dtype in force, `core.config.dtype`.
+        The layer has the default dtype, `core.config.dtype`.
 
         >>> import core.links as L, numpy as np
         >>> L.Linear.from_params(np.ones((2, 3), "f")).in_size

@@ -24,7 +24,7 @@ S = TypeVar("S")
 def of_rank(
     ndim: int, init: Callable[Concatenate[S, int, P], None]
 ) -> Callable[Concatenate[S, P], None]:
-    """The `__init__` of a class with `ndim` spatial axes, from one that is told their number."""
+    """The `__init__` of a class with `ndim` spatial axes, from one that takes their number."""
 
     @wraps(init)
     def __init__(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:

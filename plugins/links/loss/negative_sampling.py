@@ -1,4 +1,4 @@
-"""Telling words from words drawn at random, with the vectors of words."""
+"""Distinguishing words from randomly drawn words, with the vectors of words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from plugins.links.loss.sampled import Sampled
 
 
 class NegativeSampling(Sampled):
-    r"""The loss of telling a word from words drawn at random.
+    r"""The loss of distinguishing a word from randomly drawn words.
 
     .. math:: -\ln \sigma(w_t \cdot x) - \sum_j \ln \sigma(-w_j \cdot x)
 
@@ -72,8 +72,8 @@ class NegativeSampling(Sampled):
             x: Vectors, (n, k).
             t: The right words, (n,).
             reduce: 'sum', or 'no' for the loss of each example.
-            return_samples: Also give the words told apart, (n, 1 + sample_size): `t`, and those
-                that were drawn.
+            return_samples: Also return the words that were compared, (n, 1 + sample_size): `t`, and
+                those that were drawn.
         """
         return F.negative_sampling(
             x,

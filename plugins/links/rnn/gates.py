@@ -1,4 +1,4 @@
-"""Parameters of several gates in one array, whose rows are dealt out to the gates in turn."""
+"""Parameters of several gates in one array, whose rows are assigned to the gates in turn."""
 
 from __future__ import annotations
 

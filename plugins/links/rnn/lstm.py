@@ -59,7 +59,7 @@ class _LSTM(Chain):
 class StatelessLSTM(_LSTM):
     r"""A layer of long short-term memory units that is given its state.
 
-    With the rows of the weights dealt out in turn to the gates a, i, f and o:
+    With the rows of the weights assigned in turn to the gates a, i, f and o:
 
     .. math::
         (a, i, f, o) &= W_{up} x + b + W_{lat} h_{prev} \\

@@ -54,7 +54,7 @@ class NStep(ChainList):
     backward.
     """
 
-    rnn: ClassVar[Callable[..., Any]]  # what runs the layers: n_step_lstm or one of its kin
+    rnn: ClassVar[Callable[..., Any]]  # what runs the layers: n_step_lstm or a similar function
     n_weights: ClassVar[int]
     n_cells: ClassVar[int] = 1
     use_bi_direction: ClassVar[bool] = False

@@ -18,7 +18,7 @@ from plugins.links.rnn.stateful import Stateful, zeros
 class StatefulPeepholeLSTM(Chain, Stateful):
     r"""A layer of long short-term memory units with peepholes, which keeps its state.
 
-    With the rows of the weights dealt out in turn to the gates a, i, f and o:
+    With the rows of the weights assigned in turn to the gates a, i, f and o:
 
     .. math::
         (a, i, f, o) &= W_{up} x + b + W_{lat} h_{prev} \\

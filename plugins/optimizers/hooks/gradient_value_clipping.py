@@ -17,8 +17,8 @@ class GradientValueClipping(PerParameter):
     Args:
         threshold: The largest absolute value c, 0 or more.
 
-    Source: Mikolov 2012 (thesis, Brno), as told by Goodfellow et al. 2016, "Deep Learning", section
-    10.11.1.
+    Source: Mikolov 2012 (thesis, Brno), as described by Goodfellow et al. 2016, "Deep Learning",
+    section 10.11.1.
 
     >>> import core, numpy as np
     >>> model = core.Link()

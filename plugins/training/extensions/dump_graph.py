@@ -68,7 +68,7 @@ class DumpGraph(Extension):
         """Write both files, and put the flag back."""
         root = self._root(trainer.observation)
         if self._done and root.creator is None:
-            return  # called again, by a trigger of one's own, and there is no graph any more
+            return  # called again, by a trigger of the user, and the graph no longer exists
         target = _target(trainer, self._root_name)
         graph = build_computational_graph([root], **self._styles, link=target)
         path = Path(trainer.out) / self._filename

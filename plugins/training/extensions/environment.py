@@ -58,7 +58,7 @@ def optimizers(trainer: Loop) -> dict[str, Any]:
 
 
 def blas() -> Any:
-    """What NumPy was built with, and the pools of threads that are loaded if that can be told."""
+    """What NumPy was built with, and the pools of threads that are loaded if that can be known."""
     found: dict[str, Any] = {}
     if "numpy" in sys.modules:
         built = sys.modules["numpy"].show_config(mode="dicts")["Build Dependencies"]["blas"]

@@ -36,7 +36,7 @@ class LogReport(Extension):
 
     The file is replaced as a whole: a reader never meets half of one. One that cannot be written
     (a full disk) is a warning and tried again with the next record; only at the end it is an error.
-    There is a warning, too, when a loss is no number any more.
+    There is a warning, too, when a loss is not a number any more.
 
     >>> import core, core.links as L, tempfile
     >>> from core import iterators, optimizers, training
@@ -100,7 +100,7 @@ class LogReport(Extension):
             self._add_record(trainer)
 
     def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
-        """What stands where the file goes, with the run where it can be told."""
+        """What stands where the file goes, with the run if it can be known."""
         for path, _ in self._file.standing(trainer.out, self._filename):
             yield path, self._run_of(path, trainer)
 

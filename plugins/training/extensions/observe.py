@@ -1,4 +1,4 @@
-"""Values of one's own in the observation."""
+"""Your own values in the observation."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class ParameterStatistics(Extension):
     `skip_nan_params`, every statistic of what holds a NaN is a single NaN, and no function is
     called. Parameters that have no values yet, or no gradient, are passed over.
 
-    In a loop of one's own:
+    In your own loop:
 
     >>> import core, core.links as L, numpy as np
     >>> from core.training import extensions

@@ -63,11 +63,11 @@ class Shift(Extension, ABC):
 
     @property
     def given_init(self) -> float | None:
-        """Where the schedule starts, if it was told so when it was made."""
+        """Where the schedule starts, if that was given when it was made."""
         return self._init if self._init_is_given else None
 
     def begin_at(self, init: float) -> Shift:
-        """Start from `init`, unless told where to start before; gives itself."""
+        """Start from `init`, unless a start was given before; returns itself."""
         if not self._init_is_given:
             self._init = init
         return self

@@ -68,7 +68,7 @@ def snapshot(
     - `writer(filename, directory, dict of host arrays)` takes the place of `savefun`: those of
       `extensions.snapshot_writers` write in the background.
     - `n_retains` is how many snapshots to keep, the newest ones; -1 keeps all. Those of other runs
-      are never removed; files of a `savefun` of one's own, which do not tell their run, are removed
+      are never removed; files of your own `savefun`, which do not name their run, are removed
       by the process that wrote them alone.
     - `autoload` loads the newest snapshot in the directory, if any, when the run begins. One that
       turns out to be damaged is put aside under the ending '.damaged', with a warning, and the one
@@ -305,7 +305,7 @@ class Snapshot(Extension):
             self(trainer)
 
     def on_interrupt(self, trainer: Loop) -> None:
-        """Save the state to resume from, unless told not to."""
+        """Save the state to resume from, unless it is disabled."""
         if self.snapshot_on_interrupt:
             self(trainer)
 

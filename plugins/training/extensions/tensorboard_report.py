@@ -24,7 +24,7 @@ class TensorBoardReport(Extension):
     files lie in `directory` in the trainer's: `tensorboard --logdir result` shows the curves. A
     resumed run adds a file of its own, which makes TensorBoard forget the steps that it repeats.
 
-    `writer` is anything with `add_scalar(name, value, step)`, such as a SummaryWriter of one's own,
+    `writer` is anything with `add_scalar(name, value, step)`, such as your own SummaryWriter,
     which is left open. Without one, tensorboardX is needed: `pip install 'plugrad[tensorboard]'`.
 
     >>> from types import SimpleNamespace

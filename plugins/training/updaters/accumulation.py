@@ -22,7 +22,7 @@ def sizes(batches: Sequence[Any]) -> list[int]:
 def in_parts(parts: Iterable[tuple[int, Callable[[], None]]]) -> None:
     """Call each function, and report the means of what they report, weighted by the numbers.
 
-    What is reported as a pair of a value and its own weight stays one; of what is no number the
+    What is reported as a pair of a value and its own weight stays one; of what is not a number the
     last is reported.
 
     >>> import core

@@ -31,7 +31,7 @@ class StandardUpdater(Updater):
 
     `device`, where given, is where the batches and all targets are moved. `loss_scale` multiplies
     the loss for 16-bit training, and the optimizer divides the gradients again. The main optimizer
-    is told when the main iterator begins a new pass (`auto_new_epoch`).
+    is notified when the main iterator begins a new pass (`auto_new_epoch`).
 
     With `accumulate` an update takes so many batches, and makes one step by the mean of their
     gradients, weighted by the examples: that of one batch of all, if the loss is a mean over its
@@ -87,7 +87,7 @@ class StandardUpdater(Updater):
                 each.set_loss_scale(loss_scale)
 
     def _check(self) -> None:
-        """Refuse what is no iterator or no optimizer before it is asked for anything."""
+        """Refuse what is not an iterator or an optimizer before it is asked for anything."""
         if self.accumulate < 1:
             raise ValueError(
                 f"{type(self).__name__}: expected accumulate to be 1 or more, "

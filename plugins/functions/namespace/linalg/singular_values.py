@@ -88,7 +88,7 @@ def svd(x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     x = as_variable(x)
     found = SVDResult(*SVD.call(x, full_matrices=full_matrices))
     if full_matrices and x.requires_grad and x.shape[-1] != x.shape[-2]:
-        # The values are differentiable all the same, with the vectors that belong to them.
+        # The values are differentiable anyway, with the vectors that belong to them.
         return found._replace(S=svdvals(x))
     return found
 

@@ -107,7 +107,7 @@ TABLE: Table = {
 
 
 class GoogLeNet(VisionModel):
-    """GoogLeNet, which tells 1000 kinds of things in images apart.
+    """GoogLeNet, which distinguishes 1000 kinds of things in images.
 
     Args:
         pretrained_model: A file with trained weights (.npz as Chainer's, .h5, .safetensors);

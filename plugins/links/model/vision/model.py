@@ -94,7 +94,7 @@ class VisionModel(Chain):
     ) -> dict[str, Variable]:
         """The outputs of `layers` for images as `prepare` takes them, brought to `size`.
 
-        The modes are those in force: within `core.using_config('train', False)` nothing is dropped
+        The current modes are used: within `core.using_config('train', False)` nothing is dropped
         out and batch normalization uses its averages; within `core.no_backprop_mode()` no graph
         is kept, and what is not asked for is freed on the way.
         """

@@ -223,7 +223,7 @@ TABLE: Table = {
 
 
 class ResNetLayers(VisionModel):
-    """A residual network of 50, 101 or 152 layers, which tells 1000 kinds of things apart.
+    """A residual network of 50, 101 or 152 layers, which distinguishes 1000 kinds of things.
 
     Args:
         pretrained_model: A file with trained weights (.npz as Chainer's, .h5, .safetensors);
@@ -283,7 +283,7 @@ class ResNetLayers(VisionModel):
 
 
 class ResNet50Layers(ResNetLayers):
-    """A residual network of 50 layers: `ResNetLayers` with n_layers = 50, which see.
+    """A residual network of 50 layers: `ResNetLayers` with n_layers = 50.
 
     >>> import core.links as L
     >>> issubclass(L.ResNet50Layers, L.ResNetLayers)
@@ -297,7 +297,7 @@ class ResNet50Layers(ResNetLayers):
 
 
 class ResNet101Layers(ResNetLayers):
-    """A residual network of 101 layers: `ResNetLayers` with n_layers = 101, which see.
+    """A residual network of 101 layers: `ResNetLayers` with n_layers = 101.
 
     >>> import core.links as L
     >>> issubclass(L.ResNet101Layers, L.ResNetLayers)
@@ -311,7 +311,7 @@ class ResNet101Layers(ResNetLayers):
 
 
 class ResNet152Layers(ResNetLayers):
-    """A residual network of 152 layers: `ResNetLayers` with n_layers = 152, which see.
+    """A residual network of 152 layers: `ResNetLayers` with n_layers = 152.
 
     >>> import core.links as L
     >>> issubclass(L.ResNet152Layers, L.ResNetLayers)

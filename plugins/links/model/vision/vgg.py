@@ -54,7 +54,7 @@ def _table(n_layers: int) -> Table:
 
 
 class VGGLayers(VisionModel):
-    """VGG's network of 16 or 19 layers, which tells 1000 kinds of things in images apart.
+    """VGG's network of 16 or 19 layers, which distinguishes 1000 kinds of things in images.
 
     Args:
         pretrained_model: A file with trained weights (.npz as Chainer's, .h5, .safetensors);
@@ -101,7 +101,7 @@ class VGGLayers(VisionModel):
 
 
 class VGG16Layers(VGGLayers):
-    """VGG's network of 16 layers: `VGGLayers` with n_layers = 16, which see.
+    """VGG's network of 16 layers: `VGGLayers` with n_layers = 16.
 
     >>> import core.links as L
     >>> issubclass(L.VGG16Layers, L.VGGLayers)
@@ -115,7 +115,7 @@ class VGG16Layers(VGGLayers):
 
 
 class VGG19Layers(VGGLayers):
-    """VGG's network of 19 layers: `VGGLayers` with n_layers = 19, which see.
+    """VGG's network of 19 layers: `VGGLayers` with n_layers = 19.
 
     >>> import core.links as L
     >>> issubclass(L.VGG19Layers, L.VGGLayers)
