@@ -17,6 +17,7 @@ from weakref import ref
 from core.arrays.backend import of as backend_of
 from core.arrays.spec import spec_of
 from core.errors import BackendError, GraphError, NotDifferentiable
+from core.errors.scalars import is_scalar
 from core.graph.function_hook import FunctionHook
 from core.graph.variable import Variable, wrap
 from core.ops.function_node import FunctionNode
@@ -274,7 +275,7 @@ class FunctionAdapter(FunctionNode):
         try:
             backend_of(gradient)
         except BackendError as error:
-            if getattr(gradient, "shape", None) != () or not hasattr(gradient, "item"):
+            if not is_scalar(gradient):
                 raise TypeError(
                     f"{self.label}.backward: expected an array or None as the gradient of input "
                     f"{index}, got {type(gradient).__name__}."

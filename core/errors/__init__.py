@@ -43,6 +43,7 @@ _MODULES = (
     "known_attributes",
     "place",
     "removed",
+    "scalars",
     "set_by_init",
     "synonyms",
 )

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from core.errors.exceptions import InvalidSetting
 from core.errors.interval import Interval
+from core.errors.scalars import is_single, python_number
 from core.typing import Array
 
 # What a Variable and an array are: core.graph.variable, above this room, says it.
@@ -115,7 +116,7 @@ class Kind:
             return value.array if self.anything and not value.requires_grad else MISSING
         if self.anything:
             return value
-        one = self._one(plain(value))
+        one = self._one(python_number(value))
         if self.within is not None and isinstance(one, (int, float)) and one not in self.within:
             return MISSING
         return self._several(value, self.each) if one is MISSING and self.each else one
@@ -140,7 +141,7 @@ class Kind:
         return MISSING
 
     def _several(self, value: Any, each: Kind) -> Any:
-        if isinstance(value, (str, bytes)) or _is_one(value) or not _is_row(value):
+        if isinstance(value, (str, bytes)) or is_single(value) or not _is_row(value):
             return MISSING
         taken = tuple([each.take(element) for element in value])
         wrong = MISSING in taken or (self.length is not None and len(taken) != self.length)
@@ -149,20 +150,6 @@ class Kind:
 
 ANYTHING = Kind()
 ARRAY = Kind(("an array",), arrays=True)
-
-
-def plain(value: Any) -> Any:
-    """A NumPy scalar, or an array of no dimensions, as a Python number, which never widens arrays.
-
-    >>> import numpy as np
-    >>> type(plain(np.float64(0.5))), type(plain(np.array(2)))
-    (<class 'float'>, <class 'int'>)
-    """
-    return value.item() if _is_one(value) and hasattr(value, "item") else value
-
-
-def _is_one(value: Any) -> bool:
-    return getattr(value, "shape", None) == () and not isinstance(value, Variable)
 
 
 def _is_row(value: Any) -> bool:

@@ -14,7 +14,8 @@ from weakref import ref
 from core.arrays import backend as backends
 from core.arrays.backend import BACKENDS, Backend, Device, DeviceSpec
 from core.arrays.spec import Spec, spec_of
-from core.errors import UnknownName, exceptions, kinds
+from core.errors import UnknownName, exceptions, kinds, scalars
+from core.errors.scalars import is_whole
 from core.errors.synonyms import real_names, refuse_foreign
 from core.graph import array_api
 from core.graph.copies import Copies
@@ -440,7 +441,7 @@ class Variable(Copies, Made, Methods, Protocols):
     def reshape(self, *shape: Any) -> Variable:
         """The same elements in another shape; one entry may be -1."""
         return array_api.intrinsics.reshape(  # type: ignore[no-any-return]
-            self, shape[0] if len(shape) == 1 and not is_index(shape[0]) else shape
+            self, shape[0] if len(shape) == 1 and not is_whole(shape[0]) else shape
         )
 
     @overload
@@ -449,7 +450,7 @@ class Variable(Copies, Made, Methods, Protocols):
     def transpose(self, *axes: SupportsIndex) -> Variable: ...
     def transpose(self, *axes: Any) -> Variable:
         """Permute the axes; without arguments reverse them."""
-        if len(axes) == 1 and not is_index(axes[0]):
+        if len(axes) == 1 and not is_whole(axes[0]):
             axes = tuple(axes[0] or ())
         return array_api.intrinsics.transpose(self, axes or None)  # type: ignore[no-any-return]
 
@@ -475,11 +476,6 @@ class Variable(Copies, Made, Methods, Protocols):
         from core.functions import average
 
         return average(self, axis, weights, keepdims)
-
-
-def is_index(value: object) -> bool:
-    """Whether `value` is a whole number, of whatever type."""
-    return hasattr(value, "__index__") and getattr(value, "ndim", 0) == 0
 
 
 _VOLATILE = "Compute under core.no_backprop_mode() instead."
@@ -620,3 +616,4 @@ def _spec_of(value: object) -> Spec | None:
 
 exceptions.spec_of = _spec_of
 kinds.Variable, kinds.as_array, kinds.is_array = Variable, as_array, is_array
+scalars.Variable = Variable

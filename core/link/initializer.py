@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from core.arrays import backend as backends
 from core.arrays.array_backend import Backend
 from core.errors.kinds import checked
+from core.errors.scalars import python_number
 from core.errors.set_by_init import NeedsInit
 from core.registry.configuration import config
 from core.typing import AnyArray, Array, DType, Scalar, Sizes
@@ -61,9 +62,7 @@ class Constant(Initializer):
                 f"got {fill_value!r} ({type(fill_value).__name__})."
             )
         super().__init__(dtype)
-        given: Any = fill_value
-        scalar = getattr(given, "shape", None) == () and hasattr(given, "item")
-        self.fill_value = given.item() if scalar else given
+        self.fill_value = python_number(fill_value)
 
     def __call__(self, array: AnyArray) -> None:
         """Fill `array` with the value; an array that does not fit it is a ValueError."""

@@ -8,8 +8,9 @@ from typing import Any, Self
 
 from core.arrays import backend as backends
 from core.arrays.backend import BACKENDS, Device, DeviceSpec
+from core.errors.scalars import is_whole
 from core.graph import variable
-from core.graph.variable import Variable, is_array, is_index
+from core.graph.variable import Variable, is_array
 from core.graph.variable_node import VariableNode
 from core.registry.configuration import config
 
@@ -193,10 +194,10 @@ variable.Parameter = Parameter  # type: ignore[attr-defined]
 
 def _as_shape(shape: Any) -> tuple[int, ...]:
     """A shape of whole numbers from 0 on, of which a single one is that of a vector."""
-    sizes = (shape,) if is_index(shape) or not hasattr(shape, "__iter__") else tuple(shape)
-    if all(is_index(size) and size >= 0 for size in sizes):
+    sizes = (shape,) if is_whole(shape) or not hasattr(shape, "__iter__") else tuple(shape)
+    if all(is_whole(size) and size >= 0 for size in sizes):
         return tuple(map(index, sizes))
-    kind = ValueError if all(map(is_index, sizes)) else TypeError
+    kind = ValueError if all(map(is_whole, sizes)) else TypeError
     raise kind(f"Parameter: expected a shape of whole numbers from 0 on, got {shape!r}.")
 
 

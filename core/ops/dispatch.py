@@ -17,6 +17,7 @@ from core.arrays import backend as backends
 from core.arrays.backend import BACKENDS, Backend, on_kernels_changed
 from core.arrays.spec import Spec, ensure_array, intern, spec_of
 from core.errors import BackendError, CoreError, GraphError, InvalidType
+from core.errors.scalars import is_number, is_scalar, python_number
 from core.graph.variable import Variable, as_array, is_array, no_array, variable_of, wrap
 from core.graph.variable_node import NOBODY, VariableNode
 from core.ops.namespace import namespace
@@ -429,19 +430,10 @@ def in_dtype_of(variable: Any, x: Any) -> Any:
     return backend.asarray(x, variable.dtype)
 
 
-def is_number(x: Any) -> bool:
-    """Whether `x` is a Python number or a NumPy scalar."""
-    if isinstance(x, (bool, int, float, complex)):
-        return True
-    if isinstance(x, Variable):
-        return False
-    return getattr(x, "shape", None) == () and hasattr(x, "item") and not is_array(x)
-
-
 def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
     """An elementwise operation some of whose inputs are numbers: arrays without dimensions."""
     arrays = [as_array(x) for x in inputs if not is_number(x)]
-    numbers = [plain(x) for x in inputs if is_number(x)]
+    numbers = [python_number(x) for x in inputs if is_number(x)]
     lead = next((a for a in arrays if BACKENDS[type(a)].kind(a.dtype) != "b"), None)
     if lead is None and arrays and all([type(n) is bool for n in numbers]):
         lead = arrays[-1]
@@ -453,7 +445,7 @@ def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
     refuse_unlike(f.label, numbers, lead)
     scalar = f.with_scalar  # type: ignore[attr-defined]
     if scalar is not None and is_number(inputs[1]):
-        return scalar.call(inputs[0], plain(inputs[1]))  # type: ignore[no-any-return]
+        return scalar.call(inputs[0], python_number(inputs[1]))  # type: ignore[no-any-return]
     return f._run(*[as_operand(x, lead) if is_number(x) else x for x in inputs])  # type: ignore[no-any-return]
 
 
@@ -473,28 +465,23 @@ def _unlike(label: str, right: str, numbers: list[Any], dtype: str) -> InvalidTy
     return InvalidType(f"{right} numbers beside {dtype}", came, operation=label)
 
 
-def unscalar(x: Any) -> Any:
+def scalar_as_array(x: Any) -> Any:
     """`x`, as an array if it is one of the scalars that NumPy's arithmetic makes of 0-d arrays."""
-    if type(x) in BACKENDS or not hasattr(x, "dtype") or is_array(x):
+    if type(x) in BACKENDS or not is_scalar(x):
         return x
     return backends.host().asarray(x)
 
 
 def as_constant(value: Any) -> Any:
     """A saved intermediate for a rule on Variables: a constant as far as derivatives go."""
-    value = unscalar(value)
+    value = scalar_as_array(value)
     return wrap(value) if is_array(value) else value
 
 
 def as_operand(number: Any, like: Any) -> Any:
     """A number as an array without dimensions, in the dtype and on the device of `like`."""
     backend = BACKENDS[type(like)]
-    return backend.asarray(plain(number), like.dtype, backend.device_of(like))
-
-
-def plain(number: Any) -> Any:
-    """A Python number, whatever scalar type it came as."""
-    return number if type(number) in (bool, int, float, complex) else number.item()
+    return backend.asarray(python_number(number), like.dtype, backend.device_of(like))
 
 
 def constant_node(x: Any, spec: Spec | None) -> VariableNode:

@@ -17,6 +17,7 @@ from core.arrays.backend import BACKENDS
 from core.arrays.backend import of as backend_of
 from core.arrays.spec import ensure_array, spec_of
 from core.errors import GraphError
+from core.errors.scalars import is_number, is_whole
 from core.graph.graph_node import GraphNode, next_sequence
 from core.graph.variable import Variable, as_variable, wrap
 from core.ops import declaring, dispatch
@@ -173,7 +174,7 @@ class FunctionNode(GraphNode):
             outputs = self.apply(args)
             lone = self._single or self.declared is None and len(outputs) == 1
             return outputs[0] if lone else outputs
-        args = tuple([dispatch.unscalar(x) for x in args])
+        args = tuple([dispatch.scalar_as_array(x) for x in args])
         if self.declared is None:
             results = self._forward(args)
             return results[0] if len(results) == 1 else results
@@ -232,14 +233,14 @@ class FunctionNode(GraphNode):
         return outputs
 
     def _as_variables(self, inputs: Sequence[Any]) -> tuple[Variable, ...]:
-        if any([not isinstance(x, Variable) and dispatch.is_number(x) for x in inputs]):
+        if any([not isinstance(x, Variable) and is_number(x) for x in inputs]):
             if not self._elementwise:
                 raise TypeError(
                     f"{self.label}: expected Variables or arrays, got a number. Make an array."
                 )
-            lead = next(x for x in inputs if not dispatch.is_number(x))
+            lead = next(x for x in inputs if not is_number(x))
             inputs = [
-                dispatch.as_operand(x, as_variable(lead).array) if dispatch.is_number(x) else x
+                dispatch.as_operand(x, as_variable(lead).array) if is_number(x) else x
                 for x in inputs
             ]
         if self.declared is not None and not self.declared.fits(len(inputs)):
@@ -418,7 +419,7 @@ class FunctionNode(GraphNode):
             self._kept_outputs = self._indexes("retain_outputs", indexes)
 
     def _indexes(self, what: str, indexes: Any) -> tuple[int, ...]:
-        if hasattr(indexes, "__index__"):
+        if is_whole(indexes):
             raise TypeError(f"{self.label}.{what}: expected a tuple of indexes, got {indexes}.")
         return tuple(indexes)
 

@@ -8,7 +8,6 @@ from typing import Any
 from core.optimizer.hyperparameter import Hyperparameter as Hyperparameter
 from core.optimizer.hyperparameter import HyperparameterProxy as HyperparameterProxy
 from core.optimizer.hyperparameter import Quantity as Quantity
-from core.optimizer.hyperparameter import as_number as as_number
 from core.optimizer.optimizer import GradientMethod as GradientMethod
 from core.optimizer.optimizer import Optimizer as Optimizer
 from core.optimizer.parameter_group import ParameterGroup as ParameterGroup
@@ -26,7 +25,6 @@ __all__ = [
     "Quantity",
     "Step",
     "UpdateRule",
-    "as_number",
 ]
 
 __dir__ = listing(__name__)

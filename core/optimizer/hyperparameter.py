@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from core.errors import UnknownName, nearest
 from core.errors.interval import Interval
 from core.errors.kinds import kind_of, taking
-from core.graph.variable import Variable
+from core.errors.scalars import as_number
 
 _WHOLE = kind_of("int")
 
@@ -118,43 +117,6 @@ class Hyperparameter:
 
     def __repr__(self) -> str:
         return f"Hyperparameter({', '.join(f'{k}={v!r}' for k, v in self.get_dict().items())})"
-
-
-def as_number(
-    owner: str, name: str, value: Any, default: Any = 0.0, within: Interval | None = None
-) -> Any:
-    """The value, which has to be a number, and not NaN, where `default` is one.
-
-    It has to be `within` the interval, if there is one; where the default is a truth value, it has
-    to be one, or 0 or 1. A scalar of NumPy, or an array of no dimensions, becomes Python's, since
-    it would widen the arrays that it meets. `owner` is for the message.
-
-    >>> from core.optimizer.hyperparameter import as_number
-    >>> as_number("SGD", "lr", "0.1")
-    Traceback (most recent call last):
-    TypeError: SGD: expected a number for lr, got '0.1' (str).
-    """
-    if not isinstance(default, (bool, int, float)):
-        return value
-    words = "True or False" if isinstance(default, bool) else "a number"
-    if isinstance(value, Variable):
-        raise TypeError(
-            f"{owner}: expected {words} for {name}, got a Variable, which would not be trained. "
-            "Give the number itself, float(x.array)."
-        )
-    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
-        raise TypeError(
-            f"{owner}: expected {words} for {name}, got {value!r} ({type(value).__name__})."
-        )
-    if getattr(value, "shape", ()) == ():
-        number = float(value)
-        if math.isnan(number) or (isinstance(default, bool) and number not in (0, 1)):
-            raise ValueError(f"{owner}: expected {words} for {name}, got {value!r}.")
-        if within is not None and number not in within:
-            raise ValueError(f"{owner}: expected {name} in {within}, got {value!r}.")
-        if hasattr(value, "shape"):
-            return value.item() if hasattr(value, "item") else number
-    return value
 
 
 class HyperparameterProxy:

@@ -12,12 +12,13 @@ from core.arrays import backend as backends
 from core.errors import DeclarationError, UpdateError, nearest
 from core.errors.kinds import checked
 from core.errors.known_attributes import KnownAttributes, names_attribute
+from core.errors.scalars import as_number
 from core.errors.set_by_init import set_by_init
 from core.graph.variable import Variable
 from core.link import Link
 from core.link.parameter import Parameter
 from core.link.serializer import Deserializer
-from core.optimizer.hyperparameter import Hyperparameter, HyperparameterProxy, as_number
+from core.optimizer.hyperparameter import Hyperparameter, HyperparameterProxy
 from core.optimizer.step import Step
 from core.optimizer.update_hooks import Hook, HookTable
 from core.optimizer.update_rule import UpdateRule

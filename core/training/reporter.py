@@ -19,6 +19,7 @@ from typing import Any
 
 from core.arrays import backend
 from core.errors import CoreError
+from core.errors.scalars import is_scalar
 from core.graph.variable import Variable
 from core.link.serializer import AbstractSerializer, Serializer
 from core.registry.configuration import config
@@ -163,9 +164,7 @@ def report_scope(observation: dict[str, Any]) -> Iterator[None]:
 def _bare(value: Any) -> Any:
     """The array of a Variable, the Python number in one of a library's scalars."""
     value = value.array if isinstance(value, Variable) else value
-    if hasattr(value, "item") and not hasattr(value, "__dlpack__"):
-        return value.item()
-    return value
+    return value.item() if is_scalar(value) else value
 
 
 def _measured(value: Any) -> Any:

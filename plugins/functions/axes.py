@@ -9,15 +9,6 @@ from core.ops.types.type_check import eval, expect
 from core.typing import Axes, Axis, Shape
 
 
-def is_whole(value: object) -> bool:
-    """Whether `value` is a single whole number, of whatever type.
-
-    >>> is_whole(3), is_whole([3]), is_whole(3.0)
-    (True, False, False)
-    """
-    return hasattr(value, "__index__") and getattr(value, "ndim", 0) == 0
-
-
 def kept_shape(shape: Shape, axis: Axes) -> Shape:
     """The shape with length 1 along the axes: that of a reduction that keeps its axes.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from core.errors.scalars import as_number
 from core.link.initializer import Constant, Initializer
-from core.optimizer import as_number
 from core.typing import AnyArray, DType
 
 __all__ = ["Constant", "Identity", "NaN", "One", "Zero"]

@@ -8,8 +8,8 @@ from typing import Any
 from core.arrays import backend
 from core.arrays.backend import Backend
 from core.errors import nearest
+from core.errors.scalars import as_number
 from core.link.initializer import Initializer
-from core.optimizer import as_number
 from core.typing import AnyArray, DType
 
 MODES = ("auto", "projection", "embedding", "basis")

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from core.arrays import backend
 from core.arrays.backend import Backend
 from core.errors import nearest
+from core.errors.scalars import as_number
 from core.link.initializer import Initializer, get_fans
-from core.optimizer import as_number
 from core.typing import AnyArray, DType, Shape
 
 FAN_OPTIONS = ("fan_in", "fan_out")

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from core import Parameter
-from core.optimizer import GradientMethod, UpdateRule, as_number
+from core.errors.scalars import as_number
+from core.optimizer import GradientMethod, UpdateRule
 from plugins.optimizers.half import divisor
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.arrays import backend
+from core.errors.scalars import is_number, is_scalar
 
 
 def force_array(x: Any, dtype: Any = None) -> Any:
@@ -21,7 +22,7 @@ def force_array(x: Any, dtype: Any = None) -> Any:
     """
     if isinstance(x, (bool, int, float, complex)) and not hasattr(x, "dtype"):
         return backend.current().asarray(x, dtype)
-    if _is_scalar(x):
+    if is_scalar(x):
         return backend.host().asarray(x.item(), x.dtype if dtype is None else dtype)
     return x if dtype is None else _cast(x, dtype)
 
@@ -33,7 +34,7 @@ def force_type(dtype: Any, value: Any) -> Any:
     >>> force_type(np.dtype("float32"), 2)
     np.float32(2.0)
     """
-    if not isinstance(value, (bool, int, float, complex)) and not _is_scalar(value):
+    if not is_number(value):
         return _cast(value, dtype)
     make = getattr(dtype, "type", dtype)  # NumPy's dtypes know their scalar type
     return make(value) if callable(make) else value
@@ -56,18 +57,6 @@ def size_of_shape(shape: Sequence[int]) -> int:
     (6, 1)
     """
     return math.prod(shape)
-
-
-def _is_scalar(x: Any) -> bool:
-    """Whether `x` is a scalar of NumPy's: like an array without dimensions, but not an array."""
-    return getattr(x, "shape", None) == () and hasattr(x, "item") and not _is_array(x)
-
-
-def _is_array(x: Any) -> bool:
-    try:
-        return bool(backend.of(x))
-    except backend.BackendError:
-        return False
 
 
 def _cast(array: Any, dtype: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from core.arrays import backend
 from core.arrays.backend import Device
+from core.errors.scalars import is_whole
 
 
 class WalkerAlias:
@@ -64,7 +65,8 @@ class WalkerAlias:
 
     def sample(self, shape: int | Sequence[int]) -> Any:
         """Draws in an int32 array of `shape`, where this sampler is."""
-        shape = (shape.__index__(),) if hasattr(shape, "__index__") else tuple(shape)
+        given: Any = shape
+        shape = (given.__index__(),) if is_whole(given) else tuple(given)
         xp, random = self._device.xp, self._device.backend.random
         keep, owner, alias = self._tables
         count = (math.prod(shape),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.errors.scalars import is_whole
 from core.ops.function_node import FunctionNode
 from core.ops.types.domain import Domain, anything, choice, real
 from core.ops.types.domain import axes as axes_setting
@@ -20,7 +21,7 @@ def axes_of(axis: Axes, ndim: int) -> tuple[int, ...]:
 
 def _several(axis: Any) -> tuple[int, ...]:
     """One axis, which may be a NumPy integer, as a tuple; several as they are."""
-    return (axis,) if hasattr(axis, "__index__") else axis
+    return (axis,) if is_whole(axis) else axis
 
 
 class BroadcastTo(FunctionNode):

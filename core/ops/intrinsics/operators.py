@@ -6,8 +6,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from core.errors.scalars import is_number, python_number
 from core.graph.variable import Variable, is_array
-from core.ops.dispatch import in_dtype_of, is_number, plain, refuse_unlike
+from core.ops.dispatch import in_dtype_of, refuse_unlike
 from core.ops.intrinsics.arithmetic import (
     Absolute,
     Add,
@@ -39,7 +40,7 @@ def _reflected(operation: Any, with_constant: Any) -> Callable[[Variable, Any], 
 
     def reflected(self: Variable, other: Any) -> Variable:
         if is_number(other):
-            number = plain(other)
+            number = python_number(other)
             if type(number) is complex:
                 refuse_unlike(with_constant.__name__, [number], self.array)
             return with_constant.call(self, number)

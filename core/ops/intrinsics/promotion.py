@@ -12,8 +12,9 @@ from typing import Any
 
 from core.arrays.backend import BACKENDS
 from core.errors import InvalidType
+from core.errors.scalars import is_number
 from core.graph.variable import Variable, as_array, as_variable, is_array
-from core.ops.dispatch import as_operand, is_number
+from core.ops.dispatch import as_operand
 from core.ops.intrinsics.casting import Cast
 
 _KINDS = {"b": "bool", "i": "integer", "u": "integer", "f": "floating", "V": "floating"}

@@ -8,8 +8,9 @@ from typing import Any
 from core.arrays.backend import BACKENDS, get_device
 from core.errors import InvalidType
 from core.errors.kinds import kind_of, taking
-from core.graph.variable import Variable, as_array, as_variable, is_index, wrap
-from core.ops.dispatch import as_operand, is_number
+from core.errors.scalars import is_number, is_whole
+from core.graph.variable import Variable, as_array, as_variable, wrap
+from core.ops.dispatch import as_operand
 from core.ops.intrinsics.arithmetic import (
     Absolute,
     Add,
@@ -91,7 +92,7 @@ def matmul(a: Any, b: Any) -> Variable:
 
 def reshape(x: Any, shape: Any, *, copy: bool | None = None) -> Variable:
     """X in another shape; one entry may be -1."""
-    return Reshape.call(x, (shape,) if is_index(shape) else shape)
+    return Reshape.call(x, (shape,) if is_whole(shape) else shape)
 
 
 def transpose(x: Any, axes: Sequence[int] | None = None) -> Variable:

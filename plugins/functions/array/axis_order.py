@@ -8,6 +8,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, choice
 from core.errors import InvalidType
 from core.errors.kinds import checked
+from core.errors.scalars import is_whole
 from core.ops import intrinsics
 from core.ops.intrinsics import Transpose as Transpose
 from core.ops.intrinsics import axes_of, check_axes
@@ -179,7 +180,7 @@ def moveaxis(x: Array, source: int | Sequence[int], destination: int | Sequence[
 
 def known_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:
     """Axes counted from the front; InvalidType for one that does not exist."""
-    axes = (axes,) if hasattr(axes, "__index__") else tuple(axes)
+    axes = (axes,) if is_whole(axes) else tuple(axes)
     for axis in axes:
         if not -ndim <= axis < ndim:
             raise InvalidType(f"{-ndim} <= axis < {ndim}", f"axis is {axis}", operation=where)

@@ -7,7 +7,8 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import nearest
-from core.errors.kinds import checked, kind_of, plain, taking
+from core.errors.kinds import checked, kind_of, taking
+from core.errors.scalars import python_number
 from core.ops.intrinsics import broadcast_to
 from core.ops.types.type_check import expect
 from core.typing import Array
@@ -130,10 +131,10 @@ def pad(x: Array, pad_width: Widths, mode: str, **keywords: Any) -> Variable:
 
 def _pairs(name: str, given: Any, ndim: int) -> Pairs:
     """A pair for each axis, from one for each, one for all, or a number."""
-    given = plain(given)
+    given = python_number(given)
     if not hasattr(given, "__len__") or not hasattr(given, "__getitem__"):
         return ((given, given),) * ndim
-    rows = [tuple(r) if hasattr(r, "__len__") else r for r in map(plain, given)]
+    rows = [tuple(r) if hasattr(r, "__len__") else r for r in map(python_number, given)]
     if all([not isinstance(row, tuple) for row in rows]):
         rows = [tuple(rows) if len(rows) == 2 else (rows[0], rows[0])]
     rows = [row * 2 if len(row) == 1 else row for row in rows]

@@ -6,8 +6,8 @@ from math import pi
 from typing import Any
 
 from core import Domain, Elementwise, Variable, as_variable, integers, real
+from core.errors.scalars import is_whole
 from core.typing import Array, Operand
-from plugins.functions.axes import is_whole
 from plugins.functions.math import gamma_functions
 from plugins.functions.math.zeta import Zeta
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from core import as_array
 from core.arrays.backend import BACKENDS, Backend, current
+from core.errors.scalars import is_number, python_number
 from core.graph.variable import is_array
-from core.ops.dispatch import is_number, plain
 from core.ops.intrinsics.promotion import arrays_in
 from core.ops.namespace import asking_for_backend
 from core.ops.namespace_info import KINDS
@@ -111,6 +111,6 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
     arrays = arrays_in(arrays_and_dtypes)
     backend = BACKENDS[type(arrays[0])] if arrays else current()
     others = [x for x in map(as_array, arrays_and_dtypes) if not is_array(x)]
-    numbers = [plain(x) for x in others if is_number(x)]
+    numbers = [python_number(x) for x in others if is_number(x)]
     dtypes = [a.dtype for a in arrays] + [backend.dtype(x) for x in others if not is_number(x)]
     return backend.xp.result_type(*dtypes, *numbers)

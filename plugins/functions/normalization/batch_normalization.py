@@ -9,6 +9,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
 from core.arrays.backend import of
 from core.errors.kinds import checked
+from core.errors.scalars import is_whole
 from core.typing import Array, Axes
 from plugins.functions.removed import removed
 
@@ -20,7 +21,7 @@ def reduced_axes(axis: Any, ndim: int, channels: int = 1) -> tuple[int, ...]:
     """
     if axis is None:
         return (0, *range(1 + channels, ndim))
-    return tuple(sorted([a % ndim for a in ((axis,) if hasattr(axis, "__index__") else axis)]))
+    return tuple(sorted([a % ndim for a in ((axis,) if is_whole(axis) else axis)]))
 
 
 def expanded(shape: tuple[int, ...], axis: tuple[int, ...]) -> tuple[int, ...]:

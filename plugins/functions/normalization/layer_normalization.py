@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Domain, Variable, as_variable, choice, number, real
 from core.errors.kinds import checked
+from core.errors.scalars import is_whole
 from core.ops.types.type_check import expect
 from core.typing import Array, Axes
 from plugins.functions.normalization.own_statistics import _OwnStatistics
@@ -82,6 +83,6 @@ def layer_normalization(
     """
     x, gamma = as_variable(x), as_variable(gamma)
     given: Any = range(max(x.ndim - gamma.ndim, 0), x.ndim) if axis is None else axis
-    several = (given,) if hasattr(given, "__index__") else given
+    several = (given,) if is_whole(given) else given
     axes = tuple(sorted([a + x.ndim if a < 0 else a for a in several]))
     return LayerNormalization.call(x, gamma, beta, eps, axes)

@@ -6,6 +6,7 @@ from typing import Any
 
 from core import Variable
 from core.errors.kinds import checked
+from core.errors.scalars import is_whole
 from core.ops.intrinsics import matmul, reshape, transpose, where
 from core.typing import Array, Pair
 from plugins.functions.array.take import Take
@@ -143,7 +144,7 @@ def _points(
     given = sampling_ratio
     ratios = tuple(given) if isinstance(given, (tuple, list)) else (given, given)
     counts = [ratio for ratio in ratios if ratio is not None]
-    if len(ratios) != 2 or not all(hasattr(n, "__index__") and n > 0 for n in counts):
+    if len(ratios) != 2 or not all(is_whole(n) and n > 0 for n in counts):
         raise ValueError(
             f"{name}: expected a sampling_ratio of at least 1, or two, got {sampling_ratio!r}"
         )
