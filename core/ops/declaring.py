@@ -40,7 +40,7 @@ def declare(cls: type[FunctionNode]) -> None:
     cls._plans, cls._unchecked_plans = {}, {}
     cls._gradient_kernels = {}
     cls._single = not cls.declared.outputs
-    cls._plan_by_settings = cls._checks_types
+    cls._plan_by_settings = cls._checks_types or bool(cls.domain and cls.domain.reads_settings)
     cls._prepares = hasattr(cls, "prepare")
     if "__init__" not in cls.__dict__:
         cls.__init__ = _initializer(cls)  # type: ignore[method-assign]

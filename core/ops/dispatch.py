@@ -100,21 +100,23 @@ def check_types(f: FunctionNode, specs: list[Spec]) -> None:
 
 
 def _check_types(f: FunctionNode, specs: list[Spec]) -> None:
-    from core.ops.types import type_check
-
-    if f.declared is not None:
-        domain = getattr(f, "domain", None)
-        if domain is not None:
-            domain.check(f.label, f.declared.names, specs)
+    if f.domain is not None:
+        names = f.domain.inputs if f.declared is None else f.declared.names
+        f.domain.check(f.label, names or _named(f, len(specs)), specs, f)
     if f._checks_types:
+        from core.ops.types import type_check
+
         type_check.check(f, specs, f.label, _named(f, len(specs)))
 
 
 def _named(f: FunctionNode, count: int) -> Sequence[str]:
-    if f.declared is None:
-        return [f"in_types[{i}]" for i in range(count)]
-    names: Sequence[str] = f.declared.names
-    return [f"{names[0]}[{i}]" for i in range(count)] if f.declared.variadic else names[:count]
+    names: Sequence[str] = ("in_types",)
+    variadic = True
+    if f.declared is not None:
+        names, variadic = f.declared.names, f.declared.variadic
+    elif f.domain is not None and f.domain.inputs:
+        names, variadic = f.domain.inputs, f.domain.signature.variadic
+    return [f"{names[0]}[{i}]" for i in range(count)] if variadic else names[:count]
 
 
 def _accepts(f: FunctionNode, given: Mapping[str, Any], inputs: dict[str, Any]) -> bool:

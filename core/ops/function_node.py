@@ -258,7 +258,7 @@ class FunctionNode(GraphNode):
             if v.array is None:
                 raise GraphError(f"{self.label}: an input is uninitialized")
         backend_of(*[v.array for v in variables])
-        if state.check and self._checks_types:
+        if state.check and (self._checks_types or self.domain is not None):
             dispatch.check_types(self, [v._spec for v in variables])  # type: ignore[misc]
 
     def _forward(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -14,8 +14,9 @@ import numpy as np
 from hypothesis import reject
 from hypothesis import strategies as st
 
-from core.errors import DeclarationError
+from core.errors import DeclarationError, InvalidType
 from core.ops.types.domain import Axes, Choice, Domain, Input, Number, Setting
+from core.ops.types.rules import Rule, Shaped
 from core.ops.types.shapes import Argument
 from core.typing import Shape
 
@@ -55,7 +56,7 @@ KINDS = ("plain", "edges", "empty")
 """Values inside the ranges; at their ends and on kinks; a dimension of size 0."""
 
 
-_ATTEMPTS = 100  # signatures do not say everything: `valid` turns many drawn shapes down
+_ATTEMPTS = 100  # signatures do not say everything: rules turn many drawn shapes down
 
 
 class _Unfit(Exception):
@@ -80,11 +81,16 @@ def _draw_case(draw: Draw, op: Any, kind: str) -> Case:
     shapes = _Shapes(draw, domain, empty=kind == "empty").draw(count)
     settings = _draw_settings(draw, domain, op, names, shapes)
     _vary(draw, domain, settings, shapes)
-    if domain.valid is not None and not domain.valid(shapes_by_name(op, names, shapes), settings):
-        raise _Unfit
+    given = op.declared.names if getattr(op, "declared", None) else domain.inputs or names
+    made = op(**settings)
+    try:
+        domain.check_shapes(given, [Shaped(shape) for shape in shapes], made, drawn=True)
+    except InvalidType:
+        raise _Unfit from None
     seed = draw(st.integers(0, 2**16 - 1))
     inputs = tuple(domain.value(i) for i in range(count))
-    values = _Values(domain, shapes, settings, seed, kind).draw(inputs)
+    sizes = domain.scope(given, shapes, made).values
+    values = _Values(sizes, shapes, settings, seed, kind).draw(inputs)
     return Case(op, names, values, inputs, settings, seed, kind)
 
 
@@ -227,7 +233,7 @@ def _vary(draw: Draw, domain: Domain, settings: dict[str, Any], shapes: list[Sha
     """Let repeated inputs differ in size along the axis that the domain says, in place."""
     if domain.differ is None:
         return
-    axis = settings[domain.differ]
+    axis = domain.differ if isinstance(domain.differ, int) else settings[domain.differ]
     for i in range(len(domain.signature.inputs) - 1, len(shapes)):
         dims = list(shapes[i])
         if not isinstance(axis, int) or not -len(dims) <= axis < len(dims):
@@ -291,9 +297,14 @@ class _Values:
     """Makes the values of one case."""
 
     def __init__(
-        self, domain: Domain, shapes: list[Shape], settings: dict[str, Any], seed: int, kind: str
+        self,
+        sizes: dict[str, Any],
+        shapes: list[Shape],
+        settings: dict[str, Any],
+        seed: int,
+        kind: str,
     ) -> None:
-        self._domain = domain
+        self._sizes = sizes
         self._shapes = shapes
         self._settings = settings
         self._random = np.random.default_rng(seed)
@@ -321,22 +332,13 @@ class _Values:
         return self._off_kinks(_rounded(self._random.uniform(lo, hi, shape)), declared)
 
     def _integers(self, declared: Input, shape: Shape) -> Any:
-        hi = self._size(declared.hi) if isinstance(declared.hi, str) else declared.hi
+        hi = Rule(declared.hi)(self._sizes) if isinstance(declared.hi, str) else declared.hi
         if hi <= declared.lo:
             if 0 in shape:
                 return np.zeros(shape, "int32")
             raise _Unfit
         dtype = "int64" if self._random.random() < 0.25 else "int32"
         return self._random.integers(int(declared.lo), int(hi), shape).astype(dtype)
-
-    def _size(self, name: str) -> int:
-        """The size of a named dimension in the drawn shapes."""
-        for i, shape in enumerate(self._shapes):
-            named, _ = self._domain.signature.argument(i).split(shape)
-            for dim, axis in named:
-                if dim == name:
-                    return shape[axis]
-        raise _Unfit
 
     def _kinks(self, declared: Input) -> list[float]:
         kinks = []

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from core.ops.intrinsics import axes_of, check_axes
-from core.ops.types.type_check import eval, expect
-from core.typing import Axes, Axis, Shape
+from core.ops.intrinsics import axes_of
+from core.typing import Axes, Shape
 
 
 def kept_shape(shape: Shape, axis: Axes) -> Shape:
@@ -29,10 +26,3 @@ def count_along(shape: Shape, axis: Axes) -> int:
     for a in axes_of(axis, len(shape)):
         count *= shape[a]
     return count
-
-
-def check_nonempty(axis: Axis, in_type: Any) -> None:
-    """Refuse axes that an input lacks, and those that hold no element."""
-    check_axes(axis, in_type)
-    for a in axes_of(axis, eval(in_type.ndim)):
-        expect(in_type.shape[a] > 0)

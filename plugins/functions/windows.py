@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, as_variable, choice, real
-from core.arrays.windows import Geometry, per_axis, window_count
+from core.arrays.windows import Geometry, per_axis
 from core.errors import InvalidType
-from core.ops.types.type_check import eval, expect
 from core.typing import Array, Sizes
-
-
-def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
-    names = ("ksize", "stride", "pad", "dilate")
-    x = shapes["x"][2:]
-    steps = [per_axis(settings[name], len(x), name) for name in names]
-    return all(
-        [
-            window_count(n, k, s, p, settings["cover_all"], d) > 0
-            for n, k, s, p, d in zip(x, *steps, strict=True)
-        ]
-    )
 
 
 def of_rank(operation: str, ndim: int, x: Array, name: str = "x") -> Any:
@@ -43,15 +29,14 @@ def _is_image(ndim: int, x: Any, W: Any) -> bool:
     return len(x.shape) == ndim + 2 and bool(fits)
 
 
-def expect_windows(f: Any, x: Any, ksize: int | Sequence[int]) -> None:
-    """A rule of types for images x: a window at least along every spatial axis.
+def windows_fit(f: Any, x: Any, *filters: Any) -> None:
+    """A rule of domains: a window at least along every spatial axis of x.
 
-    `f` says by its settings how the windows lie.
+    `f` says by its settings how the windows lie, and how large they are where no filters do.
     """
-    expect(x.ndim > 2)
-    size = [eval(x.shape[i + 2]) for i in range(eval(x.ndim) - 2)]
+    ksize = filters[0].shape[2:] if filters else f.ksize
     try:
-        found = Geometry(size, ksize, f.stride, f.pad, getattr(f, "dilate", 1), f.cover_all)
+        found = Geometry(x.shape[2:], ksize, f.stride, f.pad, getattr(f, "dilate", 1), f.cover_all)
     except ValueError as error:
         raise ValueError(f"{f.label}: {error}") from None
     if min(found.out, default=1) < 1:
@@ -60,6 +45,16 @@ def expect_windows(f: Any, x: Any, ksize: int | Sequence[int]) -> None:
             f"they do not fit into {found.size} padded by {found.pad}. "
             "Use a smaller window or more padding.",
         )
+
+
+def expect_places(x: Any, windows: tuple[int, ...], size: tuple[int, ...]) -> None:
+    """Refuse x unless it has a place for each of the windows that lie on an output."""
+    for axis, (n, expected) in enumerate(zip(x.shape[2:], windows, strict=True), 2):
+        if n != expected:
+            raise InvalidType(
+                f"x.shape[{axis}] == {expected}, the windows on an output of {size}",
+                f"{n} != {expected}",
+            )
 
 
 def _side(setting: str, axis: int) -> property:
@@ -82,15 +77,13 @@ class ImageWindows:
 
 
 class _OverAxes(FunctionNode):
-    """An operation whose first setting is the number of spatial axes of x.
-
-    The last base of a class, whose own check goes on to this one.
-    """
+    """An operation whose first setting is the number of spatial axes of x."""
 
     ndim: int
 
-    def check_type_forward(self, in_types):
-        expect(in_types[0].ndim == self.ndim + 2)
+
+OVER_AXES = "x.ndim == ndim + 2"
+"""The rule of their domains."""
 
 
 def ndim_of_x() -> Any:
@@ -118,7 +111,7 @@ class Windows(FunctionNode):
             "cover_all": choice(False, True),
         },
         dims={"...s": (1, 2)},
-        valid=_fits,
+        valid=windows_fit,
     )
 
     def compute(self, xp, x):

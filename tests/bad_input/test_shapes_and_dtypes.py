@@ -26,7 +26,7 @@ REFUSED = {
     ),
     "Broadcast": (
         lambda: F.broadcast(a(3), a(4)),
-        "shapes that broadcast",
+        "xs[0].shape and xs[1].shape broadcast",
         r"\(3,\) and \(4,\)",
     ),
     "conj": (
@@ -112,7 +112,7 @@ def test_operation_expected_and_actual(name):
     ("call", "message"),
     [
         (lambda: F.dropout(a(2), 1.0), r"dropout: expected a ratio in \[0, 1\), got 1.0"),
-        (lambda: F.transpose(a(2, 3), (0, 0)), r"Transpose: \(0, 0\) is no permutation of 2 axes"),
+        (lambda: F.transpose(a(2, 3), (0, 0)), r"(?s)Transpose.*a permutation of 2 axes.*\(0, 0\)"),
         (lambda: F.concat([]), "concat: expected at least one array"),
         (lambda: F.concat(3), "concat: expected a list or tuple.*got int"),
         (

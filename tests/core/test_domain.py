@@ -155,8 +155,119 @@ def test_readable_text():
         (lambda: Domain("()->()", leave_out={"gradients": "random"}), "Did you mean 'gradient'"),
         (lambda: Domain("()->()", leave_out={"gradient": "lazy"}), "'lazy', which is no reason"),
         (lambda: choice(), "at least one option"),
+        (lambda: Domain("(n)->(n)", valid="m > 0"), "names 'm', which is no dimension, input or"),
+        (lambda: Domain("(n)->(n)", valid="n >"), "'n >' is not an expression.*Write one in"),
+        (lambda: Domain("(n),(m)->()", dims={"m": "2 * k"}), "names 'k'"),
     ],
 )
 def test_contradictions_fail_at_declaration(make, message):
     with pytest.raises(DeclarationError, match=message):
         make()
+
+
+# -- rules ----------------------------------------------------------------------------------------
+
+
+def held(rules, *shapes, signature="(n,c),(m,...)->()", **settings):
+    """Expect and actual of the refusal by a domain of these rules, or None."""
+    domain = Domain(
+        signature,
+        x=anything(),
+        y=anything(),
+        settings=dict.fromkeys(settings, choice(None)),
+        valid=rules,
+    )
+    op = SimpleNamespace(**settings)
+    try:
+        domain.check("Op", ["x", "y"], [spec(*shape) for shape in shapes], op)
+    except InvalidType as error:
+        assert error.operation == "Op"
+        return error.expect, error.actual
+    return None
+
+
+@pytest.mark.parametrize(
+    ("rule", "settings", "expect", "actual"),
+    [
+        ("n == m", {}, "x.shape[0] == y.shape[0]", "2 != 4"),
+        ("c % g**2 == 1", {"g": 2}, "x.shape[1] % 4 == 1", "3 != 1"),
+        ("x.shape[a] > y.ndim", {"a": -2}, "x.shape[-2] > y.ndim", "2 <= 2"),
+        ("len(w) <= prod(y.shape[1:])", {"w": (1,) * 9}, "9 <= prod(y.shape[1:])", "9 > 5"),
+        ("-n <= a <= n", {"a": 3}, "-x.shape[0] <= 3 <= x.shape[0]", "-2 <= 3 <= 2 is false"),
+        ("mode == 'no' or n > 2", {"mode": "sum"}, "x.shape[0] > 2", "2 <= 2"),
+        ("k is None or x.ndim == k", {"k": 3}, "x.ndim == 3", "2 != 3"),
+        ("-1 not in w or prod(w) != 0", {"w": (-1, 0)}, "-1 not in w or prod(w) != 0", "w=(-1, 0)"),
+        ("max(n, m) - 5 > x.size", {}, "max(x.shape[0], y.shape[0]) - 5 > x.size", "-1 <= 6"),
+    ],
+)  # fmt: skip
+def test_a_rule_that_fails_is_quoted(rule, settings, expect, actual):
+    assert held(rule, (2, 3), (4, 5), **settings) == (expect, actual)
+
+
+def test_rules_that_hold_and_the_first_that_does_not():
+    assert held(("n < c", "c < m"), (2, 3), (4, 5)) is None
+    assert held(("n < c", "c > m", "n > m"), (2, 3), (4, 5))[0] == "x.shape[1] > y.shape[0]"
+
+
+def test_of_an_input_that_was_left_out_rules_say_nothing():
+    assert held("m == n", (2, 3), signature="(n,c),(m)?->()") is None
+    assert held("m == n", (2, 3), (3,), signature="(n,c),(m)?->()") is not None
+
+
+def test_a_size_that_follows_from_others_is_held_to():
+    step = Domain("(n,u),(n,v)->(n,u)", h=real(-1, 1), x=real(-1, 1), dims={"v": "3 * u"})
+    step.check("Step", ["h", "x"], [spec(2, 3), spec(2, 9)])
+    got = refusal(step, spec(2, 3), spec(2, 8), names=["h", "x"])
+    assert got[0] == "x.shape[1] == 3 * h.shape[1]" and got[1] == "8 != 9"
+    assert "v == 3 * u" in str(step)
+
+
+def test_rules_that_text_cannot_say_are_functions_of_the_op_and_its_inputs():
+    def longer(f, x, y):
+        if len(x.shape) + f.more <= len(y.shape):
+            raise InvalidType("a longer x", f"{x.name} {y.shape}")
+
+    assert held(longer, (2, 3), (4, 5), more=1) is None
+    assert held(("n == 2", longer), (2, 3), (4, 5), more=0) == ("a longer x", "float32 (4, 5)")
+
+
+@pytest.mark.parametrize(
+    ("settings", "axis", "shape", "expect", "actual"),
+    [
+        ({}, 2, (2, 3), "x.ndim > 2", "2 <= 2"),
+        ({}, -3, (2, 3), "x.ndim >= 3", "2 < 3"),
+        ({"beyond": 1}, 3, (2, 3), "x.ndim > 2", "2 <= 2"),
+        ({"many": True}, (0, -2), (2, 3), "axes that differ", "(0, -2)"),
+        ({"permutation": True}, (0, 0), (2, 3), "a permutation of 2 axes", "(0, 0)"),
+        ({"permutation": True}, (0,), (2, 3), "x.ndim == 1", "2 != 1"),
+        ({"nonempty": True}, -1, (2, 0), "x.shape[-1] > 0", "0 <= 0"),
+        ({"nonempty": True, "none": True}, None, (0, 2), "x.shape[0] > 0", "0 <= 0"),
+    ],
+)
+def test_axes_that_an_input_lacks(settings, axis, shape, expect, actual):
+    domain = Domain("(...)->(...b)", x=anything(), settings={"axis": axes("x", **settings)})
+    with pytest.raises(InvalidType) as caught:
+        domain.check("Op", ["x"], [spec(*shape)], SimpleNamespace(axis=axis))
+    assert (caught.value.expect, caught.value.actual) == (expect, actual)
+    for fit in (0, None):
+        if fit == 0 or settings.get("none"):
+            named = (0, 1) if settings.get("permutation") else fit
+            domain.check("Op", ["x"], [spec(1, 1)], SimpleNamespace(axis=named))
+
+
+@pytest.mark.parametrize("differ", [0, "axis"])
+def test_repeated_inputs_differ_along_one_axis(differ):
+    domain = Domain("(...)*->()", xs=anything(), settings={"axis": axes("xs")}, differ=differ)
+    op = SimpleNamespace(axis=0)
+    domain.check("Op", ["xs"], [spec(2, 3), spec(4, 3)], op)
+    with pytest.raises(InvalidType) as caught:
+        domain.check("Op", ["xs"], [spec(2, 3), spec(4, 5)], op)
+    assert caught.value.expect == "xs[1].shape[1] == xs[0].shape[1]"
+    assert caught.value.actual == "5 != 3"
+
+
+def test_mixed_inputs_of_any_dtype():
+    mixed = Domain("()*->()", xs=anything(mixed=True))
+    mixed.check("Op", ["xs"], [spec(2), spec(2, dtype="int64")])
+    with pytest.raises(InvalidType, match=r"xs\[0\].dtype == xs\[1\].dtype"):
+        Domain("()*->()", xs=anything()).check("Op", ["xs"], [spec(2), spec(2, dtype="int64")])

@@ -15,7 +15,8 @@ def op_of(domain, *names, variadic=False):
     arguments = "*" + names[0] if variadic else ", ".join(names)
     space = {"Domain": Domain, "domain": domain}
     exec(f"def compute(self, xp, {arguments}): return {names[0]}", space)
-    return type("Op", (FunctionNode,), {"domain": domain, "compute": space["compute"]})
+    kinds = {"__annotations__": dict.fromkeys(domain.settings, "object")}
+    return type("Op", (FunctionNode,), {"domain": domain, "compute": space["compute"], **kinds})
 
 
 def shapes(case):
@@ -151,8 +152,8 @@ def test_valid_and_computed_dimensions(data):
         "(m,u),(n,v)->(m,u)",
         c=real(-1, 1),
         x=real(-1, 1),
-        dims={"v": lambda sizes: 4 * sizes["u"], "u": (1, 3)},
-        valid=lambda shapes, settings: shapes["x"][0] <= shapes["c"][0],
+        dims={"v": "4 * u", "u": (1, 3)},
+        valid="n <= m",
     )
     (m, u), (n, v) = shapes(data.draw(cases(op_of(domain, "c", "x"))))
     assert v == 4 * u and n <= m and 1 <= u <= 3

@@ -23,7 +23,6 @@ from core.ops.intrinsics.broadcasting import BroadcastTo as BroadcastTo
 from core.ops.intrinsics.broadcasting import Sum as Sum
 from core.ops.intrinsics.broadcasting import SumTo as SumTo
 from core.ops.intrinsics.broadcasting import axes_of as axes_of
-from core.ops.intrinsics.broadcasting import check_axes as check_axes
 from core.ops.intrinsics.casting import Cast as Cast
 from core.ops.intrinsics.comparisons import Equal as Equal
 from core.ops.intrinsics.comparisons import Greater as Greater

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.errors.scalars import is_whole
+from core.errors import InvalidType
 from core.ops.function_node import FunctionNode
 from core.ops.types.domain import Domain, anything, choice, real
 from core.ops.types.domain import axes as axes_setting
-from core.ops.types.type_check import expect, expect_broadcast_shapes
+from core.ops.types.shapes import as_axes
 from core.typing import Axes, Axis
 
 
@@ -16,12 +16,13 @@ def axes_of(axis: Axes, ndim: int) -> tuple[int, ...]:
     """The axes that `axis` (a number, several, or None for all) names, counted from the front."""
     if axis is None:
         return tuple(range(ndim))
-    return tuple([a % ndim for a in _several(axis)])
+    return tuple([a % ndim for a in as_axes(axis)])
 
 
-def _several(axis: Any) -> tuple[int, ...]:
-    """One axis, which may be a NumPy integer, as a tuple; several as they are."""
-    return (axis,) if is_whole(axis) else axis
+def _broadcasts(f: Any, x: Any) -> None:
+    own = f.shape[len(f.shape) - len(x.shape) :]
+    if any([n not in (1, m) for n, m in zip(x.shape, own, strict=True)]):
+        raise InvalidType(f"shapes that broadcast: x.shape to {f.shape}", f"{x.shape}")
 
 
 class BroadcastTo(FunctionNode):
@@ -32,11 +33,8 @@ class BroadcastTo(FunctionNode):
         "(...)->(...b)",
         x=anything(),
         settings={"shape": choice(lambda shapes: _enlarged(shapes["x"]))},
+        valid=("x.ndim <= len(shape)", _broadcasts),
     )
-
-    def check_type_forward(self, in_types):
-        expect(in_types[0].ndim <= len(self.shape))
-        expect_broadcast_shapes(in_types[0].shape, self.shape)
 
     def compute(self, xp, x):
         return xp.broadcast_to(x, self.shape)
@@ -82,9 +80,6 @@ class Sum(FunctionNode):
         settings={"axis": axes_setting("x", many=True, none=True), "keepdims": choice(False, True)},
     )
 
-    def check_type_forward(self, in_types):
-        check_axes(self.axis, in_types[0])
-
     def compute(self, xp, x):
         return xp.sum(x, axis=self.axis, dtype=x.dtype, keepdims=self.keepdims)
 
@@ -94,20 +89,6 @@ class Sum(FunctionNode):
             kept = set(axes_of(self.axis, len(shape)))
             g = xp.reshape(g, tuple([1 if i in kept else n for i, n in enumerate(shape)]))
         return xp.broadcast_to(g, shape)
-
-
-def check_axes(axis: Axis, in_type: Any) -> None:
-    """Refuse axes that an input of this type does not have, or that come twice."""
-    if axis is None:
-        return
-    axes = _several(axis)
-    if len(set(axes)) != len(axes):
-        raise ValueError(f"expected axes that differ, got {axes}")
-    for a in axes:
-        if a >= 0:
-            expect(a < in_type.ndim)
-        else:
-            expect(-a <= in_type.ndim)
 
 
 def _enlarged(shape: tuple[int, ...]) -> list[tuple[int, ...]]:

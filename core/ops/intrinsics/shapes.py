@@ -7,7 +7,6 @@ from math import prod
 from core.ops.function_node import FunctionNode
 from core.ops.types.domain import Domain, anything, choice
 from core.ops.types.domain import axes as axes_setting
-from core.ops.types.type_check import expect
 
 
 class Reshape(FunctionNode):
@@ -18,15 +17,12 @@ class Reshape(FunctionNode):
         "(...)->(...b)",
         x=anything(),
         settings={"shape": choice(lambda shapes: _reshapings(shapes["x"]))},
+        valid=(
+            "-1 in shape or x.size == prod(shape)",
+            "-1 not in shape or prod(shape) != 0",
+            "-1 not in shape or x.size % -prod(shape) == 0",
+        ),
     )
-
-    def check_type_forward(self, in_types):
-        known = [n for n in self.shape if n >= 0]
-        size = prod(known)
-        if len(known) == len(self.shape):
-            expect(in_types[0].size == size)
-        else:
-            expect(size > 0, in_types[0].size % max(size, 1) == 0)
 
     def compute(self, xp, x):
         return xp.reshape(x, self.shape)
@@ -49,13 +45,6 @@ class Transpose(FunctionNode):
         x=anything(),
         settings={"axes": axes_setting("x", permutation=True, none=True)},
     )
-
-    def check_type_forward(self, in_types):
-        if self.axes is not None:
-            ndim = len(self.axes)
-            expect(in_types[0].ndim == ndim)
-            if sorted([a % max(ndim, 1) for a in self.axes]) != list(range(ndim)):
-                raise ValueError(f"Transpose: {self.axes} is no permutation of {ndim} axes")
 
     def order(self, ndim: int) -> tuple[int, ...]:
         """The permutation, counted from the front."""

@@ -1,3 +1,3 @@
 """What an operation takes, and how it refuses the rest: domains and shapes."""
 
-__all__ = ["domain", "shapes", "type_check"]
+__all__ = ["domain", "rules", "shapes", "type_check"]

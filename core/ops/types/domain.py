@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from core.errors import DeclarationError, InvalidType, nearest
-from core.ops.types.shapes import Signature, broadcast_shapes
+from core.ops.types.rules import Rule, Scope, Shaped
+from core.ops.types.shapes import Signature, as_axes, broadcast_shapes
 from core.registry.public import listing
 from core.typing import Shape
 
@@ -56,11 +57,16 @@ CHECKS = (
 """The checks of `core.testing.check_op`, by the names that `leave_out` takes."""
 
 
-class SpecLike(Protocol):
-    """What a check reads of an input: core.arrays.spec.Spec has it."""
+class HasShape(Protocol):
+    """What has a shape."""
 
     @property
     def shape(self) -> Shape: ...
+
+
+class SpecLike(HasShape, Protocol):
+    """What a check reads of an input: core.arrays.spec.Spec has it."""
+
     @property
     def kind(self) -> str: ...
     @property
@@ -121,9 +127,12 @@ def numeric(lo: float = -3, hi: float = 3, *, kinks: Iterable[float | str] = ())
     return Input("number", "iufV", lo, hi, tuple(kinks))
 
 
-def anything(lo: float = -3, hi: float = 3) -> Input:
-    """Values of any dtype: for ops that only move them or compare them."""
-    return Input("any dtype", "biufcV", lo, hi)
+def anything(lo: float = -3, hi: float = 3, *, mixed: bool = False) -> Input:
+    """Values of any dtype: for ops that only move them or compare them.
+
+    `mixed` ones may have another dtype than the others.
+    """
+    return Input("any dtype", "biufcV", lo, hi, mixed=mixed)
 
 
 def ordered(lo: float = -3, hi: float = 3) -> Input:
@@ -132,7 +141,7 @@ def ordered(lo: float = -3, hi: float = 3) -> Input:
 
 
 def integers(lo: int, hi: int | str, *, make: Callable[[Any, Any], Any] | None = None) -> Input:
-    """Integers from `lo` up to, not including, `hi`: a number or the name of a dimension."""
+    """Integers from `lo` up to, not including, `hi`: a number, or an expression as in a rule."""
     return Input("integer", "iu", lo, hi, make=make)
 
 
@@ -171,11 +180,31 @@ class Axes(NamedTuple):
     none: bool = False
     beyond: int = 0
     permutation: bool = False
+    nonempty: bool = False
+
+    def check(self, value: Any, name: str, shape: Shape) -> None:
+        """Raise InvalidType unless an input called `name` has the axes that the setting names."""
+        if value is None and not self.nonempty:
+            return
+        ndim = len(shape) + self.beyond
+        named = range(ndim) if value is None else as_axes(value)
+        if self.permutation and len(named) != ndim:
+            raise InvalidType(f"{name}.ndim == {len(named)}", f"{ndim} != {len(named)}")
+        for a in named:
+            if not -ndim <= a < ndim:
+                least = (a if a >= 0 else -a) - self.beyond
+                sign, but = (">", "<=") if a >= 0 else (">=", "<")
+                raise InvalidType(f"{name}.ndim {sign} {least}", f"{len(shape)} {but} {least}")
+            if self.nonempty and shape[a] == 0:
+                raise InvalidType(f"{name}.shape[{a}] > 0", "0 <= 0")
+        if len({a % ndim for a in named}) != len(named):
+            expect = f"a permutation of {ndim} axes" if self.permutation else "axes that differ"
+            raise InvalidType(expect, str(tuple(named)))
 
     def __str__(self) -> str:
         kinds = ["a permutation of the axes" if self.permutation else "an axis"]
         kinds += ["several axes"] * self.many + ["None"] * self.none
-        return " or ".join(kinds) + f" of {self.of}"
+        return " or ".join(kinds) + f" of {self.of}" + ", not empty" * self.nonempty
 
 
 def axes(
@@ -185,13 +214,15 @@ def axes(
     none: bool = False,
     beyond: int = 0,
     permutation: bool = False,
+    nonempty: bool = False,
 ) -> Axes:
     """A setting that is an axis of the input `of`, counted from either end.
 
     `many` allows a tuple of axes, `none` None, `beyond` says how many more axes the result has
-    (expand_dims: 1), `permutation` asks for a tuple of all axes in some order.
+    (expand_dims: 1), `permutation` asks for a tuple of all axes in some order, `nonempty` for axes
+    that hold elements.
     """
-    return Axes(of, many, none, beyond, permutation)
+    return Axes(of, many, none, beyond, permutation, nonempty)
 
 
 class Number(NamedTuple):
@@ -210,7 +241,8 @@ def number(lo: float, hi: float) -> Number:
 
 
 Setting = Choice | Axes | Number
-Dimension = tuple[int, int] | Callable[[dict[str, Any]], Any]
+Dimension = tuple[int, int] | str | Callable[[dict[str, Any]], Any]
+Condition = str | Callable[..., None]
 
 
 class Domain:
@@ -218,11 +250,17 @@ class Domain:
 
     - `settings`: name -> choice(...), axes(...) or number(...); others keep their defaults.
     - `dims`: name of a dimension -> range of its size, both ends included (`...`: of the number of
-      dimensions), or a function that takes the other sizes by name and returns this one (`...`: the
-      tuple of them). Without one sizes are 1 to 4, and dots stand for up to three dimensions.
+      dimensions), in which tests draw it; or the size as text in the names of others, "4 * u",
+      which calls are held to; or, where tests alone shall keep to it, a function that takes the
+      other sizes by name and returns this one (`...`: the tuple of them). Without one sizes are 1
+      to 4, and dots stand for up to three dimensions.
     - `empty`: whether dimensions without a range may be 0.
-    - `differ`: the setting that names the axis along which repeated inputs may differ in size.
-    - `valid(shapes, settings)`: what else must hold, for shapes by input name.
+    - `differ`: the axis along which repeated inputs may differ in size, or the setting that names
+      it.
+    - `valid`: what else must hold, in order: rules as text (see core.ops.types.rules), and for what
+      text cannot say functions that take the op and the specs of its inputs (of which a drawn case
+      has only the `shape`) and raise InvalidType. `drawn`: what the cases that tests draw keep to
+      as well.
     - `kinks`: kinks of every real input. `leave_out`: check -> one of the four REASONS.
 
     >>> print(Domain("(n,k),(m,k)->(n,m)", x=real(-2, 2), W=real(-2, 2)))
@@ -236,9 +274,10 @@ class Domain:
         kinks: Iterable[float | str] = (),
         settings: Mapping[str, Setting] | None = None,
         dims: Mapping[str, Dimension] | None = None,
-        differ: str | None = None,
+        differ: str | int | None = None,
         empty: bool = True,
-        valid: Callable[[dict[str, Any], dict[str, Any]], bool] | None = None,
+        valid: Condition | Sequence[Condition] = (),
+        drawn: Condition | Sequence[Condition] = (),
         leave_out: Mapping[str, str] | None = None,
         note: str = "",
         **inputs: Input,
@@ -247,10 +286,12 @@ class Domain:
         self.signature = Signature(signature)
         self.values = {k: _with_kinks(k, v, everywhere) for k, v in inputs.items()}
         self.settings = dict(settings or {})
-        self.dims = dict(dims or {})
+        self.dims = {k: Rule(v) if isinstance(v, str) else v for k, v in (dims or {}).items()}
         self.differ = differ
         self.empty = empty
-        self.valid = valid
+        follow = [f"{name} == {v.text}" for name, v in self.dims.items() if isinstance(v, Rule)]
+        self.valid = (*map(Rule, follow), *_conditions(valid))
+        self.drawn = _conditions(drawn)
         self.leave_out = dict(leave_out or {})
         self.note = note
         _check_declaration(self)
@@ -276,21 +317,73 @@ class Domain:
             return real(-2, 2)
         return list(self.values.values())[min(index, len(self.values) - 1)]
 
-    def check(self, label: str, names: Sequence[str], specs: Sequence[SpecLike]) -> None:
+    @property
+    def reads_settings(self) -> bool:
+        """Whether it depends on settings what inputs fit."""
+        if any([isinstance(setting, Axes) for setting in self.settings.values()]):
+            return True
+        return any([not isinstance(r, Rule) or {*r.needs} & {*self.settings} for r in self.valid])
+
+    def check(
+        self, label: str, names: Sequence[str], specs: Sequence[SpecLike], op: Any = None
+    ) -> None:
         """Raise InvalidType unless inputs with these specs fit.
 
         `label` names the op, `names` its inputs in order; the last name stands for all inputs of a
-        repeated one.
+        repeated one. `op` has the settings.
         """
         try:
             self._check_count(len(specs))
-            names = _names_for(names, len(specs), self.signature.variadic)
-            self._check_dtypes(names, specs)
-            shapes = [spec.shape for spec in specs]
-            self.signature.match(names, shapes, same_group=self.differ is None)
+            self._check_dtypes(_names_for(names, len(specs), self.signature.variadic), specs)
+            self.check_shapes(names, specs, op)
         except InvalidType as error:
             error.operation = label
             raise
+
+    def check_shapes(
+        self, names: Sequence[str], specs: Sequence[HasShape], op: Any, *, drawn: bool = False
+    ) -> None:
+        """Raise InvalidType unless inputs of these shapes fit; `drawn` asks it for tests."""
+        each = _names_for(names, len(specs), self.signature.variadic)
+        scope = self.scope(names, [spec.shape for spec in specs], op)
+        for setting, value in self.settings.items():
+            if isinstance(value, Axes):
+                i = self.inputs.index(value.of)
+                value.check(scope.values[setting], each[i], specs[i].shape)
+        if self.differ is not None and op is not None:
+            axis = self.differ if isinstance(self.differ, int) else scope.values[self.differ]
+            self._check_others(each, specs, axis)
+        for rule in (*self.valid, *self.drawn) if drawn else self.valid:
+            if isinstance(rule, Rule):
+                rule.check(scope)
+            else:
+                rule(op, *specs)
+
+    def scope(self, names: Sequence[str], shapes: Sequence[Shape], op: Any) -> Scope:
+        """What names stand for in rules; InvalidType where the shapes do not fit the signature."""
+        variadic = self.signature.variadic
+        each = _names_for(names, len(shapes), variadic)
+        sizes = self.signature.match(each, shapes, same_group=self.differ is None)
+        given: list[Any] = [Shaped(shape) for shape in shapes]
+        if variadic:
+            alone = len(self.signature.inputs) - 1
+            given[alone:] = [given[alone:]]
+        values = dict(zip(names, given, strict=False))
+        values.update({name: getattr(op, name, None) for name in self.settings})
+        values.update({name: size for name, (_, size) in sizes.items()})
+        places = {name: name for name in names} | {name: at for name, (at, _) in sizes.items()}
+        return Scope(values, places)
+
+    def _check_others(self, names: Sequence[str], specs: Sequence[HasShape], axis: Any) -> None:
+        """Repeated inputs are alike but along one axis."""
+        alone = len(self.signature.inputs) - 1
+        first = specs[alone].shape
+        Axes("").check(axis, names[alone], first)
+        for name, spec in zip(names[alone + 1 :], specs[alone + 1 :], strict=True):
+            for i, (n, expected) in enumerate(zip(spec.shape, first, strict=True)):
+                if n != expected and i != axis % len(first):
+                    place = f"{name}.shape[{i}] == {names[alone]}.shape[{i}]"
+                    raise InvalidType(place, f"{n} != {expected}")
 
     def _check_count(self, given: int) -> None:
         least, most = self.signature.counts
@@ -318,6 +411,7 @@ class Domain:
         parts = [str(self.signature)]
         parts += [f"{name}: {value}" for name, value in self.values.items()]
         parts += [f"{name}: {setting}" for name, setting in self.settings.items()]
+        parts += [rule.text for rule in self.valid if isinstance(rule, Rule)]
         return "; ".join(parts) + (f" ({self.note})" if self.note else "")
 
 
@@ -329,6 +423,11 @@ _KIND_NAMES = {
     "any dtype": "known",
     "any real dtype": "real-valued",
 }
+
+
+def _conditions(given: Condition | Sequence[Condition]) -> tuple[Rule | Callable[..., None], ...]:
+    several = (given,) if isinstance(given, str) or callable(given) else given
+    return tuple([Rule(rule) if isinstance(rule, str) else rule for rule in several])
 
 
 def _with_kinks(name: str, value: Input, kinks: tuple[float | str, ...]) -> Input:
@@ -358,6 +457,9 @@ def _check_declaration(domain: Domain) -> None:
     _check_ranges(domain)
     _check_dims(domain)
     _check_settings(domain)
+    for rule in (*domain.valid, *domain.drawn):
+        if isinstance(rule, Rule):
+            _check_names(f"the rule {rule.text!r}", rule, domain)
     _check_left_out(domain)
 
 
@@ -366,7 +468,7 @@ def _check_ranges(domain: Domain) -> None:
         if isinstance(value.hi, str):
             if value.what != "integer":
                 raise DeclarationError(f"Domain: the range of {name} must end with a number.")
-            _known(f"the range of {name}", value.hi, domain.signature.names, "dimension")
+            _check_names(f"the range of {name}", Rule(value.hi), domain)
         elif value.lo >= value.hi:
             raise DeclarationError(
                 f"Domain: the range of {name}, [{value.lo}, {value.hi}], is empty."
@@ -385,7 +487,7 @@ def _check_dims(domain: Domain) -> None:
         if not (isinstance(sizes, tuple) and len(sizes) == 2 and 0 <= sizes[0] <= sizes[1]):
             raise DeclarationError(
                 f"Domain: dims[{name!r}] is {sizes!r}. "
-                "Write a pair (least, greatest), or a function of the other sizes."
+                "Write a pair (least, greatest), or the size in the names of others, '4 * u'."
             )
 
 
@@ -398,8 +500,14 @@ def _check_settings(domain: Domain) -> None:
             )
         if isinstance(setting, Axes):
             _known(f"the setting {name}", setting.of, domain.values, "input")
-    if domain.differ is not None:
+    if isinstance(domain.differ, str):
         _known("differ", domain.differ, domain.settings, "setting")
+
+
+def _check_names(where: str, rule: Rule, domain: Domain) -> None:
+    known = (*domain.signature.names, *domain.inputs, *domain.settings)
+    for name in rule.needs:
+        _known(where, name, known, "dimension, input or setting")
 
 
 def _check_left_out(domain: Domain) -> None:

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from core.errors import DeclarationError, InvalidType
+from core.errors.scalars import is_whole
 from core.typing import Shape
 
 _ARGUMENT = re.compile(r"\(([^()]*)\)([?*]?)")
@@ -37,6 +38,11 @@ def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:
                 listed = ", ".join(map(str, shapes))
                 raise ValueError(f"the shapes {listed} do not broadcast")
     return tuple(result)
+
+
+def as_axes(axis: Any) -> tuple[int, ...]:
+    """One axis, which may be a NumPy integer, as a tuple; several as they are."""
+    return (axis,) if is_whole(axis) else axis
 
 
 class Argument(NamedTuple):
@@ -120,17 +126,19 @@ class Signature:
 
     def match(
         self, names: Sequence[str], shapes: Sequence[Shape], *, same_group: bool = True
-    ) -> None:
-        """Raise InvalidType unless the ranks fit and the dimensions of one name are equal.
+    ) -> dict[str, tuple[str, int]]:
+        """For each dimension the place where it is found first, and its size.
 
+        Raises InvalidType unless the ranks fit and the dimensions of one name are equal.
         `same_group=False` leaves the sizes (not the number) of dotted dimensions unchecked.
         """
+        binding = _Binding(same_group)
         if self.elementwise:
             _match_broadcast(names, shapes)
-            return
-        binding = _Binding(same_group)
+            return binding.sizes
         for index, (name, shape) in enumerate(zip(names, shapes, strict=True)):
             binding.add(name, self.argument(index), shape)
+        return binding.sizes
 
     def __str__(self) -> str:
         return self.text

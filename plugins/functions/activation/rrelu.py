@@ -6,10 +6,18 @@ from typing import Any
 
 from core import Domain, Elementwise, Variable, as_array, as_variable, choice, config, real
 from core.arrays import backend
+from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.ops.types.type_check import expect
 from core.typing import Array, BackendArray
 from plugins.functions.removed import removed
+
+
+def _like_x(f: Any, x: Any) -> None:
+    if f.r is None:
+        return
+    dtype = backend.of(f.r).dtype_name(f.r.dtype)
+    if (x.shape, x.name) != (f.r.shape, dtype):
+        raise InvalidType(f"r {x.shape} {x.name}, as x", f"{f.r.shape} {dtype}")
 
 
 class RReLU(Elementwise):
@@ -25,12 +33,8 @@ class RReLU(Elementwise):
         x=real(-3, 3, kinks=(0,)),
         settings={"low": choice(0.0, 0.125), "high": choice(0.125, 0.5)},
         leave_out={"forward": "random"},
+        valid=_like_x,
     )
-
-    def check_type_forward(self, in_types):
-        if self.r is not None:
-            dtype = backend.of(self.r).dtype_name(self.r.dtype)
-            expect(in_types[0].dtype == dtype, in_types[0].shape == self.r.shape)
 
     def compute(self, xp, x):
         if self.r is None:

@@ -11,8 +11,7 @@ from core.errors.kinds import checked
 from core.errors.scalars import is_whole
 from core.ops import intrinsics
 from core.ops.intrinsics import Transpose as Transpose
-from core.ops.intrinsics import axes_of, check_axes
-from core.ops.types.type_check import eval
+from core.ops.intrinsics import axes_of
 from core.typing import Array
 from plugins.functions.removed import removed
 
@@ -37,10 +36,6 @@ class Swapaxes(_Reordered):
         "(...)->(...b)", x=anything(), settings={"axis1": axes("x"), "axis2": axes("x")}
     )
 
-    def check_type_forward(self, in_types):
-        for axis in (self.axis1, self.axis2):
-            check_axes(axis, in_types[0])
-
     def order(self, ndim: int) -> tuple[int, ...]:
         """The permutation, counted from the front."""
         order = list(range(ndim))
@@ -61,12 +56,8 @@ class Rollaxis(_Reordered):
             "axis": axes("x"),
             "start": choice(lambda shapes: range(-len(shapes["x"]), len(shapes["x"]) + 1)),
         },
+        valid="-x.ndim <= start <= x.ndim",
     )
-
-    def check_type_forward(self, in_types):
-        check_axes(self.axis, in_types[0])
-        if self.start != eval(in_types[0].ndim):
-            check_axes(self.start, in_types[0])
 
     def order(self, ndim: int) -> tuple[int, ...]:
         """The permutation, counted from the front."""

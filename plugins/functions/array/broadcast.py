@@ -21,7 +21,7 @@ class Broadcast(FunctionNode):
     In the general form, because there are as many outputs as inputs, and dtypes may differ.
     """
 
-    domain = Domain("()*->()", xs=anything())
+    domain = Domain("()*->()", xs=anything(mixed=True))
 
     def forward(self, inputs):
         xp, shape = backend.of(*inputs).xp, _common_shape([x.shape for x in inputs])

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes
-from core.ops.intrinsics import axes_of, check_axes
-from core.ops.types.type_check import eval, expect
 from core.typing import Array
 from plugins.functions.removed import removed
 
@@ -22,16 +20,6 @@ class Concat(FunctionNode):
         settings={"axis": axes("xs")},
         differ="axis",
     )
-
-    def check_type_forward(self, in_types):
-        check_axes(self.axis, in_types[0])
-        ndim = eval(in_types[0].ndim)
-        (joined,) = axes_of(self.axis, ndim)
-        for other in in_types[1:]:
-            expect(other.ndim == in_types[0].ndim)
-            for i in range(ndim):
-                if i != joined:
-                    expect(other.shape[i] == in_types[0].shape[i])
 
     def compute(self, xp, *xs):
         return xp.concat(xs, axis=self.axis)

@@ -5,16 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
-from core.arrays.windows import per_axis, window_count
+from core.arrays.windows import per_axis
 from core.typing import Array, Pair
 from plugins.functions.removed import removed
-from plugins.functions.windows import ImageWindows, expect_windows
-
-
-def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
-    names = ("ksize", "stride", "pad", "dilate")
-    rows = zip(shapes["x"][2:], *(per_axis(settings[n], 2, n) for n in names), strict=True)
-    return all(window_count(s, k, st, p, settings["cover_all"], d) > 0 for s, k, st, p, d in rows)
+from plugins.functions.windows import ImageWindows, windows_fit
 
 
 class _Columns(FunctionNode):
@@ -49,11 +43,8 @@ class Im2Col(ImageWindows, _Columns):
             "dilate": choice(1, 2),
         },
         dims={"n": (1, 2), "c": (1, 2), "h": (1, 5), "w": (1, 5)},
-        valid=_fits,
+        valid=windows_fit,
     )
-
-    def check_type_forward(self, in_types):
-        expect_windows(self, in_types[0], self.ksize)
 
     def compute(self, xp, x):
         seen = self.backend.windows(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, choice, config, integers
+from core import Domain, FunctionNode, Variable, axes, choice, config, integers
 from core.errors.kinds import checked
-from core.ops.types.type_check import expect
 from core.typing import Array, DType
 from plugins.functions.labels import refuse_outside
 from plugins.functions.removed import removed
@@ -23,14 +22,11 @@ class OneHot(FunctionNode):
         x=integers(0, 3),
         settings={
             "num_classes": choice(3, 5),
-            "axis": choice(-1, 0),
+            "axis": axes("x", beyond=1),
             "dtype": choice("float32", "int32"),
         },
         leave_out={"gradient": "integer-valued", "double_gradient": "integer-valued"},
     )
-
-    def check_type_forward(self, in_types):
-        expect(self.axis <= in_types[0].ndim, -self.axis <= in_types[0].ndim + 1)
 
     def compute(self, xp, x):
         refuse_outside("OneHot", self.backend, "x", x, self.num_classes, LABELS)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, choice, number
-from core.ops.types.type_check import expect
+from core.errors import InvalidType
 from core.typing import Array
 from plugins.functions.array.concat import several
 from plugins.functions.removed import removed
+
+
+def _not_longer(f: Any, *xs: Any) -> None:
+    for i, x in enumerate(xs):
+        if f.length is not None and x.shape[0] > f.length:
+            raise InvalidType(f"xs[{i}].shape[0] <= {f.length}", f"{x.shape[0]} > {f.length}")
 
 
 class PadSequence(FunctionNode):
@@ -16,20 +23,14 @@ class PadSequence(FunctionNode):
 
     length: int | None = None
     padding: float = 0
-    axis: int = 0  # the only one; here so that the domain can say along what sequences differ
     domain = Domain(
         "(...)*->(...b)",
         xs=anything(),
-        settings={"length": choice(None, 4, 6), "padding": number(-2, 2), "axis": choice(0)},
+        settings={"length": choice(None, 4, 6), "padding": number(-2, 2)},
         dims={"...": (1, 3)},
-        differ="axis",
+        differ=0,
+        valid=_not_longer,
     )
-
-    def check_type_forward(self, in_types):
-        for x in in_types:
-            expect(x.ndim > 0, x.shape[1:] == in_types[0].shape[1:])
-            if self.length is not None:
-                expect(x.shape[0] <= self.length)
 
     def compute(self, xp, *xs):
         length = self.length

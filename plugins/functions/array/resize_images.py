@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, choice, real
-from core.ops.types.type_check import expect
 from core.typing import Array
 from plugins.functions.removed import removed
 
@@ -25,6 +24,7 @@ class ResizeImages(FunctionNode):
             "align_corners": choice(True, False),
         },
         dims={"h": (1, 4), "w": (1, 4)},
+        valid=("h > 0", "w > 0"),
     )
 
     def prepare(self):
@@ -32,9 +32,6 @@ class ResizeImages(FunctionNode):
             raise ValueError(
                 f"resize_images: expected the mode 'bilinear' or 'nearest', got {self.mode!r}"
             )
-
-    def check_type_forward(self, in_types):
-        expect(in_types[0].shape[2] > 0, in_types[0].shape[3] > 0)
 
     @property
     def out_H(self) -> int:

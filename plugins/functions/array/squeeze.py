@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, anything, choice
-from core.ops.intrinsics import axes_of, check_axes
-from core.ops.types.type_check import expect
+from typing import Any
+
+from core import Domain, FunctionNode, Variable, anything, axes
+from core.errors import InvalidType
+from core.ops.types.shapes import as_axes
 from core.typing import Array, Axes, Axis
 from plugins.functions.removed import removed
+
+
+def _of_length_one(f: Any, x: Any) -> None:
+    for axis in () if f.axis is None else as_axes(f.axis):
+        if x.shape[axis] != 1:
+            raise InvalidType(f"x.shape[{axis}] == 1", f"{x.shape[axis]} != 1")
 
 
 class Squeeze(FunctionNode):
@@ -16,13 +24,9 @@ class Squeeze(FunctionNode):
     domain = Domain(
         "(...)->(...b)",
         x=anything(),
-        settings={"axis": choice(lambda shapes: _options(shapes["x"]))},
+        settings={"axis": axes("x", many=True, none=True)},
+        valid=_of_length_one,
     )
-
-    def check_type_forward(self, in_types):
-        check_axes(self.axis, in_types[0])
-        for axis in () if self.axis is None else axes_of(self.axis, len(in_types[0].shape)):
-            expect(in_types[0].shape[axis] == 1)
 
     def compute(self, xp, x):
         if self.axis is None:
@@ -31,11 +35,6 @@ class Squeeze(FunctionNode):
 
     def gradient(self, xp, g):
         return xp.reshape(g, self.input_shape(0))
-
-
-def _options(shape: tuple[int, ...]) -> list[Axis]:
-    ones = tuple([i for i, n in enumerate(shape) if n == 1])
-    return [None, ones, *ones]
 
 
 @removed()

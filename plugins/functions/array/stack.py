@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core import Domain, FunctionNode, Variable, anything, axes
-from core.ops.types.type_check import expect
 from core.typing import Array
 from plugins.functions.array.concat import several
 from plugins.functions.removed import removed
@@ -16,9 +15,6 @@ class Stack(FunctionNode):
 
     axis: int = 0
     domain = Domain("(...)*->(...b)", xs=anything(), settings={"axis": axes("xs", beyond=1)})
-
-    def check_type_forward(self, in_types):
-        expect(self.axis <= in_types[0].ndim, -self.axis <= in_types[0].ndim + 1)
 
     def compute(self, xp, *xs):
         return xp.stack(xs, axis=self.axis)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, choice
-from core.ops.types.type_check import expect
+from core.errors import InvalidType
 from core.typing import Array
 from plugins.functions.array.split_axis import zeros_beside
 from plugins.functions.refusal import require
@@ -18,26 +19,30 @@ def _by_time(xp: Any, xs: Any, length: int) -> tuple[Any, ...]:
     return tuple([xp.stack(each, axis=0) if each else xs[0][:0, ...] for each in batches])
 
 
+def _not_rising(f: Any, *xs: Any) -> None:
+    lengths = [x.shape[0] for x in xs]
+    for i, (one, other) in enumerate(pairwise(lengths)):
+        if one < other:
+            raise InvalidType(f"xs[{i}].shape[0] >= xs[{i + 1}].shape[0]", f"{one} < {other}")
+
+
 class TransposeSequence(FunctionNode):
     """Sequences (examples, not rising in length) to the batches of each time, and back.
 
     In the general form, because the number of outputs is a length.
     """
 
-    domain = Domain("(n,...)*->(...b)", xs=anything(), settings={"length": choice(None)})
+    domain = Domain(
+        "(...)*->(...b)",
+        xs=anything(),
+        settings={"length": choice(None)},
+        dims={"...": (1, 3)},
+        differ=0,
+        valid=_not_rising,
+    )
 
     def __init__(self, length: int | None = None) -> None:
         self.length = length
-
-    def check_type_forward(self, in_types):
-        for x in in_types:
-            expect(x.ndim > 0)
-        for one, other in zip(in_types[:-1], in_types[1:], strict=True):
-            expect(
-                one.dtype == other.dtype,
-                one.shape[0] >= other.shape[0],
-                one.shape[1:] == other.shape[1:],
-            )
 
     def forward(self, inputs):
         length = inputs[0].shape[0] if self.length is None else self.length

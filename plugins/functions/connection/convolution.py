@@ -11,30 +11,11 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
-from core.arrays.windows import Geometry, per_axis, transposed_size, window_count
+from core.arrays.windows import Geometry, per_axis, transposed_size
 from core.errors import InvalidType
-from core.ops.types.type_check import eval, expect
-from core.ops.types.type_check import prod as size_of
 from core.typing import Array, Sizes
 from plugins.functions.ranks import Family, Rank
-from plugins.functions.windows import expect_windows
-
-
-def _fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
-    """Whether every window fits into the padded input, and channels divide into the groups."""
-    x, W = shapes["x"], shapes["W"]
-    groups = settings.get("groups", 1)
-    if len(x) != len(W) or 0 in W[2:] or x[1] != W[1] * groups or W[0] % groups:
-        return False
-    return all(
-        window_count(s, k, stride, pad, settings.get("cover_all", False), dilate) > 0
-        for s, k, stride, pad, dilate in zip(
-            x[2:],
-            W[2:],
-            *(per_axis(settings[name], len(x) - 2, name) for name in ("stride", "pad", "dilate")),
-            strict=True,
-        )
-    )
+from plugins.functions.windows import expect_places, windows_fit
 
 
 class _Windowed(FunctionNode):
@@ -79,18 +60,14 @@ class Convolution(_Windowed):
             "groups": choice(1, 2),
         },
         dims={"n": (1, 2), "c": (1, 2), "c2": (1, 2), "o": (1, 2), "...s": (2, 2), "...k": (2, 2)},
-        valid=_fits,
+        valid=(
+            "x.ndim == W.ndim",
+            "c == c2 * groups",
+            "o % groups == 0",
+            "prod(W.shape[2:]) > 0",
+            windows_fit,
+        ),
     )
-
-    def check_type_forward(self, in_types):
-        x, W = in_types[0], in_types[1]
-        expect(
-            x.ndim == W.ndim,
-            x.shape[1] == W.shape[1] * self.groups,
-            W.shape[0] % self.groups == 0,
-            size_of(W.shape[2:]) > 0,
-        )
-        expect_windows(self, x, [eval(W.shape[i]) for i in range(2, eval(W.ndim))])
 
     def compute(self, xp, x, W, b=None):
         seen, shape = self.columns(x, W.shape[2:])
@@ -114,21 +91,16 @@ class Convolution(_Windowed):
 Convolution2DFunction = Convolution
 
 
-def _spreads(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
-    """Whether the input holds one value for each window of the output."""
-    x, W = shapes["x"][2:], shapes["W"][2:]
-    f = Deconvolution(**settings)
-    if len(x) != len(W) or len(f.size or x) != len(x) or 0 in x + W:
-        return False
-    size = f.spread(x, W)
-    return min(size) > 0 and f.geometry(size, W).out == x
-
-
-def _groups(shapes: dict[str, Any]) -> list[int]:
-    """The numbers of groups that fit the channels, and the biases where there are any."""
-    inner, outer = shapes["W"][:2]
-    b = shapes.get("b")
-    return [n for n in (1, 2) if inner % n == 0 and (b is None or b[0] == n * outer)]
+def _spreads(f: Any, x: Any, W: Any, *b: Any) -> None:
+    """Padding leaves some output, which has a window for each place of the input."""
+    places, ksize = x.shape[2:], W.shape[2:]
+    size = f.spread(places, ksize)
+    if f.size is None and min(size, default=1) < 1:
+        raise InvalidType(
+            f"an output of {list(places)} spread by {list(ksize)} that padding {f.pad} leaves",
+            f"{size}. Use less padding, or a greater stride.",
+        )
+    expect_places(x, f.geometry(size, ksize).out, size)
 
 
 class Deconvolution(_Windowed):
@@ -146,32 +118,20 @@ class Deconvolution(_Windowed):
             "pad": choice(0, 1, (0, 1)),
             "cover_all": choice(False, True),
             "dilate": choice(1, 2),
-            "groups": choice(_groups),
+            "groups": choice(1, 2),
             "size": choice(None, None, (3, 4), (5, 3)),
         },
         dims={"c": (1, 2), "o": (1, 2), "p": (1, 4), "...s": (2, 2), "...k": (2, 2)},
-        valid=_spreads,
+        valid=(
+            "x.ndim == W.ndim",
+            "c % groups == 0",
+            "prod(W.shape[2:]) > 0",
+            "prod(x.shape[2:]) > 0",
+            "p == o * groups",
+            "size is None or x.ndim == len(size) + 2",
+            _spreads,
+        ),
     )
-
-    def check_type_forward(self, in_types):
-        x, W, *b = in_types
-        expect(x.ndim == W.ndim, W.shape[0] % self.groups == 0)
-        expect(size_of(W.shape[2:]) > 0, size_of(x.shape[2:]) > 0)
-        if b:
-            expect(b[0].shape[0] == W.shape[1] * self.groups)
-        if self.size is not None:
-            expect(x.ndim == len(self.size) + 2)
-            ksize = [eval(W.shape[i + 2]) for i in range(len(self.size))]
-            for i, n in enumerate(self.geometry(self.size, ksize).out):
-                expect(x.shape[i + 2] == n)
-        else:
-            sizes = [[eval(a.shape[i]) for i in range(2, eval(x.ndim))] for a in (x, W)]
-            size = self.spread(*sizes)
-            if min(size, default=1) < 1:
-                raise InvalidType(
-                    f"an output of {sizes[0]} spread by {sizes[1]} that padding {self.pad} leaves",
-                    f"{size}. Use less padding, or a greater stride.",
-                )
 
     def geometry(self, size, ksize):
         """How the windows lie on the output."""

@@ -7,7 +7,6 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
 from core.arrays.windows import per_axis
-from core.ops.types.type_check import expect
 from core.typing import Array, Sizes
 from plugins.functions.removed import removed
 
@@ -31,6 +30,7 @@ class Shift(FunctionNode):
             "back": choice(False, True),
         },
         dims={"c": (9, 11)},
+        valid="c >= prod(ksize)",
     )
 
     def prepare(self):
@@ -38,9 +38,6 @@ class Shift(FunctionNode):
         self.dilate = per_axis(self.dilate, 2, "shift: dilate")
         if any([k < 1 or k % 2 == 0 for k in self.ksize]):
             raise ValueError(f"shift: expected a ksize of odd numbers, got {self.ksize}")
-
-    def check_type_forward(self: Any, in_types):
-        expect(in_types[0].shape[1] >= self.ksize[0] * self.ksize[1])
 
     def compute(self, xp, x):
         y = xp.zeros_like(x)

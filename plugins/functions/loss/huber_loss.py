@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, choice, number, real
-from core.ops.types.type_check import expect
 from core.typing import Array
 from plugins.functions.loss.reduction import check_reduce
 from plugins.functions.removed import removed
@@ -26,15 +25,11 @@ class HuberLoss(FunctionNode):
         x=real(-3, 3),
         t=real(-3, 3),
         settings={"delta": number(1.0, 4.0), "reduce": choice(*REDUCTIONS)},
-        valid=lambda shapes, settings: settings["reduce"] == "no" or len(shapes["x"]) > 1,
+        valid="reduce == 'no' or x.ndim >= 2",
     )
 
     def prepare(self):
         check_reduce("huber_loss", self.reduce, REDUCTIONS)
-
-    def check_type_forward(self, in_types):
-        if self.reduce != "no":
-            expect(in_types[0].ndim >= 2)
 
     def compute(self, xp, x, t):
         size = xp.abs(x - t)

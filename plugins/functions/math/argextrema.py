@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, axes, real
 from core.typing import Array
-from plugins.functions.axes import check_nonempty
 from plugins.functions.removed import removed
 
 
@@ -15,13 +14,10 @@ class _Place(FunctionNode):
     domain = Domain(
         "(...)->(...b)",
         x=real(-3, 3),
-        settings={"axis": axes("x", none=True)},
+        settings={"axis": axes("x", none=True, nonempty=True)},
         empty=False,
         leave_out={"gradient": "integer-valued", "double_gradient": "integer-valued"},
     )
-
-    def check_type_forward(self, in_types):
-        check_nonempty(self.axis, in_types[0])
 
 
 class ArgMax(_Place):

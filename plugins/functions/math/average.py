@@ -6,7 +6,7 @@ from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.errors.kinds import checked
 from core.ops.intrinsics import broadcast_to
 from core.typing import Array, Axes, Axis
-from plugins.functions.axes import check_nonempty, count_along, kept_shape
+from plugins.functions.axes import count_along, kept_shape
 from plugins.functions.math.alongside import alongside
 from plugins.functions.math.sum import sum
 from plugins.functions.removed import removed
@@ -21,12 +21,12 @@ class Mean(FunctionNode):
     domain = Domain(
         "(...)->(...b)",
         x=real(-3, 3),
-        settings={"axis": axes("x", many=True, none=True), "keepdims": choice(False, True)},
+        settings={
+            "axis": axes("x", many=True, none=True, nonempty=True),
+            "keepdims": choice(False, True),
+        },
         empty=False,
     )
-
-    def check_type_forward(self, in_types):
-        check_nonempty(self.axis, in_types[0])
 
     def compute(self, xp, x):
         return xp.mean(x, axis=self.axis, keepdims=self.keepdims)

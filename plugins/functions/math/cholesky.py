@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, real
-from core.ops.types.type_check import expect
 from core.typing import Array
 from plugins.functions.math.inv import StackedInv, dominant
 
@@ -20,9 +19,6 @@ class Cholesky(FunctionNode):
     label = "cholesky"
     wide = True
     domain = Domain("(n,n)->(n,n)", a=real(-0.5, 0.5, make=dominant))
-
-    def check_type_forward(self, in_types):
-        expect(in_types[0].shape[-1] == in_types[0].shape[-2])
 
     def compute(self, xp, a):
         return xp.linalg.cholesky(symmetric_part(xp, a))

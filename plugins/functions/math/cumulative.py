@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, numeric
-from core.ops.intrinsics import check_axes
 from core.typing import Array
 from plugins.functions.removed import removed
 
@@ -21,9 +20,6 @@ class Cumsum(FunctionNode):
     axis: int | None = None
     wide = True
     domain = Domain("(...)->(...b)", x=numeric(-3, 3), settings={"axis": axes("x", none=True)})
-
-    def check_type_forward(self, in_types):
-        check_axes(self.axis, in_types[0])
 
     def compute(self, xp, x):
         x, axis = _along(xp, x, self.axis)
@@ -45,9 +41,6 @@ class Cumprod(FunctionNode):
     axis: int | None = None
     wide = True
     domain = Domain("(...)->(...b)", x=numeric(-2, 2), settings={"axis": axes("x", none=True)})
-
-    def check_type_forward(self, in_types):
-        check_axes(self.axis, in_types[0])
 
     def compute(self, xp, x):
         x, axis = _along(xp, x, self.axis)

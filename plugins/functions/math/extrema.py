@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, axes, choice, real
 from core.typing import Array, Axes, Axis
-from plugins.functions.axes import check_nonempty, kept_shape
+from plugins.functions.axes import kept_shape
 from plugins.functions.removed import removed
 
 
@@ -16,12 +16,12 @@ class _Extremum(FunctionNode):
     domain = Domain(
         "(...)->(...b)",
         x=real(-3, 3, distinct=True),
-        settings={"axis": axes("x", many=True, none=True), "keepdims": choice(False, True)},
+        settings={
+            "axis": axes("x", many=True, none=True, nonempty=True),
+            "keepdims": choice(False, True),
+        },
         empty=False,
     )
-
-    def check_type_forward(self, in_types):
-        check_nonempty(self.axis, in_types[0])
 
     def gradient(self, xp, g, x, out):
         kept = kept_shape(x.shape, self.axis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, axes, real
 from core.typing import Array, Axes, Axis
-from plugins.functions.axes import check_nonempty, kept_shape
+from plugins.functions.axes import kept_shape
 from plugins.functions.removed import removed
 
 
@@ -16,12 +16,9 @@ class LogSumExp(FunctionNode):
     domain = Domain(
         "(...)->(...b)",
         x=real(-6, 6),
-        settings={"axis": axes("x", many=True, none=True)},
+        settings={"axis": axes("x", many=True, none=True, nonempty=True)},
         empty=False,
     )
-
-    def check_type_forward(self, in_types):
-        check_nonempty(self.axis, in_types[0])
 
     def compute(self, xp, x):
         return self.backend.logsumexp(x, axis=self.axis)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, choice, real
-from core.ops.intrinsics import axes_of, check_axes
+from core.ops.intrinsics import axes_of
 from core.typing import Array, Axes, Axis
 from plugins.functions.axes import count_along, kept_shape
 from plugins.functions.removed import removed
@@ -22,9 +22,6 @@ class Prod(FunctionNode):
         x=real(-2, 2),
         settings={"axis": axes("x", many=True, none=True), "keepdims": choice(False, True)},
     )
-
-    def check_type_forward(self, in_types):
-        check_axes(self.axis, in_types[0])
 
     def compute(self, xp, x):
         return xp.prod(x, axis=self.axis, dtype=x.dtype, keepdims=self.keepdims)

@@ -8,9 +8,15 @@ from core import Domain, Elementwise, Variable, as_variable, choice, config, rea
 from core.arrays import backend
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.ops.types.type_check import eval
 from core.typing import Array, BackendArray
 from plugins.functions.removed import removed
+
+
+def _mask_broadcasts(f: Any, x: Any) -> None:
+    own = x.shape if f.mask is None else f.mask.shape
+    tail = x.shape[len(x.shape) - len(own) :]
+    if len(own) > len(x.shape) or any([m not in (1, n) for m, n in zip(own, tail, strict=True)]):
+        raise InvalidType(f"a mask that broadcasts to {x.shape}", f"{own}")
 
 
 class Dropout(Elementwise):
@@ -25,16 +31,8 @@ class Dropout(Elementwise):
         x=real(-3, 3),
         settings={"dropout_ratio": choice(0.0, 0.3, 0.9)},
         leave_out={"forward": "random"},
+        valid=_mask_broadcasts,
     )
-
-    def check_type_forward(self, in_types):
-        if self.mask is not None:
-            shape, own = eval(in_types[0].shape), self.mask.shape
-            tail = shape[len(shape) - len(own) :]
-            if len(own) > len(shape) or any(
-                [m not in (1, n) for m, n in zip(own, tail, strict=True)]
-            ):
-                raise InvalidType(f"a mask that broadcasts to {shape}", f"{own}")
 
     def compute(self, xp, x):
         if self.mask is None:

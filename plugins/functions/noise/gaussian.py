@@ -6,10 +6,15 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_array, real
 from core.arrays import backend
+from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.ops.types.type_check import expect
 from core.typing import Array, BackendArray
 from plugins.functions.removed import removed
+
+
+def _eps_fits(f: Any, mean: Any, ln_var: Any) -> None:
+    if f.eps is not None and f.eps.shape != mean.shape:
+        raise InvalidType(f"eps of the shape {mean.shape}", f"{f.eps.shape}")
 
 
 class Gaussian(FunctionNode):
@@ -23,13 +28,8 @@ class Gaussian(FunctionNode):
         mean=real(-3, 3),
         ln_var=real(-2, 2),
         leave_out={"forward": "random"},
+        valid=_eps_fits,
     )
-
-    def check_type_forward(self, in_types):
-        if self.eps is not None:
-            expect(in_types[0].ndim == len(self.eps.shape))
-            for i, n in enumerate(self.eps.shape):
-                expect(in_types[0].shape[i] == n)
 
     def compute(self, xp, mean, ln_var):
         if self.eps is None:

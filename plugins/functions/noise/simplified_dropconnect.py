@@ -6,10 +6,16 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_array, as_variable, choice, real
 from core.arrays import backend
+from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.ops.types.type_check import expect
 from core.typing import Array
 from plugins.functions.removed import removed
+
+
+def _mask_fits(f: Any, x: Any, W: Any, *b: Any) -> None:
+    each = (x.shape[0], *W.shape)
+    if f.mask is not None and f.mask.shape not in (W.shape, each):
+        raise InvalidType(f"a mask of the shape {W.shape} or {each}", f"{f.mask.shape}")
 
 
 class SimplifiedDropconnect(FunctionNode):
@@ -28,15 +34,8 @@ class SimplifiedDropconnect(FunctionNode):
         b=real(-2, 2),
         settings={"ratio": choice(0.0, 0.3, 0.8), "use_batchwise_mask": choice(True, False)},
         leave_out={"forward": "random"},
+        valid=_mask_fits,
     )
-
-    def check_type_forward(self, in_types):
-        if self.mask is not None:
-            x, W = in_types[:2]
-            *batch, rows, columns = self.mask.shape
-            expect(W.shape[0] == rows, W.shape[1] == columns)
-            for count in batch:
-                expect(x.shape[0] == count)
 
     def compute(self, xp, x, W, b=None):
         if self.mask is None:

@@ -6,10 +6,15 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_array, as_variable, choice, config, real
 from core.arrays import backend
+from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.ops.types.type_check import expect
 from core.typing import Array
 from plugins.functions.removed import removed
+
+
+def _mask_fits(f: Any, h: Any, x: Any) -> None:
+    if not f.draws and f.mask.shape != x.shape:
+        raise InvalidType(f"a mask of the shape {x.shape}", f"{f.mask.shape}")
 
 
 class Zoneout(FunctionNode):
@@ -25,14 +30,11 @@ class Zoneout(FunctionNode):
         x=real(-3, 3),
         settings={"zoneout_ratio": choice(0.0, 0.3, 0.9)},
         leave_out={"forward": "random"},
+        valid=_mask_fits,
     )
 
     def prepare(self):
         self.draws = self.mask is None
-
-    def check_type_forward(self, in_types):
-        if not self.draws:
-            expect(in_types[1].shape == self.mask.shape)
 
     def compute(self, xp, h, x):
         if self.draws:

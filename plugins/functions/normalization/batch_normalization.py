@@ -8,6 +8,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
 from core.arrays.backend import of
+from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.errors.scalars import is_whole
 from core.typing import Array, Axes
@@ -29,18 +30,16 @@ def expanded(shape: tuple[int, ...], axis: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([1 if i in axis else n for i, n in enumerate(shape)])
 
 
-def check_statistics(axis: Any, in_types: Any) -> None:
-    """The parameters have the shape of x without the reduced axes."""
-    from core.ops.types.type_check import expect
-
-    x, *parameters = in_types
-    ndim = int(x.ndim) if isinstance(x.ndim, int) else int(x.ndim.eval())
-    expect(x.ndim > 0)
-    kept = [i for i in range(ndim) if i not in reduced_axes(axis, ndim)]
-    for parameter in parameters:
-        expect(parameter.ndim == len(kept))
-        for place, i in enumerate(kept):
-            expect(parameter.shape[place] == x.shape[i])
+def beside_axes(f: Any, x: Any, gamma: Any, *others: Any) -> None:
+    """A rule of domains: the parameters have the shape of x without the reduced axes."""
+    ndim = len(x.shape)
+    kept = [i for i in range(ndim) if i not in reduced_axes(f.axis, ndim)]
+    if len(gamma.shape) != len(kept):
+        raise InvalidType(f"gamma.ndim == {len(kept)}", f"{len(gamma.shape)} != {len(kept)}")
+    for i, a in enumerate(kept):
+        if gamma.shape[i] != x.shape[a]:
+            place = f"gamma.shape[{i}] == x.shape[{a}]"
+            raise InvalidType(place, f"{gamma.shape[i]} != {x.shape[a]}")
 
 
 def fitting_axes(shapes: dict[str, Any]) -> list[tuple[int, ...]]:
@@ -66,10 +65,8 @@ class BatchNormalization(FunctionNode):
         settings={"eps": number(1e-2, 1e-1), "axis": choice(fitting_axes)},
         dims={"...x": (2, 3), "...p": (1, 2)},
         empty=False,
+        valid=("x.ndim > 0", beside_axes),
     )
-
-    def check_type_forward(self, in_types):
-        check_statistics(self.axis, in_types)
 
     def compute(self, xp, x, gamma, beta):
         axis = reduced_axes(self.axis, x.ndim)

@@ -6,7 +6,7 @@ from core import Domain, FunctionNode, Variable, as_variable, choice, number, re
 from core.errors.kinds import checked
 from core.typing import Array, Axes
 from plugins.functions.normalization.batch_normalization import (
-    check_statistics,
+    beside_axes,
     expanded,
     fitting_axes,
     reduced_axes,
@@ -30,10 +30,8 @@ class FixedBatchNormalization(FunctionNode):
         var=real(0.5, 2),
         settings={"eps": number(1e-2, 1e-1), "axis": choice(fitting_axes)},
         dims={"...x": (2, 3), "...p": (1, 2)},
+        valid=("x.ndim > 0", beside_axes),
     )
-
-    def check_type_forward(self, in_types):
-        check_statistics(self.axis, in_types)
 
     def _shape(self, x):
         return expanded(x.shape, reduced_axes(self.axis, x.ndim))

@@ -6,8 +6,6 @@ from math import prod
 
 from core import Domain, Variable, choice, number, real
 from core.errors.kinds import checked
-from core.ops.types.type_check import expect
-from core.ops.types.type_check import prod as size_of
 from core.typing import Array
 from plugins.functions.normalization.own_statistics import _OwnStatistics
 from plugins.functions.removed import removed
@@ -32,12 +30,8 @@ class GroupNormalization(_OwnStatistics):
             "eps": number(1e-2, 1e-1),
         },
         dims={"...s": (0, 2)},
-        valid=lambda shapes, settings: 0 not in shapes["x"][1:],
+        valid=("c % groups == 0", "prod(x.shape[1:]) > 0"),
     )
-
-    def check_type_forward(self, in_types):
-        x = in_types[0]
-        expect(x.shape[1] % self.groups == 0, size_of(x.shape[1:]) > 0)
 
     def parts(self, shape):
         return (shape[0], self.groups, prod(shape[1:]) // self.groups), (2,)

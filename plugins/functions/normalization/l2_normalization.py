@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, choice, number, real
-from core.ops.intrinsics import check_axes
+from core import Domain, FunctionNode, Variable, axes, number, real
 from core.typing import Array, Axes, Axis
 from plugins.functions.removed import removed
 
@@ -23,13 +22,9 @@ class NormalizeL2(FunctionNode):
     domain = Domain(
         "(...x)->(...x)",
         x=real(-3, 3),
-        settings={"eps": number(1e-2, 1e-1), "axis": choice(0, 1, -1, (0, 1), (0, -1))},
+        settings={"eps": number(1e-2, 1e-1), "axis": axes("x", many=True)},
         dims={"...x": (2, 3)},
-        valid=lambda shapes, settings: settings["axis"] != (0, -1) or len(shapes["x"]) > 1,
     )
-
-    def check_type_forward(self, in_types):
-        check_axes(self.axis, in_types[0])
 
     def recompute_norm(self, xp, x):
         squares = xp.sum(x * x, axis=self.axis, keepdims=True)

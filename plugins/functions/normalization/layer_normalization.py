@@ -6,9 +6,9 @@ from itertools import combinations
 from typing import Any
 
 from core import Domain, Variable, as_variable, choice, number, real
+from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.errors.scalars import is_whole
-from core.ops.types.type_check import expect
 from core.typing import Array, Axes
 from plugins.functions.normalization.own_statistics import _OwnStatistics
 from plugins.functions.removed import removed
@@ -19,6 +19,14 @@ def _fitting(shapes: dict[str, Any]) -> list[tuple[int, ...]]:
     x, gamma = shapes["x"], shapes["gamma"]
     some = combinations(range(len(x)), len(gamma))
     return [a for a in some if tuple([x[i] for i in a]) == gamma and 0 not in gamma]
+
+
+def _along_axes(f: Any, x: Any, gamma: Any, beta: Any) -> None:
+    """The parameters have the shape of x along the axes."""
+    for i, a in enumerate(f.axis):
+        if gamma.shape[i] != x.shape[a]:
+            place = f"gamma.shape[{i}] == x.shape[{a}]"
+            raise InvalidType(place, f"{gamma.shape[i]} != {x.shape[a]}")
 
 
 class LayerNormalization(_OwnStatistics):
@@ -34,14 +42,8 @@ class LayerNormalization(_OwnStatistics):
         beta=real(-1, 1),
         settings={"eps": number(1e-2, 1e-1), "axis": choice(_fitting)},
         dims={"...x": (1, 3), "...p": (1, 2)},
+        valid=("gamma.ndim == len(axis)", "x.ndim > max(axis)", _along_axes, "gamma.size > 0"),
     )
-
-    def check_type_forward(self, in_types):
-        x, gamma, beta = in_types
-        expect(gamma.ndim == len(self.axis), beta.ndim == len(self.axis))
-        for i, a in enumerate(self.axis):
-            expect(a < x.ndim)
-            expect(gamma.shape[i] == x.shape[a], beta.shape[i] == x.shape[a], x.shape[a] > 0)
 
     def parts(self, shape):
         return shape, self.axis

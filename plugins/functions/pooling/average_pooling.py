@@ -9,13 +9,13 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, choice, real
 from core.arrays.windows import per_axis
 from core.typing import Array, Sizes
-from plugins.functions.pooling.max_pooling import fits
 from plugins.functions.ranks import Family, Rank
 from plugins.functions.windows import (
+    OVER_AXES,
     ImageWindows,
     _OverAxes,
-    expect_windows,
     ndim_of_x,
+    windows_fit,
 )
 
 
@@ -39,10 +39,6 @@ class _AveragePooling(FunctionNode):
 
 class _Average(_AveragePooling):
     """The sum over each window divided by the window's size."""
-
-    def check_type_forward(self, in_types):
-        super().check_type_forward(in_types)
-        expect_windows(self, in_types[0], self.ksize)
 
     def compute(self: Any, xp, x):
         ksize = per_axis(self.ksize, x.ndim - 2, "ksize")
@@ -77,7 +73,7 @@ class AveragePooling2D(ImageWindows, _Average):
             "cover_all": choice(False, True),
         },
         dims={"h": (1, 5), "w": (1, 5)},
-        valid=fits,
+        valid=windows_fit,
     )
 
 
@@ -89,7 +85,7 @@ class AveragePoolingND(_Average, _OverAxes):
         x=real(-3, 3),
         settings=AveragePooling2D.domain.settings | {"ndim": ndim_of_x(), "ksize": choice(2, 3)},
         dims={"...s": (1, 3)},
-        valid=fits,
+        valid=(OVER_AXES, windows_fit),
     )
 
 

@@ -6,30 +6,27 @@ from itertools import product
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
-from core.arrays.windows import per_axis, window_count
+from core.arrays.windows import Geometry, per_axis
+from core.errors import InvalidType
 from core.typing import Array, BackendArray, Sizes
 from plugins.functions.ranks import Family, Rank
 from plugins.functions.windows import (
+    OVER_AXES,
     ImageWindows,
     _OverAxes,
-    expect_windows,
     ndim_of_x,
+    windows_fit,
 )
 
 
-def fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
-    """Whether some window fits along every spatial axis, and none lies in the padding alone."""
-    spatial = shapes["x"][2:]
-    ksize = per_axis(settings["ksize"], len(spatial), "ksize")
-    stride = per_axis(settings["stride"] or settings["ksize"], len(spatial), "stride")
-    pad = per_axis(settings["pad"], len(spatial), "pad")
-    return all(
-        p < k
-        and s > 0
-        and window_count(s, k, st, p, settings.get("cover_all", False)) > 0
-        and (window_count(s, k, st, p, settings.get("cover_all", False)) - 1) * st - p < s
-        for s, k, st, p in zip(spatial, ksize, stride, pad, strict=True)
-    )
+def _inside(f: Any, x: Any) -> None:
+    """No window lies in the padding alone, where the maximum is -inf."""
+    laid = Geometry(x.shape[2:], f.ksize, f.stride, f.pad, 1, f.cover_all)
+    for n, k, stride, pad, out in zip(
+        laid.size, laid.ksize, laid.stride, laid.pad, laid.out, strict=True
+    ):
+        if pad >= k or (out - 1) * stride - pad >= n:
+            raise InvalidType("windows that hold elements", f"padding {f.pad}")
 
 
 class _MaxPooling(FunctionNode):
@@ -63,10 +60,6 @@ class _Maximum(_MaxPooling):
 
     saved = ("indexes",)
 
-    def check_type_forward(self, in_types):
-        super().check_type_forward(in_types)
-        expect_windows(self, in_types[0], self.ksize)
-
     def compute(self, xp, x):
         windows = self.windows(x, float("-inf"))
         y = windows[0][1] + 0
@@ -97,7 +90,8 @@ class MaxPooling2D(ImageWindows, _Maximum):
             "cover_all": choice(True, False),
         },
         dims={"h": (1, 5), "w": (1, 5)},
-        valid=fits,
+        valid=windows_fit,
+        drawn=_inside,
     )
 
 
@@ -109,7 +103,8 @@ class MaxPoolingND(_Maximum, _OverAxes):
         x=real(-3, 3, distinct=True),
         settings=MaxPooling2D.domain.settings | {"ndim": ndim_of_x(), "ksize": choice(2, 3)},
         dims={"...s": (1, 3)},
-        valid=fits,
+        valid=(OVER_AXES, windows_fit),
+        drawn=_inside,
     )
 
 

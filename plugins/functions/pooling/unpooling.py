@@ -7,19 +7,28 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
 from core.arrays.windows import Geometry, per_axis, transposed_size
-from core.ops.types.type_check import eval, expect
+from core.errors import InvalidType
 from core.typing import Array, Sizes
 from plugins.functions.pooling.average_pooling import average_over
 from plugins.functions.ranks import Family, Rank
-from plugins.functions.windows import ImageWindows, _OverAxes, ndim_of_x
+from plugins.functions.windows import (
+    OVER_AXES,
+    ImageWindows,
+    _OverAxes,
+    expect_places,
+    ndim_of_x,
+)
 
 
-def fits(shapes: dict[str, Any], settings: dict[str, Any]) -> bool:
-    """Whether an output of the size asked for has a window for each element of the input."""
-    x = shapes["x"][2:]
-    f = Unpooling2D(**{k: v for k, v in settings.items() if k not in ("indexes", "ndim")})
-    size = f.size(x)
-    return min(x) > 0 and min(size) > 0 and f.windows_on(size) == x
+def fills(f: Any, x: Any) -> None:
+    """A rule of domains: the output has elements, and a window for each place of the input."""
+    places = x.shape[2:]
+    if 0 in places:
+        raise InvalidType("prod(x.shape[2:]) > 0", f"0 in {places}")
+    size = f.size(places)
+    expect_places(x, f.windows_on(size), size)
+    if min(size, default=1) < 1:
+        raise InvalidType("an output with elements", f"{size}. Use less padding.")
 
 
 class _Spreading(FunctionNode):
@@ -30,13 +39,6 @@ class _Spreading(FunctionNode):
 
     def prepare(self: Any) -> None:
         self.stride = self.ksize if self.stride is None else self.stride
-
-    def check_type_forward(self: Any, in_types):
-        super().check_type_forward(in_types)
-        expect(in_types[0].ndim > 2)
-        shape = tuple([eval(n) for n in in_types[0].shape])[2:]
-        for i, n in enumerate(self.windows_on(self.size(shape))):
-            expect(in_types[0].shape[i + 2] == n)
 
     def size(self: Any, shape):
         """The spatial sizes of the output, from those of the input."""
@@ -89,7 +91,7 @@ class Unpooling2D(ImageWindows, _Unpooling):
             "cover_all": choice(True, False),
         },
         dims={"h": (1, 3), "w": (1, 3)},
-        valid=fits,
+        valid=fills,
     )
 
 
@@ -102,7 +104,7 @@ class UnpoolingND(_Unpooling, _OverAxes):
         settings=Unpooling2D.domain.settings
         | {"ndim": ndim_of_x(), "ksize": choice(2, 3), "outsize": choice(None, None, 3)},
         dims={"...s": (1, 3)},
-        valid=fits,
+        valid=(OVER_AXES, fills),
     )
 
     @property

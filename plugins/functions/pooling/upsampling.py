@@ -7,11 +7,11 @@ from typing import Any
 
 from core import Domain, Variable, as_array, choice, real
 from core.arrays.windows import per_axis
-from core.ops.types.type_check import expect
+from core.errors import InvalidType
 from core.typing import Array, Sizes
 from plugins.functions.labels import refuse_outside
 from plugins.functions.pooling.max_pooling import MaxPoolingGradient, MaxPoolingPick
-from plugins.functions.pooling.unpooling import _Spreading, fits
+from plugins.functions.pooling.unpooling import _Spreading, fills
 from plugins.functions.removed import removed
 from plugins.functions.windows import ImageWindows
 
@@ -21,6 +21,12 @@ def _places(shape: tuple[int, ...], start: int = 0) -> Any:
     if not shape:
         return start // 2 % 2
     return tuple([_places(shape[1:], start + i * prod(shape[1:])) for i in range(shape[0])])
+
+
+def _indexes_fit(f: Any, x: Any) -> None:
+    shape = getattr(f.indexes, "shape", x.shape)
+    if shape != x.shape:
+        raise InvalidType("x.shape == indexes.shape", f"{x.shape} != {shape}")
 
 
 class Upsampling2D(ImageWindows, _Spreading):
@@ -46,13 +52,8 @@ class Upsampling2D(ImageWindows, _Spreading):
             "cover_all": choice(True, False),
         },
         dims={"n": (1, 2), "c": (1, 2), "h": (1, 3), "w": (1, 3)},
-        valid=fits,
+        valid=(fills, _indexes_fit),
     )
-
-    def check_type_forward(self, in_types):
-        super().check_type_forward(in_types)
-        shape = getattr(self.indexes, "shape", None)
-        expect(shape is None or in_types[0].shape == shape)
 
     def windows(self):
         """What max pooling and its adjoints take, with the indexes as an array."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, real
-from core.ops.types.type_check import expect
 from core.typing import Array
 from plugins.functions.array.stack import Stack
 from plugins.functions.rnn.lstm import sigmoid
@@ -22,12 +21,9 @@ class TreeLSTM(FunctionNode):
         "(n,k,u),(n,v)->(n,u),(n,u)",
         cells=real(-2, 2),
         x=real(-3, 3),
-        dims={"k": (1, 3), "u": (1, 3), "v": lambda sizes: (3 + sizes["k"]) * sizes["u"]},
+        dims={"k": (1, 3), "u": (1, 3), "v": "(3 + k) * u"},
+        valid="k > 0",
     )
-
-    def check_type_forward(self, in_types):
-        cells, x = in_types
-        expect(cells.shape[1] > 0, x.shape[1] == (3 + cells.shape[1]) * cells.shape[2])
 
     def gates(self, xp, x):
         """The four parts of x, not squashed."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.errors.kinds import checked
-from core.ops.intrinsics import astype, check_axes, reshape
+from core.ops.intrinsics import astype, reshape
 from core.ops.intrinsics import sum as total
 from core.typing import Array, Axes, Axis
 from plugins.functions.axes import kept_shape
@@ -28,9 +28,6 @@ class EuclideanNorm(FunctionNode):
         x=real(0.3, 3),
         settings={"axis": axes("x", many=True, none=True), "keepdims": choice(False, True)},
     )
-
-    def check_type_forward(self, in_types):
-        check_axes(self.axis, in_types[0])
 
     def compute(self, xp, x):
         return xp.sqrt(xp.sum(x * x, axis=self.axis, dtype=x.dtype, keepdims=self.keepdims))
