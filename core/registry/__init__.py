@@ -1,7 +1,8 @@
 """What is known and chosen: installed plugins and the names they provide, configuration, settings.
 
-Start with `environment`, which answers for this process; `hookspecs` is the contract with plugins,
-`paths` the table of old module paths. Nothing here looks for plugins before they are needed.
+Start with `kinds`, the table of what plugins give, and `environment`, which answers for this
+process; `hookspecs` is the contract with plugins, `paths` the table of old module paths. Nothing
+here looks for plugins before they are needed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from core.registry.environment import current as current
     from core.registry.environment import facade as facade
     from core.registry.environment import kernels as kernels
-    from core.registry.facades import Facade as Facade
     from core.registry.index import Registry as Registry
     from core.registry.kinds import KINDS as KINDS
     from core.registry.lazy import lazily as lazily
@@ -32,7 +32,6 @@ else:  # checkers shall not take every name for known
         {
             "core.registry.catalogues": "Catalogue Offer",
             "core.registry.environment": "absent catalogue current facade kernels",
-            "core.registry.facades": "Facade",
             "core.registry.index": "Registry",
             "core.registry.kinds": "KINDS",
             "core.registry.lazy": "lazily",

@@ -6,19 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from core.errors import UnknownName, nearest
-from core.registry.catalogues import Catalogue as Catalogue
-from core.registry.catalogues import Offer as Offer
-from core.registry.facades import Facade as Facade
-from core.registry.facades import make_facade
-from core.registry.index import Registry as Registry
+from core.registry.catalogues import Catalogue
+from core.registry.facades import Facade, make_facade
+from core.registry.index import Registry
 from core.registry.kernel_tables import merge
-from core.registry.kinds import FACADES
-from core.registry.kinds import KINDS as KINDS
-from core.registry.lazy import lazily as lazily
-from core.registry.records import PLUGIN_API as PLUGIN_API
-from core.registry.records import BrokenName as BrokenName
-from core.registry.records import Plugin as Plugin
-from core.registry.records import PluginWarning as PluginWarning
+from core.registry.kinds import FACADES, KINDS
 from core.registry.wording import recall
 
 current = Registry()

@@ -6,11 +6,9 @@ import pytest
 
 import core
 from core.errors.kinds import MISSING, kind_of
+from core.registry.kinds import FACADES
 
-KINDS = (
-    "initializers", "optimizer_hooks", "function_hooks", "link_hooks", "datasets", "iterators",
-    "serializers", "updaters", "triggers", "extensions",
-)  # fmt: skip
+KINDS = [kind for kind in FACADES if kind not in ("functions", "links", "optimizers")]
 SAMPLES = (1, 0.5, True, "a", (1, 1), ("a",), print)
 
 
