@@ -29,6 +29,14 @@ REASONS = {
         "datasets.TransformDataset.__init__(transform)",
         "iterators.*.__init__(dataset)",
     ],
+    "columns are arrays, lists or what a function of the user's makes of them": [
+        "datasets.*Dataset.convert*",
+        "datasets.*Dataset.get_examples",
+        "datasets.TabularDataset.fetch",
+        "datasets.TabularDataset.*(transform*)",
+        "datasets.TabularDataset.*(converter)",
+        "datasets.from_data(data)",
+    ],
     "arrays or datasets of pairs, as flags say": ["datasets.get_*"],
     "paths, open files, or several of them": [
         "datasets.*ImageDataset.__init__(*)",
