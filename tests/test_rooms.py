@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from functools import cache
@@ -62,9 +63,31 @@ def test_nobody_takes_what_another_room_does_not_give(package):
     assert not found, "\n".join(found)
 
 
+def _packages():
+    inits = sorted((ROOT / "core").rglob("__init__.py"))[1:]
+    return [".".join(path.parent.relative_to(ROOT).parts) for path in inits]
+
+
 @cache
 def _graph():
     return grimp.build_graph("core", exclude_type_checking_imports=False)
+
+
+@pytest.mark.parametrize("package", _packages())
+def test_every_file_is_reached_from_the_door_of_its_room(package):
+    """Through what the room gives, or names in its docstring, and what that imports."""
+    room, graph = importlib.import_module(package), _graph()
+    files = graph.find_descendants(package)
+    names = _given(package) | set(re.findall(r"`(\w+)`", room.__doc__ or ""))
+    homes = {getattr(getattr(room, name, None), "__module__", "") for name in names}
+    reached = {package}
+    found = reached | files & (homes | {f"{package}.{name}" for name in names})
+    while found != reached:
+        reached = found
+        found = reached.union(*map(graph.find_modules_directly_imported_by, reached)) & (
+            files | {package}
+        )
+    assert graph.find_children(package) <= reached
 
 
 @pytest.mark.parametrize("room", ["arrays", "compat", "registry", "show", "testing"])
@@ -110,7 +133,9 @@ def _seen_by_checkers(package: str) -> set[str]:
     return made | given | {each.stem for each in path.parent.iterdir()}
 
 
-@pytest.mark.parametrize("package", ["core", "core.registry", "core.testing", "core.training"])
+@pytest.mark.parametrize(
+    "package", ["core", "core.dataset", "core.registry", "core.testing", "core.training"]
+)
 def test_names_that_load_late_are_known_to_checkers(package):
     room = importlib.import_module(package)
     shown = {name for name in dir(room) if not name.startswith("__")}
@@ -118,12 +143,21 @@ def test_names_that_load_late_are_known_to_checkers(package):
     assert all(hasattr(room, name) for name in shown)
 
 
-@pytest.mark.parametrize("package", ["core", "core.registry", "core.testing", "core.training"])
+@pytest.mark.parametrize(
+    "package", ["core", "core.dataset", "core.registry", "core.testing", "core.training"]
+)
 def test_names_that_checkers_know_are_there(package):
     text = (ROOT / package.replace(".", "/") / "__init__.py").read_text(encoding="utf-8")
     blocks = [n for n in ast.parse(text).body if isinstance(n, ast.If)]
     imports = [n for block in blocks for n in block.body if isinstance(n, ast.ImportFrom)]
     assert {a.asname for n in imports for a in n.names} <= {*dir(importlib.import_module(package))}
+
+
+@pytest.mark.parametrize("package", _packages())
+def test_what_a_room_gives_is_there(package):
+    room, files = importlib.import_module(package), _graph().find_children(package)
+    names = [name for name in _given(package) if f"{package}.{name}" not in files]
+    assert all(hasattr(room, name) for name in names)
 
 
 def test_every_room_says_what_it_is_for():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.dataset.async_transfer import ConcatWithAsyncTransfer as ConcatWithAsyncTransfer
 from core.dataset.convert import Converter as Converter
@@ -17,20 +17,12 @@ from core.dataset.download import get_dataset_directory as get_dataset_directory
 from core.dataset.download import get_dataset_root as get_dataset_root
 from core.dataset.download import set_dataset_root as set_dataset_root
 from core.dataset.iterator import Iterator as Iterator
-from core.registry.public import listing
+from core.registry.public import exporting
 
 if TYPE_CHECKING:
     from core import datasets as tabular  # noqa: F401 - under the name that scripts know
     from core.datasets import TabularDataset as TabularDataset
-else:
-
-    def __getattr__(name: str) -> Any:
-        """Tables are datasets as any other; scripts look for them here too."""
-        from core import datasets
-
-        if name in ("TabularDataset", "tabular"):
-            return datasets if name == "tabular" else datasets.TabularDataset
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-__dir__ = listing(__name__, ["TabularDataset", "download", "indexing", "tabular"])
+else:  # tables are datasets as any other; scripts look for them here too
+    __getattr__, __dir__ = exporting(
+        __name__, {"core.datasets": "TabularDataset"}, "download indexing"
+    )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from core.registry.public import exporting
 
 if TYPE_CHECKING:
+    from core.testing import condition as condition
     from core.testing import gradient_check as gradient_check
     from core.testing.backends import check_backend as check_backend
     from core.testing.gradient_check import assert_allclose as assert_allclose
@@ -43,5 +44,5 @@ else:  # checkers shall not take every name for known
             "core.testing.tolerances": "tolerance",
             "core.testing.unary": "unary_math_function_unittest",
         },
-        "gradient_check",
+        "condition gradient_check",
     )
