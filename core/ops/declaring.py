@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from core.ops import dispatch
 from core.ops.declaration import Declaration
-from core.ops.specialize import specialize
+from core.ops.specialize import Variant
 from core.registry.once import publishing
 
 if TYPE_CHECKING:
@@ -116,7 +114,7 @@ def set_rules(cls: type[FunctionNode], raw: Any, var: Any) -> None:
     cls._plain_raw, cls._plain_var = (raw, var) if cls._single else (None, None)
 
 
-def variant(cls: type[FunctionNode], arity: int) -> SimpleNamespace:
+def variant(cls: type[FunctionNode], arity: int) -> Variant:
     """The specialised functions for calls with that many inputs, written when first needed."""
     made = cls._variants.get(arity)
     if made is None:
@@ -128,7 +126,7 @@ def variant(cls: type[FunctionNode], arity: int) -> SimpleNamespace:
         with publishing:
             made = cls._variants.get(arity)
             if made is None:
-                made = cls._variants[arity] = specialize(cls.declared, arity, dispatch)
+                made = cls._variants[arity] = Variant(cls.declared, arity)
     return made
 
 

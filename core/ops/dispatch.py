@@ -18,9 +18,8 @@ from core.arrays.backend import BACKENDS, Backend, on_kernels_changed
 from core.arrays.spec import Spec, ensure_array, intern, spec_of
 from core.errors import BackendError, CoreError, GraphError, InvalidType
 from core.errors.scalars import is_number, is_scalar, python_number
-from core.graph.variable import Variable, as_array, is_array, no_array, variable_of, wrap
+from core.graph.variable import Variable, as_array, is_array, no_array, wrap
 from core.graph.variable_node import NOBODY, VariableNode
-from core.ops.namespace import namespace
 from core.ops.types.shapes import broadcast_shapes
 from core.registry.configuration import current_state
 from core.registry.once import publishing
@@ -152,8 +151,12 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
     widening = _widening(cls, specs)
     if widening is not None:
         compute = _widened(compute, backend, *widening)
-    if cls._elementwise:
-        compute = _with_shapes(compute, specs)
+    shapes = tuple([spec.shape for spec in specs])
+    broadcasts = cls._elementwise and len(set(shapes)) > 1
+    if cls.declared.differentiable and (broadcasts or widening is not None):
+        wide = None if widening is None else widening[0]
+        rules = cls.variant(len(specs)).rules(broadcasts, wide)
+        compute = _with_rules(compute, rules, shapes if broadcasts else None)
     operand = cls.operand if cls._elementwise else None  # type: ignore[attr-defined]
     if result is not None and result.kind in "biu" and operand is not None:
         compute = _whole(compute, operand, result)
@@ -214,13 +217,10 @@ def _with_backend(compute: Compute, backend: Backend) -> Compute:
 
 
 def _widened(compute: Compute, backend: Backend, wide: str, dtype: Any) -> Compute:
-    """Narrower floats are computed in `wide`, forward and backward, and rounded once."""
-    raw, var = partial(_raw_widened, wide), partial(_var_widened, wide)
+    """Narrower floats are computed in `wide`, and rounded once."""
 
     def widened(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
         result = compute(f, xp, *[widen(xp, backend, a, wide) for a in arrays])
-        f._raw, f._var = raw, var
-        f._plain_raw, f._plain_var = (f._raw, f._var) if f._single else (None, None)
         if type(result) is tuple:
             return tuple([_narrow(xp, backend, y, wide, dtype) for y in result])
         return _narrow(xp, backend, result, wide, dtype)
@@ -228,12 +228,14 @@ def _widened(compute: Compute, backend: Backend, wide: str, dtype: Any) -> Compu
     return widened
 
 
-def widen(xp: Any, backend: Backend, array: Any, wide: str = "float32") -> Any:
-    """An array, or Variable, of narrower floats in the dtype `wide`; anything else itself."""
-    known = isinstance(array, Variable) or (array is not None and is_array(array))
-    if not known or backend.dtype_name(array.dtype) not in _FLOATS[: _FLOATS.index(wide)]:
-        return array
-    return xp.astype(array, backend.dtype(wide))
+def widen(xp: Any, backend: Backend, value: Any, wide: str) -> Any:
+    """Arrays, or Variables, of narrower floats in the dtype `wide`; anything else itself."""
+    if type(value) is tuple:
+        return tuple([widen(xp, backend, part, wide) for part in value])
+    known = isinstance(value, Variable) or (value is not None and is_array(value))
+    if not known or backend.dtype_name(value.dtype) not in _FLOATS[: _FLOATS.index(wide)]:
+        return value
+    return xp.astype(value, backend.dtype(wide))
 
 
 def _narrow(xp: Any, backend: Backend, array: Any, wide: str, dtype: Any) -> Any:
@@ -241,100 +243,34 @@ def _narrow(xp: Any, backend: Backend, array: Any, wide: str, dtype: Any) -> Any
     return xp.astype(array, dtype) if widened and array.dtype != dtype else array
 
 
-def _raw_widened(wide: str, f: FunctionNode, g: Any, needs_grad: int) -> tuple[Any, ...]:
-    return _widened_rules(wide, f, g, needs_grad, f._sources[0].spec.backend.xp, _retained_array)
-
-
-def _var_widened(wide: str, f: FunctionNode, g: Any, needs_grad: int) -> tuple[Any, ...]:
-    return _widened_rules(wide, f, g, needs_grad, namespace, _retained_variable)
-
-
-def _widened_rules(
-    dtype: str, f: FunctionNode, g: Any, needs_grad: int, xp: Any, fetch: Any
-) -> tuple[Any, ...]:
-    """The rules in a wider dtype, at either speed, and their gradients rounded once."""
+def narrow_all(f: FunctionNode, xp: Any, gradients: tuple[Any, ...], wide: str) -> tuple[Any, ...]:
+    """Gradients that were computed in `wide`, each in the dtype of its input."""
     backend = f._sources[0].spec.backend
-
-    def wide(value: Any) -> Any:
-        if type(value) is tuple:
-            return tuple([wide(part) for part in value])
-        return widen(xp, backend, value, dtype)
-
-    def retained(name: str) -> Any:
-        if fetch is _retained_variable and name in f.declared.rederived:
-            method, sources = f.declared.rederived[name]
-            return method(f, xp, *map(retained, sources))
-        return wide(fetch(f, name))
-
     return tuple(
         [
-            gx if gx is None else _narrow(xp, backend, gx, dtype, source.spec.dtype)
-            for gx, source in zip(
-                _run_rules(f, xp, wide(g), needs_grad, retained), f._sources, strict=True
-            )
+            _narrow(xp, backend, g, wide, source.spec.dtype)
+            for g, source in zip(gradients, f._sources, strict=True)
         ]
     )
 
 
-def _retained_array(f: FunctionNode, name: str) -> Any:
-    declared = f.declared
-    if name in declared.names:
-        if declared.variadic:
-            return tuple([source.data for source in f._sources])
-        i = declared.names.index(name)
-        return f._sources[i].data if i < len(f._sources) else None
-    if name in declared.saved:
-        return getattr(f, name)
-    return f.data[declared.outputs.index(name)] if declared.outputs else f.data
+def _with_rules(compute: Compute, rules: tuple[Any, Any], shapes: Any) -> Compute:
+    """Where inputs broadcast, or are widened, the gradients of a call are others than the class's.
 
+    `shapes` are those of inputs that broadcast, to which their gradients are summed back.
+    """
+    raw, var = rules
 
-def _retained_variable(f: FunctionNode, name: str) -> Any:
-    declared = f.declared
-    if name in declared.names:
-        if declared.variadic:
-            return tuple([variable_of(source) for source in f._sources])
-        i = declared.names.index(name)
-        return variable_of(f._sources[i]) if i < len(f._sources) else None
-    if name in declared.saved:
-        return as_constant(getattr(f, name))
-    return f._output_variable(declared.outputs.index(name) if declared.outputs else 0)
-
-
-def _run_rules(
-    f: FunctionNode, xp: Any, g: Any, needs_grad: int, retained: Compute
-) -> tuple[Any, ...]:
-    """The declared rules, on what `retained` gives for the names that they ask for."""
-    declared = f.declared
-    needed = tuple([bool(needs_grad >> i & 1) for i in range(len(f._sources))])
-
-    def value(name: str) -> Any:
-        return needed if name == "needs_grad" else retained(name)
-
-    if declared.joint:
-        gradients = declared.joint(f, xp, g, *map(value, declared.joint_uses))
-        gradients = gradients if type(gradients) is tuple else (gradients,)
-    else:
-        rules = [declared.rules.get(name) for name in declared.names[: len(f._sources)]]
-        gradients = tuple(
-            [
-                rule(f, xp, g, *map(value, declared.uses[name])) if rule and needs else None
-                for name, rule, needs in zip(declared.names, rules, needed, strict=False)
-            ]
-        )
-    return gradients if f.shapes is None else unbroadcast(f, gradients)
-
-
-def _with_shapes(compute: Compute, specs: list[Spec]) -> Compute:
-    """Where inputs broadcast, leave a note of their shapes: gradients are summed back to them."""
-    shapes = tuple([spec.shape for spec in specs])
-    if len(set(shapes)) == 1:
-        return compute
-
-    def broadcasting(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
-        f.note_shapes(shapes)
+    def ruled(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        f.shapes = shapes
+        f._raw, f._var = raw, var
+        if f._single and f._local_hooks is None:
+            f._plain_raw, f._plain_var = raw, var
+        else:
+            f._plain_raw = f._plain_var = None
         return compute(f, xp, *arrays)
 
-    return broadcasting
+    return ruled
 
 
 def _ensured(compute: Compute, result: Spec) -> Compute:

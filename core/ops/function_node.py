@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from core.arrays.backend import BACKENDS
@@ -25,6 +24,7 @@ from core.registry.configuration import State, current_state
 from core.registry.once import publishing
 
 if TYPE_CHECKING:
+    from core.ops.specialize import Variant
     from core.ops.types.domain import Domain
 
 
@@ -63,7 +63,7 @@ class FunctionNode(GraphNode):
     _plans: ClassVar[dict[Any, Any]] = {}
     _unchecked_plans: ClassVar[dict[Any, Any]] = {}
     _gradient_kernels: ClassVar[dict[type, Any]] = {}
-    _variants: ClassVar[dict[int, SimpleNamespace]] = {}
+    _variants: ClassVar[dict[int, Variant]] = {}
     _elementwise: ClassVar[bool] = False
     _keeps_spec: ClassVar[bool] = False
     _plan_by_settings: ClassVar[bool] = False
@@ -113,12 +113,10 @@ class FunctionNode(GraphNode):
             return
         declaring.declare(cls)
 
-    def note_shapes(self, shapes: tuple[tuple[int, ...], ...]) -> None:
-        """Remember that the inputs broadcast: gradients are summed back to these shapes."""
-        self.shapes = shapes
-        variant = declaring.variant(type(self), len(shapes))
-        self._raw = self._plain_raw = variant.raw_broadcast
-        self._var = self._plain_var = variant.var_broadcast
+    @classmethod
+    def variant(cls, arity: int) -> Variant:
+        """The specialised functions for calls with that many inputs."""
+        return declaring.variant(cls, arity)
 
     def __repr__(self) -> str:
         name = type(self).__name__

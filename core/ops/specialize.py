@@ -15,41 +15,54 @@ needs a gradient; `f` is the function node, `v` the result, `needs_grad` a bit m
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 from core.arrays.backend import BACKENDS
 from core.arrays.spec import ensure_array, spec_of
 from core.graph.graph_node import next_sequence
 from core.graph.variable import Variable, variable_of
+from core.ops import dispatch
 from core.ops.declaration import Declaration
 from core.ops.namespace import namespace
 from core.registry.configuration import current_state
 
 
-def specialize(declared: Declaration, arity: int, dispatch: Any) -> SimpleNamespace:
-    """The four functions for calls of `declared` with `arity` inputs.
+class Variant:
+    """The functions for calls of `declared` with `arity` inputs.
 
-    `dispatch` supplies what the text refers to: the slow path, plans, coercion of inputs.
+    `call`, `run`, `raw` and `var` are written at once, gradients of other forms when first needed.
     """
-    writer = _Writer(declared, arity, dispatch)
-    made = SimpleNamespace(raw=writer.gradients("raw"), var=writer.gradients("var"))
-    made.raw_broadcast, made.var_broadcast = made.raw, made.var
-    if writer.cls._elementwise and arity > 1:
-        made.raw_broadcast = writer.gradients("raw", broadcast=True)
-        made.var_broadcast = writer.gradients("var", broadcast=True)
-    made.call, made.run = writer.call(), writer.run()
-    return made
+
+    def __init__(self, declared: Declaration, arity: int) -> None:
+        self._declared = declared
+        self._arity = arity
+        self._rules: dict[Any, tuple[Any, Any]] = {}
+        self.raw, self.var = self.rules()
+        self.call: Any = _Writer(declared, arity).call()
+        self.run = _Writer(declared, arity).run()
+
+    def rules(self, broadcast: bool = False, wide: str | None = None) -> tuple[Any, Any]:
+        """`raw` and `var`, summed back from broadcasting, and computed in a wider dtype."""
+        key = broadcast, wide
+        if key not in self._rules:
+            writer = _Writer(self._declared, self._arity, broadcast, wide)
+            self._rules[key] = writer.gradients("raw"), writer.gradients("var")
+        return self._rules[key]
 
 
 class _Writer:
-    def __init__(self, declared: Declaration, arity: int, dispatch: Any) -> None:
+    def __init__(
+        self, declared: Declaration, arity: int, broadcast: bool = False, wide: str | None = None
+    ) -> None:
         from core.ops.inline import expression  # not loaded before an operation is called
 
         self.expression = expression
         self.declared = declared
         self.cls: Any = declared.cls
         self.arity = arity
+        self.broadcast = broadcast
+        self.wide = wide
+        self.inline = self.cls.inline and not wide
         self.names = declared.inputs_of(arity)
         self.all = (1 << arity) - 1
         self.scope: dict[str, Any] = {
@@ -65,6 +78,8 @@ class _Writer:
             "link_outputs": dispatch.link_outputs,
             "constant_node": dispatch.constant_node,
             "unbroadcast": dispatch.unbroadcast,
+            "widen": dispatch.widen,
+            "narrow_all": dispatch.narrow_all,
             "wrong_number": dispatch.wrong_number,
             "only_needed": dispatch.only_needed,
             "current_state": current_state,
@@ -220,25 +235,31 @@ class _Writer:
 
     # ------------------------------------------------------------------ gradients
 
-    def gradients(self, kind: str, broadcast: bool = False) -> Callable[..., Any] | None:
-        """`raw` or `var`: the declared rules with what they asked for.
-
-        With `broadcast` the gradients are summed back to the shapes of the inputs.
-        """
+    def gradients(self, kind: str) -> Callable[..., Any] | None:
+        """`raw` or `var`: the declared rules with what they asked for."""
         declared = self.declared
         if not declared.differentiable:
             return None
         lines = [f"def {kind}(f, g, needs_grad):"]
-        if kind == "raw":
+        if kind == "raw" and not self.wide:
             lines += self._kernels()
-        if declared.reads_xp:
+        if self._reads_xp:
             lines += [f"  xp = {'NS' if kind == 'var' else 'f._sources[0].spec.backend.xp'}"]
+        if self.wide:
+            lines += ["  backend = f._sources[0].spec.backend", f"  g = {self._widened('g')}"]
         if any(declared.kept(n, self.arity) for n in declared.names):
             lines += [f"  {self._each('n#')}, = f._sources"]
         lines += self._joint(kind) if declared.joint else self._separate(kind)
         result = f"({self._each('g#')},)" if not declared.joint else "gradients"
-        lines += [f"  return unbroadcast(f, {result})" if broadcast else f"  return {result}"]
-        return self._compile(f"{kind}_broadcast" if broadcast else kind, lines, kind)
+        if self.broadcast:
+            result = f"unbroadcast(f, {result})"
+        if self.wide:
+            result = f"narrow_all(f, xp, {result}, {self.wide!r})"
+        name = kind + "_broadcast" * self.broadcast + f"_{self.wide}" * bool(self.wide)
+        return self._compile(name, [*lines, f"  return {result}"], kind)
+
+    def _widened(self, text: str) -> str:
+        return f"widen(xp, backend, {text}, {self.wide!r})" if self.wide else text
 
     def _kernels(self) -> list[str]:
         """A backend's own gradient, if it has one, which may decline."""
@@ -254,15 +275,19 @@ class _Writer:
         return lines
 
     @property
+    def _reads_xp(self) -> bool:
+        return self.declared.reads_xp or self.wide is not None
+
+    @property
     def _xp(self) -> str:
-        return "xp" if self.declared.reads_xp else "None"
+        return "xp" if self._reads_xp else "None"
 
     def _joint(self, kind: str) -> list[str]:
         rule: Any = self.declared.joint
         self.scope["rule"] = rule
         texts = ["f", self._xp, "g", *[self._value(kind, n) for n in self.declared.joint_uses]]
         lone = self.arity == 1 and not self.declared.variadic
-        inline = self.expression(rule, texts) if self.cls.inline and lone else None
+        inline = self.expression(rule, texts) if self.inline and lone else None
         if inline:
             return [f"  gradients = ({inline},)"]
         lines = [f"  gradients = rule({', '.join(texts)})"]
@@ -296,7 +321,7 @@ class _Writer:
             return "None"
         self.scope[f"rule{i}"] = rule
         texts = ["f", self._xp, "g", *[self._value(kind, use) for use in self.declared.uses[name]]]
-        inline = self.expression(rule, texts) if self.cls.inline else None
+        inline = self.expression(rule, texts) if self.inline else None
         return inline or f"rule{i}({', '.join(texts)})"
 
     def _arguments(self, kind: str, asked: tuple[str, ...]) -> str:
@@ -304,9 +329,12 @@ class _Writer:
 
     def _value(self, kind: str, name: str) -> str:
         """The text that fetches what a rule asked for by `name`."""
-        declared = self.declared
         if name == "needs_grad":
             return "(" + "".join([f"needs_grad & {1 << i} != 0, " for i in range(self.arity)]) + ")"
+        return self._widened(self._fetched(kind, name))
+
+    def _fetched(self, kind: str, name: str) -> str:
+        declared = self.declared
         fetch = "n{}.data" if kind == "raw" else "variable_of(n{})"
         if name in declared.names:
             if declared.variadic:

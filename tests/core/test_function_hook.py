@@ -7,6 +7,7 @@ import pytest
 
 import core
 from core.errors import DeclarationError, HookError
+from core.ops.intrinsics import MatMul, Multiply
 
 
 class Recorder(core.FunctionHook):
@@ -108,6 +109,24 @@ def test_a_hook_may_be_added_to_a_declared_operation_after_the_call():
     assert hook.kinds() == ["added", "before backward", "after backward"]
     assert y.creator.local_function_hooks == {"mine": hook}
     np.testing.assert_array_equal(x.grad, [2])
+
+
+@pytest.mark.parametrize(
+    "op, dtype, shapes",
+    [
+        (Multiply, "f", [(2,), (2,)]),
+        (Multiply, "f", [(3, 2), (2,)]),
+        (MatMul, "float16", [(2, 2), (2, 2)]),
+    ],
+)
+def test_a_hook_of_a_declared_operation_sees_its_backward_however_computed(op, dtype, shapes):
+    """Also where inputs broadcast, or 16-bit floats are computed in wider ones."""
+    x, y = [core.Variable(np.ones(shape, dtype)) for shape in shapes]
+    f, hook = op(), Recorder()
+    f.add_hook(hook)
+    (z,) = f.apply((x, y))
+    core.functions.sum(z).backward()
+    assert hook.kinds() == ["added", *ALL]
 
 
 def test_of_one_name_there_is_one_hook():
