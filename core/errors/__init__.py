@@ -29,7 +29,7 @@ from core.errors.exceptions import RemovedArgument as RemovedArgument
 from core.errors.exceptions import UnknownName as UnknownName
 from core.errors.exceptions import UpdateError as UpdateError
 from core.errors.exceptions import nearest as nearest
-from core.errors.exceptions import refuse_removed as refuse_removed
+from core.errors.exceptions import refuse_unknown as refuse_unknown
 from core.errors.kinds import checked as checked
 
 for _error in vars(exceptions).values():  # tracebacks say the name that users import
@@ -39,6 +39,7 @@ for _error in vars(exceptions).values():  # tracebacks say the name that users i
 _MODULES = (
     "arguments",
     "interval",
+    "keywords",
     "kinds",
     "known_attributes",
     "place",

@@ -201,22 +201,26 @@ def nearest(
     return f" Did you mean {spelt[word]!r}?" if word in spelt else ""
 
 
-def refuse_removed(
+def refuse_unknown(
     where: str,
-    given: Mapping[str, object],
-    cures: Mapping[str, str],
+    given: Iterable[str],
     known: Iterable[str] = (),
+    cures: Mapping[str, str] | None = None,
 ) -> None:
     """Raise for the first of the keywords `given` to `where`, with its cure if it was taken once.
 
-    `cures` maps a removed argument to the sentence that says what to write instead. `known` are the
-    arguments that there are: the nearest is offered for a slip.
+    `known` are the arguments that there are: the nearest is offered for a slip. `cures` maps
+    removed arguments, beside those of `core.errors.synonyms.REMOVED`, to the sentence that says
+    what to write instead.
     """
-    from core.errors.synonyms import NEEDLESS
+    from core.errors.synonyms import NEEDLESS, REMOVED
 
+    known = list(known)
+    removed = {name: cure for name, (now, cure) in REMOVED.items() if not now or now in known}
+    removed |= cures or {}
     for key in given:
-        if key in cures:
-            raise RemovedArgument(f"{where}: the argument {key!r} no longer exists. {cures[key]}")
+        if key in removed:
+            raise RemovedArgument(f"{where}: the argument {key!r} no longer exists. {removed[key]}")
         hint = NEEDLESS.get(key) or nearest(key, known, "arguments")
         raise TypeError(f"{where}: unexpected keyword argument {key!r}.{hint}")
 

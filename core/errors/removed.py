@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_REST, _REFUSE = "_removed", "_refuse_removed"
+_REST, _REFUSE = "_removed", "_refuse_unknown"
 
 
 def removed(
@@ -76,8 +76,8 @@ def _write(
 
     def refuse(given: str) -> str:
         return (
-            f"\n from core.errors import refuse_removed as {_REFUSE}"
-            f"\n {_REFUSE}({title}, {given}, {dict(cures)!r}, {names!r})"
+            f"\n from core.errors import refuse_unknown as {_REFUSE}"
+            f"\n {_REFUSE}({title}, {given}, {names!r}, {dict(cures)!r})"
         )
 
     if taken.defaults or taken.kwonlyargs or taken.vararg:

@@ -339,6 +339,24 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+_MODE = "Use `with core.using_config('train', False):`."
+_NO_CUDNN = "Leave it out: no backend uses cuDNN."
+
+REMOVED = {
+    "train": ("", _MODE),
+    "test": ("", _MODE),
+    "use_cudnn": ("", _NO_CUDNN),
+    "deterministic": ("", _NO_CUDNN),
+    "volatile": ("", "Use `with core.no_backprop_mode():`."),
+    "wscale": (
+        "initialW",
+        "Give initialW=initializers.HeNormal(scale / math.sqrt(2)), or LeCunNormal(scale).",
+    ),
+    "bias": ("initial_bias", "Give initial_bias, or nobias=True for none."),
+}
+"""Arguments that existed before -> the argument that functions have which had it, '' for all of
+them, and the sentence that says what to write instead."""
+
 NEEDLESS = {"inplace": " Leave it out: functions change no array, and give new ones."}
 """Arguments of other libraries for which there is no other here -> end of the sentence."""
 

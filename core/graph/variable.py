@@ -501,10 +501,10 @@ def _truth(variable: Variable, requires_grad: Any) -> bool:
 
 
 def _refuse(given: dict[str, Any]) -> None:
-    from core.errors import refuse_removed
+    from core.errors import refuse_unknown
 
     known = _meant.__annotations__
-    refuse_removed("Variable", given, {"volatile": _VOLATILE}, known)
+    refuse_unknown("Variable", given, known, {"volatile": _VOLATILE})
 
 
 _new = Variable.__new__

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 from core.arrays import backend as backends
 from core.arrays.backend import Device, DeviceSpec
 from core.errors import HookError, RegistrationError, nearest
+from core.errors.keywords import KnownKeywords
 from core.errors.synonyms import real_names, refuse_foreign
 from core.graph.variable import is_array
 from core.link.hook import LinkHook, call_observed, hooks_in_force
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 COPY_MODES = ("init", "copy", "share")
 
 
-class Link(RecurrentState, Registering):
+class Link(RecurrentState, Registering, KnownKeywords):
     """A building block with parameters, which a subclass applies in `forward`.
 
     Parameters are registered by setting them as attributes inside `with self.init_scope():`; an

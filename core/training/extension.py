@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.errors import refuse_removed
+from core.errors import refuse_unknown
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.errors.set_by_init import refuse_forgotten
@@ -54,7 +54,7 @@ class Extension:
 
     def __getattr__(self, name: str) -> Any:
         if name == "invoke_before_training":
-            refuse_removed(type(self).__name__, {name: True}, {name: INVOKE_BEFORE_TRAINING})
+            refuse_unknown(type(self).__name__, [name], (), {name: INVOKE_BEFORE_TRAINING})
         refuse_forgotten(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

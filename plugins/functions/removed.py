@@ -9,11 +9,7 @@ from core.errors import removed as _removed
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_MODE = "Use `with core.using_config('train', False):`."
-_NO_CUDNN = "Leave it out: no backend uses cuDNN."
-CURES = {"train": _MODE, "test": _MODE, "use_cudnn": _NO_CUDNN, "deterministic": _NO_CUDNN}
-
 
 def removed(*had: str, **cures: str) -> Callable[[F], F]:
     """Make a function refuse arguments that it once had; see `core.errors.removed`."""
-    return _removed.removed(*had, cures={**CURES, **cures})
+    return _removed.removed(*had, cures=cures)

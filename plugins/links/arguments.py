@@ -1,32 +1,15 @@
-"""Arguments that links have in common: initializers with their defaults, and removed ones."""
+"""Arguments that links have in common: initializers with their defaults, and checks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import core
 from core.arrays.spec import spec_of
 from core.errors import InvalidType
-from core.errors import removed as _removed
 from core.link.initializer import as_initializer
 from core.typing import DType
-from plugins.functions.removed import CURES
 from plugins.initializers.normal import LeCunNormal
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-REMOVED = {
-    **CURES,
-    "wscale": "Give initialW=initializers.HeNormal(scale / math.sqrt(2)), or LeCunNormal(scale).",
-    "bias": "Give initial_bias, or nobias=True for none.",
-    "volatile": "Use `with core.no_backprop_mode():`.",
-}
-
-
-def removed(*had: str, **cures: str) -> Callable[[F], F]:
-    """Let a method of a link refuse removed arguments; see `core.errors.removed`."""
-    return _removed.removed(*had, cures={**REMOVED, **cures})
 
 
 def check_rank(link: Any, x: Any, ndim: int, *, more: bool = False) -> None:

@@ -5,8 +5,10 @@ import inspect
 import numpy as np
 import pytest
 
+import core
 import core.functions as F
 import core.links as L
+from core.errors import RemovedArgument
 from core.errors.kinds import kind_of
 
 X = np.ones((3, 4), "f")
@@ -52,6 +54,7 @@ def test_a_slip_is_answered_by_every_function_with_settings(name):
         (lambda: F.relu(X, inplace=True), "^relu: .*'inplace'. Leave it out: functions change no"),
         (lambda: F.tanh(X, inplace=True), "^tanh: .*'inplace'. Leave it out"),
         (lambda: F.elu(X, inplace=True), "^elu: .*'inplace'. Leave it out"),
+        (lambda: L.Linear(in_features=3, out_features=2), "^Linear: .*'in_features'.*'in_size'"),
         (lambda: L.Bias(shap=(3,)), "^Bias: .*'shap'. Did you mean 'shape'"),
         (lambda: L.Convolution3D(1, 2, 3, padding=1), "'padding'. Did you mean 'pad'"),
         (lambda: L.EmbedID(3, 2, ignore_index=0), "'ignore_index'. Did you mean 'ignore_label'"),
@@ -60,3 +63,38 @@ def test_a_slip_is_answered_by_every_function_with_settings(name):
 def test_names_of_other_libraries(call, message):
     with pytest.raises(TypeError, match=message):
         call()
+
+
+LINKS = [name for name in dir(L) if isinstance(getattr(L, name), type) and name[0] != "_"]
+LINKS_WITH_SETTINGS = [name for name in LINKS if defaults(getattr(L, name))]
+
+
+@pytest.mark.parametrize("name", LINKS_WITH_SETTINGS)
+def test_a_slip_is_answered_by_every_link(name):
+    """Before anything else is looked at, what is missing included."""
+    link = getattr(L, name)
+    meant = defaults(link)[-1]
+    with pytest.raises(TypeError, match=rf"^(links\.)?{name}: .*Did you mean '{meant}'\?"):
+        link(**{meant + "x": 1})
+
+
+class Own(core.Chain):
+    def __init__(self, size, depth=1):
+        super().__init__()
+        self.size = size, depth
+
+
+class Open(Own):
+    def __init__(self, *args, **options):
+        super().__init__(*args)
+        self.options = options
+
+
+def test_links_of_ones_own_are_answered_too():
+    with pytest.raises(TypeError, match=r"^Own: .*'dept'\. Did you mean 'depth'\?"):
+        Own(1, dept=2)
+    with pytest.raises(RemovedArgument, match="^Own: the argument 'train' no longer exists"):
+        Own(1, train=False)
+    assert Own(1, depth=2).size == Own(size=1, depth=2).size == (1, 2)
+    assert Open(1, anything=2).options == {"anything": 2}
+    assert str(inspect.signature(Own)) == "(size, depth=1)"

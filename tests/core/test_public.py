@@ -95,7 +95,7 @@ def test_help_shows_no_quotes_around_types(value):
     show(F.relu)  # as the first look-up of any name does
     text = pydoc.render_doc(value(), renderer=pydoc.plaintext)
     assert ": 'Any'" not in text and "-> '" not in text
-    assert "use_cudnn" not in text and "former" not in text
+    assert "use_cudnn" not in text
 
 
 def test_the_call_of_a_strangers_operation_is_shown_as_it_is_declared():

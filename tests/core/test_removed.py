@@ -123,7 +123,7 @@ def test_no_signature_has_arguments_of_old(kind):
         parameters = inspect.signature(value).parameters.values()
         open_ended = [p for p in parameters if p.kind is p.VAR_KEYWORD]
         assert not open_ended or name in OPEN, f"{name}{inspect.signature(value)}"
-        assert not {"use_cudnn", "former", "removed"} & {p.name for p in parameters}, name
+        assert not {"use_cudnn", "removed"} & {p.name for p in parameters}, name
 
 
 def test_the_signature_of_a_variable_is_what_it_takes():

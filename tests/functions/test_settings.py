@@ -54,10 +54,10 @@ WITH_RULES = INPUTS[-6:]
 
 
 def parameters(function):
-    """Each parameter with its kind; those left out that former versions had."""
+    """Each parameter with its kind; without those that are removed."""
     found = inspect.signature(function).parameters.values()
     for p in found:
-        if p.name not in ("former", "use_cudnn"):
+        if p.name != "use_cudnn":
             module = inspect.unwrap(function).__module__
             yield p, kind_of(p.annotation, module, p.default)
 

@@ -8,7 +8,7 @@ from core.errors import RemovedArgument, nearest
 
 
 def check_unexpected_kwargs(kwargs: dict[str, Any], **unexpected: str) -> None:
-    """Raise `RemovedArgument` for a former argument in `kwargs`; `unexpected` has the cures.
+    """Raise `RemovedArgument` for a removed argument in `kwargs`; `unexpected` has the cures.
 
     >>> check_unexpected_kwargs({"train": True}, train="Use using_config instead.")
     Traceback (most recent call last):

@@ -9,7 +9,6 @@ from core import Chain, Variable
 from core import functions as F
 from core.arrays import backend
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
 from core.typing import Array
 from plugins.links.connection.linear import Linear
@@ -40,7 +39,6 @@ class Maxout(Chain):
     """
 
     @checked
-    @removed()
     def __init__(
         self,
         in_size: int | None,

@@ -7,7 +7,6 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec, as_initializer
 from core.typing import Array
 
@@ -32,7 +31,6 @@ class PReLU(Link):
     """
 
     @checked
-    @removed()
     def __init__(self, shape: Any = (), init: InitializerSpec = 0.25) -> None:
         super().__init__()
         with self.init_scope():

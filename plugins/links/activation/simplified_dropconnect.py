@@ -9,7 +9,6 @@ from typing import Any
 from core import Link, Parameter, Variable, as_array, config
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Ratio
 from plugins.links import arguments
@@ -45,7 +44,6 @@ class SimplifiedDropconnect(Link):
     b: Parameter | None
 
     @checked
-    @removed()
     def __init__(
         self,
         in_size: int | None,

@@ -7,7 +7,6 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec, as_initializer
 from core.typing import Array
 from plugins.links import arguments
@@ -33,7 +32,6 @@ class Swish(Link):
     """
 
     @checked
-    @removed()
     def __init__(self, beta_shape: Any, beta_init: InitializerSpec = 1.0) -> None:
         super().__init__()
         with self.init_scope():

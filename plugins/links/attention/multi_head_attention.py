@@ -9,7 +9,6 @@ from core import Chain, Variable
 from core import functions as F
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Ratio
 from plugins.links import arguments
@@ -54,7 +53,6 @@ class MultiHeadAttention(Chain):
     """
 
     @checked
-    @removed()
     def __init__(
         self,
         size: int,

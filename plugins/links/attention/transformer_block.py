@@ -8,7 +8,6 @@ from typing import Any
 from core import Chain, Variable, as_variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.typing import Array, Ratio
 from plugins.links.attention.multi_head_attention import MultiHeadAttention
 from plugins.links.connection.linear import Linear
@@ -51,7 +50,6 @@ class TransformerBlock(Chain):
     norm2: Any
 
     @checked
-    @removed()
     def __init__(
         self,
         size: int,

@@ -7,7 +7,6 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.typing import Array
 
 
@@ -36,7 +35,6 @@ class Bias(Link):
     b: Parameter | None
 
     @checked
-    @removed()
     def __init__(self, axis: int = 1, shape: tuple[int, ...] | None = None) -> None:
         super().__init__()
         self.axis = axis

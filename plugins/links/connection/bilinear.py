@@ -5,7 +5,6 @@ from __future__ import annotations
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
 from core.typing import Array
 from plugins.links import arguments
@@ -43,7 +42,6 @@ class Bilinear(Link):
     b: Parameter | None
 
     @checked
-    @removed()
     def __init__(
         self,
         left_size: int,

@@ -7,7 +7,6 @@ from core import functions as F
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Count, Counts, Sizes, Widths
-from plugins.links import arguments
 from plugins.links.connection.convolution_nd import ConvolutionND
 
 
@@ -44,7 +43,6 @@ class Convolution2D(ConvolutionND):
     _rank = 2
 
     @checked
-    @arguments.removed()
     def __init__(
         self,
         in_channels: int | None,

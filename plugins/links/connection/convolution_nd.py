@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 from core import Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Count, Counts, Sizes, Widths
 from plugins.links.connection.windowed import Windowed, of_rank
@@ -48,7 +47,6 @@ class ConvolutionND(Windowed):
     _rank: ClassVar[int | None] = None
 
     @checked
-    @removed()
     def __init__(
         self,
         ndim: int,

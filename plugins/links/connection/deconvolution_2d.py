@@ -5,7 +5,6 @@ from __future__ import annotations
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Count, Counts, Sizes, Widths
-from plugins.links import arguments
 from plugins.links.connection.deconvolution_nd import DeconvolutionND
 
 
@@ -41,7 +40,6 @@ class Deconvolution2D(DeconvolutionND):
     """
 
     @checked
-    @arguments.removed()
     def __init__(
         self,
         in_channels: int | None,

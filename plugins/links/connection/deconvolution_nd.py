@@ -6,7 +6,6 @@ from core import Variable
 from core import functions as F
 from core.arrays.windows import per_axis
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Count, Counts, Sizes, Widths
 from plugins.links.connection.windowed import Windowed, of_rank
@@ -49,7 +48,6 @@ class DeconvolutionND(Windowed):
     """
 
     @checked
-    @removed()
     def __init__(
         self,
         ndim: int,

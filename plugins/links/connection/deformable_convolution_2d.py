@@ -8,7 +8,6 @@ from core import Chain, Variable
 from core import functions as F
 from core.arrays.windows import per_axis
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Counts, Widths
 from plugins.links.connection.convolution_2d import Convolution2D
@@ -57,7 +56,6 @@ class DeformableConvolution2D(Chain):
     """
 
     @checked
-    @removed()
     def __init__(
         self,
         in_channels: int | None,

@@ -9,7 +9,6 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.arrays.windows import per_axis
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Counts, Widths
 from plugins.links import arguments
@@ -45,7 +44,6 @@ class DepthwiseConvolution2D(Link):
     b: Parameter | None
 
     @checked
-    @removed()
     def __init__(
         self,
         in_channels: int | None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Counts, Sizes, Widths
-from plugins.links import arguments
 from plugins.links.connection.convolution_2d import Convolution2D
 
 
@@ -38,7 +37,6 @@ class DilatedConvolution2D(Convolution2D):
     """
 
     @checked
-    @arguments.removed()
     def __init__(
         self,
         in_channels: int | None,

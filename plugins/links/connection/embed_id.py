@@ -8,7 +8,6 @@ from typing import Any, Self
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec, as_initializer
 from core.typing import Array
 from plugins.initializers.normal import Normal
@@ -41,7 +40,6 @@ class EmbedID(Link):
     ignore_label: int | None = None
 
     @checked
-    @removed()
     def __init__(
         self,
         in_size: int,

@@ -8,7 +8,6 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
 from core.typing import Array
 from plugins.links.connection.linear import Linear
@@ -40,7 +39,6 @@ class Highway(Chain):
     """
 
     @checked
-    @removed()
     def __init__(
         self,
         in_out_size: int,

@@ -7,7 +7,6 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
 from core.typing import Array
 from plugins.links.connection.convolution_2d import Convolution2D
@@ -44,7 +43,6 @@ class Inception(Chain):
     """
 
     @checked
-    @removed()
     def __init__(
         self,
         in_channels: int | None,

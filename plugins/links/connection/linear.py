@@ -43,7 +43,6 @@ class Linear(Link):
     b: Parameter | None
 
     @checked
-    @arguments.removed()
     def __init__(
         self,
         in_size: int | None,

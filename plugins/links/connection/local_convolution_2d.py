@@ -45,7 +45,6 @@ class LocalConvolution2D(Link):
     b: Parameter | None
 
     @checked
-    @arguments.removed()
     def __init__(
         self,
         in_channels: int | None,

@@ -10,7 +10,6 @@ from core import functions as F
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Counts, Sizes, Widths
-from plugins.links import arguments
 from plugins.links.connection.convolution_2d import Convolution2D
 
 
@@ -43,7 +42,6 @@ class MLPConvolution2D(ChainList):
     """
 
     @checked
-    @arguments.removed()
     def __init__(
         self,
         in_channels: Any,

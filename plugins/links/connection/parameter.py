@@ -5,8 +5,8 @@ from __future__ import annotations
 from core import Link
 from core import Parameter as LearnedVariable
 from core.errors.kinds import checked
+from core.errors.removed import removed
 from core.typing import Array
-from plugins.links import arguments
 
 
 class Parameter(Link):
@@ -31,7 +31,7 @@ class Parameter(Link):
         with self.init_scope():
             self.W = LearnedVariable(array)
 
-    @arguments.removed("volatile")
+    @removed("volatile")
     def forward(self) -> LearnedVariable:
         """The parameter."""
         return self.W

@@ -5,7 +5,6 @@ from __future__ import annotations
 from core import Chain, Parameter, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.typing import Array
 from plugins.links.connection.bias import Bias, with_factor
 
@@ -36,7 +35,6 @@ class Scale(Chain):
     bias: Bias | None
 
     @checked
-    @removed()
     def __init__(
         self,
         axis: int = 1,

@@ -11,7 +11,6 @@ from core import Device, Link, Parameter, Variable, as_array, as_variable
 from core import functions as F
 from core.arrays import backend
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import as_initializer
 from core.typing import Array, DType
 from plugins.initializers.uniform import Uniform
@@ -47,7 +46,6 @@ class BinaryHierarchicalSoftmax(Link):
     """
 
     @checked
-    @removed()
     def __init__(self, in_size: int, tree: Any, dtype: DType = None) -> None:
         super().__init__()
         paths: dict[int, Path] = {}

@@ -8,7 +8,6 @@ from typing import Literal, overload
 from core import Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import as_initializer
 from core.typing import Array, BackendArray, DType
 from plugins.links.loss.sampled import Sampled
@@ -39,7 +38,6 @@ class NegativeSampling(Sampled):
     """
 
     @checked
-    @removed()
     def __init__(
         self,
         in_size: int,

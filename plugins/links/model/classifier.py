@@ -8,7 +8,6 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link import Link
 from core.training import reporter
 
@@ -42,7 +41,6 @@ class Classifier(Chain):
     predictor: Any
 
     @checked
-    @removed()
     def __init__(
         self,
         predictor: Link,

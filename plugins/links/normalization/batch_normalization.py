@@ -9,6 +9,7 @@ from typing import Any
 from core import Link, Parameter, Variable, config
 from core import functions as F
 from core.errors.kinds import checked
+from core.errors.removed import removed
 from core.link.initializer import InitializerSpec, as_initializer, generate_array
 from core.link.parameter import sizing
 from core.typing import Array, Axis, DType
@@ -64,7 +65,6 @@ class BatchNormalization(Link):
     avg_var: Any
 
     @checked
-    @arguments.removed()
     def __init__(
         self,
         size: int | tuple[int, ...] | None = None,
@@ -118,7 +118,7 @@ class BatchNormalization(Link):
         """Start to collect statistics anew: calls with `finetune=True` then give the plain mean."""
         self.N = 0
 
-    @arguments.removed()
+    @removed()
     def forward(self, x: Array, finetune: bool = False) -> Variable:
         """Normalize `x`; with `finetune` the running averages weigh all such calls alike."""
         if self.avg_var is None:

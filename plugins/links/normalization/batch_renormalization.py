@@ -7,7 +7,6 @@ from typing import Any
 from core import Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
 from core.typing import DType
 from plugins.links.normalization.batch_normalization import BatchNormalization
@@ -51,7 +50,6 @@ class BatchRenormalization(BatchNormalization):
     """
 
     @checked
-    @removed()
     def __init__(
         self,
         size: int | tuple[int, ...] | None = None,

@@ -8,7 +8,6 @@ from typing import Any
 from core import Link, Variable, config
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import Constant, generate_array
 from core.typing import Array, Count, DType
 
@@ -41,7 +40,6 @@ class DecorrelatedBatchNormalization(Link):
     """
 
     @checked
-    @removed()
     def __init__(
         self,
         size: int,

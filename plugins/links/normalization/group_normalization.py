@@ -8,7 +8,6 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec, as_initializer
 from core.typing import Array, Count
 from plugins.links import arguments
@@ -38,7 +37,6 @@ class GroupNormalization(Link):
     """
 
     @checked
-    @removed()
     def __init__(
         self,
         groups: Count,

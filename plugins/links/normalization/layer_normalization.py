@@ -8,7 +8,6 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec, as_initializer
 from core.typing import Array
 from plugins.links import arguments
@@ -37,7 +36,6 @@ class LayerNormalization(Link):
     """
 
     @checked
-    @removed()
     def __init__(
         self,
         size: int | tuple[int, ...] | None = None,

@@ -8,7 +8,6 @@ from typing import Any
 from core import Link, Parameter, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec, as_initializer
 from core.typing import Array
 from plugins.links import arguments
@@ -34,7 +33,6 @@ class RMSNormalization(Link):
     """
 
     @checked
-    @removed()
     def __init__(
         self, size: int | None = None, eps: float = 1e-5, initial_gamma: InitializerSpec = None
     ) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
 from core.typing import Array
 from plugins.links import arguments
@@ -20,7 +19,6 @@ class _GRU(Chain):
     """The six linear maps of gated recurrent units, and a step."""
 
     @checked
-    @removed()
     def __init__(
         self,
         in_size: int | None,
@@ -121,7 +119,6 @@ class StatefulGRU(_GRU, Stateful):
     h: Variable | None = None
 
     @checked
-    @removed()
     def __init__(
         self,
         in_size: int | None,

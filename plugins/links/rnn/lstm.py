@@ -8,7 +8,6 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec, as_initializer
 from core.typing import Array
 from plugins.links import arguments
@@ -21,7 +20,6 @@ class _LSTM(Chain):
     """The two linear maps of an LSTM layer, and how their parts for the four gates start."""
 
     @checked
-    @removed()
     def __init__(
         self,
         in_size: int | None,

@@ -8,7 +8,6 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
@@ -19,7 +18,6 @@ class _MGU(Chain):
     """The two linear maps of minimal gated units, and a step."""
 
     @checked
-    @removed()
     def __init__(self, in_size: int | None, out_size: int | None = None) -> None:
         in_size, units = arguments.sizes(type(self).__name__, in_size, out_size)
         super().__init__()
@@ -65,7 +63,6 @@ class StatelessMGU(_MGU):
     """
 
     @checked
-    @removed()
     def __init__(self, n_inputs: int | None, n_units: int | None = None) -> None:
         super().__init__(n_inputs, n_units)
 

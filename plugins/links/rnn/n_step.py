@@ -60,7 +60,6 @@ class NStep(ChainList):
     use_bi_direction: ClassVar[bool] = False
 
     @checked
-    @arguments.removed()
     def __init__(
         self,
         n_layers: Count,

@@ -8,7 +8,6 @@ from typing import Any
 from core import Chain, Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.typing import Array
 from plugins.links import arguments
 from plugins.links.connection.linear import Linear
@@ -47,7 +46,6 @@ class StatefulPeepholeLSTM(Chain, Stateful):
     h: Variable | None = None
 
     @checked
-    @removed()
     def __init__(self, in_size: int | None, out_size: int | None = None) -> None:
         in_size, units = arguments.sizes("StatefulPeepholeLSTM", in_size, out_size)
         super().__init__()

@@ -8,7 +8,6 @@ from typing import Any
 from core import Chain, Variable, as_variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.typing import Array
 from plugins.links.connection.linear import Linear
 from plugins.links.rnn.stateful import zeros
@@ -137,7 +136,6 @@ class NaryTreeLSTM(_TreeLSTM):
     """
 
     @checked
-    @removed()
     def __init__(self, in_size: int | None, out_size: int, n_ary: int = 2) -> None:
         if n_ary < 1:
             raise ValueError(f"links.NaryTreeLSTM: expected n_ary of at least 1, got {n_ary}.")

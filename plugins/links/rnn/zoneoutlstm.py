@@ -8,7 +8,6 @@ from typing import Any
 from core import Variable
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Probability
 from plugins.links.rnn.lstm import _LSTM
@@ -54,7 +53,6 @@ class StatefulZoneoutLSTM(_LSTM, Stateful):
     h: Variable | None = None
 
     @checked
-    @removed()
     def __init__(
         self,
         in_size: int | None,

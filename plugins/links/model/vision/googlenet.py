@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from core import functions as F
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.typing import AnyArray
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.inception import Inception
@@ -132,7 +131,6 @@ class GoogLeNet(VisionModel):
     branches: ClassVar[dict[str, str]] = {"loss1_fc2": "inception_4a", "loss2_fc2": "inception_4d"}
 
     @checked
-    @removed()
     def __init__(self, pretrained_model: Weights = "auto") -> None:
         path = weights.find("GoogLeNet", pretrained_model, "bvlc_googlenet.npz")
         super().__init__()

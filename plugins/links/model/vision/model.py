@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from core import Chain, Variable, no_backprop_mode, using_config
 from core import functions as F
 from core.errors import nearest
+from core.errors.removed import removed
 from core.typing import Array
-from plugins.links import arguments
 from plugins.links.model.vision import weights
 from plugins.links.model.vision.images import Size, batch, center_crop, ten_crops
 
@@ -45,7 +45,7 @@ class VisionModel(Chain):
         """The names that `layers` may contain."""
         return list(self.functions)
 
-    @arguments.removed()
+    @removed()
     def forward(self, x: Array, layers: Iterable[str] | None = None) -> dict[str, Variable]:
         """Apply the network to prepared images (n, 3, h, w); gives name -> output.
 
@@ -85,7 +85,7 @@ class VisionModel(Chain):
             )
         return wanted
 
-    @arguments.removed()
+    @removed()
     def extract(
         self,
         images: Iterable[Any],

@@ -42,7 +42,6 @@ class _Bottleneck(Chain):
     """Convolutions of size 1, 3 and 1, `conv1` to `conv3`, each normalized by `bn1` to `bn3`."""
 
     @checked
-    @removed()
     def __init__(
         self,
         in_channels: int,
@@ -100,7 +99,6 @@ class BottleneckA(_Bottleneck):
     """
 
     @checked
-    @removed()
     def __init__(
         self,
         in_channels: int,
@@ -137,7 +135,6 @@ class BottleneckB(_Bottleneck):
     """
 
     @checked
-    @removed()
     def __init__(
         self, in_channels: int, mid_channels: int, initialW: InitializerSpec = None
     ) -> None:
@@ -249,7 +246,6 @@ class ResNetLayers(VisionModel):
     prepare: ClassVar[Layer] = staticmethod(prepare)
 
     @checked
-    @removed()
     def __init__(
         self, pretrained_model: Weights, n_layers: int, downsample_fb: bool = False
     ) -> None:
@@ -291,7 +287,6 @@ class ResNet50Layers(ResNetLayers):
     """
 
     @checked
-    @removed()
     def __init__(self, pretrained_model: Weights = "auto", downsample_fb: bool = False) -> None:
         super().__init__(pretrained_model, 50, downsample_fb)
 
@@ -305,7 +300,6 @@ class ResNet101Layers(ResNetLayers):
     """
 
     @checked
-    @removed()
     def __init__(self, pretrained_model: Weights = "auto", downsample_fb: bool = False) -> None:
         super().__init__(pretrained_model, 101, downsample_fb)
 
@@ -319,6 +313,5 @@ class ResNet152Layers(ResNetLayers):
     """
 
     @checked
-    @removed()
     def __init__(self, pretrained_model: Weights = "auto", downsample_fb: bool = False) -> None:
         super().__init__(pretrained_model, 152, downsample_fb)

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from core import functions as F
 from core import initializers
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.typing import AnyArray
 from plugins.links.connection.convolution_2d import Convolution2D
 from plugins.links.connection.linear import Linear
@@ -78,7 +77,6 @@ class VGGLayers(VisionModel):
     prepare: ClassVar[Layer] = staticmethod(prepare)
 
     @checked
-    @removed()
     def __init__(self, pretrained_model: Weights = "auto", n_layers: int = 16) -> None:
         if n_layers not in CONVOLUTIONS:
             raise ValueError(f"links.VGGLayers: expected n_layers of 16 or 19, got {n_layers!r}.")
@@ -109,7 +107,6 @@ class VGG16Layers(VGGLayers):
     """
 
     @checked
-    @removed()
     def __init__(self, pretrained_model: Weights = "auto") -> None:
         super().__init__(pretrained_model, 16)
 
@@ -123,6 +120,5 @@ class VGG19Layers(VGGLayers):
     """
 
     @checked
-    @removed()
     def __init__(self, pretrained_model: Weights = "auto") -> None:
         super().__init__(pretrained_model, 19)

@@ -132,7 +132,7 @@ ALL = FUNCTIONS | LINKS | OTHERS
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_former_argument_is_refused_with_its_cure(name):
+def test_a_removed_argument_is_refused_with_its_cure(name):
     call, cure = ALL[name]
     who, argument = name.split()[:2]
     with pytest.raises(RemovedArgument, match=cure) as caught:
@@ -188,7 +188,7 @@ def test_the_attribute_of_an_extension(trainer):
         ("accumulate_grads", "addgrads"),
     ],
 )
-def test_former_methods_of_optimizers(name, cure):
+def test_removed_methods_of_optimizers(name, cure):
     optimizer = core.optimizers.SGD().setup(L.Linear(2, 2))
     with pytest.raises(AttributeError, match=f"{name} no longer exists.*{cure}"):
         getattr(optimizer, name)
