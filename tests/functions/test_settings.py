@@ -36,7 +36,7 @@ WRONG = {
     "a Variable of integers": core.Variable(np.ones((), "i"), requires_grad=False),
 }
 
-RIGHT = (None, 1, "a", (1, 1), ((1, 1), (1, 1)), True, print)
+RIGHT = (None, 1, 0.5, "a", (1, 1), ((1, 1), (1, 1)), True, print)
 
 INPUTS = re.findall(
     r"\w+",
