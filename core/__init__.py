@@ -12,7 +12,7 @@ included; see `plugrad plugins`. Importing this module loads neither an array li
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.arrays import backend as backend
 from core.arrays.backend import Backend as Backend
@@ -43,6 +43,7 @@ from core.link.sequential import Sequential as Sequential
 from core.link.serializer import AbstractSerializer as AbstractSerializer
 from core.link.serializer import Deserializer as Deserializer
 from core.link.serializer import Serializer as Serializer
+from core.ops import types as _types
 from core.ops.function_node import Elementwise as Elementwise
 from core.ops.function_node import FunctionNode as FunctionNode
 from core.ops.types.domain import Domain as Domain
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from core.compat import backends as backends
     from core.compat import cuda as cuda
     from core.compat import function as function
+    from core.compat import type_check as type_check
     from core.compat import utils as utils
     from core.compat.function import Function as Function
     from core.compat.function import FunctionAdapter as FunctionAdapter
@@ -101,7 +103,6 @@ if TYPE_CHECKING:
     from core.link import sequential as sequential
     from core.link import serializer as serializer
     from core.ops import function_node as function_node
-    from core.ops.types import type_check as type_check
     from core.optimizer import GradientMethod as GradientMethod
     from core.optimizer import Hyperparameter as Hyperparameter
     from core.optimizer import Optimizer as Optimizer
@@ -122,6 +123,17 @@ if TYPE_CHECKING:
     from core.training.reporter import report_scope as report_scope
 
 _install()
+
+
+def _check_own(*what: Any) -> None:
+    """Run a class's own `check_type_forward`; its language is loaded by the first that has one."""
+    from core.compat.type_check import check
+
+    _types.check_own = check
+    check(*what)
+
+
+_types.check_own = _check_own
 
 __version__ = "0.1.0"
 

@@ -1,3 +1,3 @@
-"""What scripts for Chainer look for: functions of the old style, `cuda`, small tools."""
+"""What scripts for Chainer look for: old-style functions, their type checks, `cuda`, tools."""
 
-__all__ = ["backends", "cuda", "function", "model", "utils"]
+__all__ = ["backends", "cuda", "function", "model", "type_check", "utils"]

@@ -20,6 +20,7 @@ from core.errors import BackendError, CoreError, GraphError, InvalidType
 from core.errors.scalars import is_number, is_scalar, python_number
 from core.graph.variable import Variable, as_array, is_array, no_array, wrap
 from core.graph.variable_node import NOBODY, VariableNode
+from core.ops import types
 from core.ops.types.shapes import broadcast_shapes
 from core.registry.configuration import current_state
 from core.registry.once import publishing
@@ -103,9 +104,7 @@ def _check_types(f: FunctionNode, specs: list[Spec]) -> None:
         names = f.domain.inputs if f.declared is None else f.declared.names
         f.domain.check(f.label, names or _named(f, len(specs)), specs, f)
     if f._checks_types:
-        from core.ops.types import type_check
-
-        type_check.check(f, specs, f.label, _named(f, len(specs)))
+        types.check_own(f, specs, f.label, _named(f, len(specs)))
 
 
 def _named(f: FunctionNode, count: int) -> Sequence[str]:

@@ -35,8 +35,9 @@ PATHS = {
     "core.reporter": "core.training.reporter",
     "core.sequential": "core.link.sequential",
     "core.serializer": "core.link.serializer",
-    "core.type_check": "core.ops.types.type_check",
+    "core.type_check": "core.compat.type_check",
     "core.utils": "core.compat.utils",
+    "core.utils.type_check": "core.compat.type_check",
     "core.variable": "core.graph.variable",
 }
 """What is typed -> where it stands."""

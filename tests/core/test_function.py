@@ -14,8 +14,8 @@ from strict_backend import StrictBackend
 
 import core
 from core.arrays import backend
+from core.compat.type_check import InvalidType, expect
 from core.errors import GraphError, NotDifferentiable
-from core.ops.types.type_check import InvalidType, expect
 
 
 class Multiply(core.Function):

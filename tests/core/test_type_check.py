@@ -1,20 +1,22 @@
 """The type-check language: what it says when a rule fails, and that both its modes agree."""
 
 import pickle
+import subprocess
+import sys
 import threading
 from types import SimpleNamespace
 
 import array_api_strict as strict
+import core.utils.type_check as by_its_old_name
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import core
-from core.compat.utils import type_check as by_its_old_name
+from core.compat import type_check
+from core.compat.type_check import InvalidType, Variable, expect, prod
 from core.errors import CoreError
-from core.ops.types import type_check
-from core.ops.types.type_check import InvalidType, Variable, expect, prod
 
 
 class Rules:
@@ -397,3 +399,28 @@ def test_checks_can_be_switched_off():
     with core.using_config("type_check", False):
         (y,) = Pair().apply((x, x[:1]))
     assert y.shape == (2, 3)
+
+
+def test_the_language_is_loaded_by_the_first_function_that_uses_it():
+    program = """
+import sys, numpy as np, core, core.functions as F
+F.sum(np.ones((2, 3)), axis=1)
+try:
+    F.concat([np.ones((2, 3)), np.ones((2, 2))], 0)
+except core.errors.InvalidType as error:
+    assert "xs[1].shape[1] == xs[0].shape[1]" in str(error)
+assert "core.compat.type_check" not in sys.modules
+
+class Twice(core.FunctionNode):
+    def check_type_forward(self, in_types):
+        assert in_types.size() == 1 and in_types[0].ndim == 2
+        self.checked = True
+    def forward(self, inputs):
+        return (2 * inputs[0],)
+
+for _ in range(2):
+    node = Twice()
+    node.apply((np.ones((2, 3)),))
+    assert node.checked and "core.compat.type_check" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

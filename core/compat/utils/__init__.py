@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from core.compat import type_check as type_check
 from core.compat.utils import argument as argument
 from core.compat.utils import conv as conv
-from core.compat.utils import type_check as type_check
 from core.compat.utils import walker_alias as walker_alias
 from core.compat.utils.arrays import force_array as force_array
 from core.compat.utils.arrays import force_type as force_type

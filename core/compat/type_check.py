@@ -7,7 +7,7 @@ An operation writes its rules in `check_type_forward(in_types)`:
     type_check.expect(x.dtype.kind == "f", x.shape[1] == W.shape[1])
 
 The rules run first in light mode, on plain values, which costs little. Only when one of them fails
-do they run again on expressions (`core.ops.types.expression`), to quote the rule in the error.
+do they run again on expressions (`core.compat.expression`), to quote the rule in the error.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
-from core.errors import InvalidType
-from core.ops.types.expression import (
+from core.compat.expression import (
     Atom,
     BinaryOperator,
     BoolBinaryOperator,
@@ -34,7 +33,8 @@ from core.ops.types.expression import (
     text,
     value,
 )
-from core.ops.types.expression import prod as _product
+from core.compat.expression import prod as _product
+from core.errors import InvalidType
 from core.registry.public import listing
 
 __all__ = [
