@@ -1,4 +1,4 @@
-"""Batches that go to a GPU while it computes with those before."""
+"""Batches that are copied to a GPU while it computes with earlier ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.errors.set_by_init import NeedsInit
 
 
 class ConcatWithAsyncTransfer(NeedsInit):
-    """A converter as `concat_examples`; copies to a GPU overlap with what it computes.
+    """A converter like `concat_examples` whose copies to a GPU overlap with computation.
 
     Host arrays are copied through pinned memory, in `stream` (one of its own if None), and whoever
     computes in `compute_stream` (the current one if None) waits for them on the device, while the
@@ -29,7 +29,7 @@ class ConcatWithAsyncTransfer(NeedsInit):
         self._uploaders: dict[backends.Device, Any] = {}
 
     def __call__(self, batch: Sequence[Any], device: Any = None, padding: Any = None) -> Any:
-        """The arrays that `concat_examples` makes of the arguments; errors are the same."""
+        """Return the arrays that `concat_examples` makes; errors are the same."""
         made = concat_examples(batch, None, padding)
         if device is None:
             return made

@@ -1,4 +1,4 @@
-"""From a list of examples to arrays, on the device where they are wanted."""
+"""Conversion of a list of examples into arrays on a device."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.errors.set_by_init import NeedsInit
 
 
 def to_device(device: Any, x: Any) -> Any:
-    """The array `x` on `device`: a name (`'cuda:1'`), a Device, a GPU's number, -1 for the host.
+    """Move `x` to `device`: a name (`'cuda:1'`), a Device, a GPU's number, or -1 for the host.
 
     None leaves the array where it is.
 
@@ -138,11 +138,11 @@ concat_examples_func = concat_examples
 
 
 class Converter(NeedsInit, ABC):
-    """What makes arrays of a batch; an updater calls it. `converter()` makes one of a function."""
+    """Base of converters, which make a batch into arrays; `converter()` makes one of a function."""
 
     @abstractmethod
     def __call__(self, batch: Sequence[Any], device: Any = None) -> Any:
-        """The arrays made of `batch`, on `device`: what `to_device` takes."""
+        """Return the arrays made of `batch`, on `device`, which is as for `to_device`."""
 
 
 class _FunctionConverter(Converter):
@@ -160,7 +160,7 @@ class _FunctionConverter(Converter):
 
 
 def converter() -> Callable[[Callable[[Sequence[Any], Any], Any]], Converter]:
-    """Decorate a function of (batch, device) to be a converter; it sees a Device, or None.
+    """Decorate a function of (batch, device) to make it a converter; it gets a Device, or None.
 
     >>> import numpy as np
     >>> @converter()

@@ -10,7 +10,7 @@ from core.errors.set_by_init import NeedsInit
 
 
 class DatasetMixin(NeedsInit, ABC):
-    """A dataset that says how long it is and how to get one example; indexing follows from that.
+    """Base of datasets that define `__len__` and `get_example`; indexing follows from these.
 
     >>> class Squares(DatasetMixin):
     ...     def __len__(self):
@@ -24,15 +24,15 @@ class DatasetMixin(NeedsInit, ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """The number of examples."""
+        """Return the number of examples."""
 
     def get_example(self, i: int) -> Any:
-        """The example at position `i`, which a caller keeps within the length."""
+        """Return the example at position `i`, which is within the length."""
         raise NotImplementedError(
             f"{type(self).__name__}: expected get_example(i) to be defined, or __getitem__(index)."
         )
 
     def __getitem__(self, index: Any) -> Any:
-        """One example for an integer; a list of them for a slice, a list or an array."""
+        """Return one example for an integer, a list of them for a slice, a list or an array."""
         found = positions(type(self).__name__, index, len(self))
         return self.get_example(index) if found is None else [self.get_example(i) for i in found]

@@ -1,4 +1,4 @@
-"""Where the files of datasets are kept, and how they get there: whole, or not at all."""
+"""Files of datasets: where they are kept, and how they are downloaded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _chosen: list[str] = []
 
 
 def get_dataset_root() -> str:
-    """The folder of all datasets.
+    """Return the folder of all datasets.
 
     What `set_dataset_root` said, or the environment variable PLUGRAD_DATASET_ROOT, or
     `~/.plugrad/dataset`. (Chainer had CHAINER_DATASET_ROOT and `~/.chainer/dataset`; its files are
@@ -41,7 +41,7 @@ def set_dataset_root(path: str | os.PathLike[str]) -> None:
 
 
 def get_dataset_directory(dataset_name: str, create_directory: bool = True) -> str:
-    """The folder of one dataset, `dataset_name` below the root; made unless asked not to."""
+    """Return the folder `dataset_name` below the root; it is made by default."""
     path = os.path.join(get_dataset_root(), dataset_name)
     if create_directory:
         os.makedirs(path, exist_ok=True)
@@ -49,13 +49,13 @@ def get_dataset_directory(dataset_name: str, create_directory: bool = True) -> s
 
 
 def cached_path(url: str) -> str:
-    """Where `cached_download` keeps what `url` gave: below the root, as Chainer did."""
+    """Return where `cached_download` keeps the content of `url`: below the root, as in Chainer."""
     name = hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()
     return os.path.join(get_dataset_root(), "_dl_cache", name)
 
 
 def cached_download(url: str, *, digest: str | None = None) -> str:
-    """The path of a local copy of what `url` (http or https) gives, downloaded unless it is there.
+    """Return the path of a local copy of `url` (http or https), downloaded if it is missing.
 
     `digest`, as 'md5:...' or 'sha256:...', is what the content must have; a copy without it is
     downloaded anew. An interrupted or wrong download leaves nothing behind; it is a DownloadError.
@@ -91,7 +91,7 @@ def _compare(url: str, path: str, digest: str | None) -> None:
 def cache_or_load_file(
     path: str | os.PathLike[str], creator: Callable[[str], _T], loader: Callable[[str], _T]
 ) -> _T:
-    """What `loader(path)` gives; where there is no such file, what `creator` makes.
+    """Return `loader(path)`, or what `creator` makes if there is no such file.
 
     `creator(temporary)` writes the file `temporary`, of the same name in a folder of its own, and
     returns what `loader` would. The file is moved to `path` when it is whole; an exception leaves

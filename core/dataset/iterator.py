@@ -1,4 +1,4 @@
-"""The base of iterators, which hand out a dataset batch by batch."""
+"""The base of iterators, which return a dataset batch by batch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.link.serializer import AbstractSerializer
 
 
 class Iterator(NeedsInit):
-    """Hands out lists of examples, for ever or once through, and can say where it is.
+    """Base of iterators: return lists of examples, for ever or in one pass, and know the position.
 
     A subclass defines `__next__` or `next`; each does what the other does.
 
@@ -21,7 +21,7 @@ class Iterator(NeedsInit):
         return self
 
     def __next__(self) -> list[Any]:
-        """The next batch: a list of examples. Raises StopIteration after the last one."""
+        """Return the next batch, a list of examples. Raises StopIteration after the last one."""
         if type(self).next is Iterator.next:
             raise NotImplementedError(f"{type(self).__name__}: expected __next__ to be defined.")
         return self.next()
@@ -31,7 +31,7 @@ class Iterator(NeedsInit):
         return self.__next__()
 
     def finalize(self) -> None:
-        """Release what the iterator holds, as threads or processes; may be called repeatedly."""
+        """Release resources such as threads and processes; may be called repeatedly."""
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the position; an iterator that can be resumed exactly overrides this."""

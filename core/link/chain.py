@@ -1,4 +1,4 @@
-"""Links made of links: `Chain` knows its children by name, `ChainList` by number."""
+"""Links made of links: `Chain` has named children, `ChainList` numbered ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.link.link import Link
 
 
 def refuse_loop(parent: Link, child: Any) -> None:
-    """Raise where `child` is not a link, or where `parent` would become part of itself."""
+    """Raise if `child` is not a link, or if `parent` would become part of itself."""
     if not isinstance(child, Link):
         raise TypeError(
             f"{type(parent).__name__}: expected a link as its child, got {type(child).__name__}."
@@ -24,7 +24,7 @@ def refuse_loop(parent: Link, child: Any) -> None:
 
 
 def _stands_in(value: Any) -> bool:
-    """Whether it is what may take the place of a child without being a link."""
+    """Whether the value may take the place of a child without being a link."""
     return value is None or (callable(value) and not isinstance(value, Link | type))
 
 
@@ -68,7 +68,7 @@ class Chain(Link):
             self.add_link(name, link)
 
     def __getitem__(self, name: str) -> Any:
-        """The child called `name`, or another attribute that the chain itself has."""
+        """Return the child called `name`, or another attribute of the chain."""
         if name not in self.__dict__:
             raise RegistrationError(
                 f"{type(self).__name__}[{name!r}]: no child has this name; there are "
@@ -125,7 +125,7 @@ class Chain(Link):
 
 
 class ChainList(Link, MutableSequence[Any]):
-    """A link whose children have numbers: a list of links, and all that lists can do.
+    """A link whose children have numbers: a list of links, with all methods of lists.
 
     Args:
         links: The children, in order.
@@ -154,7 +154,7 @@ class ChainList(Link, MutableSequence[Any]):
         super()._register(name, value)
 
     def __getitem__(self, index: Any) -> Any:
-        """The child at `index`; a list of children for a slice."""
+        """Return the child at `index`, or a list of children for a slice."""
         return self._children[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -185,17 +185,17 @@ class ChainList(Link, MutableSequence[Any]):
         self._install([*self._children, *values])
 
     def insert(self, index: int, link: Link) -> None:
-        """Put `link` before the child at `index`."""
+        """Insert `link` before the child at `index`."""
         children = list(self._children)
         children.insert(index, link)
         self._install(children)
 
     def reverse(self) -> None:
-        """Number the children from the last to the first."""
+        """Reverse the order of the children."""
         self._install(self._children[::-1])
 
     def _install(self, children: list[Link]) -> None:
-        """Make these the children, if all of them can be."""
+        """Make these links the children, if all of them can be."""
         for i, child in enumerate(children):
             refuse_loop(self, child)
             first = next(j for j, other in enumerate(children) if other is child)

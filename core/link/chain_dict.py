@@ -1,4 +1,4 @@
-"""A link whose children stand under keys: a dict of links."""
+"""A link whose children have keys: a dict of links."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.link.link import Link
 
 
 class ChainDict(Link, MutableMapping[str, Link]):
-    """A link whose children stand under keys: a dict of links, and all that dicts can do.
+    """A link whose children have keys: a dict of links, with all methods of dicts.
 
     A key is a part of a path (`/left/W`), so that it is a text without slashes; it need not be
     a name that Python would take for an attribute.
@@ -45,7 +45,7 @@ class ChainDict(Link, MutableMapping[str, Link]):
         self.update(links, **named)
 
     def __getitem__(self, key: str) -> Any:
-        """The child under `key`; raises KeyError where there is none."""
+        """Return the child with this key; raises KeyError if there is none."""
         if key not in self._children:
             raise KeyError(
                 f"{type(self).__name__}: no child under {key!r}; there are "
@@ -80,7 +80,7 @@ class ChainDict(Link, MutableMapping[str, Link]):
     __hash__ = object.__hash__
 
     def add_link(self, key: str, link: Link) -> None:
-        """Add `link` under a key that is free."""
+        """Add `link` under a new key."""
         if key in self._children:
             raise RegistrationError(
                 f"{type(self).__name__}: there is a child under {key!r} already. Take another "

@@ -71,19 +71,19 @@ class LinkHook(NeedsInit):
         self.deleted(None)
 
     def added(self, link: Link | None) -> None:
-        """The hook is being registered: to `link`, or with None to all in a `with` block."""
+        """Called when the hook is registered: with `link`, or None for all in a `with` block."""
 
     def deleted(self, link: Link | None) -> None:
-        """The hook was removed, from `link` or with None from all."""
+        """Called when the hook is removed: from `link`, or with None from all."""
 
     def forward_preprocess(self, args: ForwardArgs) -> None:
-        """A link is about to be called."""
+        """Called before a link is called."""
 
     def forward_postprocess(self, args: ForwardArgs) -> None:
-        """A link has been called; `args.out` is what it gave."""
+        """Called after a link was called; `args.out` is its result."""
 
     def forward_interrupted(self, args: ForwardArgs) -> None:
-        """An exception came between the two: undo what `forward_preprocess` has done."""
+        """Called if an exception came in between: undo what `forward_preprocess` has done."""
 
 
 def call_observed(link: Link, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -1,4 +1,4 @@
-"""How links show themselves in notebooks: tables, styled by the notebook itself."""
+"""Links in notebooks: tables, styled by the notebook itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LINK_HEAD = ("", "shape", "dtype", "elements")
 
 
 def link_html(link: Link) -> str:
-    """A table of all parameters and persistent values under `link`, by path."""
+    """Make a table of all parameters and persistent values under `link`, by path."""
     rows = [
         (f"{path.rstrip('/')}/{name}", *rest)
         for path, part in link.namedlinks()

@@ -1,4 +1,4 @@
-"""Initializers: what fills the array of a parameter for the first time.
+"""Initializers, which fill the array of a new parameter.
 
 An initializer is called with an array and fills it in place. Any callable that does so will do; the
 `dtype` attribute, where it has one, says which dtype it wants the array to have.
@@ -23,7 +23,7 @@ InitializerSpec: TypeAlias = float | Array | Scalar | Callable[[Any], object] | 
 
 
 class Initializer(NeedsInit):
-    """Base of initializers: fills an array in place when called with it.
+    """Base of initializers; calling one fills an array in place.
 
     Args:
         dtype: The dtype that arrays made for this initializer get; None is `core.config.dtype`.
@@ -33,7 +33,7 @@ class Initializer(NeedsInit):
         self.dtype = dtype
 
     def __call__(self, array: AnyArray) -> None:
-        """Fill `array`, of whatever backend, in place."""
+        """Fill `array`, which may be of any backend, in place."""
         raise NotImplementedError(f"{type(self).__name__} does not define __call__(array)")
 
     def __repr__(self) -> str:
@@ -42,7 +42,7 @@ class Initializer(NeedsInit):
 
 
 class Constant(Initializer):
-    """Fills with a number, or with the elements of an array, broadcast.
+    """Fill with a number, or with the elements of an array, broadcast.
 
     Args:
         fill_value: A number, or an array whose shape broadcasts to that of the one to fill.
@@ -65,7 +65,7 @@ class Constant(Initializer):
         self.fill_value = python_number(fill_value)
 
     def __call__(self, array: AnyArray) -> None:
-        """Fill `array` with the value; an array that does not fit it is a ValueError."""
+        """Fill `array` with the value; raises ValueError if an array does not fit."""
         value = self.fill_value
         home, target = backends.of(array), tuple(array.shape)
         shape = tuple(getattr(value, "shape", ()))
@@ -127,7 +127,7 @@ class _Typed(Initializer):
 
 
 def get_fans(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Inputs and outputs of each unit of a weight (out, in, *kernel): `(fan_in, fan_out)`.
+    """Return the inputs and outputs of each unit of a weight: `(fan_in, fan_out)`.
 
     >>> from core.initializer import get_fans
     >>> get_fans((8, 3, 5, 5))
@@ -150,7 +150,7 @@ def generate_array(
     dtype: DType = None,
     device: Any = None,
 ) -> AnyArray:
-    """A new array of `shape`, filled by `initializer`.
+    """Make a new array of `shape`, filled by `initializer`.
 
     Args:
         initializer: A callable that fills an array; its `dtype` decides the array's.

@@ -1,4 +1,4 @@
-"""Links: what owns parameters, and gives them names, a place and a way to be saved."""
+"""Links, which own parameters, give them names and a device, and save them."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
     # ------------------------------------------------------------------ calling
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the link computes; calling the link calls it."""
+        """Compute the outputs; calling the link calls this method."""
         raise NotImplementedError(
             f"{type(self).__name__} defines no forward(). Write one, or call a link that has it."
         )
@@ -109,7 +109,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
         return self._hooks or {}
 
     def add_hook(self, hook: LinkHook, name: str | None = None) -> Self:
-        """Call `hook` whenever this link is called; gives the link itself."""
+        """Call `hook` whenever this link is called; returns the link itself."""
         if not isinstance(hook, LinkHook):
             raise TypeError(
                 f"{type(self).__name__}.add_hook: expected a LinkHook, got {type(hook).__name__}."
@@ -159,17 +159,17 @@ class Link(RecurrentState, Registering, KnownKeywords):
         yield from self._named_children()
 
     def children(self) -> Iterator[Link]:
-        """The links directly under this one."""
+        """Iterate over the links directly under this one."""
         for _, child in self._named_children():
             yield child
 
     def links(self, skipself: bool = False) -> Iterator[Link]:
-        """The link itself and all below, parents before children."""
+        """Iterate over this link and all links below, parents before children."""
         for _, link in self.namedlinks(skipself):
             yield link
 
     def namedlinks(self, skipself: bool = False) -> Iterator[tuple[str, Link]]:
-        """The same with paths: '/' for this link, '/encoder/l1' below."""
+        """Iterate over the same links with their paths: '/' for this link, '/encoder/l1' below."""
         if not skipself:
             yield "/", self
         for name, child in self._named_children():
@@ -179,12 +179,12 @@ class Link(RecurrentState, Registering, KnownKeywords):
                 yield prefix + path, link
 
     def params(self, include_uninit: bool = True) -> Iterator[Parameter]:
-        """All parameters, each once; `include_uninit=False` leaves out those without an array."""
+        """Iterate over all parameters; `include_uninit=False` skips those without an array."""
         for _, parameter in self.namedparams(include_uninit):
             yield parameter
 
     def namedparams(self, include_uninit: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """All parameters with paths as `/encoder/l1/W`; one that is shared comes at its first."""
+        """Iterate over all parameters with paths such as `/encoder/l1/W`, each only once."""
         seen = set()
         for path, link in self.namedlinks():
             for name, parameter in link._own_params():
@@ -194,7 +194,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
                 yield f"{path.rstrip('/')}/{name}", parameter
 
     def count_params(self) -> int:
-        """The number of elements of all parameters; warns of those whose size is not known yet."""
+        """Count the elements of all parameters; warns of those whose size is not known yet."""
         unsized = [path for path, parameter in self.namedparams() if not parameter.is_initialized]
         if unsized:
             warnings.warn(
@@ -216,7 +216,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
             parameter.zerograd()
 
     def addgrads(self, link: Link) -> None:
-        """Add the gradients of a link of the same form, on whatever device, to this one's."""
+        """Add the gradients of a link of the same structure, on any device, to these."""
         for mine, other in self._pairs(link, "addgrads"):
             mine.addgrad(other)
 
@@ -225,7 +225,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
         self._set_update(True)
 
     def disable_update(self) -> None:
-        """Freeze the parameters: optimizers leave them alone, and no gradient is computed."""
+        """Freeze the parameters: optimizers skip them, and no gradient is computed."""
         self._set_update(False)
 
     def _set_update(self, enabled: bool) -> None:
@@ -241,7 +241,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
         return any(rule is not None and rule.enabled for rule in rules)
 
     def release_graph(self) -> None:
-        """Let go of a graph that results kept as attributes hold on to.
+        """Release the graphs that are kept alive by results in attributes.
 
         An optimizer that owns the loss calls it on every link before it walks back, so that the
         graph can die on the way. A link that keeps its latest results for the user overrides it.
@@ -250,7 +250,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
     # ------------------------------------------------------------------ copies
 
     def copy(self, mode: str = "share") -> Self:
-        """A link like this one.
+        """Copy the link.
 
         Args:
             mode: `'share'` shares the arrays of parameters, each copy having gradients of its own;
@@ -283,7 +283,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
         """In a fresh shared copy: give it children of its own, shared copies as well."""
 
     def repeat(self, n_repeat: int, mode: str = "init") -> Sequential:
-        """A Sequential of `n_repeat` links like this one; `mode` as for `copy`."""
+        """Make a Sequential of `n_repeat` links like this one; `mode` is that of `copy`."""
         from core.link.sequential import Sequential
 
         self._check_mode("repeat", mode)
@@ -297,7 +297,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
             )
 
     def copyparams(self, link: Link, copy_persistent: bool = True) -> None:
-        """Copy the parameters, and persistent values, of a link of the same form into this one."""
+        """Copy parameters and persistent values from a link of the same structure."""
         for mine, other in self._pairs(link, "copyparams"):
             mine.copydata(other)
         if copy_persistent:
@@ -330,7 +330,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
 
     @property
     def device(self) -> Device:
-        """Where the link lives: where it was moved, or its first parameter is, or new ones go."""
+        """The link's device: where it was moved, or that of its first parameter or new arrays."""
         if self._device is not None:
             return self._device
         first = next(self.params(include_uninit=False), None)
@@ -338,11 +338,11 @@ class Link(RecurrentState, Registering, KnownKeywords):
 
     @property
     def xp(self) -> Any:
-        """The namespace of the backend where the link lives."""
+        """The namespace of the link's backend."""
         return self.device.xp
 
     def to_device(self, device: DeviceSpec) -> Self:
-        """Move parameters and persistent arrays to `device` ('cuda:1', ...); gives itself."""
+        """Move parameters and persistent arrays to `device`, such as 'cuda:1'; returns itself."""
         target = backends.get_device(device)
         self._move(target)
         for child in self.children():
@@ -350,14 +350,14 @@ class Link(RecurrentState, Registering, KnownKeywords):
         return self
 
     def to_cpu(self) -> Self:
-        """Move to the NumPy backend; gives the link itself."""
+        """Move to the NumPy backend; returns the link itself."""
         self._move(backends.host().default_device())
         for child in self.children():
             child.to_cpu()
         return self
 
     def to_gpu(self, device: SupportsIndex | None = None) -> Self:
-        """Move to the CUDA backend, `device` being a number or None for the current one."""
+        """Move to the CUDA backend; `device` is a number, or None for the current one."""
         target = backends.gpu(device)
         self._move(target)
         for child in self.children():
@@ -407,7 +407,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
 
     @classmethod
     def from_params(cls, *args: Any, **kwargs: Any) -> Self:
-        """A link with given arrays as its parameters, for the links that offer it."""
+        """Make a link with given arrays as its parameters, if its class supports this."""
         raise NotImplementedError(f"{cls.__name__} cannot be made from parameters.")
 
 
@@ -422,7 +422,7 @@ def _shape_and_dtype(value: Any) -> tuple[Any, Any]:
 
 
 def _fill_anew(parameter: Parameter) -> None:
-    """Let a parameter's initializer, if it has one, fill its array once more."""
+    """Fill the parameter's array again by its initializer, if it has one."""
     if parameter.initializer is not None:
         parameter.initializer(parameter.array)
         parameter.version += 1

@@ -1,4 +1,4 @@
-"""Parameters: the variables that links own and optimizers change."""
+"""Parameters: variables that links own and optimizers change."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Parameter(Variable):
             self.name = name
 
     def initialize(self, shape: Any) -> None:
-        """Make the array in `shape` with the initializer; a parameter that has one keeps it."""
+        """Make the array in `shape` with the initializer; does nothing if there is one."""
         if self._array is not None:
             return
         with sizing:
@@ -157,7 +157,7 @@ class Parameter(Variable):
         self._wants_grad_array = False
 
     def zerograd(self) -> None:
-        """Set the gradient to zeros, as soon as there is an array."""
+        """Set the gradient to zeros, once there is an array."""
         if self._array is None:
             self._wants_grad_array = True
         else:
@@ -168,13 +168,13 @@ class Parameter(Variable):
         self.version += 1
 
     def to_device(self, device: DeviceSpec, *, stream: None = None) -> Self:
-        """Move to `device`, in place; an uninitialized one will be made there."""
+        """Move to `device`, in place; an uninitialized parameter will be made there."""
         self._home = backends.get_device(device)
         super().to_device(self._home, stream=stream)
         return self
 
     def copydata(self, var: Variable) -> None:
-        """Copy the elements of `var`; of two parameters the one without an array gets one first."""
+        """Copy the elements of `var`; if one of the two has no array, it gets one first."""
         for sized, other in ((self, var), (var, self)):
             if sized.array is not None and isinstance(other, Parameter):
                 other.initialize(sized.shape)
@@ -183,7 +183,7 @@ class Parameter(Variable):
             self.version += 1
 
     def update(self) -> None:
-        """Let the update rule, if there is one, change the array by the gradient."""
+        """Change the array by the gradient, as the update rule says, if there is one."""
         if self.update_rule is not None:
             self.update_rule.update(self)
 

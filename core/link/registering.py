@@ -1,4 +1,4 @@
-"""Registration: how attributes of a link become parameters and persistent values of it."""
+"""Registration of attributes as parameters and persistent values of a link."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.link.parameter import Parameter
 
 
 class Registering:
-    """An object that keeps account of those of its attributes that are parameters or persistent.
+    """An object that records which of its attributes are parameters or persistent.
 
     Parameters are registered by being set inside `with self.init_scope():`. What else a subclass
     registers there it notes in `_register`, and tells in `_registered`. A name stays registered
@@ -36,7 +36,7 @@ class Registering:
 
     @contextmanager
     def init_scope(self) -> Iterator[None]:
-        """A block in which parameters (in a Chain links too) that are set are registered."""
+        """Register the parameters, and in a Chain the links, that are set in this block."""
         self._params  # noqa: B018 - says so where super().__init__() was forgotten
         before = self._set_in_scope
         self._set_in_scope = set()
@@ -46,7 +46,7 @@ class Registering:
             self._set_in_scope = before
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; that of a parameter takes a parameter, its new values, or None."""
+        """Set an attribute; a registered parameter accepts a parameter, new values, or None."""
         if self._set_in_scope is not None:
             self._register(name, value)
         is_parameter = isinstance(value, Parameter)
@@ -133,13 +133,13 @@ class Registering:
             setattr(self, name, parameter)
 
     def add_persistent(self, name: str, value: Any) -> None:
-        """Set an attribute that is saved and moved with the link without being a parameter."""
+        """Set an attribute that is saved and moved with the link but is not a parameter."""
         self._refuse_attribute(name)
         setattr(self, name, value)
         self.register_persistent(name)
 
     def register_persistent(self, name: str) -> None:
-        """Make the existing attribute `name` one that is saved and moved with the link."""
+        """Make the existing attribute `name` persistent: saved and moved with the link."""
         if name not in self.__dict__:
             raise RegistrationError(
                 f"{type(self).__name__}.register_persistent: there is no attribute {name!r}. "

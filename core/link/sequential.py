@@ -15,7 +15,7 @@ Layer = Callable[..., Any]
 
 
 class Sequential(ChainList):
-    """Layers applied one after another: links, which it owns, and plain callables.
+    """Layers that are applied one after another: links, which it owns, and plain callables.
 
     The first layer gets all arguments of the call; where one gives a tuple, the next gets its
     elements as arguments. It is a list of its layers: `append`, `insert`, `extend`, `+`, indexing,
@@ -58,7 +58,7 @@ class Sequential(ChainList):
         self._layers = layers
 
     def __getitem__(self, index: Any) -> Any:
-        """The layer at `index`; a Sequential of the same layers for a slice."""
+        """Return the layer at `index`, or a Sequential of the same layers for a slice."""
         found = self._layers[index]
         return Sequential(*found) if isinstance(index, slice) else found
 
@@ -82,7 +82,7 @@ class Sequential(ChainList):
         return any(layer is other for other in self._layers)
 
     def __add__(self, other: Any) -> Sequential:
-        """A Sequential of these layers and then those of `other`."""
+        """Return a Sequential of these layers, followed by those of `other`."""
         if not isinstance(other, Sequential):
             return NotImplemented
         return Sequential(*self, *other)
@@ -107,31 +107,31 @@ class Sequential(ChainList):
         self._place([*self._layers, *values])
 
     def insert(self, index: int, link: Layer) -> None:
-        """Put a layer before the one at `index`."""
+        """Insert a layer before the one at `index`."""
         layers = list(self._layers)
         layers.insert(index, link)
         self._place(layers)
 
     def index(self, layer: Any, start: int = 0, stop: int | None = None) -> int:
-        """The first place of a layer."""
+        """Return the first index of a layer."""
         for i in range(*slice(start, stop).indices(len(self))):
             if self._layers[i] is layer:
                 return i
         raise ValueError("Sequential.index: the layer given is not among the layers.")
 
     def count(self, layer: Any) -> int:
-        """How often a layer stands in the list."""
+        """Count how often a layer occurs."""
         return sum(layer is other for other in self._layers)
 
     def count_by_layer_type(self, type_name: str) -> int:
-        """How many layers are of the class, or are the function, of this name."""
+        """Count the layers whose class or function has this name."""
         return self._types()[type_name]
 
     def _types(self) -> Counter[str]:
         return Counter(_type_name(layer) for layer in self._layers)
 
     def pop(self, index: int = -1) -> Any:
-        """Remove and give the layer at `index`."""
+        """Remove the layer at `index`, and return it."""
         layer = self._layers[index]
         del self[index]
         return layer
@@ -141,7 +141,7 @@ class Sequential(ChainList):
         del self[self.index(layer)]
 
     def remove_by_layer_type(self, type_name: str) -> None:
-        """Remove all layers of the class, or that are the function, of this name."""
+        """Remove all layers whose class or function has this name."""
         if type_name not in self._types():
             raise ValueError(
                 f"Sequential.remove_by_layer_type: no layer is a {type_name!r}; there are "
@@ -154,18 +154,18 @@ class Sequential(ChainList):
         self._place([])
 
     def reverse(self) -> None:
-        """Turn the order of the layers about."""
+        """Reverse the order of the layers."""
         self._place(self._layers[::-1])
 
     def flatten(self) -> Sequential:
-        """A Sequential of the same layers in which those of inner Sequentials stand themselves."""
+        """Return a Sequential in which inner Sequentials are replaced by their layers."""
         flat: list[Layer] = []
         for layer in self._layers:
             flat += layer.flatten()._layers if isinstance(layer, Sequential) else [layer]
         return Sequential(*flat)
 
     def repeat(self, n_repeat: int, mode: str = "init") -> Sequential:
-        """A Sequential in which these layers follow one another `n_repeat` times.
+        """Return a Sequential that repeats these layers `n_repeat` times.
 
         Each time the links are copies, by `mode` as for `copy`; other callables are the same.
         """

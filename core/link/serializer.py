@@ -1,4 +1,4 @@
-"""Serializers: one method, `serialize(serializer)`, that both saves and loads an object.
+"""Serializers: the same method, `serialize(serializer)`, saves and loads an object.
 
 The object hands every piece of its state to the serializer and takes back what it returns:
 
@@ -21,7 +21,7 @@ class Serializable(Protocol):
     """Anything with a method `serialize(serializer)`."""
 
     def serialize(self, serializer: Any) -> Any:
-        """Hand over every piece of state, and take back what the serializer returns."""
+        """Pass every piece of state to the serializer, and keep what it returns."""
 
 
 class AbstractSerializer(ABC):
@@ -29,10 +29,10 @@ class AbstractSerializer(ABC):
 
     @abstractmethod
     def __getitem__(self, key: str) -> AbstractSerializer:
-        """The serializer for the part called `key`."""
+        """Return the serializer for the part called `key`."""
 
     def optional(self, key: str) -> AbstractSerializer:
-        """The same for a part that a file may lack as a whole: loading then leaves it as it is."""
+        """As `[key]`, for a part that a file may lack: loading then leaves it unchanged."""
         return self[key]
 
     def statement(self, key: str, text: str, misfit: Callable[[str], str]) -> None:  # noqa: B027
@@ -48,11 +48,11 @@ class AbstractSerializer(ABC):
         """Save or load one value (an array, a number, a string or None), and return it."""
 
     def optional_value(self, key: str, value: Any) -> Any:
-        """The same for a value that a file may lack: loading then returns `value`."""
+        """As a call, for a value that a file may lack: loading then returns `value`."""
         return self(key, value)
 
     def lacks(self, key: str) -> bool:
-        """Whether what is loaded has nothing under `key`, be it a value or a part."""
+        """Whether the file that is loaded has no value or part called `key`."""
         return False
 
 

@@ -1,4 +1,4 @@
-"""How a link shows itself: a tree of its links, parameters and persistent values."""
+"""Links as text: a tree of links, parameters and persistent values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Row(NamedTuple):
 
 
 def tree(link: Link) -> str:
-    """The whole tree under `link` in aligned lines."""
+    """Return the whole tree under `link` in aligned lines."""
     rows = list(_rows(link, ""))
     width = max((len(row.text) for row in rows), default=0)
     right = max((len(row.total) for row in rows), default=0)
@@ -27,14 +27,14 @@ def tree(link: Link) -> str:
 
 
 def summary(link: Link) -> str:
-    """The link in one line: class, settings and number of parameters."""
+    """Describe the link in one line: class, settings and number of parameters."""
     known, unknown = _counts(link)
     text = f"{heading(link)}: {known:,} parameter" + "s" * (known != 1)
     return text + (f", {unknown} unsized" if unknown else "")
 
 
 def heading(link: Link) -> str:
-    """The link's class, with the settings that it thinks worth showing."""
+    """The link's class, with the settings that are worth showing."""
     specs = link.printable_specs
     shown = [f"{name}={value!r}" for name, value, default in specs if value != default]
     return f"{type(link).__name__}({', '.join(shown)})" if shown else type(link).__name__

@@ -121,7 +121,7 @@ class DotNode:
 
 
 class ComputationalGraph:
-    """Variables and functions with the edges between them, ready to be written down.
+    """Variables and functions with the edges between them, ready to be drawn.
 
     `build_computational_graph` makes one. `nodes` and `edges` are lists; an edge is a pair of
     nodes in the direction of the forward computation; `names` has other names for some variables.
@@ -155,7 +155,7 @@ class ComputationalGraph:
         self.names = dict(names or {})
 
     def dump(self, format: str = "dot") -> str:
-        """The graph as text: `dot` for Graphviz, `mermaid` for Markdown pages and notebooks.
+        """Return the graph as text: `dot` for Graphviz, `mermaid` for Markdown and notebooks.
 
         >>> import core, numpy as np
         >>> x = core.Variable(np.zeros(3, "f"), name="x")
@@ -185,7 +185,7 @@ class ComputationalGraph:
     def render(
         self, path: str | os.PathLike[str] | None = None, format: str | None = None
     ) -> bytes:
-        """A picture of the graph, drawn by Graphviz.
+        """Draw the graph by Graphviz.
 
         Args:
             path: The file to write; None for none.
@@ -264,7 +264,7 @@ def build_computational_graph(
     *,
     link: Link | None = None,
 ) -> ComputationalGraph:
-    r"""The graph that computed `outputs`, back to its leaves.
+    r"""Build the graph that computed `outputs`, back to its leaves.
 
     Args:
         outputs: Variables or variable nodes, or a single one.

@@ -24,7 +24,7 @@ THREAD_VARIABLES = (
 
 
 def info() -> Report:
-    """What a bug report should say about this machine and environment."""
+    """Return what a bug report should say about this machine and environment."""
     data = {
         "plugrad": version("plugrad"),
         "location": str(Path(__file__).resolve().parents[2]),
@@ -42,7 +42,7 @@ def info() -> Report:
 
 
 def print_runtime_info(out: TextIO | None = None) -> None:
-    """Write what `plugrad info` says to the file `out`; to standard output where none is given."""
+    """Write what `plugrad info` says to the file `out`, by default to standard output."""
     print(info().text, file=out)
 
 

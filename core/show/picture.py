@@ -1,4 +1,4 @@
-"""Graphs drawn by Graphviz: its Python package is looked for when a picture is asked for."""
+"""Graphs drawn by Graphviz, whose Python package is imported only when needed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def picture(dot: str, format: str) -> bytes:
-    """What Graphviz makes of a text in the DOT language, in one of its formats.
+    """Draw a text in the DOT language by Graphviz, in one of its formats.
 
     Raises ImportError where the extra is not installed, RuntimeError where the program is missing,
     and ValueError for a format that Graphviz does not know.

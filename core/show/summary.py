@@ -1,4 +1,4 @@
-"""Models in a table: their links, what these give, and what their parameters take."""
+"""Models as tables: links, their outputs, and the memory of their parameters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 class LinkSummary:
-    """What `core.summary` found out: `str` of it is a table, notebooks show it as one.
+    """The result of `core.summary`: `str` of it is a table, and notebooks show one.
 
     `rows` are the links, parents before children. `parameters`, `frozen` and `unsized` count
     elements of all parameters, of those that are frozen, and parameters without a size. `bytes` is
@@ -77,7 +77,7 @@ class LinkSummary:
 
 
 def summary(link: Link, *inputs: Any, depth: int | None = None) -> LinkSummary:
-    """A table of the links in `link`: paths, classes, outputs, parameters and bytes.
+    """Make a table of the links in `link`: paths, classes, outputs, parameters and bytes.
 
     Args:
         link: The model.
@@ -201,7 +201,7 @@ def _bytes(array: Any) -> int:
 
 
 def readable(size: int) -> str:
-    """A number of bytes in the unit that suits it.
+    """A number of bytes in a suitable unit.
 
     >>> readable(3_250_000)
     '3.25 MB'

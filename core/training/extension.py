@@ -1,4 +1,4 @@
-"""Extensions: what a trainer calls beside its updates."""
+"""Extensions, which a trainer calls between its updates."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Extension:
 
     @property
     def default_name(self) -> str:
-        """What the extension is called where no name is given: the name of its class."""
+        """The name of the extension if none is given: that of its class."""
         return type(self).__name__
 
     def __call__(self, trainer: Loop) -> Any:
-        """What the extension does when its trigger fires; nothing unless overridden."""
+        """Run the extension; the trainer calls this when the trigger fires."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "invoke_before_training":
@@ -62,7 +62,7 @@ class Extension:
         """Called once before the first update of a run, also of a resumed one."""
 
     def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
-        """Files that stand where this extension is going to write, with the run that wrote each.
+        """List existing files that this extension will write, with the run that wrote each.
 
         None stands for a run that is not known. Asked once, after `initialize`; those of other
         runs are moved to a directory of their own before the first update.
@@ -76,17 +76,17 @@ class Extension:
         """Called when SIGINT or SIGTERM ends the run, after an iteration and before `finalize`."""
 
     def how_to_resume(self, trainer: Loop) -> str | None:
-        """What to tell who has stopped the run: what is saved, and how to go on from it.
+        """Return what to print after the run was stopped: what is saved, and how to continue.
 
         Called after `finalize`; None where nothing is.
         """
         return None
 
     def finalize(self) -> None:
-        """Called once when the run ends, whether well or not."""
+        """Called once when the run ends, successfully or not."""
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Save or load what the extension remembers between calls."""
+        """Save or load the state that the extension keeps between calls."""
 
 
 @checked
@@ -99,7 +99,7 @@ def make_extension(
     initializer: Callable[[Loop], Any] | None = None,
     on_error: Callable[[Loop, Exception, TracebackType | None], Any] | None = None,
 ) -> Callable[[_Function], _Function]:
-    """Decorate a function of the trainer to be an extension with these attributes.
+    """Decorate a function of the trainer to make it an extension with these attributes.
 
     `initializer`, `on_error` and `finalizer` become what the trainer calls as the methods
     `initialize`, `on_error` and `finalize`.

@@ -21,7 +21,7 @@ class Interrupted(SystemExit, KeyboardInterrupt):
 
 
 class Interruption:
-    """While it is entered, SIGINT and SIGTERM are noted in `received` rather than obeyed at once.
+    """A block in which SIGINT and SIGTERM are noted in `received` instead of obeyed at once.
 
     When it is left, the former handlers are back, and a signal that was noted ends the process:
     SystemExit is raised with the status 128 + signal, which shells expect; for SIGINT where someone

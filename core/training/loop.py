@@ -1,4 +1,4 @@
-"""What a training loop has around its steps: extensions, observation, signals, saved state."""
+"""The parts of a training loop around its steps: extensions, observation, signals, saved state."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NEEDED = ("update", "get_all_optimizers", "connect_trainer", "finalize")
 
 
 class Entry:
-    """An extension in its place: with its trigger and its priority."""
+    """A registered extension, with its trigger and its priority."""
 
     def __init__(
         self, extension: Any, trigger: Trigger, priority: float, call_before_training: bool
@@ -45,7 +45,7 @@ class Entry:
 
 
 class Loop:
-    """Base of `Trainer` and `Run`: everything but the steps themselves.
+    """Base of `Trainer` and `Run`: everything except the steps.
 
     `run_id` names the run in its snapshots, and stays the same when it `is_resumed` from one.
     """
@@ -89,7 +89,7 @@ class Loop:
 
     @property
     def elapsed_time(self) -> float:
-        """Seconds of training, those before an interruption included.
+        """Seconds of training, including those before an interruption.
 
         Raises RuntimeError before the run has begun.
         """
@@ -159,11 +159,11 @@ class Loop:
         return list(self._entries)
 
     def extension_order(self) -> list[tuple[str, Entry]]:
-        """Names and entries in the order of the calls: by priority, and as they were added."""
+        """Names and entries in the order in which they are called: by priority, then as added."""
         return sorted(self._entries.items(), key=lambda item: -item[1].priority)
 
     def get_extension(self, name: str) -> Any:
-        """The extension called `name`; raises ValueError where there is none."""
+        """Return the extension called `name`; raises ValueError if there is none."""
         if name in self._entries:
             return self._entries[name].extension
         known = ", ".join(map(repr, self._entries)) or "none"
@@ -242,7 +242,7 @@ class Loop:
             self.set_aside(files, stacklevel=7)
 
     def set_aside(self, files: list[Path], *, stacklevel: int = 2) -> None:
-        """Move files of another run, which lie in `out`, to a directory of their own, and say so.
+        """Move files of another run from `out` into their own directory, and report it.
 
         All that this run finds goes to one directory, unless names occur twice.
         """

@@ -1,4 +1,4 @@
-"""Reporting: values that links and functions announce, gathered by whoever listens.
+"""Reporting: links and functions report values, and a reporter gathers them.
 
     reporter = Reporter()
     reporter.add_observer("main", model)
@@ -29,14 +29,14 @@ __dir__ = listing(__name__)
 
 
 class UnknownObserver(CoreError, KeyError):
-    """A value was reported by an object that the current reporter has no name for."""
+    """Raised if the object that reports a value has no name in the current reporter."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
 
 class NoReporter(CoreError, RuntimeError):
-    """The current reporter was asked for where there is none."""
+    """Raised if there is no current reporter."""
 
 
 _local = threading.local()
@@ -50,7 +50,7 @@ def _stack() -> list[Reporter]:
 
 
 class Reporter:
-    """Gathers reported values under the names of their observers.
+    """Gather reported values under the names of their observers.
 
     A reporter is made current with `with reporter:` or, together with a fresh observation, with
     `reporter.scope(observation)`. Each thread has a current reporter of its own.
@@ -78,7 +78,7 @@ class Reporter:
 
     @contextmanager
     def scope(self, observation: dict[str, Any]) -> Iterator[None]:
-        """Make this reporter current, and `observation` the dict that it fills, for a block."""
+        """Make this reporter current within a block; it fills the dict `observation`."""
         with self, _observing(self, observation):
             yield
 
@@ -131,7 +131,7 @@ def _observing(reporter: Reporter, observation: dict[str, Any]) -> Iterator[None
 
 
 def get_current_reporter() -> Reporter:
-    """The innermost reporter of this thread; raises NoReporter where there is none."""
+    """Return the innermost reporter of this thread; raises NoReporter if there is none."""
     if not _stack():
         raise NoReporter(
             "get_current_reporter: no reporter is current in this thread. "
@@ -153,7 +153,7 @@ def report(values: Mapping[str, Any], observer: Any = None) -> None:
 
 @contextmanager
 def report_scope(observation: dict[str, Any]) -> Iterator[None]:
-    """Let the current reporter fill `observation` for the length of a `with` block."""
+    """Make the current reporter fill `observation` within a `with` block."""
     with _observing(get_current_reporter(), observation):
         yield
 
@@ -234,7 +234,7 @@ class Summary:
         self._squares: Any = 0.0  # sum of squared distances from the mean
 
     def add(self, value: Any, weight: float = 1) -> None:
-        """Take a value into account, `weight` times."""
+        """Add a value, `weight` times."""
         value = _measured(value)
         mean = self._sum / self._weight if self._weight else value
         self._weight += weight
@@ -242,13 +242,13 @@ class Summary:
         self._squares = self._squares + weight * (value - mean) * (value - self._sum / self._weight)
 
     def compute_mean(self) -> Any:
-        """The mean; raises ValueError where nothing was added."""
+        """Return the mean; raises ValueError if nothing was added."""
         if not self._weight:
             raise ValueError("Summary: expected at least one value before its mean, got none.")
         return self._sum / self._weight
 
     def make_statistics(self) -> tuple[Any, Any]:
-        """The mean, and the standard deviation of the values themselves (divided by their number).
+        """Return the mean and the standard deviation (divided by the number of values).
 
         >>> summary = Summary()
         >>> summary.add(1), summary.add(3)
@@ -277,7 +277,7 @@ def _as_float(value: Any) -> Any:
 
 
 class DictSummary:
-    """A `Summary` for every key of a stream of dicts; what is not a single number is passed over.
+    """A `Summary` for every key of a stream of dicts; other values than numbers are ignored.
 
     >>> summary = DictSummary()
     >>> summary.add({"loss": 1.0, "note": "text"})
@@ -290,18 +290,18 @@ class DictSummary:
         self._summaries: dict[str, Summary] = {}
 
     def add(self, d: Mapping[str, Any]) -> None:
-        """Take the values of `d` into account; a pair counts as (value, weight)."""
+        """Add the values of `d`; a pair counts as (value, weight)."""
         for key, entry in d.items():
             value, weight = entry if isinstance(entry, tuple) else (entry, 1)
             if _is_single(value):
                 self._summaries.setdefault(key, Summary()).add(value, weight)
 
     def compute_mean(self) -> dict[str, Any]:
-        """Key -> mean, over the dicts that had the key."""
+        """Return key -> mean, over the dicts that had the key."""
         return {key: summary.compute_mean() for key, summary in self._summaries.items()}
 
     def make_statistics(self) -> dict[str, Any]:
-        """Key -> mean, and `key.std` -> standard deviation.
+        """Return key -> mean, and `key.std` -> standard deviation.
 
         >>> summary = DictSummary()
         >>> summary.add({"loss": 1.0})

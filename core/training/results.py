@@ -1,4 +1,4 @@
-"""Directories of results: one run to a directory, and nothing of an earlier run is overwritten."""
+"""Result directories: each run has its own, and no earlier result is overwritten."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHOWN = 5
 def set_aside(
     out: str | os.PathLike[str], files: Collection[Path], aside: Path | None = None
 ) -> Path:
-    """Move files of an earlier run, which lie in `out`, to a directory in it, and return that.
+    """Move files of an earlier run from `out` into a directory in it, and return that.
 
     It is a new one, unless there is one `aside` that has room for them.
 
@@ -34,7 +34,7 @@ def set_aside(
 
 
 def new_directory(path: str | os.PathLike[str]) -> str:
-    """A directory for a new run: `path` if there is none yet, else 'path-2', 'path-3', ...
+    """Make a directory for a new run: `path`, or if it exists 'path-2', 'path-3', ...
 
     It is made at once, so that of several runs that begin together each has one of its own. To
     resume, name the directory of the run instead.

@@ -13,7 +13,7 @@ from core.training.trigger import TriggerSpec
 
 
 class Run(Loop):
-    """What a trainer offers (extensions, logs, snapshots, exact resume), in your own loop.
+    """The features of a trainer (extensions, logs, snapshots, exact resume), in your own loop.
 
         run = training.Run(iterator, optimizer, (20, "epoch"), out="result")
         run.extend(extensions.LogReport())
@@ -71,7 +71,7 @@ class Run(Loop):
         return self
 
     def __iter__(self) -> Generator[Any, None, None]:
-        """The batches; asking for the next one ends the iteration."""
+        """Iterate over the batches; asking for the next one ends the iteration."""
         if self._block is None:
             raise RuntimeError(
                 "Run: expected the loop inside of a block `with run:`, which begins and ends the "

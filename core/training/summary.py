@@ -1,4 +1,4 @@
-"""What a training consists of, as text and as a table of a notebook."""
+"""The parts of a training, as text and as a table in a notebook."""
 
 from __future__ import annotations
 

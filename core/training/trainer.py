@@ -1,4 +1,4 @@
-"""The training loop that is run for you."""
+"""The training loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.training.loop import Loop
 
 
 class Trainer(Loop):
-    """Repeats: one update, then every extension whose trigger fires, until the stop trigger does.
+    """Repeat an update, then all extensions whose triggers fire, until the stop trigger fires.
 
     `stop_trigger` is a pair such as `(20, 'epoch')` or a function of the trainer. `out` is the
     directory of the results, made when the run begins; what an earlier run has left there, and this
@@ -37,7 +37,7 @@ class Trainer(Loop):
 
     @checked
     def run(self, show_loop_exception_msg: bool = True) -> None:
-        """Train until the stop trigger fires; a trainer runs once.
+        """Train until the stop trigger fires; a trainer can run only once.
 
         When something raises, `on_error` of every extension is called and the error, which says
         the extension it comes from, is raised again; `show_loop_exception_msg` prints it

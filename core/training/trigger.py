@@ -1,4 +1,4 @@
-"""Triggers: functions of the trainer that say whether it is time."""
+"""Triggers: functions of the trainer that say whether to call an extension now."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def _never(trainer: Loop) -> bool:
 
 
 def get_trigger(trigger: TriggerSpec) -> Trigger:
-    """The trigger that `trigger` means: itself if callable, an interval for (5, 'epoch'), never
-    for None.
+    """Return the trigger for `trigger`: itself if callable, an interval for a pair, never for None.
 
     Raises TypeError for anything else.
 

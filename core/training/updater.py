@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Updater(NeedsInit, ABC):
-    """Makes one step of training when asked.
+    """Base of updaters, which make the steps of a training.
 
     `iteration` counts the steps. Interval triggers also read `epoch`, `epoch_detail`,
     `previous_epoch_detail` and `is_new_epoch`, where an updater goes through a dataset.
@@ -45,20 +45,20 @@ class Updater(NeedsInit, ABC):
 
     @abstractmethod
     def get_all_optimizers(self) -> dict[str, Any]:
-        """Name -> optimizer, for all that take part."""
+        """Return name -> optimizer, for all optimizers."""
 
     def get_optimizer(self, name: str) -> Any:
-        """The optimizer called `name`."""
+        """Return the optimizer called `name`."""
         return self.get_all_optimizers()[name]
 
     def connect_trainer(self, trainer: Loop) -> None:
-        """Called once by the trainer that is given this updater."""
+        """Called once by the trainer that uses this updater."""
 
     def finalize(self) -> None:
         """Release what the updater holds; called when training ends."""
 
     def serialize(self, serializer: AbstractSerializer) -> None:
-        """Save or load everything that the coming steps depend on; only snapshots ask for it."""
+        """Save or load everything that later steps depend on; only snapshots call it."""
         raise NotImplementedError(
             f"{type(self).__name__}: expected a method serialize(self, serializer), by which "
             "snapshots save and resume; found none."

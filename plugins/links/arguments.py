@@ -13,7 +13,7 @@ from plugins.initializers.normal import LeCunNormal
 
 
 def check_rank(link: Any, x: Any, ndim: int, *, more: bool = False) -> None:
-    """Refuse an input of another rank before sizes are taken from it, which would stay."""
+    """Refuse an input of the wrong rank before sizes are taken from it."""
     core.backend.of(core.as_array(x))  # which refuses what is not an array
     given = len(x.shape)
     if given == ndim or (more and given > ndim):
@@ -43,24 +43,24 @@ def is_narrower(x: Any, array: Any) -> bool:
 
 
 def shown_size(array: Any) -> int | tuple[int, ...] | None:
-    """The size of an array as it is given: a number where there is one axis; None without one."""
+    """The size of an array as it was given: a number for one axis; None if there is no array."""
     if array is None:
         return None
     return int(array.shape[0]) if len(array.shape) == 1 else tuple(array.shape)
 
 
 def weight(spec: Any, dtype: DType = None) -> Any:
-    """The initializer of a weight: LeCunNormal by default."""
+    """Return the initializer of a weight: LeCunNormal by default."""
     return as_initializer(spec, LeCunNormal(), dtype)
 
 
 def bias(spec: Any, dtype: DType = None) -> Any:
-    """The initializer of a bias: 0 by default."""
+    """Return the initializer of a bias: 0 by default."""
     return as_initializer(spec, 0, dtype)
 
 
 def sizes(link: str, in_size: int | None, out_size: int | None) -> tuple[int | None, int]:
-    """The sizes of inputs and outputs: where one is given alone, it is that of the outputs."""
+    """Return the sizes of inputs and outputs; a single one is that of the outputs."""
     if out_size is None:
         in_size, out_size = None, in_size
     if out_size is None:

@@ -1,4 +1,4 @@
-"""Functions as links: layers without parameters, for where a link is wanted."""
+"""Functions as links: layers without parameters, for use where a link is expected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.errors.kinds import Kind, kind_of, taking
 
 @dataclass_transform(eq_default=False)
 class FunctionLink(Link):
-    """Base of links that call one function, with settings that are given once.
+    """Base of links that call one function with fixed settings.
 
     A subclass declares the settings as annotated fields, which become the arguments of its
     constructor in their order, and calls the function in `forward`.

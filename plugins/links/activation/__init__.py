@@ -1,4 +1,4 @@
-"""Activations: those that learn, and functions as links."""
+"""Activations: those with parameters, and functions as links."""
 
 provides = {
     "functions": (

@@ -1,4 +1,4 @@
-"""The activations that have nothing to learn, as links."""
+"""The activations without parameters, as links."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReLU(FunctionLink):
 
 
 class LeakyReLU(FunctionLink):
-    r"""The rectifier that leaks: `F.leaky_relu` as a link.
+    r"""The leaky rectifier: `F.leaky_relu` as a link.
 
     .. math:: y = x \text{ for } x \ge 0, \text{ else } a x
 
@@ -145,7 +145,7 @@ class GELU(FunctionLink):
 
 
 class SiLU(FunctionLink):
-    r"""Inputs weighted by their own sigmoid: `F.silu` as a link. With a slope to learn: `Swish`.
+    r"""Inputs weighted by their own sigmoid: `F.silu` as a link. With a learnable slope: `Swish`.
 
     .. math:: y = \frac{x}{1 + e^{-x}}
 
@@ -205,7 +205,7 @@ class Sigmoid(FunctionLink):
 
 
 class HardSigmoid(FunctionLink):
-    r"""A sigmoid made of straight lines: `F.hard_sigmoid` as a link.
+    r"""A piecewise linear sigmoid: `F.hard_sigmoid` as a link.
 
     .. math:: y = \min(\max(0.2 x + 0.5, 0), 1)
 

@@ -1,4 +1,4 @@
-"""The rectifier with a slope to learn."""
+"""The rectifier with learnable slopes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.typing import Array
 
 
 class PReLU(Link):
-    r"""A leaky rectifier that learns its slopes.
+    r"""A leaky rectifier with learnable slopes.
 
     .. math:: y = \begin{cases} x & x \ge 0 \\ W x & x < 0 \end{cases}
 

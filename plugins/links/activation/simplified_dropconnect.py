@@ -15,7 +15,7 @@ from plugins.links import arguments
 
 
 class SimplifiedDropconnect(Link):
-    r"""A fully connected layer of which a random part of the weights is 0 in training.
+    r"""A fully connected layer in which a random part of the weights is 0 in training.
 
     .. math:: y = x (M \odot W)^T / (1 - r) + b, \quad M_{ij} \in \{0, 1\}
 

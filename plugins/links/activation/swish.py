@@ -1,4 +1,4 @@
-"""Inputs weighted by their own sigmoid, its steepness to learn."""
+"""Inputs weighted by their own sigmoid, with learnable steepness."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from plugins.links import arguments
 
 
 class Swish(Link):
-    r"""The rectifier with a smooth bend, whose sharpness it learns.
+    r"""A smooth rectifier with learnable sharpness.
 
     .. math:: y = x \, \sigma(\beta x)
 

@@ -1,4 +1,4 @@
-"""The axes of each example, made one."""
+"""Flattening of examples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plugins.links.function_link import FunctionLink
 
 
 class Flatten(FunctionLink):
-    r"""Makes one axis of all but the first, so that each example is a vector.
+    r"""Flatten each example into a vector; the first axis is kept.
 
     .. math:: y_{n i} = x_{n\, i_1 \ldots i_k}, \quad i = (\ldots (i_1 s_2 + i_2) s_3 \ldots) + i_k
 

@@ -1,4 +1,4 @@
-"""Attention, and what is built of it."""
+"""Attention, and layers built from it."""
 
 provides = {
     "multi_head_attention": "MultiHeadAttention",

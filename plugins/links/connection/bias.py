@@ -11,7 +11,7 @@ from core.typing import Array
 
 
 class Bias(Link):
-    r"""Adds a parameter, or a second input, along some axes.
+    r"""Add a parameter, or a second input, along some axes.
 
     .. math:: y_{\vec i \vec a \vec j} = x_{\vec i \vec a \vec j} + b_{\vec a}
 

@@ -1,4 +1,4 @@
-"""The deconvolutional layer to images."""
+"""The deconvolutional layer that makes images."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from plugins.links.connection.deconvolution_nd import DeconvolutionND
 
 
 class Deconvolution2D(DeconvolutionND):
-    r"""A deconvolutional layer to images.
+    r"""A deconvolutional layer that makes images.
 
     .. math:: y_{n,o,sh+di-p,sw+dj-p} = b_o + \sum_{chwij} W_{coij}\, x_{nchw}
 

@@ -1,4 +1,4 @@
-"""Layers that spread each element over a window: convolutions turned around."""
+"""Deconvolutional layers: each element is spread over a window."""
 
 from __future__ import annotations
 

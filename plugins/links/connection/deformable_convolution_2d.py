@@ -1,4 +1,4 @@
-"""The convolutional layer over images that learns where to look."""
+"""The convolutional layer over images with learnable offsets of its windows."""
 
 from __future__ import annotations
 

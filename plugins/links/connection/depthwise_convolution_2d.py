@@ -1,4 +1,4 @@
-"""The convolutional layer over images that keeps channels apart."""
+"""The convolutional layer over images that keeps channels separate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from plugins.links.connection.windowed import shown
 
 
 class DepthwiseConvolution2D(Link):
-    r"""A convolutional layer with filters for each channel of its own.
+    r"""A convolutional layer with separate filters for each channel.
 
     .. math:: y_{n,cm+o,h,w} = b_{cm+o} + \sum_{ij} W_{ocij}\, x_{n,c,sh+i-p,sw+j-p}
 

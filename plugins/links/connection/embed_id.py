@@ -1,4 +1,4 @@
-"""A table of vectors looked up by number."""
+"""A table of vectors for integer ids."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from plugins.initializers.normal import Normal
 
 
 class EmbedID(Link):
-    r"""Vectors of words or other things that have numbers.
+    r"""Learnable vectors for words or other things with integer ids.
 
     .. math:: y_{\vec i k} = W_{x_{\vec i}\, k}
 
@@ -53,7 +53,7 @@ class EmbedID(Link):
             self.W = Parameter(as_initializer(initialW, Normal(1.0)), (in_size, out_size))
 
     def forward(self, x: Array) -> Variable:
-        """Look up the vectors of the numbers `x`."""
+        """Look up the vectors of the ids `x`."""
         return F.embed_id(x, self.W, ignore_label=self.ignore_label)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The layer that learns how much of its input to let through."""
+"""The layer that learns how much of its input to pass on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The module of GoogLeNet: convolutions of several sizes side by side."""
+"""The module of GoogLeNet: parallel convolutions of several sizes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from plugins.links.connection.convolution_2d import Convolution2D
 
 
 class Inception(Chain):
-    r"""Convolutions of sizes 1, 3 and 5 and a pooling side by side, after narrow projections.
+    r"""Parallel convolutions of sizes 1, 3 and 5 and a pooling, after narrow projections.
 
     With :math:`C_k` a convolution of size k and a rectifier, and [...] joining channels:
 

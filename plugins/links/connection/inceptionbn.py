@@ -14,7 +14,7 @@ from plugins.links.normalization.batch_normalization import BatchNormalization
 
 
 class InceptionBN(Chain):
-    r"""Convolutions of size 1, 3 and twice 3 and a pooling side by side, all normalized.
+    r"""Parallel convolutions of size 1, 3 and twice 3 and a pooling, all normalized.
 
     With :math:`C_k` a convolution of size k, a batch normalization and a rectifier, and [...]
     joining channels:

@@ -68,7 +68,7 @@ class Linear(Link):
         self.W.initialize((self.out_size, in_size))
 
     def forward(self, x: Array, n_batch_axes: int = 1) -> Variable:
-        """Apply the layer; the first `n_batch_axes` axes of `x` are kept, the rest flattened."""
+        """Apply the layer; the first `n_batch_axes` axes of `x` are kept, the others flattened."""
         if not self.W.is_initialized:
             arguments.check_rank(self, x, max(n_batch_axes, 2), more=True)
             self._initialize(math.prod(x.shape[n_batch_axes:]))

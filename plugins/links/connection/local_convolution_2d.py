@@ -1,4 +1,4 @@
-"""The layer over images with filters of its own at each place."""
+"""The layer over images with different filters at each place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks of several layers in the place of a filter."""
+"""Networks of several layers in place of a filter."""
 
 from __future__ import annotations
 

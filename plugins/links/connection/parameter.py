@@ -1,4 +1,4 @@
-"""A parameter alone, as a link."""
+"""A single parameter as a link."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.typing import Array
 
 
 class Parameter(Link):
-    r"""Holds one parameter W, and gives it when it is called.
+    r"""A link with one parameter W, which it returns when called.
 
     .. math:: y = W
 
@@ -33,5 +33,5 @@ class Parameter(Link):
 
     @removed("volatile")
     def forward(self) -> LearnedVariable:
-        """The parameter."""
+        """Return the parameter."""
         return self.W

@@ -10,7 +10,7 @@ from plugins.links.connection.bias import Bias, with_factor
 
 
 class Scale(Chain):
-    r"""Multiplies by a parameter, or a second input, along some axes, and may add a bias.
+    r"""Multiply by a parameter, or a second input, along some axes, and optionally add a bias.
 
     .. math:: y_{\vec i \vec a \vec j} = x_{\vec i \vec a \vec j} \, W_{\vec a} \; (+ \, b_{\vec a})
 

@@ -1,4 +1,4 @@
-"""What layers with filters over spatial axes have in common."""
+"""The common parts of layers with filters over spatial axes."""
 
 from __future__ import annotations
 

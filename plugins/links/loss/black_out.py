@@ -1,4 +1,4 @@
-"""The softmax over a word and a few others, with the vectors of words."""
+"""The softmax over a word and a few others, with vectors of words."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ class BlackOut(Sampled):
         super().__init__(in_size, weights, sample_size, arguments.weight(None))
 
     def forward(self, x: Array, t: Array) -> Variable:
-        """The mean loss of vectors `x` (n, k) for the words `t` (n,)."""
+        """Compute the mean loss of vectors `x` (n, k) for the words `t` (n,)."""
         samples = self.sampler.sample((x.shape[0], self.sample_size))
         return F.black_out(x, t, self.W, samples)

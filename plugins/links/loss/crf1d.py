@@ -13,7 +13,7 @@ from core.typing import Array, BackendArray
 
 
 class CRF1d(Link):
-    r"""A linear-chain conditional random field: the loss of labels of sequences, and the best ones.
+    r"""A linear-chain conditional random field: the loss of labels, and the best labels.
 
     .. math:: -\ln P(y | x), \quad P(y | x) \propto
         \exp\left(\textstyle\sum_t x_t[y_t] + \sum_t \mathrm{cost}[y_{t-1}, y_t]\right)
@@ -49,7 +49,7 @@ class CRF1d(Link):
         reduce: str = "mean",
         transpose: bool = False,
     ) -> Variable:
-        """The loss of labels `ys` for scores `xs`, both by time; 'mean', or 'no' for that of each.
+        """Compute the loss of labels `ys` for scores `xs`, both by time; 'mean', or 'no' for each.
 
         With `transpose` they are given by sequence, (length, n_label) and (length,), in any order.
         """
@@ -62,7 +62,7 @@ class CRF1d(Link):
     def argmax(
         self, xs: Sequence[Array], transpose: bool = False
     ) -> tuple[Variable, list[BackendArray]]:
-        """The greatest scores (n_1,), and the labels that have them, by time.
+        """Return the greatest scores (n_1,), and the labels that have them, by time.
 
         With `transpose` scores are given, and labels returned, by sequence.
         """

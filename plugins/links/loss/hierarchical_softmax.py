@@ -68,7 +68,7 @@ class BinaryHierarchicalSoftmax(Link):
 
     @staticmethod
     def create_huffman_tree(word_counts: Mapping[int, int]) -> Any:
-        """The tree that is least deep on average, from how often each word occurs.
+        """Make the tree with the least average depth, from the counts of words.
 
         Source: Huffman 1952, "A method for the construction of minimum-redundancy codes".
 
@@ -88,7 +88,7 @@ class BinaryHierarchicalSoftmax(Link):
         return heap[0][2]
 
     def forward(self, x: Array, t: Array) -> Variable:
-        """The loss of inputs `x` (n, k) for the words `t` (n,), summed up."""
+        """Compute the loss of inputs `x` (n, k) for the words `t` (n,), summed."""
         x, words = as_variable(x), as_array(t)
         xp = x.xp
         nodes = xp.take(self._nodes, words, axis=0)

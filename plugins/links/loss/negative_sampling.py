@@ -64,7 +64,7 @@ class NegativeSampling(Sampled):
     def forward(
         self, x: Array, t: Array, reduce: str = "sum", *, return_samples: bool = False
     ) -> Variable | tuple[Variable, BackendArray]:
-        """The loss of vectors `x` for the words `t`.
+        """Compute the loss of vectors `x` for the words `t`.
 
         Args:
             x: Vectors, (n, k).

@@ -1,4 +1,4 @@
-"""What losses that draw words at random have in common."""
+"""The common parts of losses with randomly drawn words."""
 
 from __future__ import annotations
 

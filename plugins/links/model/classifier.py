@@ -13,7 +13,7 @@ from core.training import reporter
 
 
 class Classifier(Chain):
-    r"""Computes the loss of a predictor, and reports loss and accuracy.
+    r"""Compute the loss of a predictor, and report loss and accuracy.
 
     .. math:: y = \mathrm{lossfun}(\mathrm{predictor}(x), t)
 
@@ -62,7 +62,7 @@ class Classifier(Chain):
         self.accuracy: Any = None
 
     def forward(self, *args: Any, **kwargs: Any) -> Variable:
-        """The loss of the prediction from the other arguments for the labels among them."""
+        """Compute the loss of the prediction for the labels, which are among the arguments."""
         t, args = self._labels(args, kwargs)
         if not args and not kwargs:
             raise TypeError(
@@ -98,7 +98,7 @@ class Classifier(Chain):
         return args[place], args[:place] + args[place + 1 :]
 
     def release_graph(self) -> None:
-        """Keep the predictions without the graph that they came from."""
+        """Keep the predictions without the graph that computed them."""
         if isinstance(self.y, Variable):
             self.y = Variable(self.y.array, name=self.y.name, requires_grad=False)
 

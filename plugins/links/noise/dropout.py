@@ -9,7 +9,7 @@ from plugins.links.function_link import FunctionLink
 
 
 class Dropout(FunctionLink):
-    r"""Sets a random part of the elements to 0 in training: `F.dropout` as a link.
+    r"""Set a random part of the elements to 0 in training: `F.dropout` as a link.
 
     .. math:: y = x \odot M / (1 - r), \quad M_i \in \{0, 1\}
 

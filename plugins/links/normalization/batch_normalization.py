@@ -23,7 +23,7 @@ _SINGLE = (
 
 
 class BatchNormalization(Link):
-    r"""Normalizes each channel by its mean and variance, then scales and shifts it.
+    r"""Normalize each channel by its mean and variance, then scale and shift it.
 
     .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
 
@@ -115,12 +115,12 @@ class BatchNormalization(Link):
         return tuple(n for i, n in enumerate(x.shape) if i not in reduced)
 
     def start_finetuning(self) -> None:
-        """Start to collect statistics anew: calls with `finetune=True` then give the plain mean."""
+        """Restart the statistics: calls with `finetune=True` then give the plain mean."""
         self.N = 0
 
     @removed()
     def forward(self, x: Array, finetune: bool = False) -> Variable:
-        """Normalize `x`; with `finetune` the running averages weigh all such calls alike."""
+        """Normalize `x`; with `finetune` all such calls have the same weight in the averages."""
         if self.avg_var is None:
             if self.axis is None:
                 arguments.check_rank(self, x, 2, more=True)

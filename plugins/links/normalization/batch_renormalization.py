@@ -1,4 +1,4 @@
-"""Batch normalization that leans on its running statistics, with parameters."""
+"""Batch normalization that uses its running statistics in training too, with parameters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from plugins.links.normalization.batch_normalization import BatchNormalization
 
 
 class BatchRenormalization(BatchNormalization):
-    r"""Normalizes by the batch, corrected towards the running statistics as far as bounds allow.
+    r"""Normalize by the batch, corrected towards the running statistics within bounds.
 
     .. math:: y = \gamma \left(\frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} r + d\right) + \beta
 

@@ -13,7 +13,7 @@ from core.typing import Array, Count, DType
 
 
 class DecorrelatedBatchNormalization(Link):
-    r"""Whitens groups of channels: mean 0, variance 1 and no correlation over the batch.
+    r"""Whiten groups of channels: mean 0, variance 1 and no correlation over the batch.
 
     .. math:: y = P (x - \mu), \quad P = (\Sigma + \epsilon 1)^{-1/2}
 
@@ -68,11 +68,11 @@ class DecorrelatedBatchNormalization(Link):
             self.register_persistent(name)
 
     def start_finetuning(self) -> None:
-        """Start to collect statistics anew: calls with `finetune=True` then give the plain mean."""
+        """Restart the statistics: calls with `finetune=True` then give the plain mean."""
         self.N = 0
 
     def forward(self, x: Array, finetune: bool = False) -> Variable:
-        """Whiten `x`; with `finetune` the running averages weigh all such calls alike."""
+        """Whiten `x`; with `finetune` all such calls have the same weight in the averages."""
         if not config.train:
             return F.fixed_decorrelated_batch_normalization(
                 x, self.avg_mean, self.avg_projection, self.groups

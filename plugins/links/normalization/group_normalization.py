@@ -14,7 +14,7 @@ from plugins.links import arguments
 
 
 class GroupNormalization(Link):
-    r"""Normalizes each example by the statistics of groups of channels, then scales and shifts.
+    r"""Normalize each example by the statistics of groups of channels, then scale and shift.
 
     .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
 

@@ -14,7 +14,7 @@ from plugins.links import arguments
 
 
 class LayerNormalization(Link):
-    r"""Normalizes each example by the mean and variance of its features, then scales and shifts.
+    r"""Normalize each example by the mean and variance of its features, then scale and shift.
 
     .. math:: y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
 

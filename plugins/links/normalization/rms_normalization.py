@@ -14,7 +14,7 @@ from plugins.links import arguments
 
 
 class RMSNormalization(Link):
-    r"""Divides each example by the root of the mean square of its features, then scales it.
+    r"""Divide each example by the root of the mean square of its features, then scale it.
 
     .. math:: y = \gamma \frac{x}{\sqrt{\mathrm{mean}(x^2) + \epsilon}}
 

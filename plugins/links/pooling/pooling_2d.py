@@ -11,7 +11,7 @@ CountPair = Count | tuple[Count, Count]
 
 
 class MaxPooling2D(FunctionLink):
-    r"""The greatest element of each window over images: `F.max_pooling_2d` as a link.
+    r"""Take the greatest element of each window over images: `F.max_pooling_2d` as a link.
 
     .. math:: y_{nchw} = \max_{i, j} x_{n\, c,\, s h + i - p,\, s w + j - p}
 
@@ -42,7 +42,7 @@ class MaxPooling2D(FunctionLink):
 
 
 class AveragePooling2D(FunctionLink):
-    r"""The mean of each window over images: `F.average_pooling_2d` as a link.
+    r"""Take the mean of each window over images: `F.average_pooling_2d` as a link.
 
     .. math:: y_{nchw} = \frac{1}{k^2} \sum_{i, j} x_{n\, c,\, s h + i - p,\, s w + j - p}
 

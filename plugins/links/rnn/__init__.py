@@ -1,4 +1,4 @@
-"""Cells of recurrent networks, with their parameters and some with their state."""
+"""Cells of recurrent networks, with their parameters; some keep their state."""
 
 provides = {
     "gru": "GRU StatefulGRU StatelessGRU",

@@ -1,4 +1,4 @@
-"""Gated recurrent units, with and without a state of their own."""
+"""Gated recurrent units, which keep their state or are given it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class StatelessGRU(_GRU):
     """
 
     def forward(self, h: Array | None, x: Array) -> Variable:
-        """One step from the state `h` by the input `x` to the new state."""
+        """Make one step from the state `h` by the input `x`, and return the new state."""
         return self._step(h, x)
 
 
@@ -130,11 +130,11 @@ class StatefulGRU(_GRU, Stateful):
         super().__init__(in_size, out_size, init, inner_init, bias_init)
 
     def set_state(self, h: Array) -> None:
-        """Take `h` (n, u) as the state."""
+        """Set the state to `h` (n, u)."""
         self._set_states(h)
 
     def forward(self, x: Array) -> Variable:
-        """One step: from the kept state and the input x to the new state, which it gives."""
+        """Make one step from the kept state by the input x; return and keep the new state."""
         self.h = h = self._step(self.h, x)
         return h
 
@@ -161,7 +161,7 @@ class GRU(StatefulGRU):
     """
 
     def forward(self, *args: Array) -> Variable:
-        """One step by the input x; see `StatefulGRU`."""
+        """Make one step by the input x; see `StatefulGRU`."""
         if len(args) != 1:
             raise TypeError(
                 f"links.GRU: expected the input x alone, got {len(args)} arguments. It keeps its "

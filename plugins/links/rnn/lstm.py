@@ -1,4 +1,4 @@
-"""Long short-term memory layers, with and without a state of their own."""
+"""Long short-term memory layers, which keep their state or are given it."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class StatelessLSTM(_LSTM):
     """
 
     def forward(self, c: Array | None, h: Array | None, x: Array) -> tuple[Variable, Variable]:
-        """One step from the state (c, h) by the input x to the new state."""
+        """Make one step from the state (c, h) by the input x, and return the new state."""
         gates = self.upward(x)
         if h is not None:
             gates = gates + self.lateral(h)
@@ -130,11 +130,11 @@ class LSTM(_LSTM, Stateful):
     h: Variable | None = None
 
     def set_state(self, c: Array, h: Array) -> None:
-        """Take the cell states `c` and outputs `h`, both (n, u), as the state."""
+        """Set the state to the cells `c` and outputs `h`, both (n, u)."""
         self._set_states(c, h)
 
     def forward(self, x: Array) -> Variable:
-        """One step: from the kept state and the input x to the new state, whose h it gives."""
+        """Make one step from the kept state by the input x; keep the new state, return its h."""
         gates = self.upward(x)
         rest = None
         if self.h is not None:

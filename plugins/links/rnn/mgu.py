@@ -1,4 +1,4 @@
-"""Minimal gated units, with and without a state of their own."""
+"""Minimal gated units, which keep their state or are given it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class StatelessMGU(_MGU):
         super().__init__(n_inputs, n_units)
 
     def forward(self, h: Array | None, x: Array) -> Variable:
-        """One step from the state `h` by the input `x` to the new state."""
+        """Make one step from the state `h` by the input `x`, and return the new state."""
         return self._step(h, x)
 
 
@@ -96,11 +96,11 @@ class StatefulMGU(_MGU, Stateful):
     h: Variable | None = None
 
     def set_state(self, h: Array) -> None:
-        """Take `h` (n, u) as the state."""
+        """Set the state to `h` (n, u)."""
         self._set_states(h)
 
     def forward(self, x: Array) -> Variable:
-        """One step: from the kept state and the input x to the new state, which it gives."""
+        """Make one step from the kept state by the input x; return and keep the new state."""
         h = zeros(x, self.state_size) if self.h is None else self.h
         self.h = h = self._step(h, x)
         return h

@@ -1,4 +1,4 @@
-"""What layers of recurrent units over whole sequences have in common."""
+"""The common parts of layers of recurrent units over whole sequences."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Unit(Link):
 
 
 class NStep(ChainList):
-    """Layers of recurrent units, run over a batch of sequences of any lengths.
+    """Layers of recurrent units that run over a batch of sequences of any lengths.
 
     Its children are the layers, in the order of the layers, and for each of them forward and then
     backward.
@@ -85,7 +85,7 @@ class NStep(ChainList):
         self.dropout = dropout
 
     def init_hx(self, xs: Sequence[Any]) -> Variable:
-        """The states that the sequences `xs` start with: zeros (layers, n, out_size)."""
+        """Return the initial states of the sequences `xs`: zeros (layers, n, out_size)."""
         start = zeros(xs[0], self.out_size).array[:1, :]
         shape = (len(self), len(xs), self.out_size)
         xp = as_variable(xs[0]).xp

@@ -7,7 +7,7 @@ from plugins.links.rnn.n_step import NStepOfOneState
 
 
 class NStepGRU(NStepOfOneState):
-    r"""Layers of gated recurrent units, run over sequences of any lengths.
+    r"""Layers of gated recurrent units that run over sequences of any lengths.
 
     .. math::
         r &= \sigma(w_0 x_t + w_3 h + b_0 + b_3) \\

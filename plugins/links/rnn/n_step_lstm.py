@@ -32,7 +32,7 @@ class _NStepLSTM(NStep):
 
 
 class NStepLSTM(_NStepLSTM):
-    r"""Layers of long short-term memory units, run over sequences of any lengths.
+    r"""Layers of long short-term memory units that run over sequences of any lengths.
 
     .. math::
         i &= \sigma(w_0 x_t + w_4 h + b_0 + b_4) \\

@@ -9,7 +9,7 @@ from plugins.links.rnn.n_step import NStepOfOneState
 
 
 class NStepRNNTanh(NStepOfOneState):
-    r"""Layers of simple recurrent units with tanh, run over sequences of any lengths.
+    r"""Layers of simple recurrent units with tanh that run over sequences of any lengths.
 
     .. math:: h_t = \tanh(w_0 x_t + w_1 h_{t-1} + b_0 + b_1)
 
@@ -61,7 +61,7 @@ class NStepBiRNNTanh(NStepOfOneState):
 
 
 class NStepRNNReLU(NStepOfOneState):
-    r"""Layers of simple recurrent units with rectifiers, run over sequences of any lengths.
+    r"""Layers of simple recurrent units with rectifiers that run over sequences of any lengths.
 
     .. math:: h_t = \max(0, w_0 x_t + w_1 h_{t-1} + b_0 + b_1)
 

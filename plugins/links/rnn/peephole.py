@@ -1,4 +1,4 @@
-"""Long short-term memory whose gates see the cells."""
+"""Long short-term memory with peepholes: the gates see the cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from plugins.links.rnn.stateful import Stateful, zeros
 
 
 class StatefulPeepholeLSTM(Chain, Stateful):
-    r"""A layer of long short-term memory units with peepholes, which keeps its state.
+    r"""A layer of long short-term memory units with peepholes that keeps its state.
 
     With the rows of the weights assigned in turn to the gates a, i, f and o:
 
@@ -58,11 +58,11 @@ class StatefulPeepholeLSTM(Chain, Stateful):
             self.peep_o = Linear(units, units, nobias=True)
 
     def set_state(self, c: Array, h: Array) -> None:
-        """Take the cell states `c` and outputs `h`, both (n, u), as the state."""
+        """Set the state to the cells `c` and outputs `h`, both (n, u)."""
         self._set_states(c, h)
 
     def forward(self, x: Array) -> Variable:
-        """One step: from the kept state and the input x to the new state, whose h it gives."""
+        """Make one step from the kept state by the input x; keep the new state, return its h."""
         gates = self.upward(x)
         if self.h is not None:
             gates = gates + self.lateral(self.h)

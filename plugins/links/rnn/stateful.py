@@ -1,4 +1,4 @@
-"""State that a recurrent link carries from one call to the next."""
+"""State that a recurrent link keeps from one call to the next."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.link import Link
 
 
 class Stateful(Link):
-    """A link with a state, the Variables that `carried` names; None before the first input."""
+    """A link with a state: the Variables that `carried` names; None before the first input."""
 
     def reset_state(self) -> None:
         """Forget the state: the next call starts a new sequence."""

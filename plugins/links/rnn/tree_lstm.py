@@ -53,7 +53,7 @@ class _TreeLSTM(Chain):
 
 
 class ChildSumTreeLSTM(_TreeLSTM):
-    r"""A layer of long short-term memory units that joins any number of children in any order.
+    r"""A layer of long short-term memory units for any number of children in any order.
 
     .. math::
         (a, i, o) &= W_x x + b + W_h \textstyle\sum_k h_k \\
@@ -91,7 +91,7 @@ class ChildSumTreeLSTM(_TreeLSTM):
             self.W_h_f = Linear(out_size, out_size, nobias=True)
 
     def forward(self, *cshsx: Array | None) -> tuple[Variable, Variable]:
-        """The states of a node from those of its children and its input."""
+        """Compute the states of a node from those of its children and its input."""
         cs, hs, gates = self._filled(cshsx)
         if not cs:
             return self._leaf(gates)
@@ -109,7 +109,7 @@ class ChildSumTreeLSTM(_TreeLSTM):
 
 
 class NaryTreeLSTM(_TreeLSTM):
-    r"""A layer of long short-term memory units that joins a fixed number of children in order.
+    r"""A layer of long short-term memory units for a fixed number of children in order.
 
     .. math::
         (a, i, o, f_1, \dots, f_K) &= W_x x + b + \textstyle\sum_k W_{hk} h_k \\
@@ -148,7 +148,7 @@ class NaryTreeLSTM(_TreeLSTM):
                 setattr(self, f"W_h{k}", Linear(out_size, (3 + n_ary) * out_size, nobias=True))
 
     def forward(self, *cshsx: Array | None) -> tuple[Variable, Variable]:
-        """The states of a node from those of its children and its input."""
+        """Compute the states of a node from those of its children and its input."""
         if len(cshsx) != 2 * self.n_ary + 1:
             raise TypeError(
                 f"links.NaryTreeLSTM: expected {self.n_ary} children, their c, their h, and x, got "

@@ -1,4 +1,4 @@
-"""Long short-term memory that at times keeps its state as it was."""
+"""Long short-term memory that randomly keeps parts of its state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from plugins.links.rnn.stateful import Stateful, zeros
 
 
 class StatefulZoneoutLSTM(_LSTM, Stateful):
-    r"""A layer of long short-term memory units that keeps parts of its state at random.
+    r"""A layer of long short-term memory units that randomly keeps parts of its state.
 
     With :math:`\hat c` and :math:`\hat h` what the formulas of `StatelessLSTM` give, and masks
     :math:`d_c` and :math:`d_h` that are 1 with probability `c_ratio` and `h_ratio`:
@@ -70,11 +70,11 @@ class StatefulZoneoutLSTM(_LSTM, Stateful):
         self.h_ratio = h_ratio
 
     def set_state(self, c: Array, h: Array) -> None:
-        """Take the cell states `c` and outputs `h`, both (n, u), as the state."""
+        """Set the state to the cells `c` and outputs `h`, both (n, u)."""
         self._set_states(c, h)
 
     def forward(self, x: Array) -> Variable:
-        """One step: from the kept state and the input x to the new state, whose h it gives."""
+        """Make one step from the kept state by the input x; keep the new state, return its h."""
         gates = self.upward(x)
         if self.c is None:
             self.c = zeros(gates, self.state_size)

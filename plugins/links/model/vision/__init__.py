@@ -1,1 +1,1 @@
-"""Networks that won ImageNet's competition: definitions, for weights that one has."""
+"""Networks that won ImageNet's competition, for weights that the user has."""

@@ -1,4 +1,4 @@
-"""GoogLeNet: nine modules of parallel convolutions, and two more classifiers on the way."""
+"""GoogLeNet: nine modules of parallel convolutions, and two auxiliary classifiers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FULLY_CONNECTED = {
 
 
 def prepare(image: Any, size: images.Size = (224, 224)) -> AnyArray:
-    """An image as GoogLeNet takes it: (3, h, w), blue, green and red, each minus its mean.
+    """Prepare an image for GoogLeNet: (3, h, w), blue, green and red, each minus its mean.
 
     Args:
         image: An image of PIL; or an array (h, w), (h, w, channels), (1, h, w) or (3, h, w) of red,

@@ -1,4 +1,4 @@
-"""Images, brought into the form that networks for them take."""
+"""Images, converted to what networks for images expect."""
 
 from __future__ import annotations
 

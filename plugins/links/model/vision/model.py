@@ -1,4 +1,4 @@
-"""What networks for images have in common: named layers, features, predictions."""
+"""The common parts of networks for images: named layers, features, predictions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Weights = str | os.PathLike[str] | None
 
 
 class VisionModel(Chain):
-    """A chain whose layers stand in a table: name -> what is applied, one after the other.
+    """A chain whose layers are listed in a table: name -> functions that are applied in order.
 
     A step in the table is the name of a child, or a function. `branches` tells the layers that
     start from the output of another layer than that before them. `features` is the layer that
@@ -34,7 +34,7 @@ class VisionModel(Chain):
 
     @property
     def functions(self) -> dict[str, list[Layer]]:
-        """The layers: name -> the links and functions that are applied, one after the other."""
+        """The layers: name -> the links and functions that are applied in order."""
         return {
             name: [self[step] if isinstance(step, str) else step for step in steps]
             for name, steps in self._table.items()
@@ -47,7 +47,7 @@ class VisionModel(Chain):
 
     @removed()
     def forward(self, x: Array, layers: Iterable[str] | None = None) -> dict[str, Variable]:
-        """Apply the network to prepared images (n, 3, h, w); gives name -> output.
+        """Apply the network to prepared images (n, 3, h, w); returns name -> output.
 
         `layers` are the names of those whose outputs are wanted, `['prob']` by default. Nothing
         behind the last of them is computed.
@@ -92,7 +92,7 @@ class VisionModel(Chain):
         layers: Iterable[str] | None = None,
         size: Size = (224, 224),
     ) -> dict[str, Variable]:
-        """The outputs of `layers` for images as `prepare` takes them, brought to `size`.
+        """Return the outputs of `layers` for images, which are prepared and resized to `size`.
 
         The current modes are used: within `core.using_config('train', False)` nothing is dropped
         out and batch normalization uses its averages; within `core.no_backprop_mode()` no graph
@@ -105,7 +105,7 @@ class VisionModel(Chain):
         return y
 
     def predict(self, images: Iterable[Any], oversample: bool = True) -> Variable:
-        """Probabilities (n, 1000) of the classes, for images as `prepare` takes them.
+        """Return probabilities (n, 1000) of the classes for images, which are prepared first.
 
         The images are brought to 256 by 256 pixels. With `oversample`, predictions for the four
         corners and the middle of each, 224 by 224 pixels, and for their mirror images are averaged;

@@ -1,4 +1,4 @@
-"""Residual networks: each block adds to its input what it has to correct of it."""
+"""Residual networks: each block adds a correction to its input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLOCKS = {50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
 
 
 def prepare(image: Any, size: images.Size = (224, 224)) -> AnyArray:
-    """An image as residual networks take it: (3, h, w), blue, green and red, each minus its mean.
+    """Prepare an image for residual networks: (3, h, w), BGR, each channel minus its mean.
 
     Args:
         image: An image of PIL; or an array (h, w), (h, w, channels), (1, h, w) or (3, h, w) of red,

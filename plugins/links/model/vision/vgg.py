@@ -21,7 +21,7 @@ FULLY_CONNECTED = {"fc6": (512 * 7 * 7, 4096), "fc7": (4096, 4096), "fc8": (4096
 
 
 def prepare(image: Any, size: images.Size = (224, 224)) -> AnyArray:
-    """An image as VGG's networks take it: (3, h, w), blue, green and red, each minus its mean.
+    """Prepare an image for VGG's networks: (3, h, w), BGR, each channel minus its mean.
 
     Args:
         image: An image of PIL; or an array (h, w), (h, w, channels), (1, h, w) or (3, h, w) of red,

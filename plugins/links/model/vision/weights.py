@@ -1,4 +1,4 @@
-"""Weights of published networks: from files that the user has, since nothing is downloaded."""
+"""Weights of published networks, from files that the user has; nothing is downloaded."""
 
 from __future__ import annotations
 
