@@ -280,7 +280,7 @@ class Backend(Fallbacks, ABC):
 
     def entered(self, device: Device) -> AbstractContextManager[Any]:
         """A context in which the library itself takes `device` as current."""
-        return nullcontext()
+        return _ANYWHERE
 
     def overflowing(self) -> AbstractContextManager[Any]:
         """A context in which overflow and NaN are no news: the library does not warn of them."""
@@ -354,6 +354,8 @@ BACKENDS = known.by_type
 on_kernels_changed: list[Callable[[Backend], None]] = []
 """Called with the backend whenever one of its kernel tables changes: the engine drops its plans."""
 
+
+_ANYWHERE = nullcontext()
 
 _KINDS = (
     ("f", "real floating"),

@@ -187,11 +187,12 @@ class Link(RecurrentState, Registering, KnownKeywords):
         """Iterate over all parameters with paths such as `/encoder/l1/W`, each only once."""
         seen = set()
         for path, link in self.namedlinks():
+            prefix = path.rstrip("/")
             for name, parameter in link._own_params():
                 if id(parameter) in seen or not (include_uninit or parameter.is_initialized):
                     continue
                 seen.add(id(parameter))
-                yield f"{path.rstrip('/')}/{name}", parameter
+                yield f"{prefix}/{name}", parameter
 
     def count_params(self) -> int:
         """Count the elements of all parameters; warns of those whose size is not known yet."""

@@ -1,6 +1,6 @@
 """Optimizers: update rules, their hyper-parameters, and the step from a loss to new parameters.
 
-Start with `optimizer`, then `update_rule`; the algorithms themselves are plugins.
+Start with `optimizer`, then `step` and `update_rule`; the algorithms themselves are plugins.
 """
 
 from typing import Any

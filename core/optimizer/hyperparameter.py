@@ -61,10 +61,10 @@ class Hyperparameter:
 
     def __getattr__(self, name: str) -> Any:
         parent = self.__dict__.get("_parent")
+        if parent is not None and name in (known := parent.__dict__):
+            return known[name]
         if parent is None or name.startswith("__"):
             raise UnknownName(f"there is no hyper-parameter {name!r}.")
-        if name in parent.__dict__:
-            return parent.__dict__[name]
         try:
             return getattr(parent, name)
         except UnknownName:

@@ -585,7 +585,7 @@ class GradientMethod(Optimizer):
     def working(self) -> Iterator[tuple[Any, Parameter]]:
         """The rules and what they work on in the step under way: parameters or float32 masters."""
         if self._under_way:
-            yield from [(step.rule, step.work) for step in self._under_way if step.has_gradient]
+            yield from [(step.rule, step.work) for step in self._under_way if step.due]
             return
         for rule, parameter in super().working():
             if rule is not None and rule.enabled:

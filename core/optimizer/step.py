@@ -63,13 +63,13 @@ class Step:
         self.rule._prepare(work)
 
     @property
-    def has_gradient(self) -> bool:
-        """Whether there still is something to do: a hook may freeze, or take the gradient away."""
+    def due(self) -> bool:
+        """Whether it is still to be made: a hook may freeze the rule or take the gradient away."""
         return self.rule.enabled and self.work.grad is not None
 
     def make(self) -> None:
-        """Count the step, and change the parameter."""
-        if self.has_gradient:
+        """Count the step and change the parameter, if that is due."""
+        if self.due:
             self.rule._run(self.work)
             self.write()
             if self.work is not self.parameter:

@@ -180,7 +180,7 @@ class UpdateRule(KnownAttributes):
     def update_core(self, param: Parameter) -> None:
         """Change the array of `param` by its gradient."""
         backend = param.backend
-        with backend.entered(param.device):
+        with backend.entered(backend.device_of(param.array)):
             if backend.on_gpu:
                 self.update_core_gpu(param)
             else:
