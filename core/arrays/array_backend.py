@@ -19,6 +19,7 @@ from core.arrays.known import Backends
 from core.arrays.random_streams import Random
 from core.errors import BackendError
 from core.errors.place import no_dtype
+from core.errors.scalars import is_number, python_number
 from core.registry.once import once
 from core.typing import AnyArray
 
@@ -319,9 +320,7 @@ class Backend(Fallbacks, ABC):
         scatter.copy_into(self.xp, dst, self._beside(dst, src))
 
     def _beside(self, dst: AnyArray, src: Any) -> Any:
-        if isinstance(src, (bool, int, float, complex)):
-            return src
-        return self.device_of(dst).send(src)
+        return python_number(src) if is_number(src) else self.device_of(dst).send(src)
 
     def add_in_place(self, a: AnyArray, b: AnyArray) -> AnyArray:
         """Add `b` into `a` and give `a` back: the same array, also when it has no dimensions."""

@@ -61,3 +61,12 @@ def test_operators_take_members_of_an_enumeration(op):
     x = core.Variable(np.array([1.0, 3.0], "f"))
     for mine, theirs in ((op(x, Two.two), op(x, 2)), (op(Two.two, x), op(2, x))):
         np.testing.assert_array_equal(mine.array, theirs.array, strict=True)
+
+
+@pytest.mark.parametrize("place", ["numpy", "strict"])
+@pytest.mark.parametrize("number", [2, np.float32(2), np.int64(2), Two.two])
+def test_an_array_is_filled_with_a_number_of_any_type(place, number):
+    home = core.backend.get(place)
+    array = home.asarray(np.zeros(3, "f"))
+    home.copyto(array, number)
+    np.testing.assert_array_equal(home.to_host(array), np.full(3, 2, "f"), strict=True)
