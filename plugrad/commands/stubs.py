@@ -65,6 +65,11 @@ def _with_facades(package: str) -> str:
     lines = {line.format(name) for parent, _, name in facades if parent == package}
     block = re.compile(rf"(    from {re.escape(package)} import (\w+) as \2\n)+")
     text = (ROOT / _source(package)).read_text(encoding="utf-8")
+    if not block.search(text):
+        raise PluginError(
+            f"{_source(package)} imports none of its modules under `if TYPE_CHECKING:`; expected a "
+            "package of facades, made by core.registry.public.exporting."
+        )
     return block.sub(lambda old: "".join(sorted({*old[0].splitlines(True), *lines})), text, 1)
 
 

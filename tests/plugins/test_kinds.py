@@ -12,7 +12,10 @@ from core.registry.contract import misfit
 from core.registry.kinds import FACADES, KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
-ROW = 'Kind("communicators", "core.communicators", "core:Link | function", "Ways to talk")'
+ROWS = """_ROWS = (
+    Kind("communicators", "core.training.communicators", "core:Link | function", "Ways to talk"),
+    Kind("schedules", "core.schedules", "callable", "Rates over time"),
+"""
 PLUGIN = """
 from core import hookimpl
 
@@ -29,16 +32,18 @@ assert main(["stubs", "--check"]) == 0
 assert main(["reference", "--output", "pages"]) == 0
 importlib.invalidate_caches()
 import core
-assert "communicators" in dir(core) and core.communicators.__doc__.startswith("Ways to talk")
-assert {"Ring", "tell"} <= {*dir(core.communicators)}
-from core.communicators import tell
+assert "schedules" in dir(core) and core.schedules.__all__ == []
+communicators = core.training.communicators
+assert "communicators" in dir(core.training) and communicators.__doc__.startswith("Ways to talk")
+assert {"Ring", "tell"} <= {*dir(communicators)}
+from core.training.communicators import tell
 assert tell() == "told" and core.registry.catalogue("communicators").get("tell") is tell
-assert issubclass(core.communicators.of("plugrad-talk").Ring, core.Link)
+assert issubclass(communicators.of("plugrad-talk").Ring, core.Link)
 assert "Return name -> a subclass of core.Link" in core.hookspecs.register_communicators.__doc__
 core.plugins.prefer("communicators", "tell", "plugrad-talk")
 for name, error in [("tel", "Did you mean 'tell'?"), ("wrong", "core.Link or a function, got 3")]:
     try:
-        getattr(core.communicators, name)
+        getattr(communicators, name)
     except AttributeError as caught:
         assert error in str(caught), caught
     else:
@@ -49,7 +54,7 @@ assert main(["plugins"]) == 0
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A copy of the core and the commands with one more row, and a plugin of that kind."""
+    """A copy of the core and the commands with two more rows, and a plugin of the first kind."""
     for package in ("core", "plugrad"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
@@ -57,7 +62,7 @@ def checkout(tmp_path):
         (tmp_path / package).symlink_to(ROOT / package)
     table = tmp_path / "core/registry/kinds.py"
     text = table.read_text(encoding="utf-8")
-    table.write_text(text.replace("_ROWS = (\n", f"_ROWS = (\n    {ROW},\n"), encoding="utf-8")
+    table.write_text(text.replace("_ROWS = (\n", ROWS), encoding="utf-8")
     (tmp_path / "talk.py").write_text(PLUGIN)
     (tmp_path / "talkers.py").write_text(TALKERS)
     info = tmp_path / "plugrad_talk-1.0.dist-info"
@@ -78,8 +83,10 @@ def test_a_row_is_a_new_kind(checkout):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "communicators: Ring, tell, wrong" in done.stdout
-    for_checkers = (checkout / "core/__init__.py").read_text(encoding="utf-8")
-    assert "    from core import communicators as communicators\n" in for_checkers
+    for package, name in [("core.training", "communicators"), ("core", "schedules")]:
+        for_checkers = checkout / package.replace(".", "/") / "__init__.py"
+        line = f"    from {package} import {name} as {name}\n"
+        assert line in for_checkers.read_text(encoding="utf-8")
     page = (checkout / "pages/README.md").read_text(encoding="utf-8")
     assert "| [Ways to talk](communicators.md) | `register_communicators()` | a subclass" in page
 
