@@ -14,9 +14,7 @@ from plugins.functions.activation.elu import ELU as ELU
 from plugins.functions.activation.elu import elu as elu
 from plugins.functions.activation.elu import selu as selu
 from plugins.functions.activation.gelu import GELU as GELU
-from plugins.functions.activation.gelu import gelu as gelu
 from plugins.functions.activation.hard_sigmoid import HardSigmoid as HardSigmoid
-from plugins.functions.activation.hard_sigmoid import hard_sigmoid as hard_sigmoid
 from plugins.functions.activation.leaky_relu import LeakyReLU as LeakyReLU
 from plugins.functions.activation.leaky_relu import leaky_relu as leaky_relu
 from plugins.functions.activation.log_softmax import LogSoftmax as LogSoftmax
@@ -34,7 +32,6 @@ from plugins.functions.activation.softmax import softmax as softmax
 from plugins.functions.activation.softplus import Softplus as Softplus
 from plugins.functions.activation.softplus import softplus as softplus
 from plugins.functions.activation.swish import SiLU as SiLU
-from plugins.functions.activation.swish import silu as silu
 from plugins.functions.activation.swish import swish as swish
 from plugins.functions.activation.tanh import Tanh as Tanh
 from plugins.functions.activation.tanh import tanh as tanh
@@ -227,19 +224,12 @@ from plugins.functions.math.det import det as det
 from plugins.functions.math.einsum import EinSum as EinSum
 from plugins.functions.math.einsum import einsum as einsum
 from plugins.functions.math.erf import Erf as Erf
-from plugins.functions.math.erf import erf as erf
 from plugins.functions.math.erfc import Erfc as Erfc
 from plugins.functions.math.erfc import Erfcx as Erfcx
-from plugins.functions.math.erfc import erfc as erfc
-from plugins.functions.math.erfc import erfcx as erfcx
 from plugins.functions.math.erfinv import Erfcinv as Erfcinv
 from plugins.functions.math.erfinv import Erfinv as Erfinv
-from plugins.functions.math.erfinv import erfcinv as erfcinv
-from plugins.functions.math.erfinv import erfinv as erfinv
 from plugins.functions.math.exponential import Exp as Exp
 from plugins.functions.math.exponential import Expm1 as Expm1
-from plugins.functions.math.exponential import exp as exp
-from plugins.functions.math.exponential import expm1 as expm1
 from plugins.functions.math.extrema import Max as Max
 from plugins.functions.math.extrema import Min as Min
 from plugins.functions.math.extrema import max as max
@@ -252,19 +242,12 @@ from plugins.functions.math.fmod import fmod as fmod
 from plugins.functions.math.gamma import Digamma as Digamma
 from plugins.functions.math.gamma import LGamma as LGamma
 from plugins.functions.math.gamma import Polygamma as Polygamma
-from plugins.functions.math.gamma import digamma as digamma
-from plugins.functions.math.gamma import lgamma as lgamma
 from plugins.functions.math.gamma import polygamma as polygamma
 from plugins.functions.math.hyperbolic import Arccosh as Arccosh
 from plugins.functions.math.hyperbolic import Arcsinh as Arcsinh
 from plugins.functions.math.hyperbolic import Arctanh as Arctanh
 from plugins.functions.math.hyperbolic import Cosh as Cosh
 from plugins.functions.math.hyperbolic import Sinh as Sinh
-from plugins.functions.math.hyperbolic import arccosh as arccosh
-from plugins.functions.math.hyperbolic import arcsinh as arcsinh
-from plugins.functions.math.hyperbolic import arctanh as arctanh
-from plugins.functions.math.hyperbolic import cosh as cosh
-from plugins.functions.math.hyperbolic import sinh as sinh
 from plugins.functions.math.identity import Identity as Identity
 from plugins.functions.math.identity import identity as identity
 from plugins.functions.math.inv import BatchInv as BatchInv
@@ -278,9 +261,6 @@ from plugins.functions.math.logarithm import Log1p as Log1p
 from plugins.functions.math.logarithm import Log2 as Log2
 from plugins.functions.math.logarithm import Log10 as Log10
 from plugins.functions.math.logarithm import log as log
-from plugins.functions.math.logarithm import log1p as log1p
-from plugins.functions.math.logarithm import log2 as log2
-from plugins.functions.math.logarithm import log10 as log10
 from plugins.functions.math.logsumexp import LogSumExp as LogSumExp
 from plugins.functions.math.logsumexp import logsumexp as logsumexp
 from plugins.functions.math.matmul import MatMul as MatMul
@@ -293,9 +273,6 @@ from plugins.functions.math.maximum import minimum as minimum
 from plugins.functions.math.ndtr import LogNdtr as LogNdtr
 from plugins.functions.math.ndtr import Ndtr as Ndtr
 from plugins.functions.math.ndtr import Ndtri as Ndtri
-from plugins.functions.math.ndtr import log_ndtr as log_ndtr
-from plugins.functions.math.ndtr import ndtr as ndtr
-from plugins.functions.math.ndtr import ndtri as ndtri
 from plugins.functions.math.norm import BatchL2NormSquared as BatchL2NormSquared
 from plugins.functions.math.norm import batch_l2_norm_squared as batch_l2_norm_squared
 from plugins.functions.math.prod import Prod as Prod
@@ -303,15 +280,9 @@ from plugins.functions.math.prod import prod as prod
 from plugins.functions.math.root import Rsqrt as Rsqrt
 from plugins.functions.math.root import Sqrt as Sqrt
 from plugins.functions.math.root import Square as Square
-from plugins.functions.math.root import rsqrt as rsqrt
-from plugins.functions.math.root import sqrt as sqrt
-from plugins.functions.math.root import square as square
 from plugins.functions.math.rounding import Ceil as Ceil
 from plugins.functions.math.rounding import Fix as Fix
 from plugins.functions.math.rounding import Floor as Floor
-from plugins.functions.math.rounding import ceil as ceil
-from plugins.functions.math.rounding import fix as fix
-from plugins.functions.math.rounding import floor as floor
 from plugins.functions.math.scale import scale as scale
 from plugins.functions.math.sign import Sign as Sign
 from plugins.functions.math.sign import sign as sign
@@ -331,13 +302,7 @@ from plugins.functions.math.trigonometric import Arctan2 as Arctan2
 from plugins.functions.math.trigonometric import Cos as Cos
 from plugins.functions.math.trigonometric import Sin as Sin
 from plugins.functions.math.trigonometric import Tan as Tan
-from plugins.functions.math.trigonometric import arccos as arccos
-from plugins.functions.math.trigonometric import arcsin as arcsin
-from plugins.functions.math.trigonometric import arctan as arctan
 from plugins.functions.math.trigonometric import arctan2 as arctan2
-from plugins.functions.math.trigonometric import cos as cos
-from plugins.functions.math.trigonometric import sin as sin
-from plugins.functions.math.trigonometric import tan as tan
 from plugins.functions.math.zeta import Zeta as Zeta
 from plugins.functions.math.zeta import zeta as zeta
 from plugins.functions.noise.dropout import Dropout as Dropout
@@ -441,6 +406,46 @@ from plugins.functions.rnn.tree_lstm import tree_lstm as tree_lstm
 from plugins.functions.util.forget import Forget as Forget
 from plugins.functions.util.forget import forget as forget
 
+def gelu(x: Array) -> Variable:
+    """Apply the Gaussian error linear unit: x times the probability of a normal number below x.
+
+    With P that probability, the derivative is P + x exp(-x^2/2) / √(2π).
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    Source: Hendrycks and Gimpel 2016 (arXiv:1606.08415).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.gelu(np.array([-100, 0, 100], "f"))
+    variable([ -0.,   0., 100.], dtype=float32)
+    """
+
+def hard_sigmoid(x: Array) -> Variable:
+    """Apply a piecewise linear sigmoid: 0.2 * x + 0.5, clipped to [0, 1].
+
+    The derivative is 0.2 for |x| < 2.5, else 0.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.hard_sigmoid(np.array([-3, 0, 3], "f"))
+    variable([0. , 0.5, 1. ], dtype=float32)
+    """
+
 @overload
 def rrelu(
     x: Array,
@@ -496,6 +501,27 @@ def rrelu(
     r: Array | None = None,
     return_r: bool,
 ) -> Variable | tuple[Variable, BackendArray]: ...
+def silu(x: Array) -> Variable:
+    """Weight each element by its own sigmoid: x / (1 + exp(-x)).
+
+    With s the sigmoid of x, the derivative is s (1 + x (1 - s)).
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    Source: Elfwing et al. 2018 (arXiv:1702.03118).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.silu(np.array([-100, 0, 100], "f"))
+    variable([ -0.,   0., 100.], dtype=float32)
+    """
+
 def convolution_1d(
     x: Array,
     W: Array,
@@ -808,6 +834,608 @@ def deconvolution_nd(
     >>> x, W = np.ones((1, 2, 4, 4, 4, 4), "f"), np.ones((2, 3, 3, 3, 3, 3), "f")
     >>> F.deconvolution_nd(x, W, stride=2, pad=1, outsize=8).shape
     (1, 3, 8, 8, 8, 8)
+    """
+
+def erf(x: Array) -> Variable:
+    """Compute the error function of each element: 2/√π times the integral of exp(-t²) from 0 to x.
+
+    The derivative is 2 exp(-x^2) / √π.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`, in [-1, 1].
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.erf(np.array([0, 9], "f"))
+    variable([0., 1.], dtype=float32)
+    """
+
+def erfc(x: Array) -> Variable:
+    """Compute the complementary error function, 1 - erf(x), precise also where it is small.
+
+    The derivative is -2 exp(-x^2) / √π.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`, in [0, 2].
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.erfc(np.array([-9, 0, 5], "d"))
+    variable([2.00000000e+00, 1.00000000e+00, 1.53745979e-12])
+    """
+
+def erfcx(x: Array) -> Variable:
+    """Compute the scaled complementary error function of each element: exp(x²) (1 - erf(x)).
+
+    With y the result, the derivative is 2 x y - 2 / √π.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`, positive; about 1 / (x √π) for large x.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.erfcx(np.array([0, 1e6], "d"))
+    variable([1.00000000e+00, 5.64189584e-07])
+    """
+
+def erfcinv(x: Array) -> Variable:
+    """Compute the inverse of the complementary error function: the y with erfc(y) = x.
+
+    With y the result, the derivative is -√π/2 exp(y^2).
+
+    Args:
+        x: Floating, of any shape, in [0, 2].
+
+    Returns:
+        The shape and dtype of `x`; infinite at 0 and 2, NaN beyond.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.erfcinv(np.array([1e-300, 1, 2], "d"))
+    variable([26.20946996,  0.        ,        -inf])
+    """
+
+def erfinv(x: Array) -> Variable:
+    """Compute the inverse of the error function for each element: the y with erf(y) = x.
+
+    With y the result, the derivative is √π/2 exp(y^2).
+
+    Args:
+        x: Floating, of any shape, in [-1, 1].
+
+    Returns:
+        The shape and dtype of `x`; infinite at -1 and 1, NaN beyond.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.erfinv(np.array([0, 0.5, 1], "f"))
+    variable([0.        , 0.47693625,        inf], dtype=float32)
+    """
+
+def exp(x: Array) -> Variable:
+    """Compute the exponential function of each element.
+
+    It is its own derivative.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.exp(np.array([0, 1], "f"))
+    variable([1.      , 2.718282], dtype=float32)
+    """
+
+def expm1(x: Array) -> Variable:
+    """Compute exp(x) - 1 of each element, precise also near 0.
+
+    The derivative is exp(x).
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.expm1(np.array([0, 1e-6], "f"))
+    variable([0.0000000e+00, 1.0000005e-06], dtype=float32)
+    """
+
+def digamma(x: Array) -> Variable:
+    """Compute the derivative of the gamma function's logarithm for each element.
+
+    The derivative is zeta(2, x), mirrored below 0.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`; NaN at 0, -1, -2, ...
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.digamma(np.array([1, 0.5], "d"))
+    variable([-0.57721566, -1.96351003])
+    """
+
+def lgamma(x: Array) -> Variable:
+    """Compute the logarithm of the gamma function's magnitude, log |Γ(x)|, for each element.
+
+    The derivative is digamma.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`; infinite at 0, -1, -2, ...
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.lgamma(np.array([5, -0.5], "d"))
+    variable([3.17805383, 1.26551212])
+    """
+
+def arccosh(x: Array) -> Variable:
+    """Compute the inverse hyperbolic cosine of each element.
+
+    The derivative is 1 / sqrt(x^2 - 1).
+
+    Args:
+        x: Floating, of any shape, at least 1.
+
+    Returns:
+        The shape and dtype of `x`; NaN below 1.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arccosh(np.array([1, 2], "f"))
+    variable([0.      , 1.316958], dtype=float32)
+    """
+
+def arcsinh(x: Array) -> Variable:
+    """Compute the inverse hyperbolic sine of each element.
+
+    The derivative is 1 / sqrt(x^2 + 1).
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arcsinh(np.array([0, 1], "f"))
+    variable([0.       , 0.8813736], dtype=float32)
+    """
+
+def arctanh(x: Array) -> Variable:
+    """Compute the inverse hyperbolic tangent of each element.
+
+    The derivative is 1 / (1 - x^2).
+
+    Args:
+        x: Floating, of any shape, in [-1, 1].
+
+    Returns:
+        The shape and dtype of `x`; infinite at -1 and 1, NaN beyond.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arctanh(np.array([0, 0.5], "f"))
+    variable([0.        , 0.54930615], dtype=float32)
+    """
+
+def cosh(x: Array) -> Variable:
+    """Compute the hyperbolic cosine of each element.
+
+    The derivative is sinh(x).
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cosh(np.array([0, 1], "f"))
+    variable([1.       , 1.5430807], dtype=float32)
+    """
+
+def sinh(x: Array) -> Variable:
+    """Compute the hyperbolic sine of each element.
+
+    The derivative is cosh(x).
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sinh(np.array([0, 1], "f"))
+    variable([0.       , 1.1752012], dtype=float32)
+    """
+
+def log10(x: Array) -> Variable:
+    """Compute the logarithm to base 10 of each element.
+
+    The derivative is 1 / (x log 10).
+
+    Args:
+        x: Floating, of any shape, positive.
+
+    Returns:
+        The shape and dtype of `x`; -inf for 0, NaN below.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.log10(np.array([1, 100], "f"))
+    variable([0.       , 2.0000002], dtype=float32)
+    """
+
+def log1p(x: Array) -> Variable:
+    """Compute log(1 + x) of each element, precise also near 0.
+
+    The derivative is 1 / (1 + x).
+
+    Args:
+        x: Floating, of any shape, greater than -1.
+
+    Returns:
+        The shape and dtype of `x`; -inf for -1, NaN below.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.log1p(np.array([0, 1e-6], "f"))
+    variable([0.000000e+00, 9.999995e-07], dtype=float32)
+    """
+
+def log2(x: Array) -> Variable:
+    """Compute the logarithm to base 2 of each element.
+
+    The derivative is 1 / (x log 2).
+
+    Args:
+        x: Floating, of any shape, positive.
+
+    Returns:
+        The shape and dtype of `x`; -inf for 0, NaN below.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.log2(np.array([1, 8], "f"))
+    variable([0., 3.], dtype=float32)
+    """
+
+def log_ndtr(x: Array) -> Variable:
+    """Compute the logarithm of the normal distribution function, finite far below 0 as well.
+
+    The derivative is the density over ndtr, in the form that fits x.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`, not positive.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.log_ndtr(np.array([-1000, 0], "d"))
+    variable([-5.00007827e+05, -6.93147181e-01])
+    """
+
+def ndtr(x: Array) -> Variable:
+    """Compute the standard normal distribution function of each element: the probability below x.
+
+    The derivative is the normal density exp(-x^2/2) / √(2π).
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`, in [0, 1].
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.ndtr(np.array([-1, 0, 9], "f"))
+    variable([0.15865526, 0.5       , 1.        ], dtype=float32)
+    """
+
+def ndtri(x: Array) -> Variable:
+    """Compute the inverse of the standard normal distribution function, also called probit.
+
+    With y the result, the derivative is √(2π) exp(y^2/2).
+
+    Args:
+        x: Floating, of any shape, in [0, 1].
+
+    Returns:
+        The shape and dtype of `x`; infinite at 0 and 1, NaN beyond.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.ndtri(np.array([0.025, 0.5], "d"))
+    variable([-1.95996398, -0.        ])
+    """
+
+def rsqrt(x: Array) -> Variable:
+    """Compute the reciprocal of the square root of each element: 1 / sqrt(x).
+
+    With y the result, the derivative is -y^3 / 2.
+
+    Args:
+        x: Floating, of any shape, positive.
+
+    Returns:
+        The shape and dtype of `x`; infinite at 0, NaN below.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.rsqrt(np.array([4, 0.25], "f"))
+    variable([0.5, 2. ], dtype=float32)
+    """
+
+def sqrt(x: Array) -> Variable:
+    """Compute the square root of each element.
+
+    The derivative at 0 is infinite. The derivative is 1 / (2 sqrt(x)).
+
+    Args:
+        x: Floating, of any shape, not negative.
+
+    Returns:
+        The shape and dtype of `x`; NaN below 0.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sqrt(np.array([4, 9], "f"))
+    variable([2., 3.], dtype=float32)
+    """
+
+def square(x: Array) -> Variable:
+    """Square each element.
+
+    The derivative is 2 x.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.square(np.array([-2, 3], "f"))
+    variable([4., 9.], dtype=float32)
+    """
+
+def ceil(x: Array) -> Variable:
+    """Round each element up. The derivative is 0.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.ceil(np.array([-1.5, 1.5], "f"))
+    variable([-1.,  2.], dtype=float32)
+    """
+
+def fix(x: Array) -> Variable:
+    """Round each element towards 0. The derivative is 0.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.fix(np.array([-1.5, 1.5], "f"))
+    variable([-1.,  1.], dtype=float32)
+    """
+
+def floor(x: Array) -> Variable:
+    """Round each element down. The derivative is 0.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.floor(np.array([-1.5, 1.5], "f"))
+    variable([-2.,  1.], dtype=float32)
+    """
+
+def arccos(x: Array) -> Variable:
+    """Compute the inverse cosine of each element.
+
+    The derivative is -1 / sqrt(1 - x^2).
+
+    Args:
+        x: Floating, of any shape, in [-1, 1].
+
+    Returns:
+        The shape and dtype of `x`, in [0, π]; NaN beyond.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arccos(np.array([0, 1], "f"))
+    variable([1.5707964, 0.       ], dtype=float32)
+    """
+
+def arcsin(x: Array) -> Variable:
+    """Compute the inverse sine of each element.
+
+    The derivative is 1 / sqrt(1 - x^2).
+
+    Args:
+        x: Floating, of any shape, in [-1, 1].
+
+    Returns:
+        The shape and dtype of `x`, in [-π/2, π/2]; NaN beyond.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arcsin(np.array([0, 1], "f"))
+    variable([0.       , 1.5707964], dtype=float32)
+    """
+
+def arctan(x: Array) -> Variable:
+    """Compute the inverse tangent of each element.
+
+    The derivative is 1 / (1 + x^2).
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`, in [-π/2, π/2].
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arctan(np.array([0, 1], "f"))
+    variable([0.       , 0.7853982], dtype=float32)
+    """
+
+def cos(x: Array) -> Variable:
+    """Compute the cosine of each element.
+
+    The derivative is -sin(x).
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cos(np.array([0, 1], "f"))
+    variable([1.       , 0.5403023], dtype=float32)
+    """
+
+def sin(x: Array) -> Variable:
+    """Compute the sine of each element.
+
+    The derivative is cos(x).
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sin(np.array([0, 1], "f"))
+    variable([0.      , 0.841471], dtype=float32)
+    """
+
+def tan(x: Array) -> Variable:
+    """Compute the tangent of each element.
+
+    The derivative is 1 + tan(x)^2.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.tan(np.array([0, 1], "f"))
+    variable([0.       , 1.5574077], dtype=float32)
     """
 
 @overload

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from typing import Any, get_overloads
 
 from core.optimizer import GradientMethod
@@ -106,13 +107,18 @@ def _definition(
     rows = [*positional, *["/"] * bool(positional), *either, *several]
     rows += [*["*"] * (bool(by_name) and not several), *by_name]
     gives = _type(signature.return_annotation)
-    quotes = '"""' if doc is None or "\\" not in doc else 'r"""'
-    body = " ..." if doc is None else f'\n{indent}    {quotes}{doc}"""'
+    body = " ..." if doc is None else "\n" + textwrap.indent(_docstring(doc), f"{indent}    ")
     line = f"{indent}def {name}({', '.join(rows)}) -> {gives}:"
     if len(line) <= (96 if doc is None else 100):
         return line + body
     parts = "".join(f"{indent}    {row},\n" for row in rows)
     return f"{indent}def {name}(\n{parts}{indent}) -> {gives}:{body}"
+
+
+def _docstring(text: str) -> str:
+    """A docstring as formatters have it."""
+    clean = inspect.cleandoc(text)
+    return f'{"r" * (chr(92) in clean)}"""{clean}' + "\n" * ("\n" in clean) + '"""'
 
 
 def _type(annotation: Any) -> str:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from core import Domain, Elementwise, Variable, real
-from core.typing import Array
+from core import Domain, Elementwise, real
 from plugins.functions.math.erf import Erf
+from plugins.functions.unary import function_of
 
 
 class GELU(Elementwise):
-    """x P with P the normal distribution's value at x; the derivative is P + x exp(-x^2/2)/√2π."""
+    """Apply the Gaussian error linear unit: x times the probability of a normal number below x.
+
+    With P that probability, the derivative is P + x exp(-x^2/2) / √(2π).
+
+    Source: Hendrycks and Gimpel 2016 (arXiv:1606.08415).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.gelu(np.array([-100, 0, 100], "f"))
+    variable([ -0.,   0., 100.], dtype=float32)
+    """
 
     domain = Domain("()->()", x=real(-4, 4))
 
@@ -23,22 +32,4 @@ class GELU(Elementwise):
         return g * (below + x * density)
 
 
-def gelu(x: Array) -> Variable:
-    """Apply the Gaussian error linear unit: x times the probability of a normal number below x.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    Source: Hendrycks and Gimpel 2016 (arXiv:1606.08415).
-
-    >>> import core.functions as F, numpy as np
-    >>> F.gelu(np.array([-100, 0, 100], "f"))
-    variable([ -0.,   0., 100.], dtype=float32)
-    """
-    return GELU.call(x)
+gelu = function_of(GELU, "gelu")

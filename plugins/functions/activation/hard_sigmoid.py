@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from core import Domain, Elementwise, Variable, real
-from core.typing import Array
+from core import Domain, Elementwise, real
+from plugins.functions.unary import function_of
 
 
 class HardSigmoid(Elementwise):
-    """0.2 x + 0.5 cut off below 0 and above 1; its derivative is 0.2 for |x| < 2.5, else 0."""
+    """Apply a piecewise linear sigmoid: 0.2 * x + 0.5, clipped to [0, 1].
+
+    The derivative is 0.2 for |x| < 2.5, else 0.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.hard_sigmoid(np.array([-3, 0, 3], "f"))
+    variable([0. , 0.5, 1. ], dtype=float32)
+    """
 
     domain = Domain("()->()", x=real(-4, 4), kinks=(-2.5, 2.5))
 
@@ -18,22 +25,4 @@ class HardSigmoid(Elementwise):
         return xp.where(xp.abs(x) < 2.5, 0.2 * g, 0.0)
 
 
-def hard_sigmoid(x: Array) -> Variable:
-    """Apply a piecewise linear sigmoid: 0.2 * x + 0.5, clipped to [0, 1].
-
-    The derivative at -2.5 and 2.5 is taken as 0.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.hard_sigmoid(np.array([-3, 0, 3], "f"))
-    variable([0. , 0.5, 1. ], dtype=float32)
-    """
-    return HardSigmoid.call(x)
+hard_sigmoid = function_of(HardSigmoid, "hard_sigmoid")

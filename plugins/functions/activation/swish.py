@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from core import Domain, Elementwise, Variable, as_variable, real
-from core.typing import Array, Operand
+from core.typing import Operand
 from plugins.functions.activation.sigmoid import sigmoid
 from plugins.functions.math.alongside import alongside
+from plugins.functions.unary import function_of
 
 
 class SiLU(Elementwise):
-    """x s with s the sigmoid of x; the derivative is s (1 + x (1 - s))."""
+    """Weight each element by its own sigmoid: x / (1 + exp(-x)).
+
+    With s the sigmoid of x, the derivative is s (1 + x (1 - s)).
+
+    Source: Elfwing et al. 2018 (arXiv:1702.03118).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.silu(np.array([-100, 0, 100], "f"))
+    variable([ -0.,   0., 100.], dtype=float32)
+    """
 
     domain = Domain("()->()", x=real(-6, 6))
 
@@ -21,25 +31,7 @@ class SiLU(Elementwise):
         return g * s * (1 + x * (1 - s))
 
 
-def silu(x: Array) -> Variable:
-    """Weight each element by its own sigmoid: x / (1 + exp(-x)).
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    Source: Elfwing et al. 2018 (arXiv:1702.03118).
-
-    >>> import core.functions as F, numpy as np
-    >>> F.silu(np.array([-100, 0, 100], "f"))
-    variable([ -0.,   0., 100.], dtype=float32)
-    """
-    return SiLU.call(x)
+silu = function_of(SiLU, "silu")
 
 
 def swish(x: Operand, beta: Operand) -> Variable:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from core import Domain, Elementwise, Variable, real
-from core.typing import Array
+from core import Domain, Elementwise, real
+from plugins.functions.unary import function_of
 
 
 class Erf(Elementwise):
-    """The error function, whose derivative is 2 exp(-x^2) / √π."""
+    """Compute the error function of each element: 2/√π times the integral of exp(-t²) from 0 to x.
+
+    The derivative is 2 exp(-x^2) / √π.
+
+    Returns:
+        The shape and dtype of `x`, in [-1, 1].
+
+    >>> import core.functions as F, numpy as np
+    >>> F.erf(np.array([0, 9], "f"))
+    variable([0., 1.], dtype=float32)
+    """
 
     label = "erf"
     domain = Domain("()->()", x=real(-4, 4))
@@ -21,20 +31,4 @@ class Erf(Elementwise):
         return g * (xp.exp(-x * x) * (2 / sqrt(pi)))
 
 
-def erf(x: Array) -> Variable:
-    """Compute the error function of each element: 2/√π times the integral of exp(-t²) from 0 to x.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`, in [-1, 1].
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.erf(np.array([0, 9], "f"))
-    variable([0., 1.], dtype=float32)
-    """
-    return Erf.call(x)
+erf = function_of(Erf, "erf")

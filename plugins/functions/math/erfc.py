@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from core import Domain, Elementwise, Variable, real
-from core.typing import Array
+from core import Domain, Elementwise, real
 from plugins.functions.math import error_functions
+from plugins.functions.unary import function_of
 
 
 class Erfc(Elementwise):
-    """1 - erf(x), whose derivative is -2 exp(-x^2) / √π."""
+    """Compute the complementary error function, 1 - erf(x), precise also where it is small.
+
+    The derivative is -2 exp(-x^2) / √π.
+
+    Returns:
+        The shape and dtype of `x`, in [0, 2].
+
+    >>> import core.functions as F, numpy as np
+    >>> F.erfc(np.array([-9, 0, 5], "d"))
+    variable([2.00000000e+00, 1.00000000e+00, 1.53745979e-12])
+    """
 
     label = "erfc"
     wide = True
@@ -24,7 +34,17 @@ class Erfc(Elementwise):
 
 
 class Erfcx(Elementwise):
-    """y = exp(x^2) erfc(x), whose derivative is 2 x y - 2 / √π."""
+    """Compute the scaled complementary error function of each element: exp(x²) (1 - erf(x)).
+
+    With y the result, the derivative is 2 x y - 2 / √π.
+
+    Returns:
+        The shape and dtype of `x`, positive; about 1 / (x √π) for large x.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.erfcx(np.array([0, 1e6], "d"))
+    variable([1.00000000e+00, 5.64189584e-07])
+    """
 
     label = "erfcx"
     wide = True
@@ -39,39 +59,5 @@ class Erfcx(Elementwise):
         return g * (x * out * 2.0 - 2 / sqrt(pi))
 
 
-def erfc(x: Array) -> Variable:
-    """Compute the complementary error function, 1 - erf(x), precise also where it is small.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`, in [0, 2].
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.erfc(np.array([-9, 0, 5], "d"))
-    variable([2.00000000e+00, 1.00000000e+00, 1.53745979e-12])
-    """
-    return Erfc.call(x)
-
-
-def erfcx(x: Array) -> Variable:
-    """Compute the scaled complementary error function of each element: exp(x²) (1 - erf(x)).
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`, positive; about 1 / (x √π) for large x.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.erfcx(np.array([0, 1e6], "d"))
-    variable([1.00000000e+00, 5.64189584e-07])
-    """
-    return Erfcx.call(x)
+erfc = function_of(Erfc, "erfc")
+erfcx = function_of(Erfcx, "erfcx")

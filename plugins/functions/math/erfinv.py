@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from core import Domain, Elementwise, Variable, real
-from core.typing import Array
+from core import Domain, Elementwise, real
 from plugins.functions.math import error_functions
+from plugins.functions.unary import function_of
 
 
 class Erfinv(Elementwise):
-    """The x with erf(x) = y, whose derivative is √π/2 exp(x^2)."""
+    """Compute the inverse of the error function for each element: the y with erf(y) = x.
+
+    With y the result, the derivative is √π/2 exp(y^2).
+
+    Args:
+        x: Floating, of any shape, in [-1, 1].
+
+    Returns:
+        The shape and dtype of `x`; infinite at -1 and 1, NaN beyond.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.erfinv(np.array([0, 0.5, 1], "f"))
+    variable([0.        , 0.47693625,        inf], dtype=float32)
+    """
 
     label = "erfinv"
     wide = True
@@ -24,7 +37,20 @@ class Erfinv(Elementwise):
 
 
 class Erfcinv(Elementwise):
-    """The x with erfc(x) = y, whose derivative is -√π/2 exp(x^2)."""
+    """Compute the inverse of the complementary error function: the y with erfc(y) = x.
+
+    With y the result, the derivative is -√π/2 exp(y^2).
+
+    Args:
+        x: Floating, of any shape, in [0, 2].
+
+    Returns:
+        The shape and dtype of `x`; infinite at 0 and 2, NaN beyond.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.erfcinv(np.array([1e-300, 1, 2], "d"))
+    variable([26.20946996,  0.        ,        -inf])
+    """
 
     label = "erfcinv"
     wide = True
@@ -37,39 +63,5 @@ class Erfcinv(Elementwise):
         return g * (xp.exp(out * out) * (-sqrt(pi) / 2))
 
 
-def erfinv(x: Array) -> Variable:
-    """Compute the inverse of the error function for each element: the y with erf(y) = x.
-
-    Args:
-        x: Floating, of any shape, in [-1, 1].
-
-    Returns:
-        The shape and dtype of `x`; infinite at -1 and 1, NaN beyond.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.erfinv(np.array([0, 0.5, 1], "f"))
-    variable([0.        , 0.47693625,        inf], dtype=float32)
-    """
-    return Erfinv.call(x)
-
-
-def erfcinv(x: Array) -> Variable:
-    """Compute the inverse of the complementary error function: the y with erfc(y) = x.
-
-    Args:
-        x: Floating, of any shape, in [0, 2].
-
-    Returns:
-        The shape and dtype of `x`; infinite at 0 and 2, NaN beyond.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.erfcinv(np.array([1e-300, 1, 2], "d"))
-    variable([26.20946996,  0.        ,        -inf])
-    """
-    return Erfcinv.call(x)
+erfinv = function_of(Erfinv, "erfinv")
+erfcinv = function_of(Erfcinv, "erfcinv")

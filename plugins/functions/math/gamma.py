@@ -7,13 +7,24 @@ from typing import Any
 
 from core import Domain, Elementwise, Variable, as_variable, integers, real
 from core.errors.scalars import is_whole
-from core.typing import Array, Operand
+from core.typing import Operand
 from plugins.functions.math import gamma_functions
 from plugins.functions.math.zeta import Zeta
+from plugins.functions.unary import function_of
 
 
 class LGamma(Elementwise):
-    """log |Γ(x)|, whose derivative is digamma."""
+    """Compute the logarithm of the gamma function's magnitude, log |Γ(x)|, for each element.
+
+    The derivative is digamma.
+
+    Returns:
+        The shape and dtype of `x`; infinite at 0, -1, -2, ...
+
+    >>> import core.functions as F, numpy as np
+    >>> F.lgamma(np.array([5, -0.5], "d"))
+    variable([3.17805383, 1.26551212])
+    """
 
     label = "lgamma"
     wide = True
@@ -27,7 +38,17 @@ class LGamma(Elementwise):
 
 
 class Digamma(Elementwise):
-    """The derivative of log Γ; its own is zeta(2, x), mirrored below 0."""
+    """Compute the derivative of the gamma function's logarithm for each element.
+
+    The derivative is zeta(2, x), mirrored below 0.
+
+    Returns:
+        The shape and dtype of `x`; NaN at 0, -1, -2, ...
+
+    >>> import core.functions as F, numpy as np
+    >>> F.digamma(np.array([1, 0.5], "d"))
+    variable([-0.57721566, -1.96351003])
+    """
 
     label = "digamma"
     wide = True
@@ -59,42 +80,8 @@ class Polygamma(Elementwise):
         return g * Polygamma().evaluate(n + 1, x)
 
 
-def lgamma(x: Array) -> Variable:
-    """Compute the logarithm of the gamma function's magnitude, log |Γ(x)|, for each element.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`; infinite at 0, -1, -2, ...
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.lgamma(np.array([5, -0.5], "d"))
-    variable([3.17805383, 1.26551212])
-    """
-    return LGamma.call(x)
-
-
-def digamma(x: Array) -> Variable:
-    """Compute the derivative of the gamma function's logarithm for each element.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`; NaN at 0, -1, -2, ...
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.digamma(np.array([1, 0.5], "d"))
-    variable([-0.57721566, -1.96351003])
-    """
-    return Digamma.call(x)
+lgamma = function_of(LGamma, "lgamma")
+digamma = function_of(Digamma, "digamma")
 
 
 def polygamma(n: Operand, x: Operand) -> Variable:

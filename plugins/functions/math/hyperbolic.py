@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from core import Domain, Elementwise, Variable, real
-from core.typing import Array
+from core import Domain, Elementwise, real
+from plugins.functions.unary import function_of
 
 
 class Sinh(Elementwise):
-    """sinh(x), whose derivative is cosh(x)."""
+    """Compute the hyperbolic sine of each element.
+
+    The derivative is cosh(x).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sinh(np.array([0, 1], "f"))
+    variable([0.       , 1.1752012], dtype=float32)
+    """
 
     label = "sinh"
     domain = Domain("()->()", x=real(-3, 3))
@@ -20,7 +27,14 @@ class Sinh(Elementwise):
 
 
 class Cosh(Elementwise):
-    """cosh(x), whose derivative is sinh(x)."""
+    """Compute the hyperbolic cosine of each element.
+
+    The derivative is sinh(x).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cosh(np.array([0, 1], "f"))
+    variable([1.       , 1.5430807], dtype=float32)
+    """
 
     label = "cosh"
     domain = Domain("()->()", x=real(-3, 3))
@@ -33,7 +47,14 @@ class Cosh(Elementwise):
 
 
 class Arcsinh(Elementwise):
-    """The inverse of sinh, whose derivative is 1 / sqrt(x^2 + 1)."""
+    """Compute the inverse hyperbolic sine of each element.
+
+    The derivative is 1 / sqrt(x^2 + 1).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arcsinh(np.array([0, 1], "f"))
+    variable([0.       , 0.8813736], dtype=float32)
+    """
 
     label = "arcsinh"
     domain = Domain("()->()", x=real(-3, 3))
@@ -46,7 +67,20 @@ class Arcsinh(Elementwise):
 
 
 class Arccosh(Elementwise):
-    """The inverse of cosh, whose derivative is 1 / sqrt(x^2 - 1)."""
+    """Compute the inverse hyperbolic cosine of each element.
+
+    The derivative is 1 / sqrt(x^2 - 1).
+
+    Args:
+        x: Floating, of any shape, at least 1.
+
+    Returns:
+        The shape and dtype of `x`; NaN below 1.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arccosh(np.array([1, 2], "f"))
+    variable([0.      , 1.316958], dtype=float32)
+    """
 
     label = "arccosh"
     domain = Domain("()->()", x=real(1.5, 4))
@@ -59,7 +93,20 @@ class Arccosh(Elementwise):
 
 
 class Arctanh(Elementwise):
-    """The inverse of tanh, whose derivative is 1 / (1 - x^2)."""
+    """Compute the inverse hyperbolic tangent of each element.
+
+    The derivative is 1 / (1 - x^2).
+
+    Args:
+        x: Floating, of any shape, in [-1, 1].
+
+    Returns:
+        The shape and dtype of `x`; infinite at -1 and 1, NaN beyond.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arctanh(np.array([0, 0.5], "f"))
+    variable([0.        , 0.54930615], dtype=float32)
+    """
 
     label = "arctanh"
     domain = Domain("()->()", x=real(-0.8, 0.8))
@@ -71,96 +118,8 @@ class Arctanh(Elementwise):
         return g / (1 - x * x)
 
 
-def sinh(x: Array) -> Variable:
-    """Compute the hyperbolic sine of each element.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.sinh(np.array([0, 1], "f"))
-    variable([0.       , 1.1752012], dtype=float32)
-    """
-    return Sinh.call(x)
-
-
-def cosh(x: Array) -> Variable:
-    """Compute the hyperbolic cosine of each element.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.cosh(np.array([0, 1], "f"))
-    variable([1.       , 1.5430807], dtype=float32)
-    """
-    return Cosh.call(x)
-
-
-def arcsinh(x: Array) -> Variable:
-    """Compute the inverse hyperbolic sine of each element.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.arcsinh(np.array([0, 1], "f"))
-    variable([0.       , 0.8813736], dtype=float32)
-    """
-    return Arcsinh.call(x)
-
-
-def arccosh(x: Array) -> Variable:
-    """Compute the inverse hyperbolic cosine of each element.
-
-    Args:
-        x: Floating, of any shape, at least 1.
-
-    Returns:
-        The shape and dtype of `x`; NaN below 1.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.arccosh(np.array([1, 2], "f"))
-    variable([0.      , 1.316958], dtype=float32)
-    """
-    return Arccosh.call(x)
-
-
-def arctanh(x: Array) -> Variable:
-    """Compute the inverse hyperbolic tangent of each element.
-
-    Args:
-        x: Floating, of any shape, in [-1, 1].
-
-    Returns:
-        The shape and dtype of `x`; infinite at -1 and 1, NaN beyond.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.arctanh(np.array([0, 0.5], "f"))
-    variable([0.        , 0.54930615], dtype=float32)
-    """
-    return Arctanh.call(x)
+sinh = function_of(Sinh, "sinh")
+cosh = function_of(Cosh, "cosh")
+arcsinh = function_of(Arcsinh, "arcsinh")
+arccosh = function_of(Arccosh, "arccosh")
+arctanh = function_of(Arctanh, "arctanh")

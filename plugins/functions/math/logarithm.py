@@ -7,10 +7,24 @@ from math import log as _log
 from core import Domain, Elementwise, Variable, real
 from core.ops.intrinsics import Log as Log
 from core.typing import Array
+from plugins.functions.unary import function_of
 
 
 class Log2(Elementwise):
-    """The logarithm to base 2, whose derivative is 1 / (x log 2)."""
+    """Compute the logarithm to base 2 of each element.
+
+    The derivative is 1 / (x log 2).
+
+    Args:
+        x: Floating, of any shape, positive.
+
+    Returns:
+        The shape and dtype of `x`; -inf for 0, NaN below.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.log2(np.array([1, 8], "f"))
+    variable([0., 3.], dtype=float32)
+    """
 
     label = "log2"
     domain = Domain("()->()", x=real(0.2, 4))
@@ -23,7 +37,20 @@ class Log2(Elementwise):
 
 
 class Log10(Elementwise):
-    """The logarithm to base 10, whose derivative is 1 / (x log 10)."""
+    """Compute the logarithm to base 10 of each element.
+
+    The derivative is 1 / (x log 10).
+
+    Args:
+        x: Floating, of any shape, positive.
+
+    Returns:
+        The shape and dtype of `x`; -inf for 0, NaN below.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.log10(np.array([1, 100], "f"))
+    variable([0.       , 2.0000002], dtype=float32)
+    """
 
     label = "log10"
     domain = Domain("()->()", x=real(0.2, 4))
@@ -36,7 +63,20 @@ class Log10(Elementwise):
 
 
 class Log1p(Elementwise):
-    """log(1 + x), whose derivative is 1 / (1 + x)."""
+    """Compute log(1 + x) of each element, precise also near 0.
+
+    The derivative is 1 / (1 + x).
+
+    Args:
+        x: Floating, of any shape, greater than -1.
+
+    Returns:
+        The shape and dtype of `x`; -inf for -1, NaN below.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.log1p(np.array([0, 1e-6], "f"))
+    variable([0.000000e+00, 9.999995e-07], dtype=float32)
+    """
 
     label = "log1p"
     domain = Domain("()->()", x=real(-0.7, 4))
@@ -67,58 +107,6 @@ def log(x: Array) -> Variable:
     return Log.call(x)
 
 
-def log2(x: Array) -> Variable:
-    """Compute the logarithm to base 2 of each element.
-
-    Args:
-        x: Floating, of any shape, positive.
-
-    Returns:
-        The shape and dtype of `x`; -inf for 0, NaN below.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.log2(np.array([1, 8], "f"))
-    variable([0., 3.], dtype=float32)
-    """
-    return Log2.call(x)
-
-
-def log10(x: Array) -> Variable:
-    """Compute the logarithm to base 10 of each element.
-
-    Args:
-        x: Floating, of any shape, positive.
-
-    Returns:
-        The shape and dtype of `x`; -inf for 0, NaN below.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.log10(np.array([1, 100], "f"))
-    variable([0.       , 2.0000002], dtype=float32)
-    """
-    return Log10.call(x)
-
-
-def log1p(x: Array) -> Variable:
-    """Compute log(1 + x) of each element, precise also near 0.
-
-    Args:
-        x: Floating, of any shape, greater than -1.
-
-    Returns:
-        The shape and dtype of `x`; -inf for -1, NaN below.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.log1p(np.array([0, 1e-6], "f"))
-    variable([0.000000e+00, 9.999995e-07], dtype=float32)
-    """
-    return Log1p.call(x)
+log2 = function_of(Log2, "log2")
+log10 = function_of(Log10, "log10")
+log1p = function_of(Log1p, "log1p")

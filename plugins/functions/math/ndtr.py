@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from core import Domain, Elementwise, Variable, real
-from core.typing import Array
+from core import Domain, Elementwise, real
 from plugins.functions.math import error_functions
 from plugins.functions.math.erfc import Erfc, Erfcx
+from plugins.functions.unary import function_of
 
 
 class Ndtr(Elementwise):
-    """erfc(-x/√2) / 2, whose derivative is the normal density exp(-x^2/2) / √(2π)."""
+    """Compute the standard normal distribution function of each element: the probability below x.
+
+    The derivative is the normal density exp(-x^2/2) / √(2π).
+
+    Returns:
+        The shape and dtype of `x`, in [0, 1].
+
+    >>> import core.functions as F, numpy as np
+    >>> F.ndtr(np.array([-1, 0, 9], "f"))
+    variable([0.15865526, 0.5       , 1.        ], dtype=float32)
+    """
 
     label = "ndtr"
     wide = True
@@ -25,7 +35,17 @@ class Ndtr(Elementwise):
 
 
 class LogNdtr(Elementwise):
-    """The logarithm of ndtr; its derivative is the density over ndtr, in the form that fits x."""
+    """Compute the logarithm of the normal distribution function, finite far below 0 as well.
+
+    The derivative is the density over ndtr, in the form that fits x.
+
+    Returns:
+        The shape and dtype of `x`, not positive.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.log_ndtr(np.array([-1000, 0], "d"))
+    variable([-5.00007827e+05, -6.93147181e-01])
+    """
 
     label = "log_ndtr"
     wide = True
@@ -45,7 +65,20 @@ class LogNdtr(Elementwise):
 
 
 class Ndtri(Elementwise):
-    """The x with ndtr(x) = y, whose derivative is √(2π) exp(x^2/2)."""
+    """Compute the inverse of the standard normal distribution function, also called probit.
+
+    With y the result, the derivative is √(2π) exp(y^2/2).
+
+    Args:
+        x: Floating, of any shape, in [0, 1].
+
+    Returns:
+        The shape and dtype of `x`; infinite at 0 and 1, NaN beyond.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.ndtri(np.array([0.025, 0.5], "d"))
+    variable([-1.95996398, -0.        ])
+    """
 
     label = "ndtri"
     wide = True
@@ -58,58 +91,6 @@ class Ndtri(Elementwise):
         return g * (xp.exp(out * out * 0.5) * sqrt(2 * pi))
 
 
-def ndtr(x: Array) -> Variable:
-    """Compute the standard normal distribution function of each element: the probability below x.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`, in [0, 1].
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.ndtr(np.array([-1, 0, 9], "f"))
-    variable([0.15865526, 0.5       , 1.        ], dtype=float32)
-    """
-    return Ndtr.call(x)
-
-
-def log_ndtr(x: Array) -> Variable:
-    """Compute the logarithm of the normal distribution function, finite far below 0 as well.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`, not positive.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.log_ndtr(np.array([-1000, 0], "d"))
-    variable([-5.00007827e+05, -6.93147181e-01])
-    """
-    return LogNdtr.call(x)
-
-
-def ndtri(x: Array) -> Variable:
-    """Compute the inverse of the standard normal distribution function, also called probit.
-
-    Args:
-        x: Floating, of any shape, in [0, 1].
-
-    Returns:
-        The shape and dtype of `x`; infinite at 0 and 1, NaN beyond.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.ndtri(np.array([0.025, 0.5], "d"))
-    variable([-1.95996398, -0.        ])
-    """
-    return Ndtri.call(x)
+ndtr = function_of(Ndtr, "ndtr")
+log_ndtr = function_of(LogNdtr, "log_ndtr")
+ndtri = function_of(Ndtri, "ndtri")

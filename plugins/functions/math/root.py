@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from core import Domain, Elementwise, Variable, real
-from core.typing import Array
+from core import Domain, Elementwise, real
+from plugins.functions.unary import function_of
 
 
 class Square(Elementwise):
-    """x^2, whose derivative is 2 x."""
+    """Square each element.
+
+    The derivative is 2 x.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.square(np.array([-2, 3], "f"))
+    variable([4., 9.], dtype=float32)
+    """
 
     label = "square"
     domain = Domain("()->()", x=real(-3, 3))
@@ -20,7 +27,20 @@ class Square(Elementwise):
 
 
 class Sqrt(Elementwise):
-    """The square root, whose derivative is 1 / (2 sqrt(x))."""
+    """Compute the square root of each element.
+
+    The derivative at 0 is infinite. The derivative is 1 / (2 sqrt(x)).
+
+    Args:
+        x: Floating, of any shape, not negative.
+
+    Returns:
+        The shape and dtype of `x`; NaN below 0.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sqrt(np.array([4, 9], "f"))
+    variable([2., 3.], dtype=float32)
+    """
 
     label = "sqrt"
     domain = Domain("()->()", x=real(0.2, 4))
@@ -33,7 +53,20 @@ class Sqrt(Elementwise):
 
 
 class Rsqrt(Elementwise):
-    """y = 1 / sqrt(x), whose derivative is -y^3 / 2."""
+    """Compute the reciprocal of the square root of each element: 1 / sqrt(x).
+
+    With y the result, the derivative is -y^3 / 2.
+
+    Args:
+        x: Floating, of any shape, positive.
+
+    Returns:
+        The shape and dtype of `x`; infinite at 0, NaN below.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.rsqrt(np.array([4, 0.25], "f"))
+    variable([0.5, 2. ], dtype=float32)
+    """
 
     label = "rsqrt"
     domain = Domain("()->()", x=real(0.2, 4))
@@ -45,60 +78,6 @@ class Rsqrt(Elementwise):
         return g * (out * out * out * -0.5)
 
 
-def square(x: Array) -> Variable:
-    """Square each element.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.square(np.array([-2, 3], "f"))
-    variable([4., 9.], dtype=float32)
-    """
-    return Square.call(x)
-
-
-def sqrt(x: Array) -> Variable:
-    """Compute the square root of each element.
-
-    The derivative at 0 is infinite.
-
-    Args:
-        x: Floating, of any shape, not negative.
-
-    Returns:
-        The shape and dtype of `x`; NaN below 0.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.sqrt(np.array([4, 9], "f"))
-    variable([2., 3.], dtype=float32)
-    """
-    return Sqrt.call(x)
-
-
-def rsqrt(x: Array) -> Variable:
-    """Compute the reciprocal of the square root of each element: 1 / sqrt(x).
-
-    Args:
-        x: Floating, of any shape, positive.
-
-    Returns:
-        The shape and dtype of `x`; infinite at 0, NaN below.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.rsqrt(np.array([4, 0.25], "f"))
-    variable([0.5, 2. ], dtype=float32)
-    """
-    return Rsqrt.call(x)
+square = function_of(Square, "square")
+sqrt = function_of(Sqrt, "sqrt")
+rsqrt = function_of(Rsqrt, "rsqrt")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from core import Domain, Elementwise, Variable, real
-from core.typing import Array
+from core import Domain, Elementwise, real
+from plugins.functions.unary import function_of
 
 WHOLE = {"gradient": "integer-valued", "double_gradient": "integer-valued"}
 
 
 class Floor(Elementwise):
-    """The greatest whole number not above x; its derivative is 0 wherever it has one."""
+    """Round each element down. The derivative is 0.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.floor(np.array([-1.5, 1.5], "f"))
+    variable([-2.,  1.], dtype=float32)
+    """
 
     label = "floor"
     domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 0, 1), leave_out=WHOLE)
@@ -22,7 +27,12 @@ class Floor(Elementwise):
 
 
 class Ceil(Elementwise):
-    """The least whole number not below x; its derivative is 0 wherever it has one."""
+    """Round each element up. The derivative is 0.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.ceil(np.array([-1.5, 1.5], "f"))
+    variable([-1.,  2.], dtype=float32)
+    """
 
     label = "ceil"
     domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 0, 1), leave_out=WHOLE)
@@ -35,7 +45,12 @@ class Ceil(Elementwise):
 
 
 class Fix(Elementwise):
-    """x without its fractional part; its derivative is 0 wherever it has one."""
+    """Round each element towards 0. The derivative is 0.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.fix(np.array([-1.5, 1.5], "f"))
+    variable([-1.,  1.], dtype=float32)
+    """
 
     label = "fix"
     domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 1), leave_out=WHOLE)
@@ -47,58 +62,6 @@ class Fix(Elementwise):
         return g * 0.0
 
 
-def floor(x: Array) -> Variable:
-    """Round each element down. The derivative is 0.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.floor(np.array([-1.5, 1.5], "f"))
-    variable([-2.,  1.], dtype=float32)
-    """
-    return Floor.call(x)
-
-
-def ceil(x: Array) -> Variable:
-    """Round each element up. The derivative is 0.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.ceil(np.array([-1.5, 1.5], "f"))
-    variable([-1.,  2.], dtype=float32)
-    """
-    return Ceil.call(x)
-
-
-def fix(x: Array) -> Variable:
-    """Round each element towards 0. The derivative is 0.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.fix(np.array([-1.5, 1.5], "f"))
-    variable([-1.,  1.], dtype=float32)
-    """
-    return Fix.call(x)
+floor = function_of(Floor, "floor")
+ceil = function_of(Ceil, "ceil")
+fix = function_of(Fix, "fix")

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from core import Domain, Elementwise, Variable, real
-from core.typing import Array, Operand
+from core.typing import Operand
+from plugins.functions.unary import function_of
 
 
 class Sin(Elementwise):
-    """sin(x), whose derivative is cos(x)."""
+    """Compute the sine of each element.
+
+    The derivative is cos(x).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sin(np.array([0, 1], "f"))
+    variable([0.      , 0.841471], dtype=float32)
+    """
 
     label = "sin"
     domain = Domain("()->()", x=real(-3, 3))
@@ -20,7 +28,14 @@ class Sin(Elementwise):
 
 
 class Cos(Elementwise):
-    """cos(x), whose derivative is -sin(x)."""
+    """Compute the cosine of each element.
+
+    The derivative is -sin(x).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cos(np.array([0, 1], "f"))
+    variable([1.       , 0.5403023], dtype=float32)
+    """
 
     label = "cos"
     domain = Domain("()->()", x=real(-3, 3))
@@ -33,7 +48,14 @@ class Cos(Elementwise):
 
 
 class Tan(Elementwise):
-    """tan(x), whose derivative is 1 + tan(x)^2."""
+    """Compute the tangent of each element.
+
+    The derivative is 1 + tan(x)^2.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.tan(np.array([0, 1], "f"))
+    variable([0.       , 1.5574077], dtype=float32)
+    """
 
     label = "tan"
     domain = Domain("()->()", x=real(-1.2, 1.2))
@@ -46,7 +68,20 @@ class Tan(Elementwise):
 
 
 class Arcsin(Elementwise):
-    """The inverse of sin, whose derivative is 1 / sqrt(1 - x^2)."""
+    """Compute the inverse sine of each element.
+
+    The derivative is 1 / sqrt(1 - x^2).
+
+    Args:
+        x: Floating, of any shape, in [-1, 1].
+
+    Returns:
+        The shape and dtype of `x`, in [-π/2, π/2]; NaN beyond.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arcsin(np.array([0, 1], "f"))
+    variable([0.       , 1.5707964], dtype=float32)
+    """
 
     label = "arcsin"
     domain = Domain("()->()", x=real(-0.8, 0.8))
@@ -59,7 +94,20 @@ class Arcsin(Elementwise):
 
 
 class Arccos(Elementwise):
-    """The inverse of cos, whose derivative is -1 / sqrt(1 - x^2)."""
+    """Compute the inverse cosine of each element.
+
+    The derivative is -1 / sqrt(1 - x^2).
+
+    Args:
+        x: Floating, of any shape, in [-1, 1].
+
+    Returns:
+        The shape and dtype of `x`, in [0, π]; NaN beyond.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arccos(np.array([0, 1], "f"))
+    variable([1.5707964, 0.       ], dtype=float32)
+    """
 
     label = "arccos"
     domain = Domain("()->()", x=real(-0.8, 0.8))
@@ -72,7 +120,17 @@ class Arccos(Elementwise):
 
 
 class Arctan(Elementwise):
-    """The inverse of tan, whose derivative is 1 / (1 + x^2)."""
+    """Compute the inverse tangent of each element.
+
+    The derivative is 1 / (1 + x^2).
+
+    Returns:
+        The shape and dtype of `x`, in [-π/2, π/2].
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arctan(np.array([0, 1], "f"))
+    variable([0.       , 0.7853982], dtype=float32)
+    """
 
     label = "arctan"
     domain = Domain("()->()", x=real(-3, 3))
@@ -100,118 +158,12 @@ class Arctan2(Elementwise):
         return -g * x1 / (x1 * x1 + x2 * x2)
 
 
-def sin(x: Array) -> Variable:
-    """Compute the sine of each element.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.sin(np.array([0, 1], "f"))
-    variable([0.      , 0.841471], dtype=float32)
-    """
-    return Sin.call(x)
-
-
-def cos(x: Array) -> Variable:
-    """Compute the cosine of each element.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.cos(np.array([0, 1], "f"))
-    variable([1.       , 0.5403023], dtype=float32)
-    """
-    return Cos.call(x)
-
-
-def tan(x: Array) -> Variable:
-    """Compute the tangent of each element.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.tan(np.array([0, 1], "f"))
-    variable([0.       , 1.5574077], dtype=float32)
-    """
-    return Tan.call(x)
-
-
-def arcsin(x: Array) -> Variable:
-    """Compute the inverse sine of each element.
-
-    Args:
-        x: Floating, of any shape, in [-1, 1].
-
-    Returns:
-        The shape and dtype of `x`, in [-π/2, π/2]; NaN beyond.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.arcsin(np.array([0, 1], "f"))
-    variable([0.       , 1.5707964], dtype=float32)
-    """
-    return Arcsin.call(x)
-
-
-def arccos(x: Array) -> Variable:
-    """Compute the inverse cosine of each element.
-
-    Args:
-        x: Floating, of any shape, in [-1, 1].
-
-    Returns:
-        The shape and dtype of `x`, in [0, π]; NaN beyond.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.arccos(np.array([0, 1], "f"))
-    variable([1.5707964, 0.       ], dtype=float32)
-    """
-    return Arccos.call(x)
-
-
-def arctan(x: Array) -> Variable:
-    """Compute the inverse tangent of each element.
-
-    Args:
-        x: Floating, of any shape.
-
-    Returns:
-        The shape and dtype of `x`, in [-π/2, π/2].
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.arctan(np.array([0, 1], "f"))
-    variable([0.       , 0.7853982], dtype=float32)
-    """
-    return Arctan.call(x)
+sin = function_of(Sin, "sin")
+cos = function_of(Cos, "cos")
+tan = function_of(Tan, "tan")
+arcsin = function_of(Arcsin, "arcsin")
+arccos = function_of(Arccos, "arccos")
+arctan = function_of(Arctan, "arctan")
 
 
 def arctan2(x1: Operand, x2: Operand) -> Variable:
