@@ -10,6 +10,7 @@ from core import Parameter
 from core.errors.scalars import as_number
 from core.optimizer import GradientMethod, UpdateRule
 from plugins.optimizers.half import divisor
+from plugins.optimizers.moments import MomentsRule
 
 
 def corrected_rate(hyperparam: Any, t: int) -> float:
@@ -20,28 +21,13 @@ def corrected_rate(hyperparam: Any, t: int) -> float:
     return float(hyperparam.alpha * math.sqrt(second) / (1.0 - hyperparam.beta1**t))
 
 
-class _MomentsRule(UpdateRule):
-    """What the rules of this file share: the moments `m` and `v`, and the change of the parameter.
+class _AdamsRule(MomentsRule):
+    """What the rules of this file share: the rate, and their state in files.
 
     Files of earlier versions call all five of them `AdamRule`, among whose numbers were options.
     """
 
     __slots__ = ()
-
-    alpha: float = 0.001
-    beta1: float = 0.9
-    beta2: float = 0.999
-    eps: float = 1e-8
-    eta: float = 1.0
-    weight_decay_rate: float = 0.0
-    ranges = {
-        "alpha": "[0, inf)",
-        "beta1": "[0, 1)",
-        "beta2": "[0, 1)",
-        "eps": "[0, inf)",
-        "eta": "[0, inf)",
-        "weight_decay_rate": "[0, inf)",
-    }
 
     @property
     def alpha_t(self) -> float:
@@ -59,30 +45,19 @@ class _MomentsRule(UpdateRule):
         shared = rule == "AdamRule" and "adabound" in hyperparameters
         return shared or super().continues(rule, hyperparameters)
 
-    def _average(self, grad: Any, m: Any, v: Any) -> None:
-        m += (1 - self.beta1) * (grad - m)
-        v += (1 - self.beta2) * (grad * grad - v)
-
     def _rate(self, xp: Any, v: Any) -> Any:
         return self.alpha_t / divisor(self, xp, xp.sqrt(v) + self.eps)
 
-    def _move(self, param: Any, rate: Any, m: Any) -> None:
-        change = rate * m
-        if self.weight_decay_rate:
-            change = change + self.weight_decay_rate * param
-        param -= self.eta * change
 
-
-class AdamRule(_MomentsRule):
+class AdamRule(_AdamsRule):
     """The rule of `Adam`: moments `m` and `v`."""
 
     __slots__ = ()
-    state = ("m", "v")
 
     def step(self, xp: Any, param: Any, grad: Any, m: Any, v: Any) -> None:
         """One step, in place."""
         self._average(grad, m, v)
-        self._move(param, self._rate(xp, v), m)
+        self._move(param, self._rate(xp, v) * m)
 
 
 class AdamWRule(AdamRule):
@@ -91,7 +66,7 @@ class AdamWRule(AdamRule):
     __slots__ = ()
 
 
-class AMSGradRule(_MomentsRule):
+class AMSGradRule(_AdamsRule):
     """The rule of `AMSGrad`: moments `m` and `v`, and the largest `v`, `vhat`."""
 
     __slots__ = ()
@@ -101,10 +76,10 @@ class AMSGradRule(_MomentsRule):
         """One step, in place."""
         self._average(grad, m, v)
         vhat[...] = xp.maximum(vhat, v)
-        self._move(param, self._rate(xp, vhat), m)
+        self._move(param, self._rate(xp, vhat) * m)
 
 
-class AdaBoundRule(_MomentsRule):
+class AdaBoundRule(_AdamsRule):
     """The rule of `AdaBound`: moments `m` and `v`, and the rate that later ones are measured by."""
 
     __slots__ = ("_alpha_at_setup",)
@@ -112,7 +87,6 @@ class AdaBoundRule(_MomentsRule):
     final_lr: float = 0.1
     gamma: float = 0.001
     ranges = {"final_lr": "[0, inf)", "gamma": "(0, inf)"}
-    state: Any = ("m", "v")
 
     def __init__(self, *args: Any, **hyperparameters: Any) -> None:
         super().__init__(*args, **hyperparameters)
@@ -135,7 +109,7 @@ class AdaBoundRule(_MomentsRule):
     def step(self, xp: Any, param: Any, grad: Any, m: Any, v: Any, initial_alpha: float) -> None:
         """One step, in place."""
         self._average(grad, m, v)
-        self._move(param, xp.clip(self._rate(xp, v), *self.bounds), m)
+        self._move(param, xp.clip(self._rate(xp, v), *self.bounds) * m)
 
 
 class AMSBoundRule(AdaBoundRule):
@@ -150,7 +124,7 @@ class AMSBoundRule(AdaBoundRule):
         """One step, in place."""
         self._average(grad, m, v)
         vhat[...] = xp.maximum(vhat, v)
-        self._move(param, xp.clip(self._rate(xp, vhat), *self.bounds), m)
+        self._move(param, xp.clip(self._rate(xp, vhat), *self.bounds) * m)
 
 
 _VARIANTS: dict[tuple[bool, bool], type[UpdateRule]] = {

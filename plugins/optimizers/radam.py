@@ -5,32 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from core.optimizer import GradientMethod, UpdateRule
+from core.optimizer import GradientMethod
 from plugins.optimizers.half import divisor
+from plugins.optimizers.moments import MomentsRule
 
 _CERTAIN = 5  # observations of the second moment, from which on it is divided by
 
 
-class RAdamRule(UpdateRule):
+class RAdamRule(MomentsRule):
     """The rule of `RAdam`: moments `m` and `v`."""
 
     __slots__ = ()
-
-    alpha: float = 0.001
-    beta1: float = 0.9
-    beta2: float = 0.999
-    eps: float = 1e-8
-    eta: float = 1.0
-    weight_decay_rate: float = 0.0
-    ranges = {
-        "alpha": "[0, inf)",
-        "beta1": "[0, 1)",
-        "beta2": "[0, 1)",
-        "eps": "[0, inf)",
-        "eta": "[0, inf)",
-        "weight_decay_rate": "[0, inf)",
-    }
-    state = ("m", "v")
 
     @property
     def observations(self) -> tuple[float, float]:
@@ -41,19 +26,15 @@ class RAdamRule(UpdateRule):
 
     def step(self, xp: Any, param: Any, grad: Any, m: Any, v: Any) -> None:
         """One step, in place."""
-        m += (1 - self.beta1) * (grad - m)
-        v += (1 - self.beta2) * (grad * grad - v)
+        self._average(grad, m, v)
         rate = self.alpha / (1 - self.beta1**self.t)
         now, limit = self.observations
         if now > _CERTAIN:
             certain = (now - 4) * (now - 2) * limit / ((limit - 4) * (limit - 2) * now)
             rate *= math.sqrt(certain * (1 - self.beta2**self.t))
-            change = rate * m / divisor(self, xp, xp.sqrt(v) + self.eps)
+            self._move(param, rate * m / divisor(self, xp, xp.sqrt(v) + self.eps))
         else:
-            change = rate * m
-        if self.weight_decay_rate:
-            change = change + self.weight_decay_rate * param
-        param -= self.eta * change
+            self._move(param, rate * m)
 
 
 class RAdam(GradientMethod):

@@ -24,6 +24,15 @@ def sigmoid(xp: Any, x: Any) -> Any:
     return xp.tanh(x * 0.5) * 0.5 + 0.5
 
 
+def through_output(xp: Any, gc: Any, gh: Any, c: Any, o: Any) -> tuple[Any, Any]:
+    """The gradients of c and of the output gate's columns, where h = o tanh(c)."""
+    if gh is None:
+        return gc, xp.zeros_like(o)
+    squashed = xp.tanh(c)
+    through = gh * o * (1.0 - squashed * squashed)
+    return through if gc is None else gc + through, gh * squashed * o * (1.0 - o)
+
+
 class LSTM(FunctionNode):
     """c = a i + f c_prev and h = o tanh(c), the gates a, i, f, o being squashed columns of x.
 
@@ -64,13 +73,8 @@ class LSTM(FunctionNode):
     def gradient(self, xp, g, c_prev, c, a, i, f, o):
         gc, gh = g
         n = a.shape[0]
-        squashed = xp.tanh(c[:n, ...])
         inner = None if gc is None else gc[:n, ...]
-        go = xp.zeros_like(o)
-        if gh is not None:
-            through = gh * o * (1.0 - squashed * squashed)
-            inner = through if inner is None else inner + through
-            go = gh * squashed * o * (1.0 - o)
+        inner, go = through_output(xp, inner, gh, c[:n, ...], o)
         gx = interleaved(
             xp,
             inner * i * (1.0 - a * a),

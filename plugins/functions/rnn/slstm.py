@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, real
 from core.typing import Array
-from plugins.functions.rnn.lstm import gate, interleaved, sigmoid
+from plugins.functions.rnn.lstm import gate, interleaved, sigmoid, through_output
 
 
 class SLSTM(FunctionNode):
@@ -53,12 +53,7 @@ class SLSTM(FunctionNode):
 
     def gradient(self, xp, g, c_prev1, c_prev2, c, a1, a2, i1, i2, f1, f2, o):
         gc, gh = g
-        squashed = xp.tanh(c)
-        go = xp.zeros_like(o)
-        if gh is not None:
-            through = gh * o * (1.0 - squashed * squashed)
-            gc = through if gc is None else gc + through
-            go = gh * squashed * o * (1.0 - o)
+        gc, go = through_output(xp, gc, gh, c, o)
         gx1, gx2 = [
             interleaved(
                 xp,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core import Domain, FunctionNode, Variable, real
 from core.typing import Array
 from plugins.functions.array.stack import Stack
-from plugins.functions.rnn.lstm import sigmoid
+from plugins.functions.rnn.lstm import sigmoid, through_output
 
 
 class TreeLSTM(FunctionNode):
@@ -53,12 +53,7 @@ class TreeLSTM(FunctionNode):
 
     def gradient(self, xp, g, cells, c, a, i, o, f):
         gc, gh = g
-        squashed = xp.tanh(c)
-        go = xp.zeros_like(o)
-        if gh is not None:
-            through = gh * o * (1.0 - squashed * squashed)
-            gc = through if gc is None else gc + through
-            go = gh * squashed * o * (1.0 - o)
+        gc, go = through_output(xp, gc, gh, c, o)
         ga, gi = gc * i * (1.0 - a * a), gc * a * i * (1.0 - i)
         n, k, u = cells.shape
         each = xp.reshape(gc, (n, 1, u))

@@ -1,0 +1,38 @@
+"""What Adam and its kin have in common: their numbers, two moments, and how a parameter moves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.optimizer import UpdateRule
+
+
+class MomentsRule(UpdateRule):
+    """Base of rules with the moments `m`, of gradients, and `v`, of their squares."""
+
+    __slots__ = ()
+
+    alpha: float = 0.001
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+    eta: float = 1.0
+    weight_decay_rate: float = 0.0
+    ranges = {
+        "alpha": "[0, inf)",
+        "beta1": "[0, 1)",
+        "beta2": "[0, 1)",
+        "eps": "[0, inf)",
+        "eta": "[0, inf)",
+        "weight_decay_rate": "[0, inf)",
+    }
+    state: Any = ("m", "v")
+
+    def _average(self, grad: Any, m: Any, v: Any) -> None:
+        m += (1 - self.beta1) * (grad - m)
+        v += (1 - self.beta2) * (grad * grad - v)
+
+    def _move(self, param: Any, change: Any) -> None:
+        if self.weight_decay_rate:
+            change = change + self.weight_decay_rate * param
+        param -= self.eta * change
