@@ -153,8 +153,7 @@ def _has_gradient(trial: Trial, check: str) -> bool:
         return True
     raise AssertionError(
         f"{trial.op.__name__} has no gradient rule for any input. Write one, or say why there is "
-        f"none: Domain(leave_out={{'gradient': 'not differentiable', "
-        f"'double_gradient': 'not differentiable'}}); this check is {check!r}."
+        f"none: Domain(leave_out={{'gradient': 'not differentiable'}}); this check is {check!r}."
     )
 
 

@@ -100,7 +100,7 @@ def domain_of(op: Any) -> Domain:
     if not isinstance(domain, Domain):
         raise DeclarationError(
             f"{op.__name__}: has no domain to draw inputs from. "
-            "Declare one, such as domain = Domain('()->()', x=real(-3, 3))."
+            "Declare one, such as domain = Domain(x=real(-3, 3))."
         )
     return domain
 

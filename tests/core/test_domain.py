@@ -72,11 +72,19 @@ def test_refusals_say_expect_and_actual(specs, expect, actual):
 
 
 def test_elementwise_inputs_broadcast():
-    add = Domain("(),()->()", x=real(-1, 1), y=real(-1, 1))
+    add = Domain(x=real(-1, 1), y=real(-1, 1))
+    assert str(add).startswith("(),()->(); x: real")
     assert add.elementwise and not LINEAR.elementwise
     add.check("Add", "xy", [spec(2, 1), spec(3)])
     got = refusal(add, spec(2), spec(3), names="xy")
     assert got == ("x.shape and y.shape broadcast", "(2,) and (3,)")
+
+
+def test_a_check_is_left_out_once_for_derivatives_of_all_orders():
+    whole = Domain(x=real(-1, 1), leave_out={"gradient": "integer-valued"})
+    assert whole.leave_out == dict.fromkeys(("gradient", "double_gradient"), "integer-valued")
+    once = Domain(x=real(-1, 1), leave_out={"double_gradient": "not differentiable"})
+    assert list(once.leave_out) == ["double_gradient"]
 
 
 def test_leading_dots_broadcast_and_others_are_equal():

@@ -46,7 +46,7 @@ class Widens(Scale):
 
 
 class WrongRule(Elementwise):
-    domain = core.Domain("(),()->()", x=real(-1, 1), a=real(-1, 1))
+    domain = core.Domain(x=real(-1, 1), a=real(-1, 1))
 
     def compute(self, xp, x, a):
         return x * a

@@ -12,7 +12,7 @@ from core.testing import check_op, mutants
 class Cube(Elementwise):
     """x^3, right in every way."""
 
-    domain = Domain("()->()", x=real(-2, 2))
+    domain = Domain(x=real(-2, 2))
 
     def compute(self, xp, x):
         return x * x * x
@@ -81,7 +81,7 @@ def test_a_gradient_whose_own_gradient_is_wrong():
 
 def test_a_gradient_that_is_wrong_with_one_wanted_input_only():
     class Product(Elementwise):
-        domain = Domain("(),()->()", x=real(-2, 2), y=real(-2, 2))
+        domain = Domain(x=real(-2, 2), y=real(-2, 2))
 
         def compute(self, xp, x, y):
             return x * y
@@ -249,9 +249,7 @@ def test_a_result_that_changes_from_run_to_run():
 
 def test_random_ops_start_every_run_from_the_same_state():
     class Noise(Elementwise):
-        domain = Domain(
-            "()->()", x=real(-2, 2), leave_out={"forward": "random", "backends": "random"}
-        )
+        domain = Domain(x=real(-2, 2), leave_out={"forward": "random", "backends": "random"})
         saved = ("noise",)
 
         def compute(self, xp, x):
@@ -270,7 +268,7 @@ def test_random_ops_start_every_run_from_the_same_state():
 
 def test_kinks_that_nobody_declared_are_passed_over_but_wrong_gradients_are_not():
     class Ramp(Elementwise):
-        domain = Domain("()->()", x=real(-2, 2))
+        domain = Domain(x=real(-2, 2))
 
         def compute(self, xp, x):
             return xp.maximum(x, xp.zeros_like(x))
@@ -290,23 +288,21 @@ def test_kinks_that_nobody_declared_are_passed_over_but_wrong_gradients_are_not(
 def test_an_op_without_a_rule_has_to_say_why():
     class Sided(Elementwise):
         keeps_dtype = False
-        domain = Domain("()->()", x=anything())
+        domain = Domain(x=anything())
 
         def compute(self, xp, x):
             return x > 0
 
     text, *_ = failure(Sided, lambda x: x > 0)
     assert "no gradient rule for any input. Write one, or say why" in text
-    reasons = {"gradient": "integer-valued", "double_gradient": "integer-valued"}
-    Sided.domain = Domain("()->()", x=anything(), leave_out=reasons)
+    reasons = {"gradient": "integer-valued"}
+    Sided.domain = Domain(x=anything(), leave_out=reasons)
     check_op(Sided, lambda x: x > 0, ["numpy", "strict"])
 
 
 def test_an_op_that_says_it_has_no_second_derivative_must_raise():
     class Claims(Cube):
-        domain = Domain(
-            "()->()", x=real(-2, 2), leave_out={"double_gradient": "not differentiable"}
-        )
+        domain = Domain(x=real(-2, 2), leave_out={"double_gradient": "not differentiable"})
 
     assert "yet a second derivative came" in failure(Claims)[0]
 
@@ -314,7 +310,7 @@ def test_an_op_that_says_it_has_no_second_derivative_must_raise():
 def test_settings_reach_op_and_reference():
     class Scaled(Elementwise):
         factor: float = 1.0
-        domain = Domain("()->()", x=real(-2, 2), settings={"factor": choice(2.0, 3.0)})
+        domain = Domain(x=real(-2, 2), settings={"factor": choice(2.0, 3.0)})
 
         def compute(self, xp, x):
             return x * self.factor

@@ -48,7 +48,7 @@ def test_cases_fit_their_own_domain(data):
     domain = data.draw(
         st.sampled_from(
             [
-                Domain("(),()->()", x=real(-1, 1), y=real(-1, 1)),
+                Domain(x=real(-1, 1), y=real(-1, 1)),
                 Domain("(...,n,k),(...,k,m)->(...,n,m)", x=real(-1, 1), y=real(-1, 1)),
                 Domain("(n,c,...),(n,...)->()", x=real(-1, 1), y=integers(0, "c")),
                 Domain("(...a),(...b)->()", x=real(-1, 1), y=boolean()),
@@ -65,7 +65,7 @@ def test_cases_fit_their_own_domain(data):
 
 def test_elementwise_cases_broadcast_and_do_not():
     seen = set()
-    add = op_of(Domain("(),()->()", x=real(-1, 1), y=real(-1, 1)), "x", "y")
+    add = op_of(Domain(x=real(-1, 1), y=real(-1, 1)), "x", "y")
 
     @given(cases(add))
     def look(case):
@@ -107,7 +107,6 @@ def test_settings(data):
 @given(st.data())
 def test_values_lie_in_their_ranges_off_their_kinks(data):
     domain = Domain(
-        "(),(),()->()",
         x=real(0.5, 2, kinks=(1, "edge")),
         y=integers(-1, 4),
         z=boolean(),
@@ -123,7 +122,7 @@ def test_values_lie_in_their_ranges_off_their_kinks(data):
 
 @given(st.data())
 def test_edges_are_the_ends_and_the_kinks(data):
-    op = op_of(Domain("()->()", x=real(-2, 2, kinks=(1,))), "x")
+    op = op_of(Domain(x=real(-2, 2, kinks=(1,))), "x")
     (x,) = data.draw(cases(op, "edges")).values
     assert set(x.ravel()) <= {-2, -0.0, 0, 1, 2}
 

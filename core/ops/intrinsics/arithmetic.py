@@ -19,7 +19,7 @@ class Add(Elementwise):
     label = "_ + _"
     inline = True
     with_scalar = AddConstant
-    domain = Domain("(),()->()", x=anything(), y=anything())
+    domain = Domain(x=anything(), y=anything())
 
     def compute(self, xp, x, y):
         return x + y
@@ -37,7 +37,7 @@ class Subtract(Elementwise):
     label = "_ - _"
     inline = True
     with_scalar = SubtractConstant
-    domain = Domain("(),()->()", x=anything(2, 4), y=anything(0, 2))
+    domain = Domain(x=anything(2, 4), y=anything(0, 2))
 
     def compute(self, xp, x, y):
         return x - y
@@ -55,7 +55,7 @@ class Multiply(Elementwise):
     label = "_ * _"
     inline = True
     with_scalar = MultiplyConstant
-    domain = Domain("(),()->()", x=anything(), y=anything())
+    domain = Domain(x=anything(), y=anything())
 
     def compute(self, xp, x, y):
         return x * y
@@ -73,7 +73,7 @@ class Divide(Elementwise):
     label = "_ / _"
     inline = True
     with_scalar = DivideConstant
-    domain = Domain("(),()->()", x=real(-3, 3), y=real(0.5, 3))
+    domain = Domain(x=real(-3, 3), y=real(0.5, 3))
 
     def compute(self, xp, x, y):
         return x / y
@@ -90,12 +90,7 @@ class FloorDivide(Elementwise):
 
     label = "_ // _"
     inline = True
-    domain = Domain(
-        "(),()->()",
-        x=ordered(0, 9),
-        y=ordered(1, 3),
-        leave_out={"gradient": "integer-valued", "double_gradient": "integer-valued"},
-    )
+    domain = Domain(x=ordered(0, 9), y=ordered(1, 3), leave_out={"gradient": "integer-valued"})
 
     def compute(self, xp, x, y):
         return x // y
@@ -107,7 +102,7 @@ class Power(Elementwise):
     label = "_ ** _"
     inline = True
     with_scalar = PowerConstant
-    domain = Domain("(),()->()", x=numeric(0.3, 3), y=numeric(-2, 2))
+    domain = Domain(x=numeric(0.3, 3), y=numeric(-2, 2))
 
     def compute(self, xp, x, y):
         return x**y
@@ -125,7 +120,7 @@ class Negative(Elementwise):
 
     label = "__neg__"
     inline = True
-    domain = Domain("()->()", x=anything(-3, 3))
+    domain = Domain(x=anything(-3, 3))
 
     def compute(self, xp, x):
         return -x
@@ -140,10 +135,9 @@ class Sign(Elementwise):
     label = "sign"
     inline = True
     domain = Domain(
-        "()->()",
         x=numeric(-3, 3),
         kinks=(0,),
-        leave_out={"gradient": "integer-valued", "double_gradient": "integer-valued"},
+        leave_out={"gradient": "integer-valued"},
     )
 
     def compute(self, xp, x):
@@ -158,7 +152,7 @@ class Absolute(Elementwise):
 
     label = "|_|"
     inline = True
-    domain = Domain("()->()", x=numeric(-3, 3), kinks=(0,))
+    domain = Domain(x=numeric(-3, 3), kinks=(0,))
 
     def compute(self, xp, x):
         return xp.abs(x)
@@ -172,7 +166,7 @@ class Log(Elementwise):
 
     label = "log"
     inline = True
-    domain = Domain("()->()", x=real(0.2, 4))
+    domain = Domain(x=real(0.2, 4))
 
     def compute(self, xp, x):
         return xp.log(x)
@@ -185,7 +179,7 @@ class Where(Elementwise):
     """x where the condition holds, else y."""
 
     inline = True
-    domain = Domain("(),(),()->()", condition=boolean(), x=anything(), y=anything())
+    domain = Domain(condition=boolean(), x=anything(), y=anything())
 
     def compute(self, xp, condition, x, y):
         return xp.where(condition, x, y)

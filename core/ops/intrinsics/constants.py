@@ -29,7 +29,7 @@ class AddConstant(_WithNumber):
     """x + c."""
 
     form = "_ + {}"
-    domain = Domain("()->()", x=anything(), settings={"value": number(-3, 3)})
+    domain = Domain(x=anything(), settings={"value": number(-3, 3)})
 
     def compute(self, xp, x):
         return x + self.value
@@ -42,7 +42,7 @@ class SubtractConstant(_WithNumber):
     """x - c."""
 
     form = "_ - {}"
-    domain = Domain("()->()", x=anything(0, 3), settings={"value": number(-3, 0)})
+    domain = Domain(x=anything(0, 3), settings={"value": number(-3, 0)})
 
     def compute(self, xp, x):
         return x - self.value
@@ -55,7 +55,7 @@ class SubtractFromConstant(_WithNumber):
     """c - x."""
 
     form = "{} - _"
-    domain = Domain("()->()", x=anything(0, 2), settings={"value": number(2, 5)})
+    domain = Domain(x=anything(0, 2), settings={"value": number(2, 5)})
 
     def compute(self, xp, x):
         return self.value - x
@@ -68,7 +68,7 @@ class MultiplyConstant(_WithNumber):
     """c x."""
 
     form = "_ * {}"
-    domain = Domain("()->()", x=anything(), settings={"value": number(-3, 3)})
+    domain = Domain(x=anything(), settings={"value": number(-3, 3)})
 
     def compute(self, xp, x):
         return x * self.value
@@ -81,7 +81,7 @@ class DivideConstant(_WithNumber):
     """x / c."""
 
     form = "_ / {}"
-    domain = Domain("()->()", x=real(-3, 3), settings={"value": number(0.5, 3)})
+    domain = Domain(x=real(-3, 3), settings={"value": number(0.5, 3)})
 
     def compute(self, xp, x):
         return x / self.value
@@ -94,7 +94,7 @@ class DivideFromConstant(_WithNumber):
     """c / x, whose derivative is -c / x^2."""
 
     form = "{} / _"
-    domain = Domain("()->()", x=real(0.5, 3), settings={"value": number(-3, 3)})
+    domain = Domain(x=real(0.5, 3), settings={"value": number(-3, 3)})
 
     def compute(self, xp, x):
         return self.value / x
@@ -108,9 +108,7 @@ class PowerConstant(_WithNumber):
 
     form = "_ ** {}"
     value: float | bool
-    domain = Domain(
-        "()->()", x=numeric(0.3, 3), settings={"value": choice(0, 1, 2, 3, 0.5, -1, -1.5)}
-    )
+    domain = Domain(x=numeric(0.3, 3), settings={"value": choice(0, 1, 2, 3, 0.5, -1, -1.5)})
 
     def compute(self, xp, x):
         return x * x if self.value == 2 else x**self.value
@@ -127,7 +125,7 @@ class ConstantPower(_WithNumber):
 
     form = "{} ** _"
     value: float | bool
-    domain = Domain("()->()", x=numeric(-2, 2), settings={"value": number(0.5, 3)})
+    domain = Domain(x=numeric(-2, 2), settings={"value": number(0.5, 3)})
 
     def compute(self, xp, x):
         return self.value**x

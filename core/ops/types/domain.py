@@ -248,6 +248,8 @@ Condition = str | Callable[..., None]
 class Domain:
     """What an op takes: shapes as a signature (see core.ops.types.shapes), then its inputs by name.
 
+    Without a signature the inputs have any shapes that broadcast.
+
     - `settings`: name -> choice(...), axes(...) or number(...); others keep their defaults.
     - `dims`: name of a dimension -> range of its size, both ends included (`...`: of the number of
       dimensions), in which tests draw it; or the size as text in the names of others, "4 * u",
@@ -261,7 +263,8 @@ class Domain:
       text cannot say functions that take the op and the specs of its inputs (of which a drawn case
       has only the `shape`) and raise InvalidType. `drawn`: what the cases that tests draw keep to
       as well.
-    - `kinks`: kinks of every real input. `leave_out`: check -> one of the four REASONS.
+    - `kinks`: kinks of every real input. `leave_out`: check -> one of the four REASONS; what has no
+      gradient has no second one.
 
     >>> print(Domain("(n,k),(m,k)->(n,m)", x=real(-2, 2), W=real(-2, 2)))
     (n,k),(m,k)->(n,m); x: real in [-2, 2]; W: real in [-2, 2]
@@ -269,7 +272,7 @@ class Domain:
 
     def __init__(
         self,
-        signature: str,
+        signature: str = "",
         *,
         kinks: Iterable[float | str] = (),
         settings: Mapping[str, Setting] | None = None,
@@ -283,7 +286,7 @@ class Domain:
         **inputs: Input,
     ) -> None:
         everywhere = tuple(kinks)
-        self.signature = Signature(signature)
+        self.signature = Signature(signature or ",".join(["()"] * len(inputs)) + "->()")
         self.values = {k: _with_kinks(k, v, everywhere) for k, v in inputs.items()}
         self.settings = dict(settings or {})
         self.dims = {k: Rule(v) if isinstance(v, str) else v for k, v in (dims or {}).items()}
@@ -293,6 +296,8 @@ class Domain:
         self.valid = (*map(Rule, follow), *_conditions(valid))
         self.drawn = _conditions(drawn)
         self.leave_out = dict(leave_out or {})
+        if "gradient" in self.leave_out:
+            self.leave_out.setdefault("double_gradient", self.leave_out["gradient"])
         self.note = note
         _check_declaration(self)
 

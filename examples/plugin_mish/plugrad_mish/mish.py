@@ -8,7 +8,7 @@ from core import Domain, Elementwise, Variable, real
 class Mish(Elementwise):
     """x t with t = tanh(softplus(x)); its derivative is t + x (1 - t^2) sigmoid(x)."""
 
-    domain = Domain("()->()", x=real(-6, 6))
+    domain = Domain(x=real(-6, 6))
 
     def compute(self, xp, x):
         return x * xp.tanh(xp.logaddexp(x, 0.0))

@@ -11,7 +11,7 @@ class ClippedReLU(Elementwise):
     """min(max(x, 0), z), whose derivative is 1 strictly between 0 and z, else 0."""
 
     z: float = 20.0
-    domain = Domain("()->()", x=real(-3, 4), kinks=(0, "z"), settings={"z": number(1.0, 3.0)})
+    domain = Domain(x=real(-3, 4), kinks=(0, "z"), settings={"z": number(1.0, 3.0)})
 
     @property
     def cap(self) -> float:

@@ -12,7 +12,7 @@ class ELU(Elementwise):
     """x for x > 0, else alpha (exp(x) - 1), whose derivative is alpha exp(x)."""
 
     alpha: float = 1.0
-    domain = Domain("()->()", x=real(-3, 3), kinks=(0,), settings={"alpha": number(0.5, 2.0)})
+    domain = Domain(x=real(-3, 3), kinks=(0,), settings={"alpha": number(0.5, 2.0)})
 
     def compute(self, xp, x):
         return xp.where(x >= 0, x, xp.expm1(xp.minimum(x, 0.0)) * self.alpha)

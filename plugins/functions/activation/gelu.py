@@ -21,7 +21,7 @@ class GELU(Elementwise):
     variable([ -0.,   0., 100.], dtype=float32)
     """
 
-    domain = Domain("()->()", x=real(-4, 4))
+    domain = Domain(x=real(-4, 4))
 
     def compute(self, xp, x):
         return x * (0.5 * self.backend.erf(x * sqrt(0.5)) + 0.5)

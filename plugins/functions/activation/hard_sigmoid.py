@@ -16,7 +16,7 @@ class HardSigmoid(Elementwise):
     variable([0. , 0.5, 1. ], dtype=float32)
     """
 
-    domain = Domain("()->()", x=real(-4, 4), kinks=(-2.5, 2.5))
+    domain = Domain(x=real(-4, 4), kinks=(-2.5, 2.5))
 
     def compute(self, xp, x):
         return xp.minimum(xp.maximum(0.2 * x + 0.5, 0.0), 1.0)

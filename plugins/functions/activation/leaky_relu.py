@@ -11,7 +11,7 @@ class LeakyReLU(Elementwise):
     """x for x >= 0, else slope x."""
 
     slope: float = 0.2
-    domain = Domain("()->()", x=real(-3, 3), kinks=(0,), settings={"slope": number(0.0, 0.5)})
+    domain = Domain(x=real(-3, 3), kinks=(0,), settings={"slope": number(0.0, 0.5)})
 
     def compute(self, xp, x):
         return xp.where(x >= 0, x, x * self.slope)

@@ -10,7 +10,7 @@ from plugins.functions.math.alongside import alongside
 class PReLU(Elementwise):
     """x for x >= 0, else W x."""
 
-    domain = Domain("(),()->()", x=real(-3, 3, kinks=(0,)), W=real(-1, 1))
+    domain = Domain(x=real(-3, 3, kinks=(0,)), W=real(-1, 1))
 
     def compute(self, xp, x, W):
         return xp.where(x >= 0, x, W * x)

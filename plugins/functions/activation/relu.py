@@ -11,7 +11,7 @@ class ReLU(Elementwise):
     """max(x, 0), whose derivative is 1 for x > 0, else 0."""
 
     inline = True
-    domain = Domain("()->()", x=real(-3, 3), kinks=(0,))
+    domain = Domain(x=real(-3, 3), kinks=(0,))
 
     def compute(self, xp, x):
         return xp.maximum(x, 0.0)

@@ -29,7 +29,6 @@ class RReLU(Elementwise):
 
     saved = ("r",)
     domain = Domain(
-        "()->()",
         x=real(-3, 3, kinks=(0,)),
         settings={"low": choice(0.0, 0.125), "high": choice(0.125, 0.5)},
         leave_out={"forward": "random"},

@@ -14,7 +14,7 @@ class Sigmoid(Elementwise):
     """
 
     inline = True
-    domain = Domain("()->()", x=real(-20, 20))
+    domain = Domain(x=real(-20, 20))
 
     def compute(self, xp, x):
         return 0.5 * xp.tanh(0.5 * x) + 0.5

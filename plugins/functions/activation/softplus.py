@@ -11,7 +11,7 @@ class Softplus(Elementwise):
     """log(1 + exp(beta x)) / beta, whose derivative is the sigmoid of beta x."""
 
     beta: float = 1.0
-    domain = Domain("()->()", x=real(-8, 8), settings={"beta": number(0.5, 2.0)})
+    domain = Domain(x=real(-8, 8), settings={"beta": number(0.5, 2.0)})
 
     @property
     def beta_inv(self) -> float:

@@ -21,7 +21,7 @@ class SiLU(Elementwise):
     variable([ -0.,   0., 100.], dtype=float32)
     """
 
-    domain = Domain("()->()", x=real(-6, 6))
+    domain = Domain(x=real(-6, 6))
 
     def compute(self, xp, x):
         return x * (0.5 * xp.tanh(0.5 * x) + 0.5)

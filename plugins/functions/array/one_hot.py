@@ -25,7 +25,7 @@ class OneHot(FunctionNode):
             "axis": axes("x", beyond=1),
             "dtype": choice("float32", "int32"),
         },
-        leave_out={"gradient": "integer-valued", "double_gradient": "integer-valued"},
+        leave_out={"gradient": "integer-valued"},
     )
 
     def compute(self, xp, x):

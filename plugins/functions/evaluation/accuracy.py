@@ -21,7 +21,7 @@ class Accuracy(FunctionNode):
         t=integers(0, "c"),
         settings={"ignore_label": choice(None, 0, 7)},
         dims={"c": (1, 4), "...": (0, 2)},
-        leave_out={"gradient": "not differentiable", "double_gradient": "not differentiable"},
+        leave_out={"gradient": "not differentiable"},
     )
 
     def compute(self, xp, y, t):

@@ -14,7 +14,7 @@ class BinaryAccuracy(FunctionNode):
         "(...),(...)->()",
         y=real(-3, 3),
         t=integers(-1, 2),
-        leave_out={"gradient": "not differentiable", "double_gradient": "not differentiable"},
+        leave_out={"gradient": "not differentiable"},
     )
 
     def compute(self, xp, y, t):

@@ -22,7 +22,7 @@ class GaussianNLL(Elementwise):
     """
 
     wide = True
-    domain = Domain("(),(),()->()", x=real(-3, 3), mean=real(-3, 3), ln_var=real(-2, 2))
+    domain = Domain(x=real(-3, 3), mean=real(-3, 3), ln_var=real(-2, 2))
 
     def compute(self, xp, x, mean, ln_var):
         z = (x - mean) * xp.exp(-0.5 * ln_var)
@@ -43,7 +43,7 @@ class GaussianKLDivergence(Elementwise):
     """(mean^2 + exp(ln_var) - 1 - ln_var) / 2; the derivatives are mean and expm1(ln_var) / 2."""
 
     wide = True
-    domain = Domain("(),()->()", mean=real(-3, 3), ln_var=real(-3, 3))
+    domain = Domain(mean=real(-3, 3), ln_var=real(-3, 3))
 
     def compute(self, xp, mean, ln_var):
         return 0.5 * (mean * mean + (xp.expm1(ln_var) - ln_var))
@@ -59,7 +59,7 @@ class BernoulliNLL(Elementwise):
     """log(1 + exp(y)) - x y; the derivatives are -y and sigmoid(y) - x."""
 
     wide = True
-    domain = Domain("(),()->()", x=real(0, 1), y=real(-8, 8))
+    domain = Domain(x=real(0, 1), y=real(-8, 8))
 
     def compute(self, xp, x, y):
         return xp.maximum(y, 0.0) - x * y + xp.log1p(xp.exp(-xp.abs(y)))

@@ -16,7 +16,7 @@ class _Place(FunctionNode):
         x=real(-3, 3),
         settings={"axis": axes("x", none=True, nonempty=True)},
         empty=False,
-        leave_out={"gradient": "integer-valued", "double_gradient": "integer-valued"},
+        leave_out={"gradient": "integer-valued"},
     )
 
 

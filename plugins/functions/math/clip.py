@@ -13,7 +13,6 @@ class Clip(Elementwise):
     x_min: float | None
     x_max: float | None
     domain = Domain(
-        "()->()",
         x=real(-4, 4, kinks=("x_min", "x_max")),
         settings={"x_min": choice(None, -2.0, -0.5), "x_max": number(0.5, 2.0)},
     )

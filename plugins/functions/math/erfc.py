@@ -24,7 +24,7 @@ class Erfc(Elementwise):
 
     label = "erfc"
     wide = True
-    domain = Domain("()->()", x=real(-4, 4))
+    domain = Domain(x=real(-4, 4))
 
     def compute(self, xp, x):
         return error_functions.erfc(xp, x)
@@ -48,7 +48,7 @@ class Erfcx(Elementwise):
 
     label = "erfcx"
     wide = True
-    domain = Domain("()->()", x=real(-2, 6))
+    domain = Domain(x=real(-2, 6))
 
     def compute(self, xp, x):
         right = error_functions.scaled_tail(xp, xp.abs(x))

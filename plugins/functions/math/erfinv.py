@@ -27,7 +27,7 @@ class Erfinv(Elementwise):
 
     label = "erfinv"
     wide = True
-    domain = Domain("()->()", x=real(-0.9, 0.9))
+    domain = Domain(x=real(-0.9, 0.9))
 
     def compute(self, xp, x):
         return error_functions.inverse_erf(xp, self.backend.erf, x)
@@ -54,7 +54,7 @@ class Erfcinv(Elementwise):
 
     label = "erfcinv"
     wide = True
-    domain = Domain("()->()", x=real(0.1, 1.9))
+    domain = Domain(x=real(0.1, 1.9))
 
     def compute(self, xp, x):
         return error_functions.inverse_erfc(xp, self.backend.erf, x)

@@ -18,7 +18,7 @@ class Exp(Elementwise):
 
     label = "exp"
     inline = True
-    domain = Domain("()->()", x=real(-3, 3))
+    domain = Domain(x=real(-3, 3))
 
     def compute(self, xp, x):
         return xp.exp(x)
@@ -38,7 +38,7 @@ class Expm1(Elementwise):
     """
 
     label = "expm1"
-    domain = Domain("()->()", x=real(-3, 3))
+    domain = Domain(x=real(-3, 3))
 
     def compute(self, xp, x):
         return xp.expm1(x)

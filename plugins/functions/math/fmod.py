@@ -10,7 +10,7 @@ class Fmod(Elementwise):
     """x - n y with n = x / y cut off at the point; the derivatives are 1 and -n."""
 
     label = "fmod"
-    domain = Domain("(),()->()", x=real(-6, 6), divisor=real(1, 2))
+    domain = Domain(x=real(-6, 6), divisor=real(1, 2))
 
     def compute(self, xp, x, divisor):
         # The standard's remainder has the sign of the divisor; of magnitudes both are the same.

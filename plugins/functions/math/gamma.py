@@ -28,7 +28,7 @@ class LGamma(Elementwise):
 
     label = "lgamma"
     wide = True
-    domain = Domain("()->()", x=real(0.3, 9))
+    domain = Domain(x=real(0.3, 9))
 
     def compute(self, xp, x):
         return gamma_functions.in_double(xp, gamma_functions.lgamma, x, like=x)
@@ -52,7 +52,7 @@ class Digamma(Elementwise):
 
     label = "digamma"
     wide = True
-    domain = Domain("()->()", x=real(0.3, 9))
+    domain = Domain(x=real(0.3, 9))
 
     def compute(self, xp, x):
         return gamma_functions.in_double(xp, gamma_functions.digamma, x, like=x)
@@ -71,7 +71,7 @@ class Polygamma(Elementwise):
     label = "polygamma"
     wide = True
     keeps_dtype = False
-    domain = Domain("(),()->()", n=integers(0, 4), x=real(0.5, 6))
+    domain = Domain(n=integers(0, 4), x=real(0.5, 6))
 
     def compute(self, xp, n, x):
         return gamma_functions.in_double(xp, gamma_functions.polygamma, n, x, like=x)

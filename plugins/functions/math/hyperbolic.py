@@ -17,7 +17,7 @@ class Sinh(Elementwise):
     """
 
     label = "sinh"
-    domain = Domain("()->()", x=real(-3, 3))
+    domain = Domain(x=real(-3, 3))
 
     def compute(self, xp, x):
         return xp.sinh(x)
@@ -37,7 +37,7 @@ class Cosh(Elementwise):
     """
 
     label = "cosh"
-    domain = Domain("()->()", x=real(-3, 3))
+    domain = Domain(x=real(-3, 3))
 
     def compute(self, xp, x):
         return xp.cosh(x)
@@ -57,7 +57,7 @@ class Arcsinh(Elementwise):
     """
 
     label = "arcsinh"
-    domain = Domain("()->()", x=real(-3, 3))
+    domain = Domain(x=real(-3, 3))
 
     def compute(self, xp, x):
         return xp.asinh(x)
@@ -83,7 +83,7 @@ class Arccosh(Elementwise):
     """
 
     label = "arccosh"
-    domain = Domain("()->()", x=real(1.5, 4))
+    domain = Domain(x=real(1.5, 4))
 
     def compute(self, xp, x):
         return xp.acosh(x)
@@ -109,7 +109,7 @@ class Arctanh(Elementwise):
     """
 
     label = "arctanh"
-    domain = Domain("()->()", x=real(-0.8, 0.8))
+    domain = Domain(x=real(-0.8, 0.8))
 
     def compute(self, xp, x):
         return xp.atanh(x)

@@ -27,7 +27,7 @@ class Log2(Elementwise):
     """
 
     label = "log2"
-    domain = Domain("()->()", x=real(0.2, 4))
+    domain = Domain(x=real(0.2, 4))
 
     def compute(self, xp, x):
         return xp.log2(x)
@@ -53,7 +53,7 @@ class Log10(Elementwise):
     """
 
     label = "log10"
-    domain = Domain("()->()", x=real(0.2, 4))
+    domain = Domain(x=real(0.2, 4))
 
     def compute(self, xp, x):
         return xp.log10(x)
@@ -79,7 +79,7 @@ class Log1p(Elementwise):
     """
 
     label = "log1p"
-    domain = Domain("()->()", x=real(-0.7, 4))
+    domain = Domain(x=real(-0.7, 4))
 
     def compute(self, xp, x):
         return xp.log1p(x)

@@ -9,7 +9,7 @@ from core.typing import Operand
 class Maximum(Elementwise):
     """max(x1, x2); where they are equal, x1 gets the gradient."""
 
-    domain = Domain("(),()->()", x1=real(-3, 3, distinct=True), x2=real(-3, 3, distinct=True))
+    domain = Domain(x1=real(-3, 3, distinct=True), x2=real(-3, 3, distinct=True))
 
     def compute(self, xp, x1, x2):
         return xp.maximum(x1, x2)
@@ -24,7 +24,7 @@ class Maximum(Elementwise):
 class Minimum(Elementwise):
     """min(x1, x2); where they are equal, x1 gets the gradient."""
 
-    domain = Domain("(),()->()", x1=real(-3, 3, distinct=True), x2=real(-3, 3, distinct=True))
+    domain = Domain(x1=real(-3, 3, distinct=True), x2=real(-3, 3, distinct=True))
 
     def compute(self, xp, x1, x2):
         return xp.minimum(x1, x2)

@@ -25,7 +25,7 @@ class Ndtr(Elementwise):
 
     label = "ndtr"
     wide = True
-    domain = Domain("()->()", x=real(-5, 5))
+    domain = Domain(x=real(-5, 5))
 
     def compute(self, xp, x):
         return error_functions.erfc(xp, x * -sqrt(0.5)) * 0.5
@@ -49,7 +49,7 @@ class LogNdtr(Elementwise):
 
     label = "log_ndtr"
     wide = True
-    domain = Domain("()->()", x=real(-12, 5))
+    domain = Domain(x=real(-12, 5))
 
     def compute(self, xp, x):
         size = xp.abs(x) * sqrt(0.5)
@@ -82,7 +82,7 @@ class Ndtri(Elementwise):
 
     label = "ndtri"
     wide = True
-    domain = Domain("()->()", x=real(0.05, 0.95))
+    domain = Domain(x=real(0.05, 0.95))
 
     def compute(self, xp, x):
         return error_functions.inverse_erfc(xp, self.backend.erf, x * 2.0) * -sqrt(2)

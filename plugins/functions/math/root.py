@@ -17,7 +17,7 @@ class Square(Elementwise):
     """
 
     label = "square"
-    domain = Domain("()->()", x=real(-3, 3))
+    domain = Domain(x=real(-3, 3))
 
     def compute(self, xp, x):
         return x * x
@@ -43,7 +43,7 @@ class Sqrt(Elementwise):
     """
 
     label = "sqrt"
-    domain = Domain("()->()", x=real(0.2, 4))
+    domain = Domain(x=real(0.2, 4))
 
     def compute(self, xp, x):
         return xp.sqrt(x)
@@ -69,7 +69,7 @@ class Rsqrt(Elementwise):
     """
 
     label = "rsqrt"
-    domain = Domain("()->()", x=real(0.2, 4))
+    domain = Domain(x=real(0.2, 4))
 
     def compute(self, xp, x):
         return 1 / xp.sqrt(x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core import Domain, Elementwise, real
 from plugins.functions.unary import function_of
 
-WHOLE = {"gradient": "integer-valued", "double_gradient": "integer-valued"}
+WHOLE = {"gradient": "integer-valued"}
 
 
 class Floor(Elementwise):
@@ -17,7 +17,7 @@ class Floor(Elementwise):
     """
 
     label = "floor"
-    domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 0, 1), leave_out=WHOLE)
+    domain = Domain(x=real(-1.9, 1.9), kinks=(-1, 0, 1), leave_out=WHOLE)
 
     def compute(self, xp, x):
         return xp.floor(x)
@@ -35,7 +35,7 @@ class Ceil(Elementwise):
     """
 
     label = "ceil"
-    domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 0, 1), leave_out=WHOLE)
+    domain = Domain(x=real(-1.9, 1.9), kinks=(-1, 0, 1), leave_out=WHOLE)
 
     def compute(self, xp, x):
         return xp.ceil(x)
@@ -53,7 +53,7 @@ class Fix(Elementwise):
     """
 
     label = "fix"
-    domain = Domain("()->()", x=real(-1.9, 1.9), kinks=(-1, 1), leave_out=WHOLE)
+    domain = Domain(x=real(-1.9, 1.9), kinks=(-1, 1), leave_out=WHOLE)
 
     def compute(self, xp, x):
         return xp.trunc(x)

@@ -9,7 +9,7 @@ from core.typing import Operand
 class SquaredDifference(Elementwise):
     """(x1 - x2)^2, whose derivatives are 2 (x1 - x2) and its negative."""
 
-    domain = Domain("(),()->()", x1=real(-3, 3), x2=real(-3, 3))
+    domain = Domain(x1=real(-3, 3), x2=real(-3, 3))
 
     def compute(self, xp, x1, x2):
         difference = x1 - x2

@@ -18,7 +18,7 @@ class Sin(Elementwise):
     """
 
     label = "sin"
-    domain = Domain("()->()", x=real(-3, 3))
+    domain = Domain(x=real(-3, 3))
 
     def compute(self, xp, x):
         return xp.sin(x)
@@ -38,7 +38,7 @@ class Cos(Elementwise):
     """
 
     label = "cos"
-    domain = Domain("()->()", x=real(-3, 3))
+    domain = Domain(x=real(-3, 3))
 
     def compute(self, xp, x):
         return xp.cos(x)
@@ -58,7 +58,7 @@ class Tan(Elementwise):
     """
 
     label = "tan"
-    domain = Domain("()->()", x=real(-1.2, 1.2))
+    domain = Domain(x=real(-1.2, 1.2))
 
     def compute(self, xp, x):
         return xp.tan(x)
@@ -84,7 +84,7 @@ class Arcsin(Elementwise):
     """
 
     label = "arcsin"
-    domain = Domain("()->()", x=real(-0.8, 0.8))
+    domain = Domain(x=real(-0.8, 0.8))
 
     def compute(self, xp, x):
         return xp.asin(x)
@@ -110,7 +110,7 @@ class Arccos(Elementwise):
     """
 
     label = "arccos"
-    domain = Domain("()->()", x=real(-0.8, 0.8))
+    domain = Domain(x=real(-0.8, 0.8))
 
     def compute(self, xp, x):
         return xp.acos(x)
@@ -133,7 +133,7 @@ class Arctan(Elementwise):
     """
 
     label = "arctan"
-    domain = Domain("()->()", x=real(-3, 3))
+    domain = Domain(x=real(-3, 3))
 
     def compute(self, xp, x):
         return xp.atan(x)
@@ -146,7 +146,7 @@ class Arctan2(Elementwise):
     """The angle of the point (x2, x1); the derivatives are x2 / r^2 and -x1 / r^2."""
 
     label = "arctan2"
-    domain = Domain("(),()->()", x1=real(0.5, 3), x2=real(-3, 3))
+    domain = Domain(x1=real(0.5, 3), x2=real(-3, 3))
 
     def compute(self, xp, x1, x2):
         return xp.atan2(x1, x2)

@@ -18,7 +18,7 @@ class Zeta(Elementwise):
 
     label = "zeta"
     wide = True
-    domain = Domain("(),()->()", x=real(1.5, 5), q=real(0.5, 5))
+    domain = Domain(x=real(1.5, 5), q=real(0.5, 5))
 
     def compute(self, xp, x, q):
         return gamma_functions.in_double(xp, gamma_functions.zeta, x, q, like=x)

@@ -21,7 +21,7 @@ class Copysign(Elementwise):
     """The size of x1 with the sign of x2; -1 where the sign of x1 is turned is its derivative."""
 
     saved = ("turned",)
-    domain = Domain("(),()->()", x1=real(-3, 3, kinks=(0,)), x2=real(-3, 3, kinks=(0,)))
+    domain = Domain(x1=real(-3, 3, kinks=(0,)), x2=real(-3, 3, kinks=(0,)))
 
     def compute(self, xp, x1, x2):
         self.turned = xp.signbit(x1) != xp.signbit(x2)
@@ -34,7 +34,7 @@ class Copysign(Elementwise):
 class Hypot(Elementwise):
     """The root r of x1^2 + x2^2; the derivatives x1 / r and x2 / r are taken as 0 where r is 0."""
 
-    domain = Domain("(),()->()", x1=real(0.2, 3), x2=real(-3, -0.2))
+    domain = Domain(x1=real(0.2, 3), x2=real(-3, -0.2))
 
     def compute(self, xp, x1, x2):
         return xp.hypot(x1, x2)
@@ -49,7 +49,7 @@ class Hypot(Elementwise):
 class Logaddexp(Elementwise):
     """log(exp(x1) + exp(x2)) without overflow, whose derivatives are sigmoids of the difference."""
 
-    domain = Domain("(),()->()", x1=real(-20, 20), x2=real(-20, 20))
+    domain = Domain(x1=real(-20, 20), x2=real(-20, 20))
 
     def compute(self, xp, x1, x2):
         return xp.logaddexp(x1, x2)
@@ -64,7 +64,7 @@ class Logaddexp(Elementwise):
 class Remainder(Elementwise):
     """x1 - n x2 with n the greatest whole number not above x1 / x2; the derivatives are 1, -n."""
 
-    domain = Domain("(),()->()", x1=real(-6, 6), x2=real(1, 2))
+    domain = Domain(x1=real(-6, 6), x2=real(1, 2))
 
     def compute(self, xp, x1, x2):
         return xp.remainder(x1, x2)

@@ -27,7 +27,6 @@ class Dropout(Elementwise):
 
     saved = ("mask",)
     domain = Domain(
-        "()->()",
         x=real(-3, 3),
         settings={"dropout_ratio": choice(0.0, 0.3, 0.9)},
         leave_out={"forward": "random"},
