@@ -75,7 +75,7 @@ def _dtypes(spec: Any, names: Mapping[str, Any]) -> Iterator[tuple[int, str, str
     if spec.kind in "fV":
         for name in floats:
             habit = f"it is {spec.name} beside {name}"
-            habit += ", as NumPy makes arrays unless told" if spec.name == "float64" else ""
+            habit += ", the default of NumPy" if spec.name == "float64" else ""
             yield (0 if _SIZES[name] < _SIZES.get(spec.name, 0) else 11), name, habit
         yield 2, "int32", "what names classes or rows is an integer"
     if spec.kind in "iub":
@@ -96,10 +96,10 @@ def _shapes(text: str, shape: tuple[int, ...]) -> Iterator[tuple[int, str, tuple
     if ndim > 2:
         axes = (0, ndim - 1, *range(1, ndim - 1))
         moved = tuple([shape[i] for i in axes])
-        yield 8, f"{text}.transpose{axes}", moved, "channels stand second, not last"
+        yield 8, f"{text}.transpose{axes}", moved, "channels come second, not last"
         axes = (ndim - 1, *range(ndim - 1))
         moved = (1, *[shape[i] for i in axes])
-        yield 9, f"{text}.transpose{axes}[None]", moved, f"channels stand ahead, and {_ONE}"
+        yield 9, f"{text}.transpose{axes}[None]", moved, f"channels come first, and {_ONE}"
     else:
         yield 10, f"{text}.T", shape[::-1], "its axes look swapped"
 

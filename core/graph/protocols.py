@@ -85,8 +85,8 @@ class Protocols:
     def _refuse_silent_loss(self: Any, what: str) -> None:
         if self._source is not None and current_state().backprop:
             raise TypeError(
-                f"{what}: this Variable needs a gradient, which a plain array would lose without "
-                "a word. Take its .array, or use it under core.no_backprop_mode()."
+                f"{what}: this Variable needs a gradient, which a plain array would silently lose. "
+                "Take its .array, or use it under core.no_backprop_mode()."
             )
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:

@@ -58,7 +58,7 @@ class LinkHook(NeedsInit):
         hooks = _hooks.get() or {}
         if self.name in hooks:
             raise HookError(
-                f"with {type(self).__name__}: a hook named {self.name!r} is in force already. "
+                f"with {type(self).__name__}: a hook named {self.name!r} is active already. "
                 "Leave its block first, or set another `name` on the hook."
             )
         self.added(None)

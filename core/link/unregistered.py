@@ -49,11 +49,11 @@ def warning_of(who: str, target: Link) -> str:
         lines = [f"\n  {held}" for held in found[:_SHOWN]]
         left = len(found) - len(lines)
         text += (
-            " Not registered, and so neither trained nor saved nor moved, are:"
+            " These are not registered, so they are neither trained nor saved nor moved:"
             + "".join(lines)
-            + (f"\n  and what {left} more attributes hold." if left else "")
-            + "\nWhat is not to be trained is passed over here once it is frozen, by "
-            "disable_update(); what another optimizer trains, once that one is set up."
+            + (f"\n  and {left} more attributes." if left else "")
+            + "\nThis warning skips what is frozen by disable_update(), and what another optimizer "
+            "trains, if that one is set up first."
         )
     elif text:
         text += " Set links and parameters as attributes inside `with self.init_scope():`."
@@ -120,4 +120,4 @@ def _cure(owner: Link, name: str, value: Any, first: Link | Parameter) -> str:
     else:
         made, inner = f"core.ChainList(*self.{name}), or a core.Sequential", value
     nested = any(isinstance(part, CONTAINERS) for part in islice(inner, _MOST))
-    return f"make it {made}{', and what is in it likewise' * nested}; set that {scope}"
+    return f"make it {made}{', and also what is in it' * nested}; set that {scope}"

@@ -487,10 +487,10 @@ class GradientMethod(Optimizer):
         if paths:
             self._told_of_newcomers = True
             warnings.warn(
-                f"{type(self).__name__}.update: {', '.join(paths)} cannot be trained, having no "
-                "update rule: what is added to the target after setup() gets none. Call "
-                "setup(link) again, which begins anew, or set up after all links are there; what "
-                "is not to be trained is passed over once it is frozen, by disable_update().",
+                f"{type(self).__name__}.update: {', '.join(paths)} cannot be trained, because what "
+                "is added to the target after setup() has no update rule. Call setup(link) again, "
+                "which resets the optimizer's state, or call it after all links are added. Freeze "
+                "what is not to be trained with disable_update().",
                 stacklevel=4,
             )
 

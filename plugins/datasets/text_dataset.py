@@ -13,7 +13,7 @@ from plugins.datasets.text_files import decoding
 
 _CURE = (
     "Give the encoding that it was written in, such as encoding='cp1252', or errors='replace' to "
-    "read on without what is none."
+    "skip what cannot be decoded."
 )
 
 

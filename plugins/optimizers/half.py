@@ -20,8 +20,8 @@ def divisor(rule: UpdateRule, xp: Any, size: Any) -> Any:
         return size
     warnings.warn(
         f"{type(rule).__name__.removesuffix('Rule')}: eps={eps} is 0 in float16, and so are the "
-        "squares of small gradients, whose elements stand still. Call optimizer.use_fp32_update(), "
-        "or give an eps of 1e-4 or more.",
+        "squares of small gradients, so those elements do not change. Call "
+        "optimizer.use_fp32_update(), or give an eps of 1e-4 or more.",
         stacklevel=2,
     )
     return xp.where(size == 0, xp.full_like(size, xp.inf), size)

@@ -101,7 +101,7 @@ class GroupEntries(Entries):
             found: list[tuple[str, Any]] = []
             group.visititems(lambda name, item: found.append((name, item)))
             if not all(isinstance(name, str) for name, _ in found):
-                raise damaged(label, "a name in it is no text")
+                raise damaged(label, "a name in it is not text")
             self._datasets = {name: x for name, x in found if isinstance(x, h5py.Dataset)}
             self.specs = {name: self._spec(name, x) for name, x in self._datasets.items()}
 

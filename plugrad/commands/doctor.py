@@ -91,8 +91,8 @@ def _conflicts() -> Iterator[Finding]:
         for claim in plugin.claims:
             others = registry.catalogue(claim.kind).claims(claim.name)
             if not plugin.bundled and any(other.plugin.bundled for other in others):
-                what = shown(claim.kind, claim.name)
-                yield Finding("conflicts", "note", f"{what} of {plugin} stands behind the bundled")
+                hidden = f"{shown(claim.kind, claim.name)} of {plugin}"
+                yield Finding("conflicts", "note", f"{hidden} is hidden by the bundled name")
 
 
 def _settings() -> Iterator[Finding]:

@@ -123,7 +123,7 @@ _HELP = {
     "info": (
         "print versions and settings, to go with a bug report",
         "Print the versions of Python, plugrad and its libraries, the processor, and the settings "
-        "in force: what a bug report should hold.",
+        "in use: what a bug report should hold.",
     ),
     "stubs": (
         "let editors and type checkers know all functions and links that are installed",

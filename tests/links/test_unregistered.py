@@ -19,7 +19,7 @@ FLAT = {
     "tuple": (lambda: (L.Linear(2, 2),), ["[0]"], r"core\.ChainList\("),
     "deque": (lambda: deque([L.Linear(2, 2)]), ["[0]"], r"core\.ChainList\("),
     "dict": (lambda: {"a": L.Linear(2, 2)}, ["['a']"], r"core\.ChainDict\(self\.held\)"),
-    "nested": (lambda: {"a": [(L.Linear(2, 2),)]}, ["['a'][0][0]"], "in it likewise"),
+    "nested": (lambda: {"a": [(L.Linear(2, 2),)]}, ["['a'][0][0]"], "also what is in it"),
     "parameters": (lambda: [core.Parameter(0, (2,))], ["[0]"], "each as an attribute"),
     "chain": (lambda: core.Chain(a=L.Linear(2, 2)), [""], "set it inside"),
 }

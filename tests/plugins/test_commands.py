@@ -180,7 +180,7 @@ def test_doctor_names_every_trouble(environment, capsys):
         "ImportError: no libfoo",
         "core.functions.lost is registered by c-dist 1.0",
         "core.functions.twice is claimed by b-dist and c-dist: prefer one",
-        "core.functions.relu of b-dist 1.0 stands behind the bundled",
+        "core.functions.relu of b-dist 1.0 is hidden by the bundled name",
         "PLUGRAD_PREFER prefers 'absent' for functions.e, which has no plugins here",
         "PLUGRAD_DISABLE_PLUGINS disables 'gone', which has no plugins here",
         "metal: no such device",

@@ -69,7 +69,7 @@ def trouble(folder, kind, what):
 def test_a_file_that_becomes_too_large(folder, kind):
     assert trouble(folder, kind, "full") == [
         "OSError 27 True",
-        "File too large; the file that stands there is kept. Raise the limit on the size of files "
+        "File too large; the existing file is kept. Raise the limit on the size of files "
         "(ulimit -f), or choose another directory",
         "True ['state']",
     ]
@@ -78,7 +78,7 @@ def test_a_file_that_becomes_too_large(folder, kind):
 def test_a_directory_that_is_not_ours(folder, kind):
     assert trouble(folder, kind, "rights") == [
         "PermissionError 13 True",
-        "Permission denied; the file that stands there is kept. Choose a directory that this user "
+        "Permission denied; the existing file is kept. Choose a directory that this user "
         "may write to",
         "True ['state']",
     ]

@@ -103,7 +103,7 @@ def test_parts_of_different_lengths_count_by_their_examples(size, length):
     last = updater(divided, size, DATA[:length], repeat=False, accumulate=parts + 3)
     last.update()
     assert_near(divided, whole)
-    with pytest.raises(StopIteration, match="came to its end after 1 iterations"):
+    with pytest.raises(StopIteration, match="ended after 1 iterations"):
         last.update()
 
 

@@ -240,7 +240,7 @@ def test_a_record_says_that_a_signal_ended_the_training(tmp_path):
 
 def test_a_file_that_is_no_record_is_replaced_with_a_warning(tmp_path):
     (tmp_path / "run.json").write_text("{")
-    with pytest.warns(UserWarning, match="no list of records"):
+    with pytest.warns(UserWarning, match="not a list of records"):
         trainer(tmp_path, extensions.RunRecord()).run()
     assert len(json.loads((tmp_path / "run.json").read_text())) == 1
     with pytest.raises(TypeError, match="as argparse gives them"):

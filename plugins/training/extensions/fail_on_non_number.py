@@ -34,7 +34,7 @@ class FailOnNonNumber(Extension):
         if bad:
             raise Diverged(
                 "FailOnNonNumber: expected finite parameters, but after iteration "
-                f"{trainer.updater.iteration} there are numbers that are none in "
+                f"{trainer.updater.iteration} there are NaNs or infinities in "
                 f"{', '.join(bad)}. Lower the learning rate, add the optimizer hook "
                 "GradientClipping, or look where it begins with core.set_debug(True)."
             )

@@ -97,7 +97,7 @@ class ProgressBar(Extension):
         if length is None:
             raise ValueError(
                 "ProgressBar: expected to know how long training lasts, but the stop trigger does "
-                "not say it. Pass training_length=(20, 'epoch') or alike."
+                "not say it. Pass training_length=(20, 'epoch') or similar."
             )
         return length
 

@@ -144,7 +144,7 @@ def _earlier(path: Path) -> list[dict[str, Any]]:
     except ValueError:
         pass
     warnings.warn(
-        f"RunRecord: {path} is no list of records, and is replaced. Give another filename where it "
+        f"RunRecord: {path} is not a list of records, and is replaced. Give another filename if it "
         "is to be kept.",
         stacklevel=3,
     )

@@ -35,10 +35,10 @@ _SINCE_V2 = {
     "num_retain": "Its name is n_retains.",
 }
 _OTHER_TRAINING = (
-    "snapshot: autoload takes a snapshot of another training for a mistake. Where the training was "
-    "changed on purpose, pass autoload=functools.partial(load_npz, strict=False), which leaves "
-    "what the file lacks as it is, with ignore_names=[...] for state of other update rules; to "
-    "start anew, choose another directory with out=..."
+    "snapshot: autoload refuses a snapshot of another training. If the training was "
+    "changed on purpose, pass autoload=functools.partial(load_npz, strict=False), which keeps the "
+    "values that the file lacks, with ignore_names=[...] for state of other update rules; to "
+    "start from scratch, choose another directory with out=..."
 )
 
 

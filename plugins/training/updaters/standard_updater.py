@@ -228,7 +228,7 @@ class StandardUpdater(Updater):
             return self.get_iterator("main").next()
         except StopIteration:
             raise StopIteration(
-                f"{type(self).__name__}: the iterator came to its end after {self.iteration} "
+                f"{type(self).__name__}: the iterator ended after {self.iteration} "
                 "iterations. Make it with repeat=True, or let a stop trigger end training before."
             ) from None
 
