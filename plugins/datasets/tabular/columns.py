@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sized
 from itertools import count
 from typing import Any
 
+from core.errors.kinds import checked
 from plugins.datasets.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
 from plugins.datasets.tabular.views import Joined
 
@@ -43,6 +44,7 @@ class Column(TabularDataset):
         return [self._values[i] for i in indices]
 
 
+@checked
 def from_data(data: Any, *, size: int | None = None) -> TabularDataset:
     """A table of what `data` holds: a tuple or a dict of columns, or one column.
 
