@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.arrays.backend import BACKENDS
 from core.errors import GraphError
-from core.errors.place import path_of
+from core.errors.place import path_of, users_line
 
 if TYPE_CHECKING:
     from core.graph.graph_node import GraphNode
@@ -44,6 +44,15 @@ def refuse_nan(f: GraphNode, arrays: Iterable[Any], when: str) -> None:
     for array in arrays:
         if has_nan(array):
             raise GraphError(f"NaN is detected on {when} computation of {describe(f)}")
+
+
+def remember_call(f: GraphNode) -> None:
+    """Note where `f` is being called, and inside which link."""
+    import traceback
+
+    f.stack = traceback.extract_stack()[:-3]
+    places = [(frame.filename, frame.lineno or 0) for frame in f.stack]
+    f._place = (link_path(), users_line(places))
 
 
 def versions(f: GraphNode) -> tuple[tuple[Any, int], ...]:

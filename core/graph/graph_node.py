@@ -217,3 +217,27 @@ class GraphNode:
         if not state.hooks and not self._local_hooks:
             return []
         return list({**state.hooks, **(self._local_hooks or {})}.values())
+
+    def _before_forward(self, state: State, arrays: tuple[Any, ...]) -> None:
+        if state.debug:
+            from core.graph.debug import remember_call
+
+            remember_call(self)
+        for hook in self._hooks(state):
+            hook.forward_preprocess(self, arrays)
+
+    def _after_forward(
+        self, state: State, arrays: tuple[Any, ...], outputs: tuple[Variable, ...]
+    ) -> None:
+        for hook in self._hooks(state):
+            hook.forward_postprocess(self, arrays)
+        if state.debug:
+            from core.graph.debug import refuse_nan
+
+            refuse_nan(self, [y.array for y in outputs], "forward")
+
+    def _after_recording(self, state: State) -> None:
+        if state.debug and self._sources is not None:
+            from core.graph.debug import versions
+
+            self._versions = versions(self)

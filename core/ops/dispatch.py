@@ -381,9 +381,10 @@ def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
         )
     refuse_unlike(f.label, numbers, lead)
     scalar = f.with_scalar  # type: ignore[attr-defined]
-    if scalar is not None and is_number(inputs[1]):
+    if scalar is not None and is_number(inputs[1]) and f._local_hooks is None:
         return scalar.call(inputs[0], python_number(inputs[1]))  # type: ignore[no-any-return]
-    return f._run(*[as_operand(x, lead) if is_number(x) else x for x in inputs])  # type: ignore[no-any-return]
+    operands = tuple([as_operand(x, lead) if is_number(x) else x for x in inputs])
+    return f._run(*operands) if f._local_hooks is None else take_slow_path(f, operands)  # type: ignore[no-any-return]
 
 
 def refuse_unlike(label: str, numbers: list[Any], array: Any) -> None:
@@ -467,8 +468,7 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
 
 
 def take_slow_path(f: FunctionNode, inputs: tuple[Any, ...]) -> Any:
-    """The slow path of a node that a specialised call has begun to make."""
+    """Apply a declared node that a call has begun to make, with hooks and in debug mode."""
     f._sources = f.data = f.spec = None
     f.needs_grad = f.sequence = 0
-    outputs = f._apply(inputs)
-    return outputs[0] if f._single else outputs
+    return f.variant(len(inputs)).run_hooked(f, *inputs)

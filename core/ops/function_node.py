@@ -148,10 +148,11 @@ class FunctionNode(GraphNode):
         inputs = tuple(inputs)
         if self._sources is not None:
             return self.again().apply(inputs)
-        if self._run is not None and self._local_hooks is None and len(inputs):
-            made = self._run(*inputs)
-            return (made,) if self._single else made
-        return self._apply(inputs)
+        if self.declared is None:
+            return self._apply(inputs)
+        hooked = self._local_hooks is not None
+        made = dispatch.take_slow_path(self, inputs) if hooked else self._run(*inputs)
+        return (made,) if self._single else made
 
     def again(self) -> Self:
         """A node of the same settings and hooks that is in no graph."""
@@ -200,56 +201,25 @@ class FunctionNode(GraphNode):
         return specs[0] if all([spec is specs[0] for spec in specs]) else specs
 
     def _apply(self, inputs: Sequence[Any]) -> tuple[Variable, ...]:
-        """The slow path: any form, any number of outputs, hooks, debug mode."""
-        if not self._is_specialized:
-            self.ready_call()
+        """What `apply` does with a node of the general form."""
+        if any([is_number(x) for x in inputs]):
+            raise TypeError(
+                f"{self.label}: expected Variables or arrays, got a number. Make an array."
+            )
         state = current_state()
-        variables = self._as_variables(inputs)
+        variables = [as_variable(x) for x in inputs]
         arrays = tuple([v.array for v in variables])
         self.needs_grad = sum([1 << i for i, v in enumerate(variables) if v.requires_grad])
-        if state.debug:
-            self._remember_place()
-        if self.declared is None:
-            self._check(state, variables)
-        hooks = self._hooks(state)
-        for hook in hooks:
-            hook.forward_preprocess(self, arrays)
-        results = self._forward(arrays)
-        for hook in hooks:
-            hook.forward_postprocess(self, arrays)
-        if state.debug:
-            self._refuse_nan(results, "forward", zip(variables, arrays, strict=True))
-        records = bool(self.needs_grad) and state.backprop and self._may_record()
-        outputs = tuple([wrap(y) for y in results])
-        if records:
+        self._check(state, variables)
+        self._before_forward(state, arrays)
+        outputs = tuple([wrap(y) for y in self._forward(arrays)])
+        self._after_forward(state, arrays, outputs)
+        if self.needs_grad and state.backprop:
             self._record(variables, arrays, outputs)
+            self._after_recording(state)
         else:
             self._kept_inputs = self._kept_outputs = None
-            if self.needs_grad and not self._may_record():
-                for y in outputs:
-                    y._nondifferentiable = self.label
         return outputs
-
-    def _as_variables(self, inputs: Sequence[Any]) -> tuple[Variable, ...]:
-        if any([not isinstance(x, Variable) and is_number(x) for x in inputs]):
-            if not self._elementwise:
-                raise TypeError(
-                    f"{self.label}: expected Variables or arrays, got a number. Make an array."
-                )
-            lead = next(x for x in inputs if not is_number(x))
-            inputs = [
-                dispatch.as_operand(x, as_variable(lead).array) if is_number(x) else x
-                for x in inputs
-            ]
-        if self.declared is not None and not self.declared.fits(len(inputs)):
-            raise TypeError(
-                f"{self.label}: expected the inputs {', '.join(self.declared.names)}, "
-                f"got {len(inputs)} inputs"
-            )
-        return tuple([as_variable(x) for x in inputs])
-
-    def _may_record(self) -> bool:
-        return self.declared is None or self.declared.differentiable
 
     def _check(self, state: State, variables: Sequence[Variable]) -> None:
         for v in variables:
@@ -309,23 +279,11 @@ class FunctionNode(GraphNode):
     ) -> None:
         self._sources = tuple([v._source or v.node for v in variables])
         self.sequence = next_sequence()
-        for i in self._input_indexes():
+        for i in self._kept_inputs or ():
             self._sources[i].data = arrays[i]
-        kept = self._output_indexes()
+        kept = self._kept_outputs or ()
         retained = tuple([v.array if i in kept else None for i, v in enumerate(outputs)])
-        if self._single:
-            outputs[0]._source = self
-            self.spec, self.data = outputs[0]._spec, retained[0]
-        else:
-            dispatch.link_outputs(self, outputs, retained)
-        if current_state().debug:
-            from core.graph.debug import versions
-
-            self._versions = versions(self)
-        if self.declared is not None:
-            for name in self.declared.saved:
-                if not self.declared.kept(name, len(variables)) & self.needs_grad:
-                    setattr(self, name, None)
+        dispatch.link_outputs(self, outputs, retained)
 
     # ------------------------------------------------------------------ the general contract
 
@@ -457,22 +415,6 @@ class FunctionNode(GraphNode):
     def get_retained_outputs(self) -> tuple[Variable, ...]:
         """The retained outputs as Variables, connected to the graph."""
         return tuple([self._output_variable(i) for i in self._output_indexes()])
-
-    def _remember_place(self) -> None:
-        """In debug mode: where the call was made, and inside which link."""
-        import traceback
-
-        from core.errors.place import users_line
-        from core.graph.debug import link_path
-
-        self.stack = traceback.extract_stack()[:-2]
-        places = [(frame.filename, frame.lineno or 0) for frame in self.stack]
-        self._place = (link_path(), users_line(places))
-
-    def _refuse_nan(self, arrays: Iterable[Any], when: str, inputs: Any = ()) -> None:
-        from core.graph.debug import refuse_nan
-
-        refuse_nan(self, arrays, when)
 
 
 class Elementwise(FunctionNode):

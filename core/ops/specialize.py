@@ -37,9 +37,17 @@ class Variant:
         self._declared = declared
         self._arity = arity
         self._rules: dict[Any, tuple[Any, Any]] = {}
+        self._run_hooked: Any = None
         self.raw, self.var = self.rules()
         self.call: Any = _Writer(declared, arity).call()
         self.run = _Writer(declared, arity).run()
+
+    @property
+    def run_hooked(self) -> Callable[..., Any]:
+        """`run` with what hooks and debug mode do in between: the slow path."""
+        if self._run_hooked is None:
+            self._run_hooked = _Writer(self._declared, self._arity).run(hooked=True)
+        return self._run_hooked  # type: ignore[no-any-return]
 
     def rules(self, broadcast: bool = False, wide: str | None = None) -> tuple[Any, Any]:
         """`raw` and `var`, summed back from broadcasting, and computed in a wider dtype."""
@@ -108,16 +116,30 @@ class _Writer:
             lines += ["  f.prepare()"]
         return self.declared.named(self._compile("call", lines + self._body()))  # type: ignore[no-any-return]
 
-    def run(self) -> Callable[..., Any]:
-        return self._compile("run", [f"def run(f, {self._each('x#')}):", *self._body()])
+    def run(self, hooked: bool = False) -> Callable[..., Any]:
+        lines = [f"def run(f, {self._each('x#')}):", *self._body(hooked)]
+        return self._compile("run with hooks" if hooked else "run", lines, "run")
 
-    def _body(self) -> list[str]:
-        return [*self._read(), *self._compute(), *self._record(), "  return v"]
+    def _body(self, hooked: bool = False) -> list[str]:
+        read, computed, recorded = self._read(hooked), self._compute(), self._record()
+        if not hooked:
+            return [*read, *computed, *recorded, "  return v"]
+        arrays = f"({self._each('a#')},)"
+        outputs = "v" if self.declared.outputs else "(v,)"
+        return [
+            *read,
+            f"  f._before_forward(state, {arrays})",
+            *computed,
+            f"  f._after_forward(state, {arrays}, {outputs})",
+            *recorded,
+            "  f._after_recording(state)",
+            "  return v",
+        ]
 
-    def _read(self) -> list[str]:
+    def _read(self, hooked: bool) -> list[str]:
         lines = ["  state = current_state()"]
         scalar = self.cls.with_scalar if self.cls._elementwise else None
-        if scalar is not None:
+        if scalar is not None and not hooked:
             self.scope["with_scalar"] = scalar.ready_call()
             lines += [
                 "  t = type(x1)",
@@ -133,6 +155,8 @@ class _Writer:
                 f"    if found is None: return with_numbers(f, ({everything}))",
                 f"    a{i}, s{i}, n{i} = found",
             ]
+        if hooked:
+            return lines
         return [*lines, f"  if state.slow_path: return take_slow_path(f, ({everything}))"]
 
     def _compute(self) -> list[str]:

@@ -129,6 +129,19 @@ def test_a_hook_of_a_declared_operation_sees_its_backward_however_computed(op, d
     assert hook.kinds() == ["added", *ALL]
 
 
+def test_a_hooked_operation_takes_numbers_and_keeps_what_it_keeps_without_hooks():
+    x, f, hook = variable(1, 2), Multiply(), Recorder()
+    f.add_hook(hook)
+    (y,) = f.apply((x, 2))
+    with Recorder():
+        z = x * x
+    assert y.creator is f and hook.kinds() == ["added", *ALL[:2]]
+    for made, plain in ((y, x * variable(2, 2)), (z, x * x)):
+        kept, expected = [[n.data for n in v.creator.inputs] for v in (made, plain)]
+        assert [a is None for a in kept] == [a is None for a in expected]
+        assert (made.creator.data is None) == (plain.creator.data is None)
+
+
 def test_of_one_name_there_is_one_hook():
     first, second = Recorder(), Recorder()
     with first:
