@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors.exceptions import refuse_unknown
 
-_HAS_VARKEYWORDS = 0x08  # a flag of a code object
+_HAS_VARARGS, _HAS_VARKEYWORDS = 0x04, 0x08  # flags of a code object
+
+UNKNOWN = "unknown_keywords"
+"""What a function calls the keywords that it takes only to refuse them."""
 
 
 class KnownKeywords:
     """Base of classes whose constructors refuse a keyword with what is meant by it.
 
-    It costs nothing where arguments are given by position, and nothing per class: the names are
-    those in the code of `__init__`. One that takes any keywords is left alone.
+    The names are those in the code of `__init__`, and looked at only
+    where keywords are given. One that takes any is left alone.
 
     >>> class Line(KnownKeywords):
     ...     def __init__(self, in_size, out_size):
@@ -38,12 +41,22 @@ class KnownKeywords:
 
 
 def _check(cls: type, given: dict[str, Any]) -> None:
-    init: Any = cls.__init__  # type: ignore[misc]
-    init = getattr(init, "__wrapped__", init)
-    code = getattr(init, "__code__", None)
-    if code is None or code.co_flags & _HAS_VARKEYWORDS:
-        return
-    known = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    unknown = [name for name in given if name not in known]
+    known = _taken_by(cls.__init__)  # type: ignore[misc]
+    unknown = [name for name in given if known and name not in known]
     if unknown:
-        refuse_unknown(cls.__name__, unknown, known)
+        refuse_unknown(cls.__name__, unknown, known[1:])
+
+
+def _taken_by(init: Any) -> tuple[str, ...]:
+    """The names of the arguments, or () where they cannot be told; wrappers tell by a signature."""
+    if "__signature__" in getattr(init, "__dict__", ()):
+        return tuple(init.__signature__.parameters)
+    code = getattr(init, "__code__", None)
+    if code is None:
+        return ()
+    count = code.co_argcount + code.co_kwonlyargcount
+    if code.co_flags & _HAS_VARKEYWORDS:
+        rest = count + bool(code.co_flags & _HAS_VARARGS)
+        if code.co_varnames[rest] != UNKNOWN:
+            return ()
+    return tuple(code.co_varnames[:count])

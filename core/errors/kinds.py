@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, TypeVar
 
-from core.errors.exceptions import InvalidSetting
+from core.errors.exceptions import InvalidSetting, refuse_unknown
 from core.errors.interval import Interval
+from core.errors.keywords import UNKNOWN
 from core.errors.scalars import is_single, python_number
 from core.typing import Array
 
@@ -270,7 +271,8 @@ def _described(value: Any) -> str:
 def checked(function: _Function) -> _Function:
     """The function, refusing arguments of another kind than it annotates before it uses them.
 
-    For functions that work with their settings; those that only hand them on leave it to the op.
+    Keywords that it does not take are answered with what is meant. For functions that work with
+    their settings; those that only hand them on leave it to the op, and to `removed`.
 
     >>> @checked
     ... def halve(x, times: int = 1):
@@ -278,6 +280,9 @@ def checked(function: _Function) -> _Function:
     >>> halve(8, times="1")
     Traceback (most recent call last):
     core.errors.InvalidSetting: halve: expected times to be a whole number, got str '1'
+    >>> halve(8, time=1)
+    Traceback (most recent call last):
+    TypeError: halve: unexpected keyword argument 'time'. Did you mean 'times'?
     """
     made: Any = wraps(function)(_written(function, {}, ()))
     return made  # type: ignore[no-any-return]
@@ -317,6 +322,7 @@ def _written(function: Any, fixed: dict[str, Any], by_name: Iterable[str]) -> An
     others = [star + name for star, name in zip(rest, names[end:], strict=False)]
     more = others[:1] if "*" in rest else ["*"] * bool(keyed or by_name)
     last = others[-1:] if "**" in rest else []
+    passed = [*ordered, *others[:1] * ("*" in rest), *[f"{n}={n}" for n in keyed], *last]
     where, owner = function.__name__.lstrip("_"), ""
     if function.__name__ == "__init__":
         where, owner = "", f", {ordered[0]}"
@@ -334,9 +340,13 @@ def _written(function: Any, fixed: dict[str, Any], by_name: Iterable[str]) -> An
             scope[f"take_{name}"] = taking(kind, where, name)
             test = kind.test(name, scope)
             takes += [f"{name} = {name} if {test} else take_{name}({name}{owner}); "]
+    if "**" not in rest:
+        scope |= {"refuse_unknown": refuse_unknown, "known": (*front, *own)}
+        title = repr(where) if where else f"type({ordered[0]}).__name__"
+        takes.insert(0, f"{UNKNOWN} and refuse_unknown({title}, {UNKNOWN}, known); ")
+        last = [f"**{UNKNOWN}"]
     alone = [name for name in ordered[: code.co_posonlyargcount] if name in front]
     head = [*alone, *["/"] * bool(alone), *front[len(alone) :], *more, *own, *last]
-    passed = [*ordered, *others[:1] * ("*" in rest), *[f"{n}={n}" for n in keyed], *last]
     body = f"{''.join(takes)}return _function({', '.join(passed)})"
     text = f"def make({', '.join(scope)}):\n def made({', '.join(head)}): {body}\n return made"
     here: dict[str, Any] = {}

@@ -15,9 +15,11 @@ from textwrap import dedent
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
+from core.errors.keywords import UNKNOWN
+
 F = TypeVar("F", bound=Callable[..., Any])
 
-_REST, _REFUSE = "_removed", "_refuse_unknown"
+_REST, _REFUSE = UNKNOWN, "_refuse_unknown"
 
 
 def removed(

@@ -11,7 +11,6 @@ from core import as_variable
 from core.arrays.windows import per_axis
 from core.errors.kinds import narrowed
 from core.typing import Array, Sizes
-from plugins.functions.removed import removed
 from plugins.functions.windows import of_rank
 
 P = ParamSpec("P")
@@ -97,7 +96,6 @@ class Family(Generic[P, R]):
         own.__annotations__ = dict(code.__annotations__)
         own.__doc__ = described(code.__doc__, rank, ndim or EXAMPLE)
         own.template = code
-        own = removed()(own)
         own.__code__ = own.__code__.replace(co_name=name, co_qualname=name)  # as errors look for it
         made: Callable[P, R] = narrowed(own, by_name, rank=Rank(name, ndim))
         return made

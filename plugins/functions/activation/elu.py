@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from core import Domain, Elementwise, Variable, number, real
 from core.errors.kinds import checked
+from core.errors.removed import removed
 from core.typing import Array
-from plugins.functions.removed import removed
 
 
 class ELU(Elementwise):
@@ -47,7 +47,6 @@ def elu(x: Array, alpha: float = 1.0) -> Variable:
 
 
 @checked
-@removed()
 def selu(
     x: Array, alpha: float = 1.6732632423543772, scale: float = 1.0507009873554805
 ) -> Variable:

@@ -7,11 +7,9 @@ from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.math.extrema import Max
-from plugins.functions.removed import removed
 
 
 @checked
-@removed()
 def maxout(x: Array, pool_size: int, axis: int = 1) -> Variable:
     """Take the greatest of each `pool_size` consecutive elements along an axis.
 

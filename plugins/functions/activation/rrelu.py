@@ -9,7 +9,6 @@ from core.arrays import backend
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.typing import Array, BackendArray
-from plugins.functions.removed import removed
 
 
 def _like_x(f: Any, x: Any) -> None:
@@ -47,7 +46,6 @@ class RReLU(Elementwise):
 
 
 @checked
-@removed()
 def rrelu(
     x: Array,
     l: float = 1.0 / 8,  # noqa: E741

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core import Domain, Elementwise, Variable, real
+from core.errors.removed import removed
 from core.typing import Array
-from plugins.functions.removed import removed
 
 
 class Sigmoid(Elementwise):

@@ -10,11 +10,9 @@ from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.array.take import take
-from plugins.functions.removed import removed
 
 
 @checked
-@removed()
 def as_strided(
     x: Array, shape: Sequence[int], strides: Sequence[int], storage_offset: int | None = None
 ) -> Variable:

@@ -8,12 +8,12 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, choice
 from core.errors import InvalidType
 from core.errors.kinds import checked
+from core.errors.removed import removed
 from core.errors.scalars import is_whole
 from core.ops import intrinsics
 from core.ops.intrinsics import Transpose as Transpose
 from core.ops.intrinsics import axes_of
 from core.typing import Array
-from plugins.functions.removed import removed
 
 
 class _Reordered(FunctionNode):

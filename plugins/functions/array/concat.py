@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes
+from core.errors.removed import removed
 from core.typing import Array
-from plugins.functions.removed import removed
 
 
 class Concat(FunctionNode):

@@ -6,11 +6,9 @@ from core import Variable, as_variable
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.array.axis_order import known_axes, moveaxis
-from plugins.functions.removed import removed
 
 
 @checked
-@removed()
 def diagonal(x: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
     """Take the diagonal over two axes, as the last axis.
 

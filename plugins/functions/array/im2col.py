@@ -6,8 +6,8 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
 from core.arrays.windows import per_axis
+from core.errors.removed import removed
 from core.typing import Array, Pair
-from plugins.functions.removed import removed
 from plugins.functions.windows import ImageWindows, windows_fit
 
 

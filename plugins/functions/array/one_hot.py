@@ -6,7 +6,6 @@ from core import Domain, FunctionNode, Variable, axes, choice, config, integers
 from core.errors.kinds import checked
 from core.typing import Array, DType
 from plugins.functions.labels import refuse_outside
-from plugins.functions.removed import removed
 
 LABELS = "A label has an element for itself; give num_classes as the greatest label plus 1."
 
@@ -36,7 +35,6 @@ class OneHot(FunctionNode):
 
 
 @checked
-@removed()
 def one_hot(x: Array, num_classes: int, axis: int = -1, dtype: DType = None) -> Variable:
     """Turn labels into vectors with 1 at the index of the label, 0 elsewhere; without gradient.
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, choice, number
 from core.errors import InvalidType
+from core.errors.removed import removed
 from core.typing import Array
 from plugins.functions.array.concat import several
-from plugins.functions.removed import removed
 
 
 def _not_longer(f: Any, *xs: Any) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, axes, choice, integers
+from core.errors.removed import removed
 from core.typing import Array
 from plugins.functions.labels import refuse_outside
-from plugins.functions.removed import removed
 
 
 class Permutate(FunctionNode):

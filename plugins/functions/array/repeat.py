@@ -10,11 +10,9 @@ from core.ops.intrinsics import broadcast_to
 from core.typing import Array
 from plugins.functions.array.axis_order import known_axes
 from plugins.functions.array.take import take
-from plugins.functions.removed import removed
 
 
 @checked
-@removed()
 def repeat(x: Array, repeats: int | Sequence[int], axis: int | None = None) -> Variable:
     """Repeat each element along an axis.
 

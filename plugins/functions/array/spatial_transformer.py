@@ -9,9 +9,9 @@ from itertools import product
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
+from core.errors.removed import removed
 from core.typing import Array
 from plugins.functions.array.take import AddTaken, Take
-from plugins.functions.removed import removed
 
 
 class SpatialTransformerGrid(FunctionNode):

@@ -11,7 +11,6 @@ from core.errors.kinds import checked
 from core.ops.intrinsics import axes_of
 from core.typing import Array
 from plugins.functions.array.concat import Concat
-from plugins.functions.removed import removed
 
 
 def _fits(f: Any, x: Any) -> None:
@@ -92,7 +91,6 @@ def split_axis(
     x: Array, indices_or_sections: int | Sequence[int], axis: int, force_tuple: bool
 ) -> Variable | tuple[Variable, ...]: ...
 @checked
-@removed()
 def split_axis(
     x: Array, indices_or_sections: int | Sequence[int], axis: int, force_tuple: bool = True
 ) -> Variable | tuple[Variable, ...]:
@@ -120,7 +118,6 @@ def split_axis(
 
 
 @checked
-@removed()
 def separate(x: Array, axis: int = 0) -> tuple[Variable, ...]:
     """Split an array into its parts along an axis, each without that axis.
 

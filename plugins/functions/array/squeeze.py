@@ -6,9 +6,9 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, axes
 from core.errors import InvalidType
+from core.errors.removed import removed
 from core.ops.types.shapes import as_axes
 from core.typing import Array, Axes, Axis
-from plugins.functions.removed import removed
 
 
 def _of_length_one(f: Any, x: Any) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core import Domain, FunctionNode, Variable, anything, axes
+from core.errors.removed import removed
 from core.typing import Array
 from plugins.functions.array.concat import several
-from plugins.functions.removed import removed
 
 
 class Stack(FunctionNode):

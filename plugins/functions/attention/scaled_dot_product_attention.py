@@ -13,11 +13,9 @@ from core.ops.intrinsics import matmul, matrix_transpose, where
 from core.typing import Array
 from plugins.functions.activation.softmax import softmax
 from plugins.functions.noise.dropout import dropout
-from plugins.functions.removed import removed
 
 
 @checked
-@removed()
 def scaled_dot_product_attention(
     query: Array,
     key: Array,

@@ -9,11 +9,9 @@ from core.errors.kinds import checked
 from core.ops.intrinsics import matmul, reshape
 from core.typing import Array
 from plugins.functions.refusal import require
-from plugins.functions.removed import removed
 
 
 @checked
-@removed()
 def bilinear(
     e1: Array,
     e2: Array,

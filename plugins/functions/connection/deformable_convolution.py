@@ -13,12 +13,10 @@ from core.ops.intrinsics.promotion import refuse_complex
 from core.typing import Array, Sizes
 from plugins.functions.array.take import Take
 from plugins.functions.refusal import require
-from plugins.functions.removed import removed
 from plugins.functions.windows import of_rank
 
 
 @checked
-@removed()
 def deformable_convolution_2d_sampler(
     x: Array, offset: Array, W: Array, b: Array | None = None, stride: Sizes = 1, pad: Sizes = 0
 ) -> Variable:

@@ -8,12 +8,10 @@ from core.errors.kinds import checked
 from core.ops.intrinsics import reshape, transpose
 from core.typing import Array, Sizes
 from plugins.functions.connection.convolution import convolution_nd
-from plugins.functions.removed import removed
 from plugins.functions.windows import of_rank
 
 
 @checked
-@removed()
 def depthwise_convolution_2d(
     x: Array, W: Array, b: Array | None = None, stride: Sizes = 1, pad: Sizes = 0
 ) -> Variable:

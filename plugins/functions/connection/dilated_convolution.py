@@ -6,12 +6,10 @@ from core import Variable
 from core.errors.kinds import checked
 from core.typing import Array, Sizes
 from plugins.functions.connection.convolution import convolution_nd
-from plugins.functions.removed import removed
 from plugins.functions.windows import of_rank
 
 
 @checked
-@removed()
 def dilated_convolution_2d(
     x: Array,
     W: Array,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 
 from core import Domain, FunctionNode, Variable, integers, real
+from core.errors.removed import removed
 from core.typing import Array
 from plugins.functions.labels import refuse_outside
-from plugins.functions.removed import removed
 
 NUMBERS = "W has a row for each of these; name the number to leave out as ignore_label."
 

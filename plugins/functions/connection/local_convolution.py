@@ -10,12 +10,10 @@ from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.ops.intrinsics import matmul, reshape, transpose
 from core.typing import Array, Sizes
-from plugins.functions.removed import removed
 from plugins.functions.windows import Windows, of_rank
 
 
 @checked
-@removed()
 def local_convolution_2d(x: Array, W: Array, b: Array | None = None, stride: Sizes = 1) -> Variable:
     """Convolution over images with filters of its own at each place: locally connected layers.
 

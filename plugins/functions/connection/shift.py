@@ -7,8 +7,8 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
 from core.arrays.windows import per_axis
+from core.errors.removed import removed
 from core.typing import Array, Sizes
-from plugins.functions.removed import removed
 
 
 class Shift(FunctionNode):

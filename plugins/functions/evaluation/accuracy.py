@@ -6,8 +6,8 @@ from math import prod
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, integers, real
+from core.errors.removed import removed
 from core.typing import Array
-from plugins.functions.removed import removed
 
 
 class Accuracy(FunctionNode):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 
 from core import Domain, FunctionNode, Variable, choice, integers, number, real
+from core.errors.removed import removed
 from core.typing import Array
 from plugins.functions.evaluation.accuracy import with_axes_of_labels
-from plugins.functions.removed import removed
 
 
 class ClassificationSummary(FunctionNode):

@@ -8,7 +8,6 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, choice, real
 from core.errors.kinds import checked
 from core.typing import Array
-from plugins.functions.removed import removed
 
 OUTPUTS = ("uniform_average", "raw_values")
 
@@ -86,7 +85,6 @@ class R2Score(FunctionNode):
 
 
 @checked
-@removed()
 def r2_score(
     pred: Array,
     true: Array,

@@ -14,11 +14,9 @@ from plugins.functions.math.logarithm import log1p
 from plugins.functions.math.logsumexp import logsumexp
 from plugins.functions.math.sum import sum
 from plugins.functions.refusal import require, require_integral
-from plugins.functions.removed import removed
 
 
 @checked
-@removed()
 def black_out(x: Array, t: Array, W: Array, samples: Array, reduce: str = "mean") -> Variable:
     """Compute the BlackOut loss: -ln p(t) - Σⱼ ln(1 - p(j)) over samples j.
 

@@ -30,7 +30,6 @@ from plugins.functions.composed import Composed
 from plugins.functions.labels import refuse_outside
 from plugins.functions.loss.reduction import check_reduce
 from plugins.functions.namespace.selection import AddAlongAxis, TakeAlongAxis
-from plugins.functions.removed import removed
 
 NOTHING = -1e30
 IMPOSSIBLE = 1e10
@@ -199,7 +198,6 @@ class CTC(FunctionNode):
 
 
 @checked
-@removed()
 def connectionist_temporal_classification(
     x: Array | Sequence[Array],
     t: Array,

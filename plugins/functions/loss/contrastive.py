@@ -6,7 +6,6 @@ from core import Domain, FunctionNode, Variable, choice, integers, number, real
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.loss.reduction import check_reduce
-from plugins.functions.removed import removed
 
 
 class Contrastive(FunctionNode):
@@ -57,7 +56,6 @@ class Contrastive(FunctionNode):
 
 
 @checked
-@removed()
 def contrastive(
     x0: Array, x1: Array, y: Array, margin: float = 1, reduce: str = "mean"
 ) -> Variable:

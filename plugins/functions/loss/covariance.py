@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
+from core.errors.removed import removed
 from core.typing import Array
 from plugins.functions.loss.reduction import check_reduce
-from plugins.functions.removed import removed
 
 REDUCTIONS = ("half_squared_sum", "no")
 

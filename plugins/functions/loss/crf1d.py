@@ -20,13 +20,11 @@ from plugins.functions.array.split_axis import split_axis
 from plugins.functions.loss.reduction import check_reduce, reduced
 from plugins.functions.math.extrema import Max
 from plugins.functions.math.logsumexp import LogSumExp
-from plugins.functions.removed import removed
 
 Join = Callable[[Variable], Variable]
 
 
 @checked
-@removed()
 def crf1d(cost: Array, xs: Sequence[Array], ys: Sequence[Array], reduce: str = "mean") -> Variable:
     """Compute the negative log-likelihood of labels under a linear-chain conditional random field.
 

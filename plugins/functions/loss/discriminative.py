@@ -16,13 +16,11 @@ from plugins.functions.math.absolute import absolute
 from plugins.functions.math.root import sqrt
 from plugins.functions.math.sum import sum
 from plugins.functions.refusal import require
-from plugins.functions.removed import removed
 
 NAME = "discriminative_margin_based_clustering_loss"
 
 
 @checked
-@removed()
 def discriminative_margin_based_clustering_loss(
     embeddings: Array,
     labels: Array,

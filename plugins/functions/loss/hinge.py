@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, choice, integers, real
+from core.errors.removed import removed
 from core.typing import Array
 from plugins.functions.labels import refuse_outside
 from plugins.functions.loss.reduction import check_reduce
-from plugins.functions.removed import removed
 
 
 class Hinge(FunctionNode):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, choice, number, real
+from core.errors.removed import removed
 from core.typing import Array
 from plugins.functions.loss.reduction import check_reduce
-from plugins.functions.removed import removed
 
 REDUCTIONS = ("sum_along_second_axis", "no")
 

@@ -16,7 +16,6 @@ from plugins.functions.connection.embed_id import EmbedIDFunction
 from plugins.functions.loss.reduction import check_reduce, reduced
 from plugins.functions.math.sum import sum
 from plugins.functions.refusal import require, require_integral
-from plugins.functions.removed import removed
 
 Sampler: TypeAlias = Callable[[tuple[int, int]], Array]
 
@@ -55,7 +54,6 @@ def negative_sampling(
     return_samples: bool,
 ) -> Variable | tuple[Variable, BackendArray]: ...
 @checked
-@removed()
 def negative_sampling(
     x: Array,
     t: Array,

@@ -26,7 +26,6 @@ from plugins.functions.math.logarithm import log
 from plugins.functions.math.maximum import maximum
 from plugins.functions.math.sum import sum
 from plugins.functions.refusal import require
-from plugins.functions.removed import removed
 
 LABELS = "Labels are numbers along axis 1 of x; name the one to leave out as ignore_label."
 
@@ -115,7 +114,6 @@ def _checked_weight(weight: Any) -> Any:
 
 
 @checked
-@removed()
 def softmax_cross_entropy(
     x: Array,
     t: Array,

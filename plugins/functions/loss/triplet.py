@@ -6,7 +6,6 @@ from core import Domain, FunctionNode, Variable, choice, number, real
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.loss.reduction import check_reduce
-from plugins.functions.removed import removed
 
 
 class Triplet(FunctionNode):
@@ -45,7 +44,6 @@ class Triplet(FunctionNode):
 
 
 @checked
-@removed()
 def triplet(
     anchor: Array, positive: Array, negative: Array, margin: float = 0.2, reduce: str = "mean"
 ) -> Variable:

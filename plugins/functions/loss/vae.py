@@ -8,7 +8,6 @@ from core import Domain, Elementwise, Variable, real
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.loss.reduction import check_reduce, reduced
-from plugins.functions.removed import removed
 
 HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 REDUCTIONS = ("sum", "mean", "no")
@@ -72,7 +71,6 @@ class BernoulliNLL(Elementwise):
 
 
 @checked
-@removed()
 def gaussian_nll(x: Array, mean: Array, ln_var: Array, reduce: str = "sum") -> Variable:
     """Compute the negative log-likelihood of `x` under normal distributions, element by element.
 
@@ -101,7 +99,6 @@ def gaussian_nll(x: Array, mean: Array, ln_var: Array, reduce: str = "sum") -> V
 
 
 @checked
-@removed()
 def gaussian_kl_divergence(mean: Array, ln_var: Array, reduce: str = "sum") -> Variable:
     """Compute the Kullback-Leibler divergence of normal distributions from the standard one.
 
@@ -130,7 +127,6 @@ def gaussian_kl_divergence(mean: Array, ln_var: Array, reduce: str = "sum") -> V
 
 
 @checked
-@removed()
 def bernoulli_nll(x: Array, y: Array, reduce: str = "sum") -> Variable:
     """Compute the negative log-likelihood of `x` under Bernoulli distributions of logits `y`.
 

@@ -7,11 +7,9 @@ from core.errors.kinds import checked
 from core.ops.intrinsics import Add
 from core.typing import Array
 from plugins.functions.math.alongside import alongside
-from plugins.functions.removed import removed
 
 
 @checked
-@removed()
 def bias(x: Array, y: Array, axis: int = 1) -> Variable:
     """Add `y` to `x` along some of its axes.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, numeric
+from core.errors.removed import removed
 from core.typing import Array
-from plugins.functions.removed import removed
 
 
 def _running(xp: Any, standard: str, older: str) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, axes, real
+from core.errors.removed import removed
 from core.typing import Array, Axes, Axis
 from plugins.functions.axes import kept_shape
-from plugins.functions.removed import removed
 
 
 class LogSumExp(FunctionNode):

@@ -8,10 +8,10 @@ from typing import Any
 from core import Variable, as_variable
 from core.errors import InvalidType
 from core.errors.kinds import checked
+from core.errors.removed import removed
 from core.ops import intrinsics
 from core.typing import Array
 from plugins.functions.composed import Composed
-from plugins.functions.removed import removed
 
 
 class MatMul(Composed):
@@ -67,7 +67,6 @@ def _turned(x: Any, transposes: bool) -> Any:
 
 
 @checked
-@removed()
 def batch_matmul(a: Array, b: Array, transa: bool = False, transb: bool = False) -> Variable:
     """Multiply two batches of matrices, one by one.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, axes, choice, real
+from core.errors.removed import removed
 from core.ops.intrinsics import axes_of
 from core.typing import Array, Axes, Axis
 from plugins.functions.axes import count_along, kept_shape
-from plugins.functions.removed import removed
 
 
 class Prod(FunctionNode):

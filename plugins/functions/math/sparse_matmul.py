@@ -7,9 +7,9 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, choice, integers, real
 from core.compat.utils import CooMatrix
 from core.errors import InvalidType
+from core.errors.removed import removed
 from core.ops.intrinsics import matrix_transpose, where
 from plugins.functions.array.take import Take
-from plugins.functions.removed import removed
 
 
 class CooMatMul(FunctionNode):

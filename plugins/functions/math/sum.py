@@ -5,10 +5,10 @@ from __future__ import annotations
 from core import Variable, as_variable
 from core.errors import InvalidType
 from core.errors.kinds import checked
+from core.errors.removed import removed
 from core.ops.intrinsics import Sum as Sum
 from core.ops.intrinsics import SumTo as SumTo
 from core.typing import Array, Axes
-from plugins.functions.removed import removed
 
 
 @removed()

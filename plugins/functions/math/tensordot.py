@@ -11,11 +11,9 @@ from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.ops.intrinsics import MatMul, axes_of, reshape, transpose
 from core.typing import Array, Shape
-from plugins.functions.removed import removed
 
 
 @checked
-@removed()
 def tensordot(a: Array, b: Array, axes: int | Sequence[int | Sequence[int]] = 2) -> Variable:
     """Sum the products of two arrays over axes of both.
 

@@ -9,7 +9,6 @@ from core.arrays import backend
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.typing import Array, BackendArray
-from plugins.functions.removed import removed
 
 
 def _mask_broadcasts(f: Any, x: Any) -> None:
@@ -60,7 +59,6 @@ def dropout(
     x: Array, ratio: float = ..., *, mask: Array | None = ..., return_mask: bool
 ) -> Variable | tuple[Variable, BackendArray | None]: ...
 @checked
-@removed()
 def dropout(
     x: Array, ratio: float = 0.5, *, mask: Array | None = None, return_mask: bool = False
 ) -> Variable | tuple[Variable, BackendArray | None]:

@@ -9,7 +9,6 @@ from core.arrays import backend
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.typing import Array, BackendArray
-from plugins.functions.removed import removed
 
 
 def _eps_fits(f: Any, mean: Any, ln_var: Any) -> None:
@@ -48,7 +47,6 @@ class Gaussian(FunctionNode):
 
 
 @checked
-@removed()
 def gaussian(
     mean: Array, ln_var: Array, *, eps: Array | None = None, return_eps: bool = False
 ) -> Variable | tuple[Variable, BackendArray]:

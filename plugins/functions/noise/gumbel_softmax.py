@@ -8,11 +8,9 @@ from core import Variable, as_variable
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.activation.softmax import Softmax
-from plugins.functions.removed import removed
 
 
 @checked
-@removed()
 def gumbel_softmax(log_pi: Array, tau: float = 0.1, axis: int = 1) -> Variable:
     """Draw nearly one-hot vectors from categorical distributions.
 

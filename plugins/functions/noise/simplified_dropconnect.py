@@ -9,7 +9,6 @@ from core.arrays import backend
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.typing import Array
-from plugins.functions.removed import removed
 
 
 def _mask_fits(f: Any, x: Any, W: Any, *b: Any) -> None:
@@ -70,7 +69,6 @@ def _product(xp: Any, x: Any, W: Any) -> Any:
 
 
 @checked
-@removed()
 def simplified_dropconnect(
     x: Array,
     W: Array,

@@ -9,7 +9,6 @@ from core.arrays import backend
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.typing import Array
-from plugins.functions.removed import removed
 
 
 def _mask_fits(f: Any, h: Any, x: Any) -> None:
@@ -52,7 +51,6 @@ class Zoneout(FunctionNode):
 
 
 @checked
-@removed()
 def zoneout(h: Array, x: Array, ratio: float = 0.5, *, mask: Array | None = None) -> Variable:
     """Keep randomly chosen elements of a state, in training mode.
 

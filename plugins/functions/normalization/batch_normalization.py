@@ -12,7 +12,6 @@ from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.errors.scalars import is_whole
 from core.typing import Array, Axes
-from plugins.functions.removed import removed
 
 
 def reduced_axes(axis: Any, ndim: int, channels: int = 1) -> tuple[int, ...]:
@@ -104,7 +103,6 @@ def _plus(a, b):
 
 
 @checked
-@removed()
 def batch_normalization(
     x: Array,
     gamma: Array,

@@ -7,6 +7,7 @@ from typing import Any
 
 from core import Variable, as_array, as_variable
 from core.errors.kinds import checked
+from core.errors.removed import removed
 from core.ops.intrinsics import reshape
 from core.typing import Array
 from plugins.functions.normalization.batch_normalization import (
@@ -16,11 +17,9 @@ from plugins.functions.normalization.batch_normalization import (
     reduced_axes,
 )
 from plugins.functions.normalization.fixed_batch_normalization import fixed_batch_normalization
-from plugins.functions.removed import removed
 
 
 @checked
-@removed()
 def batch_renormalization(
     x: Array,
     gamma: Array,

@@ -15,11 +15,9 @@ from plugins.functions.math.average import Mean
 from plugins.functions.normalization.batch_normalization import move
 from plugins.functions.normalization.inverse_square_root import InverseSquareRoot
 from plugins.functions.refusal import require
-from plugins.functions.removed import removed
 
 
 @checked
-@removed()
 def decorrelated_batch_normalization(
     x: Array,
     *,
@@ -78,7 +76,6 @@ def decorrelated_batch_normalization(
 
 
 @checked
-@removed()
 def fixed_decorrelated_batch_normalization(
     x: Array, mean: Array, projection: Array, groups: int = 16
 ) -> Variable:

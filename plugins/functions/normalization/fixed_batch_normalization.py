@@ -11,7 +11,6 @@ from plugins.functions.normalization.batch_normalization import (
     fitting_axes,
     reduced_axes,
 )
-from plugins.functions.removed import removed
 
 
 class FixedBatchNormalization(FunctionNode):
@@ -54,7 +53,6 @@ class FixedBatchNormalization(FunctionNode):
 
 
 @checked
-@removed()
 def fixed_batch_normalization(
     x: Array,
     gamma: Array,

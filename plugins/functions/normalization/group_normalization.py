@@ -8,7 +8,6 @@ from core import Domain, Variable, choice, number, real
 from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.normalization.own_statistics import _OwnStatistics
-from plugins.functions.removed import removed
 
 
 class GroupNormalization(_OwnStatistics):
@@ -41,7 +40,6 @@ class GroupNormalization(_OwnStatistics):
 
 
 @checked
-@removed()
 def group_normalization(
     x: Array, groups: int, gamma: Array, beta: Array, eps: float = 1e-5
 ) -> Variable:

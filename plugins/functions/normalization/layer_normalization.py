@@ -11,7 +11,6 @@ from core.errors.kinds import checked
 from core.errors.scalars import is_whole
 from core.typing import Array, Axes
 from plugins.functions.normalization.own_statistics import _OwnStatistics
-from plugins.functions.removed import removed
 
 
 def _fitting(shapes: dict[str, Any]) -> list[tuple[int, ...]]:
@@ -53,7 +52,6 @@ class LayerNormalization(_OwnStatistics):
 
 
 @checked
-@removed()
 def layer_normalization(
     x: Array, gamma: Array, beta: Array, eps: float = 1e-5, *, axis: Axes = None
 ) -> Variable:

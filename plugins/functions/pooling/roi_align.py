@@ -13,14 +13,12 @@ from plugins.functions.array.take import Take
 from plugins.functions.namespace.selection import TakeAlongAxis
 from plugins.functions.pooling.regions import prepared
 from plugins.functions.pooling.roi_average_pooling import weighed
-from plugins.functions.removed import removed
 
 Ratio = int | None
 Ratios = Ratio | tuple[Ratio, Ratio]
 
 
 @checked
-@removed()
 def roi_average_align_2d(
     x: Array,
     rois: Array,
@@ -70,7 +68,6 @@ def roi_average_align_2d(
 
 
 @checked
-@removed()
 def roi_max_align_2d(
     x: Array,
     rois: Array,

@@ -10,12 +10,10 @@ from core.errors.kinds import checked
 from core.typing import Array
 from plugins.functions.array.concat import Concat
 from plugins.functions.pooling.max_pooling import MaxPooling2D
-from plugins.functions.removed import removed
 from plugins.functions.windows import of_rank
 
 
 @checked
-@removed()
 def spatial_pyramid_pooling_2d(
     x: Array, pyramid_height: int, pooling: Any = None, *, pooling_class: Any = None
 ) -> Variable:

@@ -8,11 +8,11 @@ from typing import Any
 from core import Domain, Variable, as_array, choice, real
 from core.arrays.windows import per_axis
 from core.errors import InvalidType
+from core.errors.removed import removed
 from core.typing import Array, Sizes
 from plugins.functions.labels import refuse_outside
 from plugins.functions.pooling.max_pooling import MaxPoolingGradient, MaxPoolingPick
 from plugins.functions.pooling.unpooling import _Spreading, fills
-from plugins.functions.removed import removed
 from plugins.functions.windows import ImageWindows
 
 

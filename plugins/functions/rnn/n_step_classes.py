@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from core import Variable
+from core.errors.removed import removed
 from plugins.functions.composed import Composed
-from plugins.functions.removed import removed
 from plugins.functions.rnn.n_step import GRU_CELL, LSTM_CELL, SIMPLE_CELLS, Cell, run
 
 

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from core import Variable
 from core.errors.kinds import checked
 from core.typing import Array
-from plugins.functions.removed import removed
 from plugins.functions.rnn.n_step import GRU_CELL, run
 
 
 @checked
-@removed("train", "use_cudnn")
 def n_step_gru(
     n_layers: int,
     dropout_ratio: float,
@@ -58,7 +56,6 @@ def n_step_gru(
 
 
 @checked
-@removed("train", "use_cudnn")
 def n_step_bigru(
     n_layers: int,
     dropout_ratio: float,

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from core import Variable
 from core.errors.kinds import checked
 from core.typing import Array
-from plugins.functions.removed import removed
 from plugins.functions.rnn.n_step import LSTM_CELL, run
 
 
 @checked
-@removed("train", "use_cudnn")
 def n_step_lstm(
     n_layers: int,
     dropout_ratio: float,
@@ -64,7 +62,6 @@ def n_step_lstm(
 
 
 @checked
-@removed("train", "use_cudnn")
 def n_step_bilstm(
     n_layers: int,
     dropout_ratio: float,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from core import Variable
 from core.errors.kinds import checked
 from core.typing import Array
-from plugins.functions.removed import removed
 from plugins.functions.rnn.n_step import SIMPLE_CELLS, Cell, run
 
 
@@ -18,7 +17,6 @@ def _cell(name: str, activation: str) -> Cell:
 
 
 @checked
-@removed("train", "use_cudnn")
 def n_step_rnn(
     n_layers: int,
     dropout_ratio: float,
@@ -63,7 +61,6 @@ def n_step_rnn(
 
 
 @checked
-@removed("train", "use_cudnn")
 def n_step_birnn(
     n_layers: int,
     dropout_ratio: float,

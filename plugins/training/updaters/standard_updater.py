@@ -11,7 +11,6 @@ from core.arrays.backend import DeviceSpec
 from core.dataset import Iterator, concat_examples
 from core.errors import nearest
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.errors.set_by_init import set_by_init
 from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer
@@ -54,7 +53,6 @@ class StandardUpdater(Updater):
     _optimizers: dict[str, Any] = set_by_init()
 
     @checked
-    @removed()
     def __init__(
         self,
         iterator: Iterator | dict[str, Iterator],
