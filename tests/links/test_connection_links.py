@@ -420,3 +420,16 @@ def test_arrays_of_initial_values_leave_the_dtype_in_force(name, dtype):
     arrays = [param.array for param in link.params()]
     arrays += [getattr(link, name) for name in link._persistent if name != "N"]
     assert {array.dtype for array in arrays} == {np.dtype(dtype)}
+
+
+@pytest.mark.parametrize(
+    "link", [L.Convolution1D, L.Convolution3D, L.Deconvolution1D, L.Deconvolution3D]
+)
+def test_a_layer_of_one_rank_goes_by_its_own_name(link):
+    init = f"{link.__name__}.__init__"
+    assert link.__init__.__qualname__ == init
+    with pytest.raises(TypeError, match=rf"^{init}\(\) missing 2 required positional arguments"):
+        link()
+    with pytest.raises(TypeError, match="ndim"):
+        link(1, 2, 3, ndim=2)
+    assert pickle.loads(pickle.dumps(link(1, 2, 3))).ksize == link(1, 2, 3).ksize

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
-from functools import wraps
 from operator import index
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from core import Link, Parameter
 from core.arrays.windows import per_axis
-from core.errors.kinds import checked, kind_of, taking
+from core.errors.kinds import checked, kind_of, narrowed, taking
 from core.link.initializer import InitializerSpec
 from core.typing import Count, Counts, Sizes
 from plugins.links import arguments
@@ -25,15 +23,9 @@ def of_rank(
     ndim: int, init: Callable[Concatenate[S, int, P], None]
 ) -> Callable[Concatenate[S, P], None]:
     """The `__init__` of a class with `ndim` spatial axes, from one that takes their number."""
-
-    @wraps(init)
-    def __init__(self: S, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        init(self, ndim, *args, **kwargs)
-
-    signature = inspect.signature(init)
-    others = [p for p in signature.parameters.values() if p.name != "ndim"]
-    __init__.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
-    return __init__
+    made = narrowed(init, ndim=ndim)
+    made.__qualname__ = init.__qualname__.replace("ND", f"{ndim}D")
+    return made  # type: ignore[no-any-return]
 
 
 def shown(sizes: tuple[int, ...]) -> Sizes:
