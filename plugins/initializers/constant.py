@@ -1,4 +1,4 @@
-"""Initializers that draw nothing: one value everywhere, or a scaled identity."""
+"""Initializers without random draws: one value everywhere, or a scaled identity."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Constant", "Identity", "NaN", "One", "Zero"]
 
 
 class Zero(Constant):
-    """Fills with 0.
+    """Fill with 0.
 
     >>> import core
     >>> core.Parameter(core.initializers.Zero(), (2,)).array
@@ -24,7 +24,7 @@ class Zero(Constant):
 
 
 class One(Constant):
-    """Fills with 1.
+    """Fill with 1.
 
     >>> import core
     >>> core.Parameter(core.initializers.One("float64"), (2,)).array
@@ -36,7 +36,7 @@ class One(Constant):
 
 
 class NaN(Constant):
-    """Fills with NaN, so that a value which nobody has set shows in all that is computed from it.
+    """Fill with NaN, so that using a value that was never set shows in every result.
 
     >>> import core
     >>> core.Parameter(core.initializers.NaN(), (2,)).array

@@ -1,4 +1,4 @@
-"""What normal and uniform initializers share: the spread of their draws, given or by the fans.
+"""The common parts of normal and uniform initializers: the spread of their draws.
 
 An initializer of either family is one line of mathematics, its `gain` and its `fan`; the family
 adds what is drawn and what `width` its distribution has.

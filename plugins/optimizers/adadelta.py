@@ -1,4 +1,4 @@
-"""AdaDelta: a step without a rate of its own."""
+"""AdaDelta: steps without a learning rate."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AdaDeltaRule(UpdateRule):
 
 
 class AdaDelta(GradientMethod):
-    r"""AdaDelta: the step is measured by the steps before it.
+    r"""AdaDelta: the size of a step follows from that of earlier steps.
 
     .. math::
         a &\leftarrow \rho a + (1 - \rho) g^2 \\

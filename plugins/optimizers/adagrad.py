@@ -1,4 +1,4 @@
-"""AdaGrad: rates that fall with all the gradients so far."""
+"""AdaGrad: rates that decrease with all gradients so far."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AdaGradRule(UpdateRule):
 
 
 class AdaGrad(GradientMethod):
-    r"""Gradient descent whose rates fall with the gradients that each element has had.
+    r"""Gradient descent whose rates decrease with the gradients that each element has had.
 
     .. math::
         h \leftarrow h + g^2, \qquad

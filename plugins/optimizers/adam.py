@@ -224,7 +224,7 @@ class Adam(GradientMethod):
 
     @property
     def alpha_t(self) -> float:
-        """The rate of the present step, bias corrections included."""
+        """The rate of the current step, with bias corrections."""
         return corrected_rate(self.hyperparam, self.t)
 
     @property

@@ -1,4 +1,4 @@
-"""What float16 parameters ask of the small numbers in a rule."""
+"""The treatment of float16 parameters by small numbers in a rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""L-BFGS: steps by the curvature that the last steps have shown."""
+"""L-BFGS: steps that use the curvature seen in the last steps."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class LBFGSRule(UpdateRule):
         self.state["pairs"] = pairs + 1
 
     def forget(self) -> None:
-        """Begin anew, without pairs."""
+        """Start again, without pairs."""
         for name in ("s", "y", "last"):
             self.state[name][...] = 0.0
         self.state["pairs"] = 0
@@ -169,7 +169,7 @@ class LBFGS(GradientMethod):
             self._loss = None
 
     def before_step(self, steps: list[Step]) -> None:
-        """Find the step of all parameters together, and let their rules know it."""
+        """Find the step of all parameters together, and pass it to their rules."""
         rules: list[Any] = [step.rule for step in steps]
         grads = [step.work.backend.copy(step.work.grad) for step in steps]
         last = [rule.state["last"] for rule in rules]

@@ -1,4 +1,4 @@
-"""What Adam and its kin have in common: their numbers, two moments, and how a parameter moves."""
+"""The common parts of Adam and similar optimizers: settings, two moments, and the change."""
 
 from __future__ import annotations
 

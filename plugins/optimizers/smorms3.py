@@ -31,7 +31,7 @@ class SMORMS3Rule(UpdateRule):
 
 
 class SMORMS3(GradientMethod):
-    r"""Steps as large as the gradient is certain, limited by a rate.
+    r"""Steps that are larger the more certain the gradient is, limited by a rate.
 
     .. math::
         r &= 1 / (m + 1) \\

@@ -45,7 +45,7 @@ class DictionarySerializer(Serializer):
 
 
 def entries_of(who: str, obj: Serializable | Mapping[str, Any]) -> dict[str, Any]:
-    """All that `obj` saves, by name; a mapping is taken for what an object has saved already."""
+    """Return all that `obj` saves, by name; a mapping is returned as saved entries."""
     if isinstance(obj, Mapping) and not hasattr(obj, "serialize"):  # which a ChainDict has
         return {name: host_array(value) for name, value in obj.items()}
     check_serializable(who, obj)

@@ -1,4 +1,4 @@
-"""Hooks that change gradients on their way to the update, or watch what comes of it."""
+"""Hooks that change gradients before the update, or follow its results."""
 
 provides = {
     "exponential_moving_average": "ExponentialMovingAverage",

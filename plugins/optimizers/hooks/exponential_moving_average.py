@@ -17,7 +17,7 @@ from core.optimizer import Quantity
 
 
 class ExponentialMovingAverage(KnownAttributes, NeedsInit):
-    r"""Keeps averages of all parameters, which often do better than the parameters themselves.
+    r"""Keep averages of all parameters, which often give better results than the parameters.
 
     .. math::
         a_t = \frac{\sum_{i=1}^t \beta^{t-i} \theta_i}{\sum_{i=1}^t \beta^{t-i}}, \qquad
@@ -67,7 +67,7 @@ class ExponentialMovingAverage(KnownAttributes, NeedsInit):
         self._applied = False
 
     def added(self, optimizer: Optimizer) -> None:
-        """Learn what to average, when it is added to an optimizer."""
+        """Find out what to average, when the hook is added to an optimizer."""
         if self._target is not None and self._target is not optimizer.target:
             raise UpdateError(
                 "ExponentialMovingAverage: it averages another model already. Make another one."
@@ -106,7 +106,7 @@ class ExponentialMovingAverage(KnownAttributes, NeedsInit):
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Put the averages in the place of the parameters until the end of a block.
+        """Replace the parameters by the averages until the end of a block.
 
         The arrays stay the same ones, whose elements change. Before the first step the parameters
         stay as they are.
@@ -124,7 +124,7 @@ class ExponentialMovingAverage(KnownAttributes, NeedsInit):
                 parameter.version += 1
 
     def averaged_model(self) -> Link:
-        """A copy of the model with the averages as its parameters, which no optimizer trains."""
+        """Return a copy of the model with the averages as parameters, which is not trained."""
         paths = [path for path, _ in self._parameters()]
         model: Any = copy.deepcopy(self._target)
         for parameter in model.params():

@@ -12,7 +12,7 @@ from plugins.optimizers.hooks.norms import squared_norm
 
 
 class GradientClipping(KnownAttributes, NeedsInit):
-    r"""Scales all gradients down together when their joint norm exceeds a threshold.
+    r"""Scale all gradients down together if their joint norm exceeds a threshold.
 
     .. math:: g \leftarrow g \cdot \min(1, c / \|g\|_2)
 

@@ -12,7 +12,7 @@ from plugins.optimizers.hooks.per_parameter import PerParameter
 
 
 class GradientLARS(PerParameter):
-    r"""Scales each parameter's gradient by the ratio of the two norms.
+    r"""Scale each parameter's gradient by the ratio of the two norms.
 
     .. math:: g \leftarrow \frac{\|\theta\|}{\epsilon + \|g\| + \lambda \|\theta\|}
         (g + \lambda \theta)

@@ -37,7 +37,7 @@ def exponential_decay_noise(xp: Any, shape: Shape, dtype: DType, hook: Any, opt:
 
 
 class GradientNoise(PerParameter):
-    r"""Adds noise to the gradients, by default normal noise that decays over the steps.
+    r"""Add noise to the gradients, by default normal noise that decreases over the steps.
 
     .. math:: g \leftarrow g + \epsilon, \qquad \epsilon \sim N(0, \eta / (1 + t)^{0.55})
 

@@ -1,4 +1,4 @@
-"""What hooks have in common that change the gradient of each parameter by itself."""
+"""The base of hooks that change each gradient separately."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.typing import AnyArray
 
 
 class PerParameter(KnownAttributes, NeedsInit):
-    """Calls `change(rule, param, grad)` before each step for each parameter with a gradient.
+    """Call `change(rule, param, grad)` before each step for each parameter with a gradient.
 
     The hook's name is that of its class, unless it says another.
     """

@@ -1,4 +1,4 @@
-"""Extensions: what happens beside the updates while a trainer runs."""
+"""Extensions, which a trainer calls between its updates."""
 
 provides = {
     "cosine_shift": "CosineShift",

@@ -1,4 +1,4 @@
-"""A hyper-parameter that falls along half a cosine, once or again and again."""
+"""A hyper-parameter that decreases along half a cosine, once or repeatedly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from plugins.training.extensions.shift import Shift
 
 
 class CosineShift(Shift):
-    r"""Lets the number `attr` of an optimizer fall to `target` along half a cosine.
+    r"""Decrease the number `attr` of an optimizer to `target` along half a cosine.
 
     .. math:: v + (v_0 - v) \frac{1 + \cos(\pi t / T)}{2}
 

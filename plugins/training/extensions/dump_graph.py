@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DumpGraph(Extension):
-    """Writes the graph behind the observed Variable `root_name` once, at the first iteration.
+    """Write the graph behind the observed Variable `root_name` once, at the first iteration.
 
     Two files in the trainer's directory: `filename` for Graphviz, and one with the ending '.mmd'
     for Mermaid. Parameters show by their paths in the optimizer's target. `variable_style` and
@@ -113,5 +113,5 @@ def dump_graph(
     variable_style: Any = None,
     function_style: Any = None,
 ) -> DumpGraph:
-    """A `DumpGraph` extension."""
+    """Make a `DumpGraph` extension."""
     return DumpGraph(root_name, filename, variable_style, function_style)

@@ -1,4 +1,4 @@
-"""Evaluation on a dataset that is not trained on."""
+"""Evaluation on a dataset that is not used for training."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from plugins.training.extensions.terminal import Terminal
 
 
 class Evaluator(Extension):
-    """Computes on a whole dataset what the target reports, and reports the means over the batches.
+    """Compute what the target reports over a whole dataset, and report means over the batches.
 
     `iterator` (without `repeat`) and `target`, a link, are one each or dicts with at least 'main';
     with an `eval_func` there need be no target 'main'. It is called with plain arrays, as
@@ -80,19 +80,19 @@ class Evaluator(Extension):
         self.eval_func = eval_func
 
     def get_iterator(self, name: str) -> Any:
-        """The iterator called `name`."""
+        """Return the iterator called `name`."""
         return _named("iterator", name, self._iterators)
 
     def get_all_iterators(self) -> dict[str, Any]:
-        """Name -> iterator."""
+        """Return name -> iterator."""
         return dict(self._iterators)
 
     def get_target(self, name: str) -> Any:
-        """The target called `name`."""
+        """Return the target called `name`."""
         return _named("target", name, self._targets)
 
     def get_all_targets(self) -> dict[str, Any]:
-        """Name -> target."""
+        """Return name -> target."""
         return dict(self._targets)
 
     def serialize(self, serializer: AbstractSerializer) -> None:
@@ -113,7 +113,7 @@ class Evaluator(Extension):
         return means
 
     def evaluate(self) -> dict[str, Any]:
-        """The means of what is reported over one pass; override for other ways of evaluating."""
+        """Return the means of what is reported in one pass; may be overridden."""
         if self.eval_hook is not None:
             self.eval_hook(self)
         function = self.eval_func or self.get_target("main")

@@ -9,7 +9,7 @@ from plugins.training.extensions.shift import Shift, power, until
 
 
 class ExponentialShift(Shift):
-    """Sets the number `attr` of an optimizer to init * rate ** t at the t-th call.
+    """Set the number `attr` of an optimizer to init * rate ** t at the t-th call.
 
     It stops at `target`, if one is given. `init` is by default what the optimizer has, `optimizer`
     the trainer's 'main'. Extend with a trigger such as (10, 'epoch') to go a step now and then.

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class Diverged(CoreError, RuntimeError):
-    """A parameter that is trained holds an infinity or no number at all."""
+    """Raised if a trained parameter contains NaN or an infinity."""
 
 
 class FailOnNonNumber(Extension):
-    """Ends training as soon as a parameter of any optimizer's target holds a NaN or an infinity.
+    """End training as soon as a parameter of any optimizer's target contains NaN or an infinity.
 
     It looks after every iteration, unless extended with another trigger, and before the iteration's
     snapshot is made. The error, a RuntimeError, names the parameters.

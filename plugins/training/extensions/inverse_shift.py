@@ -1,4 +1,4 @@
-"""A hyper-parameter that falls off as the inverse of time."""
+"""A hyper-parameter that decreases with the inverse of time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from plugins.training.extensions.shift import Shift, power, until
 
 
 class InverseShift(Shift):
-    """Sets the number `attr` of an optimizer to init * (1 + gamma * t) ** -power at the t-th call.
+    """Set the number `attr` of an optimizer to init * (1 + gamma * t) ** -power at the t-th call.
 
     It stops at `target`, if one is given. `init` is by default what the optimizer has, `optimizer`
     the trainer's 'main'.

@@ -9,7 +9,7 @@ from plugins.training.extensions.shift import Shift
 
 
 class LinearShift(Shift):
-    """Moves the number `attr` of an optimizer from one value to another at an even pace.
+    """Move the number `attr` of an optimizer linearly from one value to another.
 
     With `value_range` (v1, v2) and `time_range` (t1, t2) it is v1 until the t1-th call,
     v1 + (v2 - v1) * (t - t1) / (t2 - t1) at the t-th, and v2 from the t2-th on. `optimizer` is by

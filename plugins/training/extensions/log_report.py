@@ -25,7 +25,7 @@ _FORMATS = ("json", "jsonl")
 
 
 class LogReport(Extension):
-    """Averages what is observed and, whenever `trigger` fires, adds the means to a JSON file.
+    """Average what is observed, and add the means to a JSON file whenever `trigger` fires.
 
     The file, `filename` in the trainer's directory, has one object for each record: the means since
     the last record of `keys` (or of everything), 'epoch', 'iteration' and 'elapsed_time' in

@@ -1,4 +1,4 @@
-"""Means over examples where batches differ in size."""
+"""Means over examples, for batches of different sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class MicroAverage(Extension):
-    """Observes the sum of one observed value over the sum of another.
+    """Observe the sum of one observed value divided by the sum of another.
 
     Whenever `trigger` fires, `result_key` becomes sum(numerator) / sum(denominator), over all
     iterations since it fired last in which both were observed: with the number of correct answers

@@ -11,7 +11,7 @@ from plugins.training.extensions.shift import Shift, power
 
 
 class MultistepShift(Shift):
-    """Multiplies the number `attr` of an optimizer by `gamma` at each of the calls `step_value`.
+    """Multiply the number `attr` of an optimizer by `gamma` at each of the calls `step_value`.
 
     At the t-th call it is init * gamma ** n, where n of the `step_value` are at most t.
     `optimizer` is by default the trainer's 'main'.

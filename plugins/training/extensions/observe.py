@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def observe_value(observation_key: str, target_func: Callable[[Any], Any]) -> Any:
-    """An extension that observes `target_func(trainer)` as `observation_key`, once an epoch."""
+    """Make an extension that observes `target_func(trainer)` once an epoch."""
     if not callable(target_func):
         raise TypeError(
             f"observe_value: expected a function of the trainer that gives {observation_key!r}, "
@@ -27,7 +27,7 @@ def observe_value(observation_key: str, target_func: Callable[[Any], Any]) -> An
 
 
 def observe_lr(optimizer_name: str = "main", observation_key: str = "lr") -> Any:
-    """An extension that observes the learning rate of an optimizer, once an epoch."""
+    """Make an extension that observes the learning rate of an optimizer, once an epoch."""
     return observe_value(
         observation_key, lambda trainer: trainer.updater.get_optimizer(optimizer_name).lr
     )

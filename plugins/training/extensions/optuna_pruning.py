@@ -1,4 +1,4 @@
-"""Giving up trainings that will not be the best, in a search by Optuna."""
+"""Pruning of trainings in a search by Optuna."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class OptunaPruning(Extension):
-    """Tells an Optuna `trial` how far the training got, and ends it where the pruner says so.
+    """Report the progress to an Optuna `trial`, and end the training if the pruner says so.
 
     Whenever `trigger` fires, the mean of the observed `key` since the last time is reported to the
     trial; the first report is step 1, the next one step 2. To end a training, `optuna.TrialPruned`

@@ -37,7 +37,7 @@ def _percentile(x: Any) -> Any:
 
 
 class ParameterStatistics(Extension):
-    """Reports statistics of the parameters of `links`, one link or several, and of their gradients.
+    """Report statistics of the parameters of `links`, one link or several, and of their gradients.
 
     They are taken at every call, and their means reported whenever `trigger` fires, under names as
     'l1/W/data/mean' and 'l1/W/grad/percentile/3', after the link's name and `prefix` if it has any.
@@ -97,7 +97,7 @@ class ParameterStatistics(Extension):
         self._summary = DictSummary()
 
     def register_statistics(self, name: str, function: Statistic) -> None:
-        """Take `function` of a flat array as one more statistic, or as another one of that name."""
+        """Add `function` of a flat array as a statistic, or replace the one of that name."""
         self._statistics[name] = function
 
     def __call__(self, trainer: Loop) -> None:

@@ -1,4 +1,4 @@
-"""What the extensions that draw share: the look of a picture; Matplotlib is loaded when needed."""
+"""Common parts of extensions that draw; Matplotlib is loaded when needed."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class PlotReport(Extension):
-    """Plots the means of the values `y_keys` over the iterations (or epochs), in an image file.
+    """Plot the means of the values `y_keys` over the iterations (or epochs), in an image file.
 
     Whenever `trigger` fires, the means since the last time become a point of each curve, and the
     file `filename` in the trainer's directory (its ending says the format) is replaced. `x_key` is
@@ -80,7 +80,7 @@ class PlotReport(Extension):
         return has_matplotlib()
 
     def initialize(self, trainer: Loop) -> None:
-        """Check that there is something to plot with, before hours of training."""
+        """Check before training that Matplotlib is there."""
         require_matplotlib("PlotReport", self.available(), self._filename)
 
     def __call__(self, trainer: Loop) -> None:

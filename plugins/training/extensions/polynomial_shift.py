@@ -1,4 +1,4 @@
-"""A hyper-parameter that falls to zero along a polynomial."""
+"""A hyper-parameter that decreases to zero along a polynomial."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from plugins.training.extensions.shift import Shift, power, until
 
 
 class PolynomialShift(Shift):
-    """Lets the number `attr` of an optimizer fall to zero within `max_count` calls.
+    """Decrease the number `attr` of an optimizer to zero within `max_count` calls.
 
     At the t-th call it is init * (1 - t / max_count) ** rate, and 0 from call `max_count` on. It
     stops at `target`, if one is given; with a negative `rate` it grows, and needs one. `init` is

@@ -20,7 +20,7 @@ _NARROWEST = 9
 
 
 class PrintReport(Extension):
-    """Prints chosen `entries` of the log as the columns of a table, a line for each record.
+    """Print `entries` of the log as the columns of a table, a line for each record.
 
     `log_report` is the name of the trainer's LogReport, or a LogReport of its own. `out` is
     where to print, by default the standard output; in a notebook, a table below the cell that grows
@@ -56,7 +56,7 @@ class PrintReport(Extension):
         self._printed = 0
 
     def initialize(self, trainer: Loop) -> None:
-        """Check that there is a log, before hours of training."""
+        """Check before training that there is a log."""
         self._log(trainer)
 
     def _log(self, trainer: Loop) -> LogReport:
@@ -128,7 +128,7 @@ class PrintReport(Extension):
 
 
 class PrintReportNotebook(PrintReport):
-    """A `PrintReport` that shows its table as HTML, wherever IPython displays that."""
+    """A `PrintReport` that shows its table as HTML if IPython can display it."""
 
     def __init__(self, entries: Sequence[str], log_report: str | LogReport = "LogReport") -> None:
         super().__init__(entries, log_report)

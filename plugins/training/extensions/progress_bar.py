@@ -22,7 +22,7 @@ _LOOK = (
 
 
 class ProgressBar(Extension):
-    """Shows how much of the training is done, how long it took, will take, and how fast it goes.
+    """Show how much of the training is done, the time it took and will take, and its speed.
 
     `training_length` is a pair such as (20, 'epoch'); by default the trainer's stop trigger says
     it. The bar, `bar_length` characters long, is drawn on `out` (by default the standard output, in
@@ -48,7 +48,7 @@ class ProgressBar(Extension):
         self._unit = "iteration"
 
     def initialize(self, trainer: Loop) -> None:
-        """Check that the length of the training is known, before it begins."""
+        """Check before training that its length is known."""
         self._length(trainer)
 
     def __call__(self, trainer: Loop) -> None:
@@ -121,7 +121,7 @@ class ProgressBar(Extension):
 
 
 class ProgressBarNotebook(ProgressBar):
-    """A `ProgressBar` that is shown as HTML, wherever IPython displays that."""
+    """A `ProgressBar` that is shown as HTML if IPython can display it."""
 
     @checked
     def __init__(

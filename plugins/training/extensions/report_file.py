@@ -1,4 +1,4 @@
-"""A file that an extension replaces again and again."""
+"""A file that an extension replaces repeatedly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from plugins.training.extensions.snapshot_files import found
 
 
 class ReportFile:
-    """Replaces files as a whole, and does not end a training because one cannot be written.
+    """Replace whole files, and do not end a training because one cannot be written.
 
     A failure is a warning, and leaves the file as it was; the next attempt writes everything
     anyway. Only what still cannot be written at the end is an error. `who` writes.

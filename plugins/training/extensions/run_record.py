@@ -24,7 +24,7 @@ _HIDDEN = "(hidden)"
 
 
 class RunRecord(Extension):
-    """Writes down what is needed to make the results once more, in `filename` in their directory.
+    """Write what is needed to reproduce the results to `filename` in their directory.
 
     The file is a JSON list with an object for each time that training was started there: command
     line and `arguments` (a dict, or what argparse gives), versions of Python, plugrad, the array
@@ -68,7 +68,7 @@ class RunRecord(Extension):
         """Nothing."""
 
     def on_error(self, trainer: Loop, exc: Exception, tb: TracebackType | None) -> None:
-        """Note by what the training ended."""
+        """Note the error that ended the training."""
         self._error = f"{type(exc).__name__}: {exc}"
 
     def on_interrupt(self, trainer: Loop) -> None:

@@ -1,4 +1,4 @@
-"""What all schedules of hyper-parameters share."""
+"""The common parts of schedules of hyper-parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Shift(Extension, ABC):
-    """Base of extensions that let the number `attr` of an optimizer follow a schedule.
+    """Base of extensions that change the number `attr` of an optimizer by a schedule.
 
     The number is set to `value_at(0)` before the first update and to `value_at(t)` by the t-th
     call, so the trigger (every iteration, unless extended with another) says what a step of the
@@ -48,7 +48,7 @@ class Shift(Extension, ABC):
 
     @property
     def init(self) -> float:
-        """Where the schedule starts; raises RuntimeError while nobody has said it."""
+        """The start of the schedule; raises RuntimeError while it is not known."""
         if self._init is None:
             raise RuntimeError(
                 f"{type(self).__name__}: expected to know the first value of {self._attr!r}. "

@@ -1,4 +1,4 @@
-"""Names of values that nothing reports."""
+"""Misspelt names of observed values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ALIKE = 0.8  # how much, for one name to be taken for a slip of another
 
 
 def warn_of_slips(extension: str, asked: Iterable[str], reported: Iterable[str]) -> None:
-    """Warn of names that nothing has reported, where one that is much alike was.
+    """Warn of names that nothing has reported, if a similar one was reported.
 
     A name without a near one may yet come: an evaluation is reported more rarely than a loss.
     """

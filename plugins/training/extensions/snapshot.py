@@ -57,7 +57,7 @@ def snapshot(
     snapshot_on_interrupt: bool | None = None,
     on_write_error: str = "raise",
 ) -> Snapshot:
-    """An extension that saves the whole trainer, once an epoch unless extended with a trigger.
+    """Make an extension that saves the whole trainer, by default once an epoch.
 
     A file appears complete under its name or not at all, whenever the process may be killed.
     `filename`, in the trainer's directory, is a format string of the trainer or a function of it.
@@ -111,7 +111,7 @@ def snapshot_object(
     snapshot_on_interrupt: bool | None = None,
     on_write_error: str = "raise",
 ) -> Snapshot:
-    """An extension that saves `target`, as a model; arguments are those of `snapshot`."""
+    """Make an extension that saves `target`, such as a model; arguments are those of `snapshot`."""
     if not hasattr(target, "serialize"):
         raise TypeError(
             "snapshot_object: expected something with a method serialize(serializer), such as a "
@@ -134,7 +134,7 @@ def snapshot_object(
 
 
 class Snapshot(Extension):
-    """What `snapshot` and `snapshot_object` make."""
+    """The extension that `snapshot` and `snapshot_object` make."""
 
     trigger = (1, "epoch")
     priority = -100  # after all others, so that their state is that of the end of the iteration
@@ -300,7 +300,7 @@ class Snapshot(Extension):
             )
 
     def on_error(self, trainer: Loop, exc: Exception, tb: TracebackType | None) -> None:
-        """Save the state in which the error was met, if asked to."""
+        """Save the state in which the error occurred, if this is enabled."""
         if self.snapshot_on_error:
             self(trainer)
 

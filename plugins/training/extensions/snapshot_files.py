@@ -1,4 +1,4 @@
-"""The snapshots that lie in a directory: which they are, which is the newest, which may go."""
+"""The snapshots in a directory: which there are, which is the newest, which may be removed."""
 
 from __future__ import annotations
 

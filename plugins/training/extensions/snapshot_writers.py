@@ -1,4 +1,4 @@
-"""Writers of snapshots: whether training waits for the file, and who writes it.
+"""Writers of snapshots: who writes the file, and whether training waits for it.
 
     trainer.extend(extensions.snapshot(writer=extensions.snapshot_writers.ThreadWriter()))
 
@@ -76,7 +76,7 @@ class Writer(NeedsInit):
 
 
 class SimpleWriter(Writer):
-    """Writes at once, by `savefun(path, target, **kwds)`.
+    """Write at once, by `savefun(path, target, **kwds)`.
 
     >>> import numpy as np, os, tempfile
     >>> directory = tempfile.mkdtemp()
@@ -128,7 +128,7 @@ class StandardWriter(Writer):
 
 
 class ThreadWriter(StandardWriter):
-    """Writes in a thread, while training goes on."""
+    """Write in a thread while training continues."""
 
     def create_worker(
         self, filename: str, outdir: str | os.PathLike[str], target: Entries, **kwds: Any
@@ -138,7 +138,7 @@ class ThreadWriter(StandardWriter):
 
 
 class ProcessWriter(StandardWriter):
-    """Writes in a process of its own, which `savefun` must be able to reach by its name.
+    """Write in a separate process, in which `savefun` must be importable by its name.
 
     Starting one takes a good part of a second, and the state is sent to it: ThreadWriter is less
     work where `savefun` leaves Python to others while it computes, as `save_npz` does. As with all
@@ -225,7 +225,7 @@ class QueueWriter(Writer):
 
 
 class ThreadQueueWriter(QueueWriter):
-    """Writes one file after the other in a thread; training never waits."""
+    """Write one file after the other in a thread; training never waits."""
 
     def create_queue(self) -> Any:
         """A queue between threads."""
@@ -237,7 +237,7 @@ class ThreadQueueWriter(QueueWriter):
 
 
 class ProcessQueueWriter(ThreadQueueWriter):
-    """Writes one file after the other in one process; training never waits.
+    """Write one file after the other in one process; training never waits.
 
     What ProcessWriter says of processes holds here too, but that this one is started only once.
     """

@@ -9,7 +9,7 @@ from plugins.training.extensions.shift import Shift, power, until
 
 
 class StepShift(Shift):
-    """Multiplies the number `attr` of an optimizer by `gamma` at every `step`-th call.
+    """Multiply the number `attr` of an optimizer by `gamma` at every `step`-th call.
 
     At the t-th call it is init * gamma ** floor(t / step). It stops at `target`, if one is given.
     `init` is by default what the optimizer has, `optimizer` the trainer's 'main'.

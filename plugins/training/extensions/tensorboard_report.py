@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TensorBoardReport(Extension):
-    """Averages what is observed and, whenever `trigger` fires, writes the means as scalars.
+    """Average what is observed, and write the means as scalars whenever `trigger` fires.
 
     They are those of `keys`, or all, over the iterations since the last time; the iteration is
     their step. `postprocess(record)` may change the dict of means before it is written. The event
@@ -53,7 +53,7 @@ class TensorBoardReport(Extension):
         self._written = False
 
     def initialize(self, trainer: Loop) -> None:
-        """Check that there is something to write with, before hours of training."""
+        """Check before training that a writer is available."""
         if self._given is None:
             _summary_writer()
 

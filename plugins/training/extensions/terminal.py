@@ -1,4 +1,4 @@
-"""What extensions print on: a terminal that may be narrow of mind, or go away."""
+"""The terminal that extensions print to, which may lack characters or be closed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Terminal:
 
     @property
     def out(self) -> Any:
-        """Where to print; None where a program has no standard output."""
+        """Where to print; None if the program has no standard output."""
         return sys.stdout if self._out is None else self._out
 
     @property
     def is_terminal(self) -> bool:
-        """Whether lines can be drawn anew there."""
+        """Whether lines can be redrawn."""
         try:
             return bool(getattr(self.out, "isatty", bool)())
         except ValueError:  # it is closed
@@ -37,7 +37,7 @@ class Terminal:
 
     @property
     def width(self) -> int:
-        """How many columns there are; of a file, as many as anybody wants."""
+        """The number of columns; unlimited for a file."""
         return shutil.get_terminal_size().columns if self.is_terminal else sys.maxsize
 
     def shows(self, text: str) -> bool:
@@ -56,7 +56,7 @@ class Terminal:
         return text.encode(encoding, "backslashreplace").decode(encoding)
 
     def do(self, write: Callable[[], Any]) -> None:
-        """Write, unless the terminal has gone."""
+        """Write, unless the terminal is closed."""
         if self._gone or self.out is None:
             return
         try:
@@ -72,7 +72,7 @@ class Terminal:
             )
 
     def print(self, text: str) -> None:
-        """Print lines, above the progress bars that stand on the terminal if any."""
+        """Print lines, above any progress bars on the terminal."""
         self.do(lambda: _print_beside_bars(text, self.out))
 
 

@@ -1,4 +1,4 @@
-"""Letting go of graphs that were kept for the observation."""
+"""Release of graphs that were kept for the observation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class unchain_variables(Extension):
-    """Frees the graphs behind all observed Variables, after the other extensions have seen them.
+    """Free the graphs behind all observed Variables, after the other extensions have seen them.
 
     Of use with `config.keep_graph_on_report`, under which an observed Variable keeps everything
     that it was computed from until the next iteration has made its own: without this, two graphs

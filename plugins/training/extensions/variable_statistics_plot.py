@@ -34,7 +34,7 @@ _PERCENTILES = (0, 0.13, 2.28, 15.87, 50, 84.13, 97.72, 99.87, 100)
 
 
 class VariableStatisticsPlot(Extension):
-    """Plots over the iterations how the values of `targets` are distributed, all taken together.
+    """Plot over the iterations how the values of `targets` are distributed, all taken together.
 
     `targets` are Variables, links (all their parameters) or several of either. At every call the
     mean, the standard deviation and the percentiles `percentile_sigmas` of the values and of the
@@ -110,7 +110,7 @@ class VariableStatisticsPlot(Extension):
         return has_matplotlib()
 
     def initialize(self, trainer: Loop) -> None:
-        """Check that there is something to plot with, before hours of training."""
+        """Check before training that Matplotlib is there."""
         require_matplotlib("VariableStatisticsPlot", self.available(), self._filename)
 
     def __call__(self, trainer: Loop) -> None:

@@ -9,7 +9,7 @@ from plugins.training.extensions.shift import Shift
 
 
 class WarmupShift(Shift):
-    """Moves the number `attr` of an optimizer from `warmup_start` to `init` in `warmup_iter` calls.
+    """Move the number `attr` of an optimizer from `warmup_start` to `init` in `warmup_iter` calls.
 
     At the t-th call it is warmup_start + (init - warmup_start) * t / warmup_iter. From call
     `warmup_iter` on it is `init`, or follows another schedule of the same number, `then`, which

@@ -1,4 +1,4 @@
-"""When a value is better than ever before."""
+"""Triggers that fire when a value is the best so far."""
 
 from __future__ import annotations
 

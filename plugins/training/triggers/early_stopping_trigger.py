@@ -1,4 +1,4 @@
-"""When a value no longer gets better."""
+"""The trigger that stops training when a value no longer improves."""
 
 from __future__ import annotations
 

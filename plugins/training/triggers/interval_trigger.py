@@ -1,4 +1,4 @@
-"""Every so many epochs or iterations."""
+"""The trigger that fires at regular intervals of epochs or iterations."""
 
 from __future__ import annotations
 

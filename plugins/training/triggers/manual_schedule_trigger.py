@@ -1,4 +1,4 @@
-"""At given points of training."""
+"""The trigger that fires at given points of training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Once."""
+"""The trigger that fires once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every so many seconds."""
+"""The trigger that fires at regular intervals of time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One step by the gradients of several batches."""
+"""One step from the gradients of several batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process for every copy of a model."""
+"""A process for each copy of a model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WORDS = Words(
 
 
 class MultiprocessParallelUpdater(StandardUpdater):
-    """Computes gradients in several processes, takes their mean, and updates with it.
+    """Compute gradients in several processes, average them, and update with the mean.
 
     `iterators` has an iterator for each of the `devices`, which are a list, or a dict with 'main'
     in it; None puts all on the host. Every process has a copy of the model and its own iterator,

@@ -1,4 +1,4 @@
-"""One batch, shared out among several copies of a model."""
+"""One batch, divided among several copies of a model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ParallelUpdater(StandardUpdater):
-    """Shares each batch out among copies of the model, adds up their gradients, and updates once.
+    """Divide each batch among copies of the model, add their gradients, and update once.
 
     `devices` maps names, 'main' among them, to devices: the optimizer's target moves to that of
     'main', each other device gets a copy of it. `models` gives the copies themselves, by the same

@@ -221,7 +221,7 @@ class StandardUpdater(Updater):
         return batches
 
     def next_batch(self) -> Any:
-        """What the main iterator gives next; StopIteration where it has come to its end."""
+        """Return the next batch of the main iterator; StopIteration if there is none."""
         try:
             return self.get_iterator("main").next()
         except StopIteration:
