@@ -33,6 +33,7 @@ from core.arrays.known import GPU, HOST
 from core.arrays.mixed import Mixed16
 from core.arrays.random_streams import Random, seed
 from core.errors import BackendError, BackendUnavailable, CheckpointError
+from core.errors.scalars import is_whole
 from core.registry.configuration import config
 from core.registry.public import listing
 from core.typing import AnyArray as Array
@@ -211,7 +212,7 @@ def get_device(spec: DeviceSpec) -> Device:
             return get_device(int(spec))
         name, colon, ordinal = spec.replace("@cupy", GPU).removeprefix("@").partition(":")
         return _numbered(spec, name, ordinal) if colon else get(name).default_device()
-    if hasattr(spec, "__index__") and not isinstance(spec, bool):
+    if is_whole(spec) and not isinstance(spec, bool):
         number = spec.__index__()
         return gpu(number) if number >= 0 else host().default_device()
     raise BackendError(

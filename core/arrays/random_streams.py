@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from core.errors import CheckpointError
+from core.errors.scalars import is_whole
 
 _WORD = (1 << 64) - 1
 
@@ -51,7 +52,7 @@ def seed(n: int | None) -> None:
     Any integer is a seed. The same seed gives the same weights, masks and orders on every run.
     `seed(None)` removes the stream: NumPy's global generator decides again.
     """
-    if n is not None and (isinstance(n, bool) or not hasattr(n, "__index__")):
+    if n is not None and (isinstance(n, bool) or not is_whole(n)):
         raise TypeError(f"seed: expected an integer or None, got {n!r}.")
     _installed[0] = None if n is None else Stream(n.__index__())
 

@@ -70,3 +70,10 @@ def test_an_array_is_filled_with_a_number_of_any_type(place, number):
     array = home.asarray(np.zeros(3, "f"))
     home.copyto(array, number)
     np.testing.assert_array_equal(home.to_host(array), np.full(3, 2, "f"), strict=True)
+
+
+@pytest.mark.parametrize("wrong", [np.arange(2), np.arange(1), True, 1.0])
+@pytest.mark.parametrize("take", [core.seed, core.get_device])
+def test_only_a_single_whole_number_is_a_seed_or_a_device(take, wrong):
+    with pytest.raises((TypeError, core.errors.BackendError), match=rf"^{take.__name__}: expected"):
+        take(wrong)
