@@ -8,13 +8,13 @@ none of them. A plan found is a check passed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from core.arrays import backend as backends
-from core.arrays.backend import BACKENDS, Backend, on_kernels_changed
+from core.arrays.backend import BACKENDS, Backend
 from core.arrays.spec import Spec, ensure_array, intern, spec_of
 from core.errors import BackendError, CoreError, GraphError, InvalidType
 from core.errors.scalars import is_number, is_scalar, python_number
@@ -316,26 +316,16 @@ def link_outputs(f: FunctionNode, outputs: Sequence[Variable], retained: tuple[A
     f.data = retained
 
 
-def _forget_plans(backend: Backend) -> None:
-    from core.ops.function_node import FunctionNode
-
+def forget_plans(classes: Iterable[type[FunctionNode]], backend: Backend) -> None:
+    """Plan anew what operations do, after a change of the kernels of `backend`."""
     global _changes
     with publishing:
         _changes += 1
-        for cls in _below(FunctionNode):
+        for cls in classes:
             cls._plans.clear()
             cls._unchecked_plans.clear()
             if cls._gradient_kernels.pop(backend.array_type, None) is not None:
                 cls.specialize()
-
-
-def _below(cls: type[FunctionNode]) -> Iterator[type[FunctionNode]]:
-    for derived in cls.__subclasses__():
-        yield derived
-        yield from _below(derived)
-
-
-on_kernels_changed.append(_forget_plans)
 
 
 # -------------------------------------------------------------------- inputs that are not Variables
@@ -434,17 +424,7 @@ def constant_node(x: Any, spec: Spec | None) -> VariableNode:
     return node
 
 
-# ---------------------------------------------------------------------- gradients of broadcasting
-
-
-def unbroadcast(f: FunctionNode, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Sum each gradient down to the shape of its input."""
-    return tuple(
-        [
-            g if g is None or g.shape == shape else sum_to(g, shape)
-            for g, shape in zip(gradients, f.shapes, strict=True)
-        ]
-    )
+# ---------------------------------------------------------------------- gradients
 
 
 def wrong_number(f: FunctionNode, gradients: tuple[Any, ...]) -> None:
@@ -458,13 +438,6 @@ def wrong_number(f: FunctionNode, gradients: tuple[Any, ...]) -> None:
 def only_needed(gradients: tuple[Any, ...], needs_grad: int) -> tuple[Any, ...]:
     """The gradients of the inputs that need one, None for the others, whatever a rule gave."""
     return tuple([g if needs_grad >> i & 1 else None for i, g in enumerate(gradients)])
-
-
-def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
-    """`g`, an array or a Variable, summed over the axes along which `shape` was repeated."""
-    from core.ops.intrinsics import SumTo
-
-    return SumTo(shape).evaluate(g)
 
 
 def take_slow_path(f: FunctionNode, inputs: tuple[Any, ...]) -> Any:

@@ -9,10 +9,10 @@ kind of node, and `apply` works on both.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
-from core.arrays.backend import BACKENDS
+from core.arrays.backend import BACKENDS, Backend, on_kernels_changed
 from core.arrays.backend import of as backend_of
 from core.arrays.spec import ensure_array, spec_of
 from core.errors import GraphError
@@ -430,7 +430,21 @@ class Elementwise(FunctionNode):
     keeps_dtype: ClassVar[bool] = True
     with_scalar: ClassVar[Any] = None
     operand: ClassVar[str | None] = None
+    _unbroadcast: ClassVar[Any]  # beside core.ops.intrinsics.broadcasting.SumTo, which it calls
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         cls._keeps_spec = cls.keeps_dtype
         super().__init_subclass__(**kwargs)
+
+
+def _below(cls: type[FunctionNode]) -> Iterator[type[FunctionNode]]:
+    for derived in cls.__subclasses__():
+        yield derived
+        yield from _below(derived)
+
+
+def _plan_anew(backend: Backend) -> None:
+    dispatch.forget_plans(_below(FunctionNode), backend)
+
+
+on_kernels_changed.append(_plan_anew)

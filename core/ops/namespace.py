@@ -19,10 +19,14 @@ from core.errors import UnknownName, nearest
 from core.graph import array_api
 from core.graph.methods import Methods
 from core.graph.variable import Variable, as_variable
+from core.ops.dispatch import in_dtype_of
 from core.ops.namespace_info import DTYPES, NamespaceInfo
 
 VERSION = "2024.12"
 """The version of the array API standard whose names these are."""
+
+standard: dict[str, Any] = {}
+"""What the core brings itself, by name; core.ops.intrinsics fills it."""
 
 _VERSIONS = ("2021.12", "2022.12", "2023.12", VERSION)
 
@@ -107,9 +111,8 @@ def asking_for_backend(function: Any) -> Any:
 
 def _find(name: str) -> Any:
     from core import registry
-    from core.ops import intrinsics
 
-    found = intrinsics.standard.get(name)
+    found = standard.get(name)
     catalogue = registry.catalogue("namespace")
     if found is None and name in catalogue:
         found = catalogue.get(name)
@@ -125,10 +128,9 @@ def _find(name: str) -> Any:
 
 def _names() -> list[str]:
     from core import registry
-    from core.ops import intrinsics
 
     provided = registry.catalogue("namespace").names()
-    return sorted({*intrinsics.standard, *provided, *DTYPES, "newaxis"})
+    return sorted({*standard, *provided, *DTYPES, "newaxis"})
 
 
 # NumPy's names that differ from the standard's.
@@ -185,8 +187,6 @@ def from_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     if exact is None:
         return counterpart(*inputs)
     # An operator beside a NumPy array: it casts and refuses as the Variable's own does.
-    from core.ops.dispatch import in_dtype_of
-
     x, y = inputs
     return exact(in_dtype_of(y, x), in_dtype_of(x, y))
 

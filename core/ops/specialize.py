@@ -85,7 +85,6 @@ class _Writer:
             "as_outputs": dispatch.as_outputs,
             "link_outputs": dispatch.link_outputs,
             "constant_node": dispatch.constant_node,
-            "unbroadcast": dispatch.unbroadcast,
             "widen": dispatch.widen,
             "narrow_all": dispatch.narrow_all,
             "wrong_number": dispatch.wrong_number,
@@ -276,7 +275,7 @@ class _Writer:
         lines += self._joint(kind) if declared.joint else self._separate(kind)
         result = f"({self._each('g#')},)" if not declared.joint else "gradients"
         if self.broadcast:
-            result = f"unbroadcast(f, {result})"
+            result = f"f._unbroadcast({result})"
         if self.wide:
             result = f"narrow_all(f, xp, {result}, {self.wide!r})"
         name = kind + "_broadcast" * self.broadcast + f"_{self.wide}" * bool(self.wide)

@@ -51,7 +51,6 @@ from core.ops.intrinsics.standard import matmul as matmul
 from core.ops.intrinsics.standard import matrix_transpose as matrix_transpose
 from core.ops.intrinsics.standard import power as power
 from core.ops.intrinsics.standard import reshape as reshape
-from core.ops.intrinsics.standard import standard as standard
 from core.ops.intrinsics.standard import sum as sum
 from core.ops.intrinsics.standard import transpose as transpose
 from core.ops.intrinsics.standard import unshared as unshared

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.errors import InvalidType
-from core.ops.function_node import FunctionNode
+from core.ops.function_node import Elementwise, FunctionNode
 from core.ops.types.domain import Domain, anything, choice, real
 from core.ops.types.domain import axes as axes_setting
 from core.ops.types.shapes import as_axes
@@ -66,6 +66,19 @@ class SumTo(FunctionNode):
     def gradient(self, xp, g):
         lead = len(self.input_shape(0)) - len(self.shape)
         return xp.broadcast_to(xp.reshape(g, (1,) * lead + self.shape), self.input_shape(0))
+
+
+def unbroadcast(f: Elementwise, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Gradients, on arrays or on Variables, each summed down to the shape of its input."""
+    return tuple(
+        [
+            g if g is None or g.shape == shape else SumTo(shape).evaluate(g)
+            for g, shape in zip(gradients, f.shapes, strict=True)
+        ]
+    )
+
+
+Elementwise._unbroadcast = unbroadcast
 
 
 class Sum(FunctionNode):

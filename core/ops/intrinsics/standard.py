@@ -39,6 +39,7 @@ from core.ops.intrinsics.promotion import (
     refuse_complex,
 )
 from core.ops.intrinsics.shapes import Reshape, Transpose
+from core.ops.namespace import namespace, standard
 from core.registry.configuration import current_state
 from core.typing import Axes
 
@@ -182,8 +183,6 @@ def _astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Var
     """X in another dtype; in its own, a copy unless `copy` is False."""
     y = cast(x, dtype)
     if device is not None and get_device(device) != y.device:
-        from core.ops.namespace import namespace
-
         return namespace.asarray(y, device=device)
     return unshared(y) if copy and y is as_variable(x) else y
 
@@ -247,7 +246,7 @@ def power(x: Any, y: Any) -> Variable:
     return Power.call(x, y)
 
 
-standard: dict[str, Any] = {
+standard |= {
     "negative": Negative,
     "positive": as_variable,
     "abs": Absolute,

@@ -7,7 +7,7 @@ Where a decomposition leaves signs open they are chosen, so that every backend g
 import sys
 
 from core.ops.intrinsics import matrix_transpose as matrix_transpose
-from core.ops.intrinsics import standard
+from core.ops.namespace import standard
 from plugins.functions.namespace.linalg.eigenvalues import eigh as eigh
 from plugins.functions.namespace.linalg.eigenvalues import eigvalsh as eigvalsh
 from plugins.functions.namespace.linalg.equations import cholesky as cholesky

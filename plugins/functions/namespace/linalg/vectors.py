@@ -8,7 +8,7 @@ from core import Variable, as_variable
 from core.errors.kinds import checked
 from core.ops.intrinsics import reshape
 from core.ops.intrinsics.promotion import promoted, with_operands
-from core.ops.intrinsics.standard import standard
+from core.ops.namespace import standard
 from core.typing import Array, DType
 from plugins.functions.array import diagonal as diagonals
 from plugins.functions.namespace.manipulation import broadcast_arrays, roll
