@@ -1,4 +1,4 @@
-"""Which backend an array belongs to, which one makes new arrays, and how arrays move between them.
+"""Backends in use: that of an array, that of new arrays, and moves between them.
 
     BACKENDS[type(array)]        the backend of an array: one dictionary look-up
     of(a, b)                     the same for several arrays or Variables, which must not be mixed
@@ -97,7 +97,7 @@ def host() -> Backend:
 
 
 def of(*arrays: Any) -> Backend:
-    """The backend that all the arrays (or Variables) belong to; the current one for no array.
+    """Return the backend that all arrays (or Variables) belong to; the current one for none.
 
     Raises BackendError where one is not an array, or where backends or devices are mixed.
 
@@ -137,12 +137,12 @@ def current() -> Backend:
 
 
 def current_device() -> Device:
-    """The device that new arrays are made on."""
+    """Return the device of new arrays."""
     return default_device() or get_device(os.environ.get("PLUGRAD_BACKEND") or HOST)
 
 
 def use(spec: DeviceSpec) -> Backend:
-    """Make `spec` (a name, `'cuda:1'`, a backend or a device) the place where new arrays are made.
+    """Make new arrays on `spec` from now on: a name such as `'cuda:1'`, a backend or a device.
 
     Holds for all threads, and until the next `use`; a `using` that is open wins while it lasts.
     Data that exists stays where it is, and is computed on there.
@@ -154,7 +154,7 @@ def use(spec: DeviceSpec) -> Backend:
 
 @contextmanager
 def using(spec: DeviceSpec) -> Iterator[Backend]:
-    """A block in which new arrays are made by the backend (or on the device) that `spec` names.
+    """Make new arrays by the backend (or on the device) `spec` within a `with` block.
 
     Holds for this thread, or this asynchronous task, alone.
 
@@ -167,12 +167,12 @@ def using(spec: DeviceSpec) -> Iterator[Backend]:
 
 
 def using_device(spec: DeviceSpec) -> Device:
-    """The device that `spec` names, for a `with` block in which new arrays are made on it."""
+    """Return the device `spec`, for a `with` block in which new arrays are made on it."""
     return get_device(spec)
 
 
 def get_dtype(dtype: Any = None, map_mixed16: Any = None) -> Any:
-    """The current backend's dtype of a name; without one, that of `core.config.dtype`.
+    """Return the current backend's dtype of a name; by default that of `core.config.dtype`.
 
     Args:
         dtype: A name or dtype, or None.
@@ -193,7 +193,7 @@ def get_dtype(dtype: Any = None, map_mixed16: Any = None) -> Any:
 
 
 def get_device(spec: DeviceSpec) -> Device:
-    """The device that a name means: `'numpy'`, `'cuda'`, `'cuda:1'`, a backend, a device.
+    """Return the device for a name: `'numpy'`, `'cuda'`, `'cuda:1'`, or a backend or device.
 
     An integer, also written as a string, is the number of a GPU, and a negative one the host, as in
     training scripts; so are `'@numpy'` and `'@cupy:1'`.
@@ -236,7 +236,7 @@ def _numbered(spec: str, name: str, number: str) -> Device:
 
 
 def to_host(x: Any) -> Any:
-    """The values of an array or a Variable as a `numpy.ndarray`.
+    """Return the values of an array or a Variable as a `numpy.ndarray`.
 
     >>> import numpy as np
     >>> to_host(np.arange(3))
@@ -260,7 +260,7 @@ def to_backend(x: Any, target: Any) -> Array:
 
 
 def get_device_from_array(*arrays: Any) -> Device:
-    """The device of the first argument that is an array or a Variable; the host for none.
+    """Return the device of the first argument that is an array or a Variable, or the host.
 
     >>> import numpy as np
     >>> get_device_from_array(None, np.ones(3))
@@ -274,7 +274,7 @@ def get_device_from_array(*arrays: Any) -> Device:
 
 
 def get_array_module(*args: Any) -> Any:
-    """The array library, as a namespace, of the first argument that is an array or a Variable.
+    """Return the namespace of the first argument that is an array or a Variable.
 
     Of several the one that is not NumPy's decides; NumPy where nothing is an array.
 
@@ -287,7 +287,7 @@ def get_array_module(*args: Any) -> Any:
 
 
 def copyto(dst: Any, src: Any) -> None:
-    """Copy the values of `src` into `dst`, arrays or Variables, also from one device to another.
+    """Copy the values of `src` into `dst`, arrays or Variables, also between devices.
 
     >>> import numpy as np
     >>> x = np.zeros(3)
@@ -303,7 +303,7 @@ def copyto(dst: Any, src: Any) -> None:
 
 
 def random_state() -> dict[str, Any]:
-    """All state that random numbers depend on, as plain values that JSON can write.
+    """Return all state that random numbers depend on, as plain values that JSON can write.
 
     The stream of `core.seed`, the generators of the backends in use (NumPy's global one included)
     and Python's own.
@@ -318,7 +318,7 @@ def random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """Put back what `random_state` gave, so that the same numbers follow.
+    """Restore what `random_state` returned, so that the same numbers follow.
 
     The generator of a backend that cannot be used here, where the state comes from another machine,
     is passed over: nothing can be drawn from it.

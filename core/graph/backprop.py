@@ -19,7 +19,7 @@ from core.registry.configuration import using_config
 
 
 def backward(outputs: Iterable[Variable], grad_outputs: Any = None, **options: Any) -> None:
-    """Add to the gradients of the leaves behind several outputs, in one walk.
+    """Backpropagate from several outputs in one walk: add to the gradients of their leaves.
 
     `grad_outputs` has a Variable (or None) an output, in place of the outputs' own gradients; the
     keyword arguments are those of `Variable.backward`.
@@ -121,7 +121,7 @@ def grad(
     enable_double_backprop: bool = False,
     loss_scale: float | None = None,
 ) -> list[Variable | None]:
-    """Gradients of outputs with respect to inputs, without touching those of any other variable.
+    """Compute gradients of outputs with respect to inputs; no other gradient changes.
 
     Args:
         outputs: A tuple or list of Variables.

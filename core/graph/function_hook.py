@@ -68,21 +68,21 @@ class FunctionHook(NeedsInit):
         self.deleted(None)
 
     def added(self, function: Any = None) -> None:
-        """The hook is being registered: to `function`, or with None to all in a `with` block."""
+        """Called when the hook is registered: with `function`, or None in a `with` block."""
 
     def deleted(self, function: Any = None) -> None:
-        """The hook was removed, from `function` or with None from all."""
+        """Called when the hook is removed: from `function`, or with None after a block."""
 
     def forward_preprocess(self, function: Any, in_data: tuple[AnyArray, ...]) -> None:
-        """`function` is about to compute its outputs from the arrays `in_data`."""
+        """Called before `function` computes its outputs from the arrays `in_data`."""
 
     def forward_postprocess(self, function: Any, in_data: tuple[AnyArray, ...]) -> None:
-        """`function` has computed its outputs."""
+        """Called after `function` has computed its outputs."""
 
     def backward_preprocess(
         self, function: Any, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
     ) -> None:
-        """`function` is about to compute gradients.
+        """Called before `function` computes gradients.
 
         `in_data` has its input arrays, None for those not retained; `out_grad` the arrays of the
         gradients of its outputs, None where none came.
@@ -91,11 +91,11 @@ class FunctionHook(NeedsInit):
     def backward_postprocess(
         self, function: Any, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
     ) -> None:
-        """`function` has computed gradients."""
+        """Called after `function` has computed gradients."""
 
 
 def get_function_hooks() -> dict[str, FunctionHook]:
-    """The hooks that are active for every function of this thread, by name.
+    """Return the active function hooks of this thread, by name.
 
     >>> get_function_hooks()
     {}

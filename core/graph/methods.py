@@ -1,4 +1,4 @@
-"""What arrays have as methods, on Variables: the namespace's functions, with NumPy's arguments.
+"""The methods of arrays on Variables: the namespace's functions, with NumPy's arguments.
 
 They are looked up when called, as plugins give most of them. What has a derivative is
 differentiable; integers, truth values and places are not.
@@ -35,7 +35,7 @@ class Methods:
     __slots__ = ()
 
     def sum(self, axis: Axis = None, dtype: DType = None, *, keepdims: bool = False) -> Variable:
-        """The sum over axes; integers are added in the default integer, at least.
+        """Sum over axes; integers are added in the default integer, at least.
 
         >>> import core, numpy as np
         >>> core.Variable(np.array([[1, 2], [3, 4]], "f")).sum(axis=0)
@@ -44,15 +44,15 @@ class Methods:
         return _function("sum")(self, axis, dtype, keepdims)  # type: ignore[no-any-return]
 
     def max(self, axis: Axis = None, *, keepdims: bool = False) -> Variable:
-        """The greatest element along axes."""
+        """Find the greatest element along axes."""
         return _function("max")(self, axis, keepdims)  # type: ignore[no-any-return]
 
     def min(self, axis: Axis = None, *, keepdims: bool = False) -> Variable:
-        """The least element along axes."""
+        """Find the least element along axes."""
         return _function("min")(self, axis, keepdims)  # type: ignore[no-any-return]
 
     def var(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Variable:
-        """The variance over axes; `ddof` is taken off the count that it divides by.
+        """Compute the variance over axes, dividing by the count minus `ddof`.
 
         >>> import core, numpy as np
         >>> core.Variable(np.array([1.0, 3.0])).var(ddof=1)
@@ -61,15 +61,15 @@ class Methods:
         return _function("var")(self, axis, ddof, keepdims)  # type: ignore[no-any-return]
 
     def std(self, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False) -> Variable:
-        """The square root of `var`."""
+        """Compute the standard deviation: the square root of `var`."""
         return _function("std")(self, axis, ddof, keepdims)  # type: ignore[no-any-return]
 
     def argmax(self, axis: int | None = None, *, keepdims: bool = False) -> Variable:
-        """Where the greatest element stands; without gradient."""
+        """Find the index of the greatest element; without gradient."""
         return _function("argmax")(self, axis, keepdims)  # type: ignore[no-any-return]
 
     def argmin(self, axis: int | None = None, *, keepdims: bool = False) -> Variable:
-        """Where the least element stands; without gradient."""
+        """Find the index of the least element; without gradient."""
         return _function("argmin")(self, axis, keepdims)  # type: ignore[no-any-return]
 
     def any(self, axis: Axis = None, *, keepdims: bool = False) -> Variable:
@@ -81,12 +81,12 @@ class Methods:
         return _function("all")(self, axis, keepdims)  # type: ignore[no-any-return]
 
     def cumsum(self: Any, axis: int | None = None, dtype: DType = None) -> Variable:
-        """The sums up to each element along an axis, or along all elements in a row."""
+        """Sum up to each element along an axis, or along all elements in a row."""
         x = self.reshape(-1) if axis is None else self
         return _function("cumulative_sum")(x, 0 if axis is None else axis, dtype)  # type: ignore[no-any-return]
 
     def clip(self, min: Operand | None = None, max: Operand | None = None) -> Variable:
-        """The elements kept between bounds: numbers, arrays that broadcast, or None.
+        """Clip the elements to bounds: numbers, arrays that broadcast, or None.
 
         >>> import core, numpy as np
         >>> core.Variable(np.array([-9.0, 0.0, 9.0])).clip(-1, 2)
@@ -95,7 +95,7 @@ class Methods:
         return _function("clip")(self, min, max)  # type: ignore[no-any-return]
 
     def round(self: Any, decimals: int = 0) -> Variable:
-        """The elements rounded to that many decimals, halves to even digits; without gradient.
+        """Round the elements to that many decimals, halves to even digits; without gradient.
 
         Whole numbers are rounded to tens, hundreds, ... by -1, -2, ... decimals.
 
@@ -118,7 +118,7 @@ class Methods:
         return y / scale if decimals > 0 else y * scale  # type: ignore[no-any-return]
 
     def astype(self, dtype: DType, *, copy: bool = True) -> Variable:
-        """The elements in another dtype, the gradient cast back; in its own a copy, if asked for.
+        """Cast to another dtype; the gradient is cast back. The same dtype is copied by default.
 
         >>> import core, numpy as np
         >>> core.Variable(np.ones(2, "f")).astype("float64")
@@ -127,25 +127,25 @@ class Methods:
         return _function("astype")(self, dtype, copy=copy)  # type: ignore[no-any-return]
 
     def copy(self) -> Variable:
-        """The same elements in memory of their own; the gradient flows back through it."""
+        """Copy the elements; the gradient flows back through the copy."""
         return array_api.intrinsics.unshared(self)  # type: ignore[no-any-return]
 
     def ravel(self: Any) -> Variable:
-        """All elements in a row; they may share memory with these."""
+        """Put all elements in a row; they may share memory with these."""
         return self.reshape(-1)  # type: ignore[no-any-return]
 
     def flatten(self: Any) -> Variable:
-        """A copy of all elements in a row."""
+        """Copy all elements in a row."""
         return self.copy().reshape(-1)  # type: ignore[no-any-return]
 
     def squeeze(self: Any, axis: Axis = None) -> Variable:
-        """Without axes of length 1: all of them, or those named."""
+        """Remove axes of length 1: all of them, or those given."""
         if axis is None:
             axis = tuple([i for i, n in enumerate(self.shape) if n == 1])
         return _function("squeeze")(self, axis)  # type: ignore[no-any-return]
 
     def swapaxes(self: Any, axis1: int, axis2: int) -> Variable:
-        """Two axes swapped.
+        """Swap two axes.
 
         >>> import core, numpy as np
         >>> core.Variable(np.zeros((2, 3, 4))).swapaxes(0, -1).shape
@@ -156,11 +156,11 @@ class Methods:
         return swapaxes(self, axis1, axis2)
 
     def repeat(self, repeats: Sizes | Array, axis: int | None = None) -> Variable:
-        """Each element repeated along an axis, or along all elements in a row."""
+        """Repeat each element along an axis, or along all elements in a row."""
         return _function("repeat")(self, repeats, axis=axis)  # type: ignore[no-any-return]
 
     def dot(self: Any, b: Operand) -> Variable:
-        """The products summed over the last axis of this and the last but one of `b`.
+        """Multiply and sum over the last axis of this array and the second last of `b`.
 
         Of vectors it is the inner product, of matrices the matrix product; a number, or an array
         without dimensions, scales.

@@ -161,7 +161,7 @@ class Variable(Copies, Made, Methods, Protocols):
 
     @property
     def array(self) -> BackendArray:
-        """The array itself; setting it leaves the graph as it was."""
+        """The array; setting it does not change the graph."""
         return self._array
 
     @array.setter
@@ -177,7 +177,7 @@ class Variable(Copies, Made, Methods, Protocols):
 
     @property
     def is_initialized(self) -> bool:
-        """Whether it has its array: links ask their parameters, and what stands in for them."""
+        """Whether there is an array; a parameter may have none yet."""
         return self._array is not None
 
     @property
@@ -187,7 +187,7 @@ class Variable(Copies, Made, Methods, Protocols):
 
     @property
     def device(self) -> Device:
-        """Where the array is."""
+        """The device of the array."""
         return self.backend.device_of(self.array)
 
     @property
@@ -246,7 +246,7 @@ class Variable(Copies, Made, Methods, Protocols):
         return variable_html(self)
 
     def debug_print(self) -> str:
-        """A few lines on the array and its gradient: where, how large, mean and spread."""
+        """Describe the array and its gradient in a few lines: place, size, mean and spread."""
         return variable_details(self)
 
     def summary(self) -> str:
@@ -257,7 +257,7 @@ class Variable(Copies, Made, Methods, Protocols):
 
     @property
     def node(self) -> VariableNode:
-        """Its place in the graph."""
+        """The variable's place in the graph."""
         source = self._source
         if source is None:
             if self._constant is None:
@@ -276,7 +276,7 @@ class Variable(Copies, Made, Methods, Protocols):
 
     @property
     def name(self) -> str | None:
-        """What error messages and graphs call it."""
+        """The name in error messages and graphs."""
         source = self._source or self._constant
         return None if source is None else source._name
 
@@ -294,7 +294,7 @@ class Variable(Copies, Made, Methods, Protocols):
         (self._source or self.node).data = self.array
 
     def unchain_backward(self) -> None:
-        """Cut every function that leads here off its inputs and outputs, as truncated BPTT does."""
+        """Cut the graph behind this variable, as truncated backpropagation does."""
         for function in history_of([self.creator_node]):
             function.unchain()
 
@@ -349,7 +349,7 @@ class Variable(Copies, Made, Methods, Protocols):
         self.grad = self.xp.zeros_like(self.array)
 
     def addgrad(self, var: Variable) -> None:
-        """Add the gradient of `var`, from whatever device, to this one's."""
+        """Add the gradient of `var`, which may be on any device, to this one's."""
         gradient = var.grad
         if gradient is None:
             return
@@ -357,7 +357,7 @@ class Variable(Copies, Made, Methods, Protocols):
         self.grad = self.backend.copy(gradient) if self.grad is None else self.grad + gradient
 
     def copydata(self, var: Variable) -> None:
-        """Copy the elements of `var`, from whatever device, into this array."""
+        """Copy the elements of `var`, which may be on any device, into this array."""
         if var.array is None:
             if self.array is not None:
                 raise ValueError("Variable.copydata: the source has no array yet")
@@ -376,7 +376,7 @@ class Variable(Copies, Made, Methods, Protocols):
         *,
         free_graph: bool = False,
     ) -> None:
-        """Add to the gradient of every leaf that this variable was computed from.
+        """Compute gradients: add to those of all leaves that this variable was computed from.
 
         Args:
             retain_grad: Keep the gradients of the variables in between as well.
@@ -431,7 +431,7 @@ class Variable(Copies, Made, Methods, Protocols):
         return self.to_device(backends.host())
 
     def to_gpu(self, device: SupportsIndex | None = None) -> Self:
-        """Move to the CUDA backend, `device` being a number or None for the current one."""
+        """Move to the CUDA backend; `device` is a number, or None for the current one."""
         return self.to_device(backends.gpu(device))
 
     @overload
@@ -439,7 +439,7 @@ class Variable(Copies, Made, Methods, Protocols):
     @overload
     def reshape(self, *shape: SupportsIndex) -> Variable: ...
     def reshape(self, *shape: Any) -> Variable:
-        """The same elements in another shape; one entry may be -1."""
+        """Reshape; one entry of the shape may be -1."""
         return array_api.intrinsics.reshape(  # type: ignore[no-any-return]
             self, shape[0] if len(shape) == 1 and not is_whole(shape[0]) else shape
         )
@@ -449,25 +449,25 @@ class Variable(Copies, Made, Methods, Protocols):
     @overload
     def transpose(self, *axes: SupportsIndex) -> Variable: ...
     def transpose(self, *axes: Any) -> Variable:
-        """Permute the axes; without arguments reverse them."""
+        """Permute the axes; without arguments, reverse them."""
         if len(axes) == 1 and not is_whole(axes[0]):
             axes = tuple(axes[0] or ())
         return array_api.intrinsics.transpose(self, axes or None)  # type: ignore[no-any-return]
 
     @property
     def T(self) -> Variable:
-        """The axes reversed."""
+        """The transpose: the axes reversed."""
         return self.transpose()
 
     @property
     def mT(self) -> Variable:
-        """The last two axes swapped."""
+        """The transpose of matrices: the last two axes swapped."""
         return array_api.intrinsics.matrix_transpose(self)  # type: ignore[no-any-return]
 
     def mean(
         self, axis: Axis = None, *, weights: Array | None = None, keepdims: bool = False
     ) -> Variable:
-        """The mean over axes, as `core.functions.average` computes it.
+        """Average over axes, as `core.functions.average` does.
 
         >>> import core, numpy as np
         >>> core.Variable(np.array([[1, 2], [3, 4]], "f")).mean(axis=0)
@@ -566,7 +566,7 @@ def no_array(who: str, value: object) -> TypeError:
 
 
 def as_variable(obj: Any) -> Variable:
-    """`obj` itself if it is a Variable, else a Variable around the array that needs no gradient.
+    """Return `obj` if it is a Variable, otherwise a Variable around it that needs no gradient.
 
     >>> import core, numpy as np
     >>> core.as_variable(np.zeros(2)).requires_grad
@@ -576,7 +576,7 @@ def as_variable(obj: Any) -> Variable:
 
 
 def as_array(obj: Any) -> BackendArray:
-    """The array of a Variable; anything else as it is."""
+    """Return the array of a Variable; anything else is returned unchanged."""
     return obj.array if isinstance(obj, Variable) else obj
 
 

@@ -1,4 +1,4 @@
-"""Variable nodes: the places of variables in the graph.
+"""Variable nodes: the places of variables in a graph.
 
 The engine walks over *sources*: what a variable points to, and what a function points to its inputs
 by. A source is a `VariableNode` for a leaf and for an output of several, and the `GraphNode`
@@ -104,12 +104,12 @@ class VariableNode(Made):
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """The shape of the array, None as long as it has none."""
+        """The shape of the array, None while there is no array."""
         return None if self.spec is None else self.spec.shape
 
     @property
     def dtype(self) -> Any:
-        """The dtype of the array, None as long as there is none."""
+        """The dtype of the array, None while there is no array."""
         return None if self.spec is None else self.spec.dtype
 
     @property
@@ -121,11 +121,11 @@ class VariableNode(Made):
         return shape + self.spec.name
 
     def get_variable_or_none(self) -> Variable | None:
-        """The variable, if it is known to be alive."""
+        """Return the variable if it still exists, otherwise None."""
         return self._variable()  # type: ignore[no-any-return]
 
     def get_variable(self) -> Variable:
-        """The variable; where it is gone, one that takes its place, with the retained array."""
+        """Return the variable; if it no longer exists, another one with the retained array."""
         variable: Variable | None = self._variable()
         if variable is None:
             variable = self.revive()
@@ -159,7 +159,7 @@ class VariableNode(Made):
 
 
 class OutputNode(VariableNode):
-    """The node of a declared operation's lone output: a view of what the function node holds."""
+    """The node of a declared operation's only output: a view of the function node."""
 
     __slots__ = ()
 

@@ -90,7 +90,7 @@ class FunctionNode(GraphNode):
 
     @classmethod
     def specialize(cls) -> None:
-        """Write the calls and gradients, or write them anew after a change of kernels."""
+        """Write the calls and gradients, again after a change of kernels."""
         with publishing:
             declaring.specialize_class(cls)
             for bind in cls._bound:
@@ -133,7 +133,7 @@ class FunctionNode(GraphNode):
         return outputs[0] if len(outputs) == 1 else outputs
 
     def apply(self, inputs: Iterable[Any]) -> tuple[Variable, ...]:
-        """Compute the outputs and, where some input needs a gradient, record this node.
+        """Compute the outputs, and record this node if some input needs a gradient.
 
         A node that is part of a graph already stays as it is: another of the same settings is
         applied in its place.
@@ -155,7 +155,7 @@ class FunctionNode(GraphNode):
         return (made,) if self._single else made
 
     def again(self) -> Self:
-        """A node of the same settings and hooks that is in no graph."""
+        """Make a node with the same settings and hooks that is in no graph."""
         made: Self = GraphNode.__new__(type(self))
         own = {name: kept for name, kept in vars(self).items() if not hasattr(FunctionNode, name)}
         vars(made).update(own)
@@ -164,7 +164,7 @@ class FunctionNode(GraphNode):
         return made
 
     def evaluate(self, *args: Any) -> Any:
-        """Compute at the speed at hand: arrays to arrays, Variables to recorded Variables.
+        """Compute inside a rule: from arrays arrays, from Variables recorded Variables.
 
         Gradient rules use other operations this way, and so stay differentiable. One output is
         given itself, several as a tuple.
@@ -288,7 +288,7 @@ class FunctionNode(GraphNode):
     # ------------------------------------------------------------------ the general contract
 
     def forward(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Outputs from input arrays. Declared classes compute; others choose by backend."""
+        """Compute outputs from input arrays: by `compute` if declared, otherwise by backend."""
         if self.declared is not None:
             result = self._compute(inputs)
             return result if type(result) is tuple else (result,)
@@ -296,11 +296,11 @@ class FunctionNode(GraphNode):
         return self.forward_gpu(inputs) if on_gpu else self.forward_cpu(inputs)
 
     def forward_cpu(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Outputs from input arrays of any backend but CUDA."""
+        """Compute outputs from input arrays of any backend but CUDA."""
         raise self._unwritten("forward, or forward_cpu")
 
     def forward_gpu(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Outputs from input arrays on a GPU."""
+        """Compute outputs from input arrays on a GPU."""
         raise self._unwritten("forward, or forward_gpu")
 
     def _unwritten(self, what: str) -> GraphError:
@@ -311,7 +311,7 @@ class FunctionNode(GraphNode):
     def backward(
         self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
     ) -> tuple[Variable | None, ...]:
-        """Gradients of the target inputs, as Variables, from those of the outputs.
+        """Compute gradients of the target inputs, as Variables, from those of the outputs.
 
         None stands for no gradient, on both sides. A class that defines nothing is not
         differentiable: its gradients are None.
@@ -329,7 +329,7 @@ class FunctionNode(GraphNode):
         grad_outputs: tuple[Variable | None, ...],
         grad_inputs: tuple[Variable | None, ...],
     ) -> tuple[Variable | None, ...]:
-        """Gradients as `backward` computes them, added to those that the inputs have already."""
+        """Compute gradients as `backward` does, and add them to those that the inputs have."""
         gradients = self.backward(target_input_indexes, grad_outputs)
         count = len(target_input_indexes)
         if not isinstance(gradients, (tuple, list)):
@@ -362,7 +362,7 @@ class FunctionNode(GraphNode):
             ) from None
 
     def check_type_forward(self, in_types: Any) -> None:
-        """Refuse ill-fitting inputs, in the language of `core.type_check`."""
+        """Refuse inputs that do not fit, in the language of `core.type_check`."""
 
     def retain_inputs(self, indexes: Iterable[int]) -> None:
         """Keep the input arrays of these indexes for backward; called inside `forward`."""
@@ -409,11 +409,11 @@ class FunctionNode(GraphNode):
         return bool(self.declared.kept(name, len(self._sources)) & self.needs_grad)
 
     def get_retained_inputs(self) -> tuple[Variable, ...]:
-        """The retained inputs as Variables, connected to the graph."""
+        """Return the retained inputs as Variables, connected to the graph."""
         return tuple([self.inputs[i].get_variable() for i in self._input_indexes()])
 
     def get_retained_outputs(self) -> tuple[Variable, ...]:
-        """The retained outputs as Variables, connected to the graph."""
+        """Return the retained outputs as Variables, connected to the graph."""
         return tuple([self._output_variable(i) for i in self._output_indexes()])
 
 

@@ -14,7 +14,7 @@ _WHOLE = kind_of("int")
 
 
 class Hyperparameter:
-    """A set of named numbers; what it does not set itself it takes from its parent.
+    """A set of named numbers; a name that is not set here is looked up in the parent.
 
     An optimizer has one, and each of its update rules a child of it: setting `lr` on the optimizer
     changes all, setting it on a rule changes that parameter's alone.
@@ -106,12 +106,12 @@ class Hyperparameter:
         return name in self._whole or (self._parent is not None and self._parent._is_whole(name))
 
     def define(self, **values: Any) -> Hyperparameter:
-        """Declare names, with their values; gives itself."""
+        """Declare names with their values; returns itself."""
         self.__dict__.update(values, _closed=True)
         return self
 
     def get_dict(self) -> dict[str, Any]:
-        """Every name with its current value."""
+        """Return every name with its current value."""
         known = {} if self._parent is None else self._parent.get_dict()
         return {**known, **{k: v for k, v in self.__dict__.items() if not k.startswith("_")}}
 

@@ -1,4 +1,4 @@
-"""Optimizers: they own the update rules of a link's parameters, and the step from the loss on."""
+"""Optimizers: they have the update rules of a link's parameters, and make steps."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LARGEST_SCALE = 2.0**15  # the largest power of two that float16 holds
 
 
 class Optimizer(KnownAttributes):
-    """Base of all that trains a link: counts steps (`t`) and epochs, holds hooks and loss scale.
+    """Base of optimizers: counts steps (`t`) and epochs, has hooks and a loss scale.
 
     `setup(link)` comes first and gives the optimizer back; then `update` makes a step.
     """
@@ -55,7 +55,7 @@ class Optimizer(KnownAttributes):
     _hooks: HookTable
 
     def setup(self, link: Link) -> Self:
-        """Take `link` as what to train, from step 0 and without hooks; gives itself.
+        """Set `link` as the target, with step 0 and no hooks; returns itself.
 
         Warns of a link without parameters, and of links and parameters that are held by attributes
         (in lists, tuples and dicts too) without being registered. Those that are frozen by
@@ -108,7 +108,7 @@ class Optimizer(KnownAttributes):
 
     @checked
     def new_epoch(self, auto: bool = False) -> None:
-        """Count an epoch; `auto` says that an updater does it, which then is to be the only one."""
+        """Count an epoch; `auto` means that an updater counts them, and nobody else may."""
         if auto:
             self.use_auto_new_epoch = True
         elif self.use_auto_new_epoch:
@@ -174,7 +174,7 @@ class Optimizer(KnownAttributes):
 
     @property
     def loss_scale(self) -> float | None:
-        """What the loss's gradient is to be multiplied by in the next step; None for nothing."""
+        """The factor for the loss's gradient in the next step; None for no scaling."""
         return self._loss_scale
 
     def loss_scaling(self, interval: int = 1000, scale: float | None = None) -> None:
@@ -191,7 +191,7 @@ class Optimizer(KnownAttributes):
         self._clean_steps = -1
 
     def check_nan_in_grads(self) -> bool:
-        """Whether any gradient of the target holds an infinity or a NaN; waits for the device."""
+        """Whether any gradient of the target contains NaN or infinity; waits for the device."""
         grads = [p.grad for p in self._target().params(False) if p.grad is not None]
         spaces = [(backends.of(grad).xp, grad) for grad in grads]
         finite = [xp.all(xp.isfinite(grad)) for xp, grad in spaces]
@@ -202,7 +202,7 @@ class Optimizer(KnownAttributes):
         return self._loss_scale is None or not self.check_nan_in_grads()
 
     def update_loss_scale(self, overflow: bool = False) -> None:
-        """Adapt a dynamic loss scale to what the step showed."""
+        """Adapt a dynamic loss scale to the result of the step."""
         if self._scale_interval is None or self._loss_scale is None:
             return
         if overflow:
@@ -245,7 +245,7 @@ class Optimizer(KnownAttributes):
 
 
 class GradientMethod(Optimizer):
-    """An optimizer that updates each parameter by its own gradient, with a rule for each.
+    """An optimizer that updates each parameter by its own gradient, with one rule for each.
 
     Parameters may have any shape and any floating dtype; the rules of the bundled optimizers work
     element by element. What a rule keeps for a parameter has the parameter's shape, dtype and
@@ -345,7 +345,7 @@ class GradientMethod(Optimizer):
         return {k: v for rule in cls._rules() for k, v in rule.hyperparameters.items()}
 
     def setup(self, link: Link) -> Self:
-        """Take `link` as what to train, and give each of its parameters an update rule."""
+        """Set `link` as the target, and give each of its parameters an update rule."""
         super().setup(link)
         self._groups, self._parts, self._told_of_newcomers = (), 0, False
         for parameter in link.params():
@@ -356,7 +356,7 @@ class GradientMethod(Optimizer):
         return self
 
     def create_update_rule(self) -> UpdateRule:
-        """A new rule for one parameter, which shares this optimizer's hyper-parameters."""
+        """Make a rule for one parameter, which shares this optimizer's hyper-parameters."""
         if self.rule is None:
             raise NotImplementedError(
                 f"{type(self).__name__} names no update rule. Set the class attribute `rule`, or "
@@ -365,7 +365,7 @@ class GradientMethod(Optimizer):
         return self.rule(self.hyperparam)
 
     def group(self, *patterns: str, **hyperparameters: Any) -> ParameterGroup:
-        """Give the parameters whose paths match a pattern hyper-parameters of their own.
+        """Give separate hyper-parameters to the parameters whose paths match a pattern.
 
         Patterns are those of file names, where `*` stands for anything, slashes included: `"*/b"`
         are all biases, `"/encoder/*"` is a whole child. Call it after `setup`, in each run, a
@@ -409,7 +409,7 @@ class GradientMethod(Optimizer):
                     parameter.update_rule.use_fp32_update(flag)
 
     def reallocate_cleared_grads(self) -> None:
-        """Give zeros as gradients to the parameters that have none."""
+        """Set the gradients of parameters that have none to zeros."""
         for parameter in self._target().params(include_uninit=False):
             if parameter.grad is None:
                 parameter.zerograd()
@@ -495,7 +495,7 @@ class GradientMethod(Optimizer):
             )
 
     def before_step(self, steps: list[Step]) -> None:
-        """What concerns all parameters together, after hooks and before their rules.
+        """Do what concerns all parameters together, after hooks and before their rules.
 
         Each of the `steps` has the `parameter`, its `rule`, and the `work` that the rule gets: the
         parameter, or its float32 master, with the true gradient.
@@ -504,7 +504,7 @@ class GradientMethod(Optimizer):
     def accumulate(
         self, share: float, lossfun: Callable[..., Any], *args: Any, **kwds: Any
     ) -> None:
-        """Add the gradients of a part of a batch to those of the coming step.
+        """Add the gradients of a part of a batch to those of the next step.
 
         The first part after a step clears the gradients. After the last one `update()` without
         arguments makes the step, as it would with the whole batch: the loss, if it is a mean over
@@ -534,7 +534,7 @@ class GradientMethod(Optimizer):
         self._parts += 1
 
     def drop_accumulated(self) -> None:
-        """Forget the gradients that have been accumulated since the last step."""
+        """Discard the gradients that were accumulated since the last step."""
         if self._parts:
             self._target().cleargrads()
             self._parts = 0

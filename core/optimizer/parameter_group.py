@@ -1,4 +1,4 @@
-"""Parameters, chosen by their paths, with hyper-parameters of their own."""
+"""Parameters, chosen by their paths, with separate hyper-parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ParameterGroup:
-    """The parameters whose paths match one of some patterns, with hyper-parameters of their own.
+    """The parameters whose paths match one of some patterns, with separate hyper-parameters.
 
     `GradientMethod.group` makes it. Its hyper-parameters are attributes: those that have been set
     on the group, and for the rest the optimizer's. What is set here is set on the rule of each
@@ -45,7 +45,7 @@ class ParameterGroup:
 
     @property
     def hyperparam(self) -> Hyperparameter:
-        """The hyper-parameters of the group, the optimizer's where it has none of its own."""
+        """The hyper-parameters of the group; those that it does not set are the optimizer's."""
         return self._hyperparam
 
     def set(self, **hyperparameters: Any) -> None:

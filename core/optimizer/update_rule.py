@@ -45,7 +45,7 @@ _SIXTEEN_BIT = ("float16", "bfloat16")
 
 
 class UpdateRule(KnownAttributes):
-    """How one parameter changes by its gradient; each parameter has a rule of its own.
+    """How one parameter changes by its gradient; each parameter has its own rule.
 
     Args:
         parent_hyperparam: The hyper-parameters to share, as an optimizer's; by default the
@@ -168,7 +168,7 @@ class UpdateRule(KnownAttributes):
         )
 
     def check(self, param: Parameter) -> None:
-        """Raise UpdateError where this rule cannot update `param`; asked before any is changed."""
+        """Raise UpdateError if this rule cannot update `param`; called before any is changed."""
 
     def init_state(self, param: Parameter) -> None:
         """Fill `self.state` for a parameter: arrays like it for each declared name."""
@@ -253,7 +253,7 @@ class UpdateRule(KnownAttributes):
 
     @checked
     def use_fp32_update(self, flag: bool = True) -> None:
-        """Keep a float32 master of a 16-bit parameter, make the steps on it and round the result.
+        """Keep a float32 master of a 16-bit parameter, update that, and round the result.
 
         Hooks get the master; the parameter's own array is the master rounded.
         """

@@ -1,4 +1,4 @@
-"""Configuration: what a thread may set for itself over what everybody shares.
+"""Configuration: shared settings, which each thread may override.
 
 The settings of a context are one immutable `State`, kept in a `ContextVar`, with the few flags that
 every operation reads worked out beforehand. Changing a setting installs another state. A new thread
@@ -98,7 +98,7 @@ def _unknown(name: str, known: Mapping[str, Any]) -> UnknownName:
 
 
 class GlobalConfig:
-    """Values that every thread shares unless it has set its own.
+    """Values that all threads share, unless a thread has set its own.
 
     Those of `core.global_config` are what the framework reads: your own entries may be added
     to them by setting it; a name near a known one is taken for a slip, unless it begins with
@@ -251,7 +251,7 @@ config = cast("Configuration", _Config(_shared_values))
 
 
 class using_config:
-    """Set one entry for the length of a `with` block, or of each call of a decorated function.
+    """Set one entry within a `with` block, or within each call of a decorated function.
 
     `config` is `core.config` (this thread), `core.global_config` (everybody), or another object of
     their classes. One object may be entered again, inside its own block and by several threads.
@@ -339,7 +339,7 @@ def _derive(state: State, name: str, value: Any) -> State:
 
 
 def no_backprop_mode() -> using_config:
-    """Record no graph in the block: operations give Variables that need no gradient.
+    """Record no graph in the block: the results of operations need no gradient.
 
     >>> import core, numpy as np
     >>> x = core.Variable(np.ones(2, "f"))
@@ -357,7 +357,7 @@ def force_backprop_mode() -> using_config:
 
 
 def set_debug(debug: bool) -> None:
-    """Switch this thread's debug mode: NaN and changed arrays are named where they appear."""
+    """Switch this thread's debug mode, which locates NaNs and changed arrays."""
     config.debug = debug
 
 
@@ -367,7 +367,7 @@ def is_debug() -> bool:
 
 
 class DebugMode(using_config):
-    """Switch debug mode for the length of a `with` block."""
+    """Switch debug mode within a `with` block."""
 
     def __init__(self, debug: bool) -> None:
         super().__init__("debug", debug)

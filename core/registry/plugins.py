@@ -1,4 +1,4 @@
-"""What a program can decide about plugins: which to prefer, which to leave out; and their list.
+"""Choices of a program about plugins: which to prefer and disable; and a list of them.
 
 The same can be said in the environment (`PLUGRAD_PREFER`, `PLUGRAD_DISABLE_PLUGINS`,
 `PLUGRAD_PLUGINS_STRICT`) and under `[tool.plugrad]` in the working directory's `pyproject.toml`.
@@ -19,7 +19,7 @@ API = registry.PLUGIN_API
 
 
 def prefer(kind: str, name: str, distribution: str) -> None:
-    """Let `name` of `kind` mean what `distribution` provides, from now on in this process.
+    """Let `name` of `kind` be what `distribution` provides, from now on in this process.
 
     `name` may be `'*'`, every name of that kind which the distribution provides. It settles a
     conflict between two third parties, and lets a third party replace a bundled name.
@@ -45,7 +45,7 @@ def prefer(kind: str, name: str, distribution: str) -> None:
 
 
 def disable(distribution: str) -> None:
-    """Leave out all plugins of a distribution, from now on in this process.
+    """Disable all plugins of a distribution, from now on in this process.
 
     Raises PluginError for a distribution that has no plugins here.
 
@@ -60,7 +60,7 @@ def disable(distribution: str) -> None:
 
 
 def list() -> builtins.list[registry.Plugin]:
-    """Every plugin found in this environment, with its state and what it gives.
+    """List every plugin found in this environment, with its state and what it provides.
 
     >>> sorted(plugin.name for plugin in list() if plugin.name in ("functions", "numpy"))
     ['functions', 'numpy']
