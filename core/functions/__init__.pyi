@@ -1492,21 +1492,21 @@ def average_pooling_1d(
     pad: Sizes = 0,
     pad_value: float | None = 0,
 ) -> Variable:
-    """The mean of each window over one spatial axis.
+    """The mean of each window over one spatial axis, the padding counted as zeros.
 
     Args:
         x: Floating, (n, c, l).
         ksize: Size of the windows, in a tuple or alone.
         stride: Distance of neighbouring windows, likewise; None takes `ksize`.
         pad: How far the windows reach over the edges, likewise.
-        pad_value: 0 counts the padding as zeros, None leaves it out of the mean.
+        pad_value: 0, or None to leave the padding out of the mean.
 
     Returns:
         (n, c, l') with sizes as in `convolution_1d`, and the dtype of `x`.
 
     Raises:
         InvalidType: `x` is not floating or has other axes, or no window fits into it.
-        ValueError: Sizes make no windows, or `pad_value` is another.
+        ValueError: Sizes make no windows, or another padding is asked for.
 
     >>> import core.functions as F, numpy as np
     >>> F.average_pooling_1d(np.ones((1, 1, 4), "f"), 2).shape
@@ -1519,24 +1519,24 @@ def average_pooling_2d(
     stride: Sizes | None = None,
     pad: Sizes = 0,
 ) -> Variable:
-    """The mean of each window over images.
+    """The mean of each window over images, the padding counted as zeros.
 
     Args:
         x: Floating, (n, c, h, w).
         ksize: Size of the windows, for each axis or for both.
         stride: Distance of neighbouring windows, likewise; None takes `ksize`.
-        pad: How far the windows reach over the edges, where they see zeros, likewise.
+        pad: How far the windows reach over the edges, likewise.
 
     Returns:
         (n, c, h', w') with sizes as in `convolution_2d`, and the dtype of `x`.
 
     Raises:
         InvalidType: `x` is not floating or has other axes, or no window fits into it.
-        ValueError: Sizes make no windows.
+        ValueError: Sizes make no windows, or another padding is asked for.
 
     >>> import core.functions as F, numpy as np
-    >>> F.average_pooling_2d(np.ones((1, 1, 2, 2), "f"), 2)
-    variable([[[[1.]]]], dtype=float32)
+    >>> F.average_pooling_2d(np.ones((1, 1, 4, 4), "f"), 2).shape
+    (1, 1, 2, 2)
     """
 
 def average_pooling_3d(
@@ -1546,21 +1546,21 @@ def average_pooling_3d(
     pad: Sizes = 0,
     pad_value: float | None = 0,
 ) -> Variable:
-    """The mean of each window over volumes.
+    """The mean of each window over volumes, the padding counted as zeros.
 
     Args:
         x: Floating, (n, c, d, h, w).
         ksize: Size of the windows, for each axis or for all.
         stride: Distance of neighbouring windows, likewise; None takes `ksize`.
         pad: How far the windows reach over the edges, likewise.
-        pad_value: 0 counts the padding as zeros, None leaves it out of the mean.
+        pad_value: 0, or None to leave the padding out of the mean.
 
     Returns:
         (n, c, d', h', w') with sizes as in `convolution_3d`, and the dtype of `x`.
 
     Raises:
         InvalidType: `x` is not floating or has other axes, or no window fits into it.
-        ValueError: Sizes make no windows, or `pad_value` is another.
+        ValueError: Sizes make no windows, or another padding is asked for.
 
     >>> import core.functions as F, numpy as np
     >>> F.average_pooling_3d(np.ones((1, 1, 4, 4, 4), "f"), 2).shape
@@ -1574,21 +1574,21 @@ def average_pooling_nd(
     pad: Sizes = 0,
     pad_value: float | None = 0,
 ) -> Variable:
-    """The mean of each window over any number of spatial axes.
+    """The mean of each window over any number of spatial axes, the padding counted as zeros.
 
     Args:
         x: Floating, (n, c, d_1, ..., d_N).
         ksize: Size of the windows, for each axis or for all.
         stride: Distance of neighbouring windows, likewise; None takes `ksize`.
         pad: How far the windows reach over the edges, likewise.
-        pad_value: 0 counts the padding as zeros, None leaves it out of the mean.
+        pad_value: 0, or None to leave the padding out of the mean.
 
     Returns:
         (n, c, e_1, ..., e_N) with sizes as in `convolution_nd`, and the dtype of `x`.
 
     Raises:
         InvalidType: `x` is not floating or has other axes, or no window fits into it.
-        ValueError: Sizes make no windows, or `pad_value` is another.
+        ValueError: Sizes make no windows, or another padding is asked for.
 
     >>> import core.functions as F, numpy as np
     >>> F.average_pooling_nd(np.ones((1, 1, 4, 4, 4, 4), "f"), 2).shape

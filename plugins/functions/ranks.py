@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
 
@@ -60,9 +60,9 @@ class Rank(NamedTuple):
 
     def each(self, sizes: Sizes, ndim: int, what: str) -> tuple[int, ...]:
         """One size for every spatial axis."""
-        return (
-            (sizes,) * ndim if type(sizes) is int else per_axis(sizes, ndim, f"{self.name}: {what}")
-        )
+        if type(sizes) is int:
+            return (sizes,) * ndim
+        return per_axis(sizes, ndim, f"{self.name}: {what}")
 
 
 class Family(Generic[P, R]):
@@ -73,36 +73,36 @@ class Family(Generic[P, R]):
 
     Args:
         template: What every rank computes.
-        name: The name without the rank; that of the template if None.
     """
 
-    def __init__(
-        self, template: Callable[Concatenate[Rank, P], R], name: str | None = None
-    ) -> None:
+    def __init__(self, template: Callable[Concatenate[Rank, P], R]) -> None:
         self.template: Any = template
-        self.name = name or self.template.__name__
 
-    def __call__(self, rank: str, by_name: tuple[str, ...] = ()) -> Callable[P, R]:
+    def __call__(self, rank: str, by_name: tuple[str, ...] = (), **fixed: Any) -> Callable[P, R]:
         """The function for the rank "1d", "2d", "3d" or "nd".
 
         Args:
             rank: How the function's name ends.
             by_name: Arguments that it takes by keyword alone.
+            fixed: Arguments that it does not have, and what they are.
         """
-        code, name = self.template, f"{self.name}_{rank}"
+        code = self.template
+        name = f"{code.__name__}_{rank}"
         ndim = None if rank == "nd" else int(rank[0])
-        own: Any = FunctionType(code.__code__, code.__globals__, name, code.__defaults__)
-        own.__qualname__ = name
+        # Errors look for what they tell by the name in the code.
+        named = code.__code__.replace(co_name=name, co_qualname=name)
+        own: Any = FunctionType(named, code.__globals__, name, code.__defaults__)
         own.__annotations__ = dict(code.__annotations__)
-        own.__doc__ = described(code.__doc__, rank, ndim or EXAMPLE)
+        own.__doc__ = described(code.__doc__, rank, ndim or EXAMPLE, fixed)
         own.template = code
-        own.__code__ = own.__code__.replace(co_name=name, co_qualname=name)  # as errors look for it
-        made: Callable[P, R] = narrowed(own, by_name, rank=Rank(name, ndim))
+        made: Callable[P, R] = narrowed(own, by_name, rank=Rank(name, ndim), **fixed)
         return made
 
 
-def described(text: str, rank: str, ndim: int) -> str:
-    """The docstring of a rank."""
+def described(text: str, rank: str, ndim: int, without: Iterable[str] = ()) -> str:
+    """The docstring of a rank, without the lines of some arguments."""
+    for name in without:
+        text = re.sub(rf"^        {name}: .*\n", "", text, flags=re.MULTILINE)
     words = {"each": f"for each axis or for {'both' if ndim == 2 else 'all'}", "rank": rank}
     words |= WORDS[rank]
 

@@ -119,21 +119,21 @@ def average_pooling(  # noqa: D417
     pad: Sizes = 0,
     pad_value: float | None = 0,
 ) -> Variable:
-    """The mean of each window over $over.
+    """The mean of each window over $over, the padding counted as zeros.
 
     Args:
         x: Floating, (n, c, $d).
         ksize: Size of the windows, $each.
         stride: Distance of neighbouring windows, likewise; None takes `ksize`.
         pad: How far the windows reach over the edges, likewise.
-        pad_value: 0 counts the padding as zeros, None leaves it out of the mean.
+        pad_value: 0, or None to leave the padding out of the mean.
 
     Returns:
         (n, c, $e) with sizes as in `convolution_$rank`, and the dtype of `x`.
 
     Raises:
         InvalidType: `x` is not floating or has other axes, or no window fits into it.
-        ValueError: Sizes make no windows, or `pad_value` is another.
+        ValueError: Sizes make no windows, or another padding is asked for.
 
     >>> import core.functions as F, numpy as np
     >>> F.average_pooling_$rank(np.ones((1, 1, $4), "f"), 2).shape
@@ -150,32 +150,7 @@ def average_pooling(  # noqa: D417
     return y
 
 
-def _images(  # noqa: D417
-    rank: Rank, /, x: Array, ksize: Sizes, stride: Sizes | None = None, pad: Sizes = 0
-) -> Variable:
-    """The mean of each window over images.
-
-    Args:
-        x: Floating, (n, c, h, w).
-        ksize: Size of the windows, for each axis or for both.
-        stride: Distance of neighbouring windows, likewise; None takes `ksize`.
-        pad: How far the windows reach over the edges, where they see zeros, likewise.
-
-    Returns:
-        (n, c, h', w') with sizes as in `convolution_2d`, and the dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating or has other axes, or no window fits into it.
-        ValueError: Sizes make no windows.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.average_pooling_2d(np.ones((1, 1, 2, 2), "f"), 2)
-    variable([[[[1.]]]], dtype=float32)
-    """
-    return average_pooling.template(rank, x, ksize, stride, pad)
-
-
 average_pooling_1d = average_pooling("1d")
-average_pooling_2d = Family(_images, "average_pooling")("2d")
+average_pooling_2d = average_pooling("2d", pad_value=0)
 average_pooling_3d = average_pooling("3d")
 average_pooling_nd = average_pooling("nd")
