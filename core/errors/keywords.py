@@ -41,9 +41,10 @@ class KnownKeywords:
 
 
 def _check(cls: type, given: dict[str, Any]) -> None:
-    known = _taken_by(cls.__init__)  # type: ignore[misc]
-    unknown = [name for name in given if known and name not in known]
-    if unknown:
+    init: Any = cls.__init__  # type: ignore[misc]
+    known, (_, renamed) = _taken_by(init), getattr(init, "__removed__", ((), ()))
+    unknown = [name for name in given if name not in known and name not in renamed]
+    if known and unknown:
         refuse_unknown(cls.__name__, unknown, known[1:])
 
 

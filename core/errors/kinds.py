@@ -284,7 +284,10 @@ def checked(function: _Function) -> _Function:
     Traceback (most recent call last):
     TypeError: halve: unexpected keyword argument 'time'. Did you mean 'times'?
     """
-    made: Any = wraps(function)(_written(function, {}, ()))
+    plain: Any = function
+    if hasattr(function, "__removed__"):  # whose refusals the written function makes
+        plain = plain.__wrapped__
+    made: Any = wraps(plain)(_written(plain, {}, ()))
     return made  # type: ignore[no-any-return]
 
 
@@ -341,9 +344,15 @@ def _written(function: Any, fixed: dict[str, Any], by_name: Iterable[str]) -> An
             test = kind.test(name, scope)
             takes += [f"{name} = {name} if {test} else take_{name}({name}{owner}); "]
     if "**" not in rest:
-        scope |= {"refuse_unknown": refuse_unknown, "known": (*front, *own)}
+        cures, renamed = getattr(function, "__removed__", ({}, {}))
+        scope |= {"refuse_unknown": refuse_unknown, "known": (*front, *own), "cures": cures}
         title = repr(where) if where else f"type({ordered[0]}).__name__"
-        takes.insert(0, f"{UNKNOWN} and refuse_unknown({title}, {UNKNOWN}, known); ")
+        takes.insert(0, f"{UNKNOWN} and refuse_unknown({title}, {UNKNOWN}, known, cures); ")
+        for old, new in renamed.items():
+            scope[f"default_{new}"] = defaults[new]
+            alone_given = f"{UNKNOWN} and {new} is default_{new}"
+            found = f"{UNKNOWN}.pop({old!r}, {new})"
+            takes.insert(0, f"{new} = {found} if {alone_given} else {new}; ")
         last = [f"**{UNKNOWN}"]
     alone = [name for name in ordered[: code.co_posonlyargcount] if name in front]
     head = [*alone, *["/"] * bool(alone), *front[len(alone) :], *more, *own, *last]

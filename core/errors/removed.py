@@ -1,7 +1,8 @@
 """Arguments that functions once had: no part of their signatures, and refused with a cure.
 
-The refusal stands in the function itself, where `removed` writes it when the function is defined. A
-wrapper would cost every call another frame; this costs what a test written by hand does.
+The refusal stands in the function itself, where `removed` writes it when the function is first
+called. A wrapper would cost every call another frame; this costs what a test written by hand does.
+A function that is `checked` has such a wrapper, and refuses there.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ast
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import wraps
 from textwrap import dedent
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
@@ -52,25 +54,53 @@ def removed(
 
     def decorate(function: F) -> F:
         assert isinstance(function, FunctionType)  # noqa: S101 - what a decorator of functions gets
-        function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-        with suppress(OSError, SyntaxError):  # without its source it refuses in Python's own words
-            _write(function, had, cures or {}, renamed or {})
+        plain: Any = FunctionType(
+            function.__code__, function.__globals__, function.__name__, function.__defaults__,
+            function.__closure__,
+        )  # fmt: skip
+        plain = wraps(function)(plain)
+        plain.__kwdefaults__ = function.__kwdefaults__
+        del plain.__wrapped__
+        function.__dict__["__wrapped__"] = plain
+        plain.__removed__ = function.__dict__["__removed__"] = (cures or {}, renamed or {})
+
+        def first(*args: Any, **given: Any) -> Any:
+            code = plain.__code__
+            with suppress(OSError, SyntaxError):  # without its source it refuses in Python's words
+                code = _written(function, plain, had, cures or {}, renamed or {})
+            function.__code__ = code
+            return function(*args, **given)
+
+        function.__code__ = _calling(first, plain.__code__)
         return function
 
     return decorate
 
 
-def _write(
+def _first_call(*args: Any, **given: Any) -> Any:
+    return "first".__call__(*args, **given)  # type: ignore[operator]
+
+
+def _calling(first: Callable[..., Any], code: CodeType) -> CodeType:
+    """The code of `_first_call`, which calls `first`, for a function that has `code`."""
+    template = _first_call.__code__
+    constants: Any = tuple([first if each == "first" else each for each in template.co_consts])
+    return template.replace(co_consts=constants, co_freevars=code.co_freevars)
+
+
+def _written(
     function: FunctionType,
+    plain: FunctionType,
     had: tuple[str, ...],
     cures: Mapping[str, str],
     renamed: Mapping[str, str],
-) -> None:
-    """Give `function` a body that refuses first."""
-    tree = ast.parse(dedent(inspect.getsource(function)))
+) -> CodeType:
+    """The code of a function with `plain` code that refuses first."""
+    code, source = plain.__code__, dedent(inspect.getsource(plain))
+    tree = ast.parse(source)
     definition: Any = tree.body[0]
-    if getattr(definition, "name", None) != function.__code__.co_name:
-        raise OSError("the source is another's")  # as that of `python -c` for what exec defines
+    if getattr(definition, "name", None) != code.co_name or not _is_of(source, code):
+        raise OSError("the source is another's")  # as that of `python -c`, or of an edited file
     definition.decorator_list = []
     taken = definition.args
     names = [a.arg for a in (*taken.args, *taken.kwonlyargs)]
@@ -92,14 +122,27 @@ def _write(
         tests = [f"if {_REST}:{''.join(takes)}{refuse(_REST)}"]
     else:
         taken.args += [ast.arg(name) for name in had]
-        function.__defaults__ = (None,) * len(had)
+        function.__defaults__ = (None,) * len(had)  # while its code takes anything
         tests = [f"if {name} is not None:{refuse(f'{{{name!r}: {name}}}')}" for name in had]
     written = ast.parse("\n".join(tests)).body
     for node in (node for test in written for node in ast.walk(test)):
         if isinstance(node, (ast.stmt, ast.expr)):
             node.lineno = node.end_lineno = definition.lineno
     definition.body[:0] = written
-    function.__code__ = _compiled(function.__code__, tree)
+    return _compiled(code, tree)
+
+
+def _is_of(source: str, code: CodeType) -> bool:
+    """Whether `code` was compiled from the source, by the names and constants in it."""
+    tree: Any = ast.parse(source)
+    tree.body[0].decorator_list = []
+    return _words(_compiled(code, tree)) == _words(code)
+
+
+def _words(code: CodeType) -> tuple[Any, ...]:
+    constants = [each for each in code.co_consts if not isinstance(each, CodeType)]
+    undented = [each.split() if isinstance(each, str) else each for each in constants]
+    return code.co_names, code.co_varnames, undented
 
 
 def _defaults(taken: ast.arguments) -> dict[str, str]:
