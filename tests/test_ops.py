@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 from all_ops import CHECKED, KINDS, OPS, PROVEN_BY, REFERENCES
 
+from core import FunctionNode
 from core.arrays import backend
 from core.ops.types.domain import REASONS, Domain
 from core.testing import check_op
@@ -24,6 +25,11 @@ def test_op(op, name):
 def test_every_op_has_a_domain():
     without = [n for n, op in CHECKED.items() if not isinstance(op.domain, Domain)]
     assert not without, f"declare the domains of {', '.join(without)}"
+
+
+def test_what_ops_take_stands_in_their_domains_alone():
+    by_hand = FunctionNode.check_type_forward
+    assert not [name for name, op in OPS.items() if op.check_type_forward is not by_hand]
 
 
 def test_every_op_has_a_reference_or_is_random():

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
+import core
 from core.errors import DeclarationError, InvalidType
 from core.ops.types.domain import (
     Domain,
@@ -228,6 +229,27 @@ def test_a_size_that_follows_from_others_is_held_to():
     got = refusal(step, spec(2, 3), spec(2, 8), names=["h", "x"])
     assert got[0] == "x.shape[1] == 3 * h.shape[1]" and got[1] == "8 != 9"
     assert "v == 3 * u" in str(step)
+
+
+@pytest.mark.parametrize(
+    ("rule", "reads"),
+    [
+        ("x.size == prod(shape)", True),
+        ("x.shape[size] > 0", True),
+        ("x.shape[0] == len(x.shape)", False),
+    ],
+)
+def test_a_domain_knows_whether_it_reads_settings(rule, reads):
+    settings = {"shape": choice(None), "size": choice(None)}
+    assert Domain("(n,c)->()", x=anything(), settings=settings, valid=rule).reads_settings is reads
+    assert Domain("(n)->()", x=anything(), settings={"a": axes("x")}).reads_settings
+
+
+def test_reshape_is_checked_for_each_shape_asked_for():
+    x = core.Variable(np.ones((2, 3), "f"))
+    core.intrinsics.reshape(x, (3, 2))
+    with pytest.raises(InvalidType, match="x.size == 8"):
+        core.intrinsics.reshape(x, (4, 2))
 
 
 def test_rules_that_text_cannot_say_are_functions_of_the_op_and_its_inputs():

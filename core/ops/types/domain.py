@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from core.errors import DeclarationError, InvalidType, nearest
-from core.ops.types.rules import Rule, Scope, Shaped
-from core.ops.types.shapes import Signature, as_axes, broadcast_shapes
+from core.ops.types.rules import FUNCTIONS, Rule, Scope, Shaped
+from core.ops.types.shapes import Places, Signature, as_axes, broadcast_shapes
 from core.registry.public import listing
 from core.typing import Shape
 
@@ -350,42 +350,51 @@ class Domain:
     ) -> None:
         """Raise InvalidType unless inputs of these shapes fit; `drawn` asks it for tests."""
         each = _names_for(names, len(specs), self.signature.variadic)
-        scope = self.scope(names, [spec.shape for spec in specs], op)
+        shapes = [spec.shape for spec in specs]
+        sizes = self._match(each, shapes)
         for setting, value in self.settings.items():
             if isinstance(value, Axes):
                 i = self.inputs.index(value.of)
-                value.check(scope.values[setting], each[i], specs[i].shape)
+                value.check(getattr(op, setting, None), each[i], shapes[i])
         if self.differ is not None and op is not None:
-            axis = self.differ if isinstance(self.differ, int) else scope.values[self.differ]
-            self._check_others(each, specs, axis)
-        for rule in (*self.valid, *self.drawn) if drawn else self.valid:
+            axis = getattr(op, self.differ) if isinstance(self.differ, str) else self.differ
+            self._check_others(each, shapes, axis)
+        rules = (*self.valid, *self.drawn) if drawn else self.valid
+        if not rules:
+            return
+        scope = self.scope(names, shapes, op, sizes)
+        for rule in rules:
             if isinstance(rule, Rule):
                 rule.check(scope)
             else:
                 rule(op, *specs)
 
-    def scope(self, names: Sequence[str], shapes: Sequence[Shape], op: Any) -> Scope:
-        """What names stand for in rules; InvalidType where the shapes do not fit the signature."""
-        variadic = self.signature.variadic
-        each = _names_for(names, len(shapes), variadic)
-        sizes = self.signature.match(each, shapes, same_group=self.differ is None)
+    def scope(
+        self, names: Sequence[str], shapes: Sequence[Shape], op: Any, sizes: Places | None = None
+    ) -> Scope:
+        """What names stand for in rules; `sizes` are those of the dimensions, where known."""
+        if sizes is None:
+            sizes = self._match(_names_for(names, len(shapes), self.signature.variadic), shapes)
         given: list[Any] = [Shaped(shape) for shape in shapes]
-        if variadic:
+        if self.signature.variadic:
             alone = len(self.signature.inputs) - 1
             given[alone:] = [given[alone:]]
-        values = dict(zip(names, given, strict=False))
+        values = {**FUNCTIONS, **dict(zip(names, given, strict=False))}
         values.update({name: getattr(op, name, None) for name in self.settings})
         values.update({name: size for name, (_, size) in sizes.items()})
         places = {name: name for name in names} | {name: at for name, (at, _) in sizes.items()}
         return Scope(values, places)
 
-    def _check_others(self, names: Sequence[str], specs: Sequence[HasShape], axis: Any) -> None:
+    def _match(self, names: Sequence[str], shapes: Sequence[Shape]) -> Places:
+        return self.signature.match(names, shapes, same_group=self.differ is None)
+
+    def _check_others(self, names: Sequence[str], shapes: Sequence[Shape], axis: Any) -> None:
         """Repeated inputs are alike but along one axis."""
         alone = len(self.signature.inputs) - 1
-        first = specs[alone].shape
+        first = shapes[alone]
         Axes("").check(axis, names[alone], first)
-        for name, spec in zip(names[alone + 1 :], specs[alone + 1 :], strict=True):
-            for i, (n, expected) in enumerate(zip(spec.shape, first, strict=True)):
+        for name, shape in zip(names[alone + 1 :], shapes[alone + 1 :], strict=True):
+            for i, (n, expected) in enumerate(zip(shape, first, strict=True)):
                 if n != expected and i != axis % len(first):
                     place = f"{name}.shape[{i}] == {names[alone]}.shape[{i}]"
                     raise InvalidType(place, f"{n} != {expected}")

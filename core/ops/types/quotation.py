@@ -24,7 +24,7 @@ def refusal(text: str, scope: Scope) -> InvalidType:
     """The error that says which condition was expected, and the values that came.
 
     >>> from core.ops.types.rules import Shaped
-    >>> values = {"x": Shaped((2, 5)), "c": 5, "groups": 2}
+    >>> values = FUNCTIONS | {"x": Shaped((2, 5)), "c": 5, "groups": 2}
     >>> error = refusal("c % groups == 0", Scope(values, {"x": "x", "c": "x.shape[1]"}))
     >>> error.expect, error.actual
     ('x.shape[1] % 2 == 0', '1 != 0')
@@ -60,7 +60,7 @@ class _Quotation(ast.NodeTransformer):
     def value(self, node: ast.expr) -> Any:
         """What it comes to."""
         code = compile(ast.Expression(node), "<rule>", "eval")
-        return eval(code, {**FUNCTIONS, **self._values})
+        return eval(code, self._values)
 
     def visit(self, node: ast.AST) -> Any:
         """The node as it is quoted."""

@@ -7,6 +7,7 @@ for settings: "c % groups == 0" becomes "x.shape[1] % 2 == 0".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from math import prod
 from typing import Any, NamedTuple
@@ -15,7 +16,6 @@ from core.errors import DeclarationError
 from core.typing import Shape
 
 FUNCTIONS: dict[str, Any] = {"len": len, "max": max, "min": min, "prod": prod}
-_ATTRIBUTES = ("shape", "ndim", "size")
 
 
 class Shaped(NamedTuple):
@@ -35,7 +35,10 @@ class Shaped(NamedTuple):
 
 
 class Scope(NamedTuple):
-    """What the names in rules stand for in one call, and where dimensions and inputs are found."""
+    """What the names in rules stand for in one call, and where dimensions and inputs are found.
+
+    Among the values are FUNCTIONS.
+    """
 
     values: dict[str, Any]
     places: dict[str, str]
@@ -57,8 +60,9 @@ class Rule:
                 f"Domain: {text!r} is not an expression. Write one in the names of dimensions, "
                 "inputs and settings, such as 'c % groups == 0'."
             ) from None
-        names = self._code.co_names
-        self.needs = tuple([n for n in names if n not in FUNCTIONS and n not in _ATTRIBUTES])
+        alone = re.findall(r"(?<![\w.])[^\W\d]\w*", text)  # and not an attribute
+        names = [name for name in self._code.co_names if name in alone]
+        self.needs = tuple([name for name in names if name not in FUNCTIONS])
 
     def __call__(self, values: Mapping[str, Any]) -> Any:
         """The value."""
@@ -66,7 +70,8 @@ class Rule:
 
     def check(self, scope: Scope) -> None:
         """Raise InvalidType unless it holds; of an input that was left out it says nothing."""
-        if all([name in scope.values for name in self.needs]) and not self(scope.values):
+        values = scope.values
+        if all([name in values for name in self.needs]) and not eval(self._code, values):
             from core.ops.types.quotation import refusal  # not loaded before something is wrong
 
             raise refusal(self.text, scope)

@@ -18,6 +18,9 @@ from core.errors import DeclarationError, InvalidType
 from core.errors.scalars import is_whole
 from core.typing import Shape
 
+Places = dict[str, tuple[str, int]]
+"""Dimension -> the place where it is found first, and its size."""
+
 _ARGUMENT = re.compile(r"\(([^()]*)\)([?*]?)")
 _DIMENSION = re.compile(r"\.\.\.\w*|\d+|[A-Za-z_]\w*")
 
@@ -126,8 +129,8 @@ class Signature:
 
     def match(
         self, names: Sequence[str], shapes: Sequence[Shape], *, same_group: bool = True
-    ) -> dict[str, tuple[str, int]]:
-        """For each dimension the place where it is found first, and its size.
+    ) -> Places:
+        """Find the dimensions.
 
         Raises InvalidType unless the ranks fit and the dimensions of one name are equal.
         `same_group=False` leaves the sizes (not the number) of dotted dimensions unchecked.
@@ -149,7 +152,7 @@ class _Binding:
 
     def __init__(self, same_group: bool) -> None:
         self.same_group = same_group
-        self.sizes: dict[str, tuple[str, int]] = {}
+        self.sizes: Places = {}
         self.groups: dict[str, tuple[str, Shape, bool]] = {}
 
     def add(self, name: str, argument: Argument, shape: Shape) -> None:

@@ -21,14 +21,17 @@ from plugins.functions.windows import (
 
 
 def fills(f: Any, x: Any) -> None:
-    """A rule of domains: the output has elements, and a window for each place of the input."""
-    places = x.shape[2:]
-    if 0 in places:
-        raise InvalidType("prod(x.shape[2:]) > 0", f"0 in {places}")
-    size = f.size(places)
+    """A rule of domains: the output has a window for each place of the input."""
+    size = f.size(x.shape[2:])
     expect_places(x, f.windows_on(size), size)
-    if min(size, default=1) < 1:
-        raise InvalidType("an output with elements", f"{size}. Use less padding.")
+    if min(size, default=0) < 0:
+        raise InvalidType("an output that padding leaves", f"{size}. Use less padding.")
+
+
+def has_elements(f: Any, x: Any) -> None:
+    """A rule for drawn cases: neither x nor the output is empty, of which pooling has no mean."""
+    if min((*x.shape[2:], *f.size(x.shape[2:]))) < 1:
+        raise InvalidType("images with elements", f"{x.shape}")
 
 
 class _Spreading(FunctionNode):
@@ -92,6 +95,7 @@ class Unpooling2D(ImageWindows, _Unpooling):
         },
         dims={"h": (1, 3), "w": (1, 3)},
         valid=fills,
+        drawn=has_elements,
     )
 
 
@@ -105,6 +109,7 @@ class UnpoolingND(_Unpooling, _OverAxes):
         | {"ndim": ndim_of_x(), "ksize": choice(2, 3), "outsize": choice(None, None, 3)},
         dims={"...s": (1, 3)},
         valid=(OVER_AXES, fills),
+        drawn=has_elements,
     )
 
     @property

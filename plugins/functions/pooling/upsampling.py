@@ -12,7 +12,7 @@ from core.errors.removed import removed
 from core.typing import Array, Sizes
 from plugins.functions.labels import refuse_outside
 from plugins.functions.pooling.max_pooling import MaxPoolingGradient, MaxPoolingPick
-from plugins.functions.pooling.unpooling import _Spreading, fills
+from plugins.functions.pooling.unpooling import _Spreading, fills, has_elements
 from plugins.functions.windows import ImageWindows
 
 
@@ -53,6 +53,7 @@ class Upsampling2D(ImageWindows, _Spreading):
         },
         dims={"n": (1, 2), "c": (1, 2), "h": (1, 3), "w": (1, 3)},
         valid=(fills, _indexes_fit),
+        drawn=has_elements,
     )
 
     def windows(self):
