@@ -339,10 +339,13 @@ def _walk(outputs: Iterable[VariableNode]) -> tuple[list[Node], list[Edge]]:
     """All that leads to the outputs, and what joins it."""
     outputs = list(outputs)
     functions: Iterable[Any] = history_of([node.creator_node for node in outputs])
+    nodes: dict[Any, None] = dict.fromkeys(outputs)
+    for f in functions:
+        nodes |= dict.fromkeys((f, *f.inputs))
     used = [(node, f) for f in functions for node in f.inputs]
-    nodes: dict[Any, None] = dict.fromkeys([*outputs, *[node for node, _ in used]])
-    made = [(f, node) for node in nodes if (f := node.creator_node) is not None]
-    return [*nodes, *dict.fromkeys([f for f, _ in made])], [*made, *used]
+    variables = [node for node in nodes if isinstance(node, VariableNode)]
+    made = [(f, node) for node in variables if (f := node.creator_node) is not None]
+    return list(nodes | dict.fromkeys([f for f, _ in made])), [*made, *used]
 
 
 def _functions_alone(nodes: Iterable[Node], edges: Iterable[Edge]) -> tuple[list[Node], list[Edge]]:
