@@ -13,15 +13,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from core.arrays import backend as backends
-from core.arrays.backend import BACKENDS, Backend
-from core.arrays.spec import Spec, ensure_array, intern, spec_of
+from core.arrays.backend import Backend
+from core.arrays.spec import Spec, ensure_array, intern
 from core.errors import BackendError, CoreError, GraphError, InvalidType
-from core.errors.scalars import is_number, is_scalar, python_number
-from core.graph.variable import Variable, as_array, is_array, no_array, wrap
-from core.graph.variable_node import NOBODY, VariableNode
+from core.graph.variable import Variable, wrap
+from core.graph.variable_node import VariableNode
 from core.ops import types
+from core.ops.operands import unlike
 from core.ops.types.shapes import broadcast_shapes
+from core.ops.widening import widened, widening
 from core.registry.configuration import current_state
 from core.registry.once import publishing
 
@@ -32,8 +32,6 @@ Compute = Callable[..., Any]
 Plan = tuple[Compute | None, Any, Spec | None]
 
 _LIMIT = 4096
-_HALF = ("float16", "bfloat16")
-_FLOATS = (*_HALF, "float32", "float64")
 _changes = 0  # of kernel tables; what was made before one is not kept after it
 
 
@@ -147,14 +145,13 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
         result = intern(backend, shape, lead.dtype, lead.device)
     if cls.declared.reads_backend:
         compute = _with_backend(compute, backend)
-    widening = _widening(cls, specs)
-    if widening is not None:
-        compute = _widened(compute, backend, *widening)
+    wider = widening(cls, specs)
+    if wider is not None:
+        compute = widened(compute, backend, *wider)
     shapes = tuple([spec.shape for spec in specs])
     broadcasts = cls._elementwise and len(set(shapes)) > 1
-    if cls.declared.differentiable and (broadcasts or widening is not None):
-        wide = None if widening is None else widening[0]
-        rules = cls.variant(len(specs)).rules(broadcasts, wide)
+    if cls.declared.differentiable and (broadcasts or wider is not None):
+        rules = cls.variant(len(specs)).rules(broadcasts, wider and wider[0])
         compute = _with_rules(compute, rules, shapes if broadcasts else None)
     operand = cls.operand if cls._elementwise else None  # type: ignore[attr-defined]
     if result is not None and result.kind in "biu" and operand is not None:
@@ -164,22 +161,6 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
     if cls._inlined and compute is cls.compute:  # type: ignore[attr-defined]
         return None, backend.xp, result
     return compute, backend.xp, result
-
-
-def _widening(cls: type[FunctionNode], specs: list[Spec]) -> tuple[str, Any] | None:
-    """In which dtype floats are computed, and to which the result is rounded; None for their own.
-
-    Mixed ones are computed in the widest; 16-bit floats in float32 where the class says so, and
-    bfloat16 always: to NumPy it is foreign, with a Python number it becomes float32, or float64.
-    """
-    floats = {spec.name for spec in specs if spec.name in _FLOATS}
-    if len(floats) > 1 and cls.domain is not None and cls.domain.mixes:
-        wide = "float64" if "float64" in floats else "float32"
-        return wide, specs[0].backend.dtype(wide) if cls.promotes else specs[0].dtype
-    if not cls.wide and not (cls._keeps_spec and "bfloat16" in floats):
-        return None
-    half = next((spec.dtype for spec in specs if spec.name in _HALF), None)
-    return None if half is None else ("float32", half)
 
 
 def _lead(specs: list[Spec]) -> Spec:
@@ -213,44 +194,6 @@ def _with_backend(compute: Compute, backend: Backend) -> Compute:
         return compute(f, xp, *arrays)
 
     return knowing
-
-
-def _widened(compute: Compute, backend: Backend, wide: str, dtype: Any) -> Compute:
-    """Narrower floats are computed in `wide`, and rounded once."""
-
-    def widened(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
-        result = compute(f, xp, *[widen(xp, backend, a, wide) for a in arrays])
-        if type(result) is tuple:
-            return tuple([_narrow(xp, backend, y, wide, dtype) for y in result])
-        return _narrow(xp, backend, result, wide, dtype)
-
-    return widened
-
-
-def widen(xp: Any, backend: Backend, value: Any, wide: str) -> Any:
-    """Arrays, or Variables, of narrower floats in the dtype `wide`; anything else itself."""
-    if type(value) is tuple:
-        return tuple([widen(xp, backend, part, wide) for part in value])
-    known = isinstance(value, Variable) or (value is not None and is_array(value))
-    if not known or backend.dtype_name(value.dtype) not in _FLOATS[: _FLOATS.index(wide)]:
-        return value
-    return xp.astype(value, backend.dtype(wide))
-
-
-def _narrow(xp: Any, backend: Backend, array: Any, wide: str, dtype: Any) -> Any:
-    widened = array is not None and backend.dtype_name(array.dtype) == wide
-    return xp.astype(array, dtype) if widened and array.dtype != dtype else array
-
-
-def narrow_all(f: FunctionNode, xp: Any, gradients: tuple[Any, ...], wide: str) -> tuple[Any, ...]:
-    """Gradients that were computed in `wide`, each in the dtype of its input."""
-    backend = f._sources[0].spec.backend
-    return tuple(
-        [
-            _narrow(xp, backend, g, wide, source.spec.dtype)
-            for g, source in zip(gradients, f._sources, strict=True)
-        ]
-    )
 
 
 def _with_rules(compute: Compute, rules: tuple[Any, Any], shapes: Any) -> Compute:
@@ -287,7 +230,7 @@ def _whole(compute: Compute, operand: str, result: Spec) -> Compute:
     def whole(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
         number = getattr(f, operand)
         if isinstance(number, float):
-            raise _unlike(f.label, "whole", [number], result.name)
+            raise unlike(f.label, "whole", [number], result.name)
         return compute(f, xp, *arrays)
 
     return whole
@@ -326,102 +269,6 @@ def forget_plans(classes: Iterable[type[FunctionNode]], backend: Backend) -> Non
             cls._unchecked_plans.clear()
             if cls._gradient_kernels.pop(backend.array_type, None) is not None:
                 cls.specialize()
-
-
-# -------------------------------------------------------------------- inputs that are not Variables
-
-
-def array_operand(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | None:
-    """Array, spec and no node of a raw array; None for a number, which needs its neighbours."""
-    if is_number(x):
-        return None
-    if not is_array(x):
-        raise no_array(f"{f.label}: expected a Variable or", x) from None
-    return x, spec_of(x), None
-
-
-def in_dtype_of(variable: Any, x: Any) -> Any:
-    """An operand of a Variable: a raw array takes the dtype of a Variable of real numbers.
-
-    So `x * mask` and `x + numpy.random.normal(...)` stay in the precision of x. Variables of two
-    dtypes are never cast silently.
-    """
-    if not isinstance(variable, Variable) or variable._spec is None or not is_array(x):
-        return x
-    backend = variable.backend
-    real = backend.kind(variable.dtype) in "fV"
-    if not real or BACKENDS[type(x)] is not backend or x.dtype == variable.dtype:
-        return x
-    if backend.kind(x.dtype) == "c":  # which the operation refuses
-        return x
-    return backend.asarray(x, variable.dtype)
-
-
-def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
-    """An elementwise operation some of whose inputs are numbers: arrays without dimensions."""
-    arrays = [as_array(x) for x in inputs if not is_number(x)]
-    numbers = [python_number(x) for x in inputs if is_number(x)]
-    lead = next((a for a in arrays if BACKENDS[type(a)].kind(a.dtype) != "b"), None)
-    if lead is None and arrays and all([type(n) is bool for n in numbers]):
-        lead = arrays[-1]
-    if not f._elementwise or lead is None:
-        raise TypeError(
-            f"{f.label}: expected Variables or arrays, got "
-            f"{', '.join(type(x).__name__ for x in inputs)}. Make arrays of the numbers first."
-        )
-    refuse_unlike(f.label, numbers, lead)
-    scalar = f.with_scalar  # type: ignore[attr-defined]
-    if scalar is not None and is_number(inputs[1]) and f._local_hooks is None:
-        return scalar.call(inputs[0], python_number(inputs[1]))  # type: ignore[no-any-return]
-    operands = tuple([as_operand(x, lead) if is_number(x) else x for x in inputs])
-    return f._run(*operands) if f._local_hooks is None else take_slow_path(f, operands)  # type: ignore[no-any-return]
-
-
-def refuse_unlike(label: str, numbers: list[Any], array: Any) -> None:
-    """Raise for numbers that an array's dtype does not hold: real beside integers, or complex."""
-    backend = BACKENDS[type(array)]
-    kind = backend.kind(array.dtype)
-    found = set(map(type, numbers))
-    if kind in "biu" and not found.isdisjoint((float, complex)):
-        raise _unlike(label, "whole", numbers, backend.dtype_name(array.dtype))
-    if kind != "c" and complex in found:
-        raise _unlike(label, "real", numbers, backend.dtype_name(array.dtype))
-
-
-def _unlike(label: str, right: str, numbers: list[Any], dtype: str) -> InvalidType:
-    came = ", ".join(map(repr, numbers))
-    return InvalidType(f"{right} numbers beside {dtype}", came, operation=label)
-
-
-def scalar_as_array(x: Any) -> Any:
-    """`x`, as an array if it is one of the scalars that NumPy's arithmetic makes of 0-d arrays."""
-    if type(x) in BACKENDS or not is_scalar(x):
-        return x
-    return backends.host().asarray(x)
-
-
-def as_constant(value: Any) -> Any:
-    """A saved intermediate for a rule on Variables: a constant as far as derivatives go."""
-    value = scalar_as_array(value)
-    return wrap(value) if is_array(value) else value
-
-
-def as_operand(number: Any, like: Any) -> Any:
-    """A number as an array without dimensions, in the dtype and on the device of `like`."""
-    backend = BACKENDS[type(like)]
-    return backend.asarray(python_number(number), like.dtype, backend.device_of(like))
-
-
-def constant_node(x: Any, spec: Spec | None) -> VariableNode:
-    """The node of an input that needs no gradient."""
-    if isinstance(x, Variable):
-        return x.node
-    node: VariableNode = object.__new__(VariableNode)
-    node._constant = True
-    node._creator = node._sources = node._grad = node._name = node.data = None
-    node._variable = NOBODY
-    node.spec = spec
-    return node
 
 
 # ---------------------------------------------------------------------- gradients

@@ -20,6 +20,7 @@ from core.errors.scalars import is_number, is_whole
 from core.graph.graph_node import GraphNode, next_sequence
 from core.graph.variable import Variable, as_variable, wrap
 from core.ops import declaring, dispatch
+from core.ops.operands import scalar_as_array
 from core.registry.configuration import State, current_state
 from core.registry.once import publishing
 
@@ -173,7 +174,7 @@ class FunctionNode(GraphNode):
             outputs = self.apply(args)
             lone = self._single or self.declared is None and len(outputs) == 1
             return outputs[0] if lone else outputs
-        args = tuple([dispatch.scalar_as_array(x) for x in args])
+        args = tuple([scalar_as_array(x) for x in args])
         if self.declared is None:
             results = self._forward(args)
             return results[0] if len(results) == 1 else results

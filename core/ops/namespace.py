@@ -19,8 +19,8 @@ from core.errors import UnknownName, nearest
 from core.graph import array_api
 from core.graph.methods import Methods
 from core.graph.variable import Variable, as_variable
-from core.ops.dispatch import in_dtype_of
 from core.ops.namespace_info import DTYPES, NamespaceInfo
+from core.ops.operands import in_dtype_of
 
 VERSION = "2024.12"
 """The version of the array API standard whose names these are."""

@@ -21,7 +21,7 @@ from core.arrays.backend import BACKENDS
 from core.arrays.spec import ensure_array, spec_of
 from core.graph.graph_node import next_sequence
 from core.graph.variable import Variable, variable_of
-from core.ops import dispatch
+from core.ops import dispatch, operands, widening
 from core.ops.declaration import Declaration
 from core.ops.namespace import namespace
 from core.registry.configuration import current_state
@@ -77,16 +77,16 @@ class _Writer:
             "cls": self.cls,
             "plans": self.cls._plans,
             "plan_for": dispatch.plan_for,
-            "array_operand": dispatch.array_operand,
-            "in_dtype_of": dispatch.in_dtype_of,
-            "with_numbers": dispatch.with_numbers,
+            "array_operand": operands.array_operand,
+            "in_dtype_of": operands.in_dtype_of,
+            "with_numbers": operands.with_numbers,
             "take_slow_path": dispatch.take_slow_path,
             "ensure_array": ensure_array,
             "as_outputs": dispatch.as_outputs,
             "link_outputs": dispatch.link_outputs,
-            "constant_node": dispatch.constant_node,
-            "widen": dispatch.widen,
-            "narrow_all": dispatch.narrow_all,
+            "constant_node": operands.constant_node,
+            "widen": widening.widen,
+            "narrow_all": widening.narrow_all,
             "wrong_number": dispatch.wrong_number,
             "only_needed": dispatch.only_needed,
             "current_state": current_state,
@@ -97,7 +97,7 @@ class _Writer:
             "default": declared.fields,
             "BACKENDS": BACKENDS,
             "NS": namespace,
-            "constant": dispatch.as_constant,
+            "constant": operands.as_constant,
             "variable_of": variable_of,
         }
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from core.errors.scalars import is_number, python_number
 from core.graph.variable import Variable, is_array
-from core.ops.dispatch import in_dtype_of, refuse_unlike
 from core.ops.intrinsics.arithmetic import (
     Absolute,
     Add,
@@ -33,6 +32,7 @@ from core.ops.intrinsics.standard import (
     setitem,
 )
 from core.ops.namespace import namespace
+from core.ops.operands import in_dtype_of, refuse_unlike
 
 
 def _reflected(operation: Any, with_constant: Any) -> Callable[[Variable, Any], Variable]:

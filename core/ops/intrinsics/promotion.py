@@ -14,8 +14,8 @@ from core.arrays.backend import BACKENDS
 from core.errors import InvalidType
 from core.errors.scalars import is_number
 from core.graph.variable import Variable, as_array, as_variable, is_array
-from core.ops.dispatch import as_operand
 from core.ops.intrinsics.casting import Cast
+from core.ops.operands import as_operand
 
 _KINDS = {"b": "bool", "i": "integer", "u": "integer", "f": "floating", "V": "floating"}
 

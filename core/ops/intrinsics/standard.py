@@ -10,7 +10,6 @@ from core.errors import InvalidType
 from core.errors.kinds import kind_of, taking
 from core.errors.scalars import is_number, is_whole
 from core.graph.variable import Variable, as_array, as_variable, wrap
-from core.ops.dispatch import as_operand
 from core.ops.intrinsics.arithmetic import (
     Absolute,
     Add,
@@ -40,6 +39,7 @@ from core.ops.intrinsics.promotion import (
 )
 from core.ops.intrinsics.shapes import Reshape, Transpose
 from core.ops.namespace import namespace, standard
+from core.ops.operands import as_operand
 from core.registry.configuration import current_state
 from core.typing import Axes
 

@@ -1,0 +1,110 @@
+"""Operands that are no Variables: raw arrays, numbers, and the scalars of libraries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.arrays import backend as backends
+from core.arrays.backend import BACKENDS
+from core.arrays.spec import Spec, spec_of
+from core.errors import InvalidType
+from core.errors.scalars import is_number, is_scalar, python_number
+from core.graph.variable import Variable, as_array, is_array, no_array, wrap
+from core.graph.variable_node import NOBODY, VariableNode
+
+if TYPE_CHECKING:
+    from core.ops.function_node import FunctionNode
+
+
+def array_operand(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | None:
+    """Array, spec and no node of a raw array; None for a number, which needs its neighbours."""
+    if is_number(x):
+        return None
+    if not is_array(x):
+        raise no_array(f"{f.label}: expected a Variable or", x) from None
+    return x, spec_of(x), None
+
+
+def in_dtype_of(variable: Any, x: Any) -> Any:
+    """An operand of a Variable: a raw array takes the dtype of a Variable of real numbers.
+
+    So `x * mask` and `x + numpy.random.normal(...)` stay in the precision of x. Variables of two
+    dtypes are never cast silently.
+    """
+    if not isinstance(variable, Variable) or variable._spec is None or not is_array(x):
+        return x
+    backend = variable.backend
+    real = backend.kind(variable.dtype) in "fV"
+    if not real or BACKENDS[type(x)] is not backend or x.dtype == variable.dtype:
+        return x
+    if backend.kind(x.dtype) == "c":  # which the operation refuses
+        return x
+    return backend.asarray(x, variable.dtype)
+
+
+def with_numbers(f: FunctionNode, inputs: tuple[Any, ...]) -> Variable:
+    """An elementwise operation some of whose inputs are numbers: arrays without dimensions."""
+    arrays = [as_array(x) for x in inputs if not is_number(x)]
+    numbers = [python_number(x) for x in inputs if is_number(x)]
+    lead = next((a for a in arrays if BACKENDS[type(a)].kind(a.dtype) != "b"), None)
+    if lead is None and arrays and all([type(n) is bool for n in numbers]):
+        lead = arrays[-1]
+    if not f._elementwise or lead is None:
+        raise TypeError(
+            f"{f.label}: expected Variables or arrays, got "
+            f"{', '.join(type(x).__name__ for x in inputs)}. Make arrays of the numbers first."
+        )
+    refuse_unlike(f.label, numbers, lead)
+    scalar = f.with_scalar  # type: ignore[attr-defined]
+    if scalar is not None and is_number(inputs[1]) and f._local_hooks is None:
+        return scalar.call(inputs[0], python_number(inputs[1]))  # type: ignore[no-any-return]
+    operands = [as_operand(x, lead) if is_number(x) else x for x in inputs]
+    return f._run(*operands) if f._local_hooks is None else f(*operands)  # type: ignore[no-any-return]
+
+
+def refuse_unlike(label: str, numbers: list[Any], array: Any) -> None:
+    """Raise for numbers that an array's dtype does not hold: real beside integers, or complex."""
+    backend = BACKENDS[type(array)]
+    kind = backend.kind(array.dtype)
+    found = set(map(type, numbers))
+    if kind in "biu" and not found.isdisjoint((float, complex)):
+        raise unlike(label, "whole", numbers, backend.dtype_name(array.dtype))
+    if kind != "c" and complex in found:
+        raise unlike(label, "real", numbers, backend.dtype_name(array.dtype))
+
+
+def unlike(label: str, right: str, numbers: list[Any], dtype: str) -> InvalidType:
+    """The refusal of numbers that are not the `right` ones beside arrays of a dtype."""
+    came = ", ".join(map(repr, numbers))
+    return InvalidType(f"{right} numbers beside {dtype}", came, operation=label)
+
+
+def scalar_as_array(x: Any) -> Any:
+    """`x`, as an array if it is one of the scalars that NumPy's arithmetic makes of 0-d arrays."""
+    if type(x) in BACKENDS or not is_scalar(x):
+        return x
+    return backends.host().asarray(x)
+
+
+def as_constant(value: Any) -> Any:
+    """A saved intermediate for a rule on Variables: a constant as far as derivatives go."""
+    value = scalar_as_array(value)
+    return wrap(value) if is_array(value) else value
+
+
+def as_operand(number: Any, like: Any) -> Any:
+    """A number as an array without dimensions, in the dtype and on the device of `like`."""
+    backend = BACKENDS[type(like)]
+    return backend.asarray(python_number(number), like.dtype, backend.device_of(like))
+
+
+def constant_node(x: Any, spec: Spec | None) -> VariableNode:
+    """The node of an input that needs no gradient."""
+    if isinstance(x, Variable):
+        return x.node
+    node: VariableNode = object.__new__(VariableNode)
+    node._constant = True
+    node._creator = node._sources = node._grad = node._name = node.data = None
+    node._variable = NOBODY
+    node.spec = spec
+    return node

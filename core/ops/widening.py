@@ -1,0 +1,72 @@
+"""Computing in a wider dtype than that of the inputs: 16-bit floats, and mixed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from core.arrays.backend import Backend
+from core.arrays.spec import Spec
+from core.graph.variable import Variable, is_array
+
+if TYPE_CHECKING:
+    from core.ops.function_node import FunctionNode
+
+Compute = Callable[..., Any]
+
+_HALF = ("float16", "bfloat16")
+_FLOATS = (*_HALF, "float32", "float64")
+
+
+def widening(cls: type[FunctionNode], specs: list[Spec]) -> tuple[str, Any] | None:
+    """In which dtype floats are computed, and to which the result is rounded; None for their own.
+
+    Mixed ones are computed in the widest; 16-bit floats in float32 where the class says so, and
+    bfloat16 always: to NumPy it is foreign, with a Python number it becomes float32, or float64.
+    """
+    floats = {spec.name for spec in specs if spec.name in _FLOATS}
+    if len(floats) > 1 and cls.domain is not None and cls.domain.mixes:
+        wide = "float64" if "float64" in floats else "float32"
+        return wide, specs[0].backend.dtype(wide) if cls.promotes else specs[0].dtype
+    if not cls.wide and not (cls._keeps_spec and "bfloat16" in floats):
+        return None
+    half = next((spec.dtype for spec in specs if spec.name in _HALF), None)
+    return None if half is None else ("float32", half)
+
+
+def widened(compute: Compute, backend: Backend, wide: str, dtype: Any) -> Compute:
+    """Narrower floats are computed in `wide`, and rounded once."""
+
+    def computed(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        result = compute(f, xp, *[widen(xp, backend, a, wide) for a in arrays])
+        if type(result) is tuple:
+            return tuple([_narrow(xp, backend, y, wide, dtype) for y in result])
+        return _narrow(xp, backend, result, wide, dtype)
+
+    return computed
+
+
+def widen(xp: Any, backend: Backend, value: Any, wide: str) -> Any:
+    """Arrays, or Variables, of narrower floats in the dtype `wide`; anything else itself."""
+    if type(value) is tuple:
+        return tuple([widen(xp, backend, part, wide) for part in value])
+    known = isinstance(value, Variable) or (value is not None and is_array(value))
+    if not known or backend.dtype_name(value.dtype) not in _FLOATS[: _FLOATS.index(wide)]:
+        return value
+    return xp.astype(value, backend.dtype(wide))
+
+
+def _narrow(xp: Any, backend: Backend, array: Any, wide: str, dtype: Any) -> Any:
+    widened = array is not None and backend.dtype_name(array.dtype) == wide
+    return xp.astype(array, dtype) if widened and array.dtype != dtype else array
+
+
+def narrow_all(f: FunctionNode, xp: Any, gradients: tuple[Any, ...], wide: str) -> tuple[Any, ...]:
+    """Gradients that were computed in `wide`, each in the dtype of its input."""
+    backend = f._sources[0].spec.backend
+    return tuple(
+        [
+            _narrow(xp, backend, g, wide, source.spec.dtype)
+            for g, source in zip(gradients, f._sources, strict=True)
+        ]
+    )
