@@ -163,11 +163,11 @@ class ComputationalGraph:
         >>> print(graph.dump("mermaid").split("classDef")[0].rstrip())
         flowchart TB
           n0(["(3), float32"]):::result
-          n1(["x: (3), float32"]):::leaf
-          n2["_ * _"]:::function
-          n2 --> n0
-          n1 --> n2
-          n1 --> n2
+          n1["_ * _"]:::function
+          n2(["x: (3), float32"]):::leaf
+          n1 --> n0
+          n2 --> n1
+          n2 --> n1
         """
         if format not in _FORMATS:
             raise ValueError(
