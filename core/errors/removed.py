@@ -36,7 +36,7 @@ def removed(
     Args:
         had: Names of the arguments; those that `cures` and `renamed` name need not be repeated.
         cures: Name -> the sentence that says what to write instead.
-        renamed: Former name -> name of an argument with a default; what is given by the former
+        renamed: Removed name -> name of an argument with a default; what is given by the removed
             name alone is accepted silently.
 
     >>> @removed(cures={"deterministic": "Leave it out."}, renamed={"sz": "size"})

@@ -329,7 +329,7 @@ def test_layers_that_there_are_not(small):
 
 
 @pytest.mark.parametrize("argument", ["test", "train", "volatile"])
-def test_former_arguments(small, argument):
+def test_removed_arguments(small, argument):
     for call in (small, small.extract):
         with pytest.raises(RemovedArgument, match=argument):
             call(PICTURES, **{argument: True})
