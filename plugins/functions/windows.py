@@ -34,6 +34,7 @@ def windows_fit(f: Any, x: Any, *filters: Any) -> None:
 
     `f` says by its settings how the windows lie, and how large they are where no filters do.
     """
+    expect_axes(x)
     ksize = filters[0].shape[2:] if filters else f.ksize
     try:
         found = Geometry(x.shape[2:], ksize, f.stride, f.pad, getattr(f, "dilate", 1), f.cover_all)
@@ -45,6 +46,12 @@ def windows_fit(f: Any, x: Any, *filters: Any) -> None:
             f"they do not fit into {found.size} padded by {found.pad}. "
             "Use a smaller window or more padding.",
         )
+
+
+def expect_axes(x: Any) -> None:
+    """Refuse x unless it has a spatial axis."""
+    if len(x.shape) < 3:
+        raise InvalidType("x.ndim > 2", f"{len(x.shape)} <= 2")
 
 
 def expect_places(x: Any, windows: tuple[int, ...], size: tuple[int, ...]) -> None:

@@ -15,6 +15,7 @@ from plugins.functions.windows import (
     OVER_AXES,
     ImageWindows,
     _OverAxes,
+    expect_axes,
     expect_places,
     ndim_of_x,
 )
@@ -22,6 +23,7 @@ from plugins.functions.windows import (
 
 def fills(f: Any, x: Any) -> None:
     """A rule of domains: the output has a window for each place of the input."""
+    expect_axes(x)
     size = f.size(x.shape[2:])
     expect_places(x, f.windows_on(size), size)
     if min(size, default=0) < 0:
