@@ -152,7 +152,11 @@ class FunctionNode(GraphNode):
         if self.declared is None:
             return self._apply(inputs)
         hooked = self._local_hooks is not None
-        made = dispatch.take_slow_path(self, inputs) if hooked else self._run(*inputs)
+        try:
+            made = dispatch.take_slow_path(self, inputs) if hooked else self._run(*inputs)
+        except TypeError:
+            self.variant(len(inputs))  # which refuses a wrong number of them by name
+            raise
         return (made,) if self._single else made
 
     def again(self) -> Self:

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from core.arrays.backend import BACKENDS
 from core.arrays.spec import ensure_array, spec_of
 from core.graph.graph_node import next_sequence
 from core.graph.variable import Variable, variable_of
@@ -95,7 +94,6 @@ class _Writer:
             "spec_of": spec_of,
             "next_sequence": next_sequence,
             "default": declared.fields,
-            "BACKENDS": BACKENDS,
             "NS": namespace,
             "constant": operands.as_constant,
             "variable_of": variable_of,

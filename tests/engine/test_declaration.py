@@ -10,6 +10,13 @@ import pytest
 import core
 from core import Elementwise, FunctionNode, Variable
 from core.errors import DeclarationError, InvalidType
+from core.ops.intrinsics import Multiply
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_wrong_number_of_inputs_is_refused_by_name(count):
+    with pytest.raises(TypeError, match=f"Multiply: expected the inputs x, y, got {count} inputs"):
+        Multiply().apply((np.ones(2),) * count)
 
 
 def test_a_rule_that_asks_for_an_unknown_name():
