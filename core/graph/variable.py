@@ -11,10 +11,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, SupportsIndex, overload
 from weakref import ref
 
-from core.arrays import backend as backends
-from core.arrays.backend import BACKENDS, Backend, Device, DeviceSpec
+from core.arrays.backend import (
+    BACKENDS,
+    Backend,
+    Device,
+    DeviceSpec,
+    get_device,
+    gpu,
+    host,
+    to_backend,
+)
+from core.arrays.backend import names as backend_names
 from core.arrays.spec import Spec, spec_of
-from core.errors import UnknownName, exceptions, kinds, scalars
+from core.errors import BackendError, UnknownName, exceptions, kinds, scalars
 from core.errors.scalars import is_whole
 from core.errors.synonyms import real_names, refuse_foreign
 from core.graph import array_api
@@ -353,7 +362,7 @@ class Variable(Copies, Made, Methods, Protocols):
         gradient = var.grad
         if gradient is None:
             return
-        gradient = backends.to_backend(gradient, self.device)
+        gradient = to_backend(gradient, self.device)
         self.grad = self.backend.copy(gradient) if self.grad is None else self.grad + gradient
 
     def copydata(self, var: Variable) -> None:
@@ -366,7 +375,7 @@ class Variable(Copies, Made, Methods, Protocols):
             raise ValueError("Variable.copydata: the target has no array yet; initialize it first")
         if self.shape != var.shape:
             raise ValueError(f"Variable.copydata: expected the shape {self.shape}, got {var.shape}")
-        self.backend.copyto(self.array, backends.to_backend(var.array, self.device))
+        self.backend.copyto(self.array, to_backend(var.array, self.device))
 
     def backward(
         self,
@@ -415,24 +424,24 @@ class Variable(Copies, Made, Methods, Protocols):
         if stream is not None:
             raise ValueError("Variable.to_device: moves on the current stream; leave stream out")
         if self.array is not None:
-            self._move(backends.get_device(device))
+            self._move(get_device(device))
         return self
 
     def _move(self, device: Device) -> None:
         gradient = self.grad
-        self.array = backends.to_backend(self.array, device)
+        self.array = to_backend(self.array, device)
         source = self._source or self._constant
         if source is not None and source.data is not None:
             source.data = self.array
-        self._grad = None if gradient is None else backends.to_backend(gradient, device)
+        self._grad = None if gradient is None else to_backend(gradient, device)
 
     def to_cpu(self) -> Self:
         """Move to the NumPy backend."""
-        return self.to_device(backends.host())
+        return self.to_device(host())
 
     def to_gpu(self, device: SupportsIndex | None = None) -> Self:
         """Move to the CUDA backend; `device` is a number, or None for the current one."""
-        return self.to_device(backends.gpu(device))
+        return self.to_device(gpu(device))
 
     @overload
     def reshape(self, shape: Sequence[SupportsIndex], /) -> Variable: ...
@@ -547,7 +556,7 @@ def is_array(value: object) -> bool:
     """Whether some backend knows arrays of this type."""
     try:
         BACKENDS[type(value)]
-    except backends.BackendError:
+    except BackendError:
         return False
     return True
 
@@ -560,7 +569,7 @@ def no_array(who: str, value: object) -> TypeError:
     batch = isinstance(value, (list, tuple)) and len(value) > 0 and is_array(as_array(value[0]))
     make = "numpy.stack makes a batch of them" if batch else "numpy.asarray makes one"
     return TypeError(
-        f"{who} an array of a backend ({', '.join(backends.names())}), "
+        f"{who} an array of a backend ({', '.join(backend_names())}), "
         f"got {type(value).__name__}. Make an array of it first: {make}."
     )
 

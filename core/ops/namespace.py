@@ -13,8 +13,8 @@ import sys
 from functools import wraps
 from typing import Any
 
-from core.arrays import backend as backends
-from core.arrays.backend import Backend
+from core.arrays.backend import Backend, using
+from core.arrays.backend import current as current_backend
 from core.errors import UnknownName, nearest
 from core.graph import array_api
 from core.graph.methods import Methods
@@ -46,7 +46,7 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Any:
         if name in DTYPES:
-            return (self._backend or backends.current()).dtype(name)
+            return (self._backend or current_backend()).dtype(name)
         if name.startswith("__"):
             raise AttributeError(name)
         found = self._placed(_find(name))
@@ -55,7 +55,7 @@ class Namespace:
 
     def __array_namespace_info__(self) -> NamespaceInfo:
         """Dtypes, devices, defaults and capabilities of the backend."""
-        return NamespaceInfo(self._backend or backends.current())
+        return NamespaceInfo(self._backend or current_backend())
 
     def _placed(self, function: Any) -> Any:
         """A function that asks for the current backend, such that this one's is current."""
@@ -65,9 +65,9 @@ class Namespace:
 
         @wraps(function)
         def placed(*args: Any, **kwargs: Any) -> Any:
-            if backends.current() is backend:
+            if current_backend() is backend:
                 return function(*args, **kwargs)
-            with backends.using(backend):
+            with using(backend):
                 return function(*args, **kwargs)
 
         return placed

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.arrays import backend as backends
-from core.arrays.backend import BACKENDS
+from core.arrays.backend import BACKENDS, host
 from core.arrays.spec import Spec, spec_of
 from core.errors import InvalidType
 from core.errors.scalars import is_number, is_scalar, python_number
@@ -83,7 +82,7 @@ def scalar_as_array(x: Any) -> Any:
     """`x`, as an array if it is one of the scalars that NumPy's arithmetic makes of 0-d arrays."""
     if type(x) in BACKENDS or not is_scalar(x):
         return x
-    return backends.host().asarray(x)
+    return host().asarray(x)
 
 
 def as_constant(value: Any) -> Any:
