@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -157,6 +158,27 @@ def users_line(places: Sequence[tuple[str, int]]) -> str:
     for filename, number in (own or theirs or list(places))[-1:]:
         return f"{filename}:{number}: {linecache.getline(filename, number).strip()}"
     return ""
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the user's program that led here, through whatever calls of ours."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and _is_between(frame.f_code.co_filename):
+        level += not _is_import(frame.f_code.co_filename)
+        frame = frame.f_back
+    warnings.warn(text, category, stacklevel=level)
+
+
+def _is_between(filename: str) -> bool:
+    return (
+        _is_ours(filename)
+        or filename.startswith((_STDLIB, "<frozen "))
+        and (not any(folder in filename for folder in _INSTALLED))
+    )
+
+
+def _is_import(filename: str) -> bool:
+    return "importlib" in filename and "_bootstrap" in filename  # frames that `warnings` skips
 
 
 def _is_ours(filename: str) -> bool:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.errors import PluginError
+from core.errors import PluginError, place
 from core.registry.records import Plugin, PluginWarning, brief
-
-_CORE = str(Path(__file__).parents[1]) + os.sep
 
 
 def failure(plugin: Plugin) -> str:
@@ -25,10 +20,7 @@ def failure(plugin: Plugin) -> str:
 
 def warn(text: str) -> None:
     """Warn at the line of the user's program that led here, not at one of ours."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_CORE):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(text, PluginWarning, stacklevel=level)
+    place.warn(text, PluginWarning)
 
 
 def _cure(plugin: Plugin) -> str:

@@ -7,14 +7,13 @@ import json
 import os
 import sys
 import time
-import warnings
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from core.arrays import backend
-from core.errors import RemovedArgument, nearest
+from core.errors import RemovedArgument, nearest, place
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.errors.set_by_init import set_by_init
@@ -239,16 +238,15 @@ class Loop:
         out = Path(self.out)
         files = [path for path, run in found.items() if run != self.run_id and out in path.parents]
         if files:
-            self.set_aside(files, stacklevel=7)
+            self.set_aside(files)
 
-    def set_aside(self, files: list[Path], *, stacklevel: int = 2) -> None:
+    def set_aside(self, files: list[Path]) -> None:
         """Move files of another run from `out` into their own directory, and report it.
 
         All that this run finds goes to one directory, unless names occur twice.
         """
         self._aside = results.set_aside(self.out, files, self._aside)
-        text = results.told(type(self).__name__, self.out, self._aside, files)
-        warnings.warn(text, stacklevel=stacklevel)
+        place.warn(results.told(type(self).__name__, self.out, self._aside, files))
 
     def _turns(self) -> Generator[None, None, None]:
         """Once for each step: whoever asks for the next one has made it."""

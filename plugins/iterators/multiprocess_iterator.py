@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import warnings
 from concurrent import futures
 from typing import Any
 
 from core.arrays.random_streams import stream
+from core.errors import place
 from core.errors.kinds import checked
 from plugins.iterators.loader import Loader
 from plugins.iterators.position import Position, Sampler
@@ -123,12 +123,11 @@ class MultiprocessIterator(PrefetchIterator):
     def _wait(self, answer: Answer) -> None:
         """Wait for examples; warn whenever `dataset_timeout` seconds have passed."""
         while not futures.wait([answer], self.dataset_timeout).done:
-            warnings.warn(
+            place.warn(
                 f"MultiprocessIterator: no examples for {self.dataset_timeout} seconds. The "
                 "dataset is slow or waits for something: look at it with SerialIterator, or give "
                 "dataset_timeout.",
                 TimeoutWarning,
-                stacklevel=5,
             )
 
     def _cancel(self, pieces: list[_Piece]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Self, TypeAlias
@@ -11,7 +10,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from core.arrays import backend
-from core.errors import CheckpointError, nearest
+from core.errors import CheckpointError, nearest, place
 from core.link.serializer import Deserializer, Serializable, Serializer
 from plugins.serializers.dictionary import check_serializable
 from plugins.serializers.entries import RUN, Array, is_none
@@ -307,18 +306,16 @@ def _warn_of_unused(who: str, source: EntriesDeserializer) -> None:
         if not source.ignores(name)
     ]
     if unused:
-        warnings.warn(
+        place.warn(
             f"{who}: nothing asked for these entries of the file, which were left out: "
             + ", ".join(_shortened(unused, 10)),
-            stacklevel=4,
         )
 
 
 def _warn_of_lacking(who: str, before: _Outline, source: EntriesDeserializer) -> None:
     left = before.values.keys() - before.asked_for(source).keys() - before.optional_values
     if left and source.strict:
-        warnings.warn(
+        place.warn(
             f"{who}: the file has nothing of these, which stay as they are: "
             + ", ".join(_shortened(sorted(left), 10)),
-            stacklevel=4,
         )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import nearest
+from core.errors import nearest, place
 from core.errors.removed import removed
 from core.errors.set_by_init import set_by_init
 from core.link.serializer import AbstractSerializer
@@ -150,12 +149,11 @@ class LogReport(Extension):
     def _warn_of_divergence(self, record: dict[str, Any], iteration: int) -> None:
         bad = [key for key in record if key.endswith("loss") and not math.isfinite(record[key])]
         if bad and not self._diverged:
-            warnings.warn(
+            place.warn(
                 f"LogReport: {' and '.join(map(repr, bad))} became {record[bad[0]]} by iteration "
                 f"{iteration}. Lower the learning rate or add the optimizer hook GradientClipping; "
                 "core.set_debug(True) shows where it begins, and the extension FailOnNonNumber "
                 "ends the training.",
-                stacklevel=5,
             )
         self._diverged = bool(bad)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from core.errors import place
 from plugins.serializers.atomic import replacing
 from plugins.training.extensions.snapshot_files import found
 
@@ -32,10 +32,9 @@ class ReportFile:
             told = path in self._left
             self._left[path] = write
             if not told:
-                warnings.warn(
+                place.warn(
                     f"{self._who}: could not write {path}: {error.strerror or error}. Training "
                     "goes on, and it is tried again with what is new by then.",
-                    stacklevel=4,
                 )
 
     def _replace(self, path: Path, write: Callable[[Path], Any]) -> None:

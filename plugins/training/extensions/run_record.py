@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import sys
-import warnings
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from core.errors import place
 from core.training import Extension
 from plugins.training.extensions import environment
 from plugins.training.extensions.report_file import ReportFile
@@ -143,9 +143,8 @@ def _earlier(path: Path) -> list[dict[str, Any]]:
             return records
     except ValueError:
         pass
-    warnings.warn(
+    place.warn(
         f"RunRecord: {path} is not a list of records, and is replaced. Give another filename if it "
         "is to be kept.",
-        stacklevel=3,
     )
     return []

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Iterable
+
+from core.errors import place
 
 _ALIKE = 0.8  # how much, for one name to be taken for a slip of another
 
@@ -18,7 +19,6 @@ def warn_of_slips(extension: str, asked: Iterable[str], reported: Iterable[str])
     for name in asked:
         near = difflib.get_close_matches(name, reported, n=1, cutoff=_ALIKE)
         if near and near[0] != name and near[0] not in asked:
-            warnings.warn(
+            place.warn(
                 f"{extension}: nothing has reported {name!r} so far. Did you mean {near[0]!r}?",
-                stacklevel=5,
             )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import sys
-import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from core.errors import CheckpointDamaged, CheckpointError, nearest
+from core.errors import CheckpointDamaged, CheckpointError, nearest, place
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.training import Extension
@@ -263,7 +262,7 @@ class Snapshot(Extension):
         """Move a file of another run out of the way, which has come, or got its name, meanwhile."""
         unknown = getattr(trainer, "is_resumed", False)
         if path.exists() and not self._is_own(path, unknown):
-            trainer.set_aside([path], stacklevel=6)
+            trainer.set_aside([path])
 
     def _is_own(self, path: Path, unknown: bool = False) -> bool:
         """Whether this run wrote the file; `unknown` answers where nothing tells."""
@@ -295,9 +294,7 @@ class Snapshot(Extension):
         except OSError as error:
             if self.on_write_error == "raise":
                 raise
-            warnings.warn(
-                f"snapshot: not saved, training goes on without it: {error}", stacklevel=4
-            )
+            place.warn(f"snapshot: not saved, training goes on without it: {error}")
 
     def on_error(self, trainer: Loop, exc: Exception, tb: TracebackType | None) -> None:
         """Save the state in which the error occurred, if this is enabled."""

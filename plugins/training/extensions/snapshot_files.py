@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import string
 import sys
-import warnings
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from numpy.lib import format as npy
 
-from core.errors import CheckpointDamaged
+from core.errors import CheckpointDamaged, place
 from plugins.serializers.entries import RUN
 
 _ASIDE = ".damaged"
@@ -53,10 +52,9 @@ def put_aside(path: Path, error: CheckpointDamaged) -> None:
     """Rename a snapshot that is damaged, and say so."""
     aside = path.with_name(path.name + _ASIDE)
     path.replace(aside)
-    warnings.warn(
+    place.warn(
         f"snapshot: {path} is damaged and was put aside as {aside.name}; resuming from the one "
         f"before it. {error}",
-        stacklevel=5,
     )
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 import sys
 import unicodedata
-import warnings
 from collections.abc import Callable
 from typing import Any, TextIO
+
+from core.errors import place
 
 
 class Terminal:
@@ -65,10 +66,9 @@ class Terminal:
             if isinstance(error, ValueError) and not getattr(self.out, "closed", False):
                 raise
             self._gone = True
-            warnings.warn(
+            place.warn(
                 f"{self._who}: the output cannot be written to any more ({error}). Training goes "
                 "on without it; LogReport keeps the figures in a file.",
-                stacklevel=4,
             )
 
     def print(self, text: str) -> None:
