@@ -216,7 +216,11 @@ def refuse_unknown(
     from core.errors.synonyms import NEEDLESS, REMOVED
 
     known = list(known)
-    removed = {name: cure for name, (now, cure) in REMOVED.items() if not now or now in known}
+    removed = {
+        name: cure.format(*[each for each in now if each in known])
+        for name, (now, cure) in REMOVED.items()
+        if not now or {*now} & {*known}
+    }
     removed |= cures or {}
     for key in given:
         if key in removed:

@@ -342,20 +342,20 @@ TABLE: dict[str, dict[str, str | tuple[str, ...]]] = {
 _MODE = "Use `with core.using_config('train', False):`."
 _NO_CUDNN = "Leave it out: no backend uses cuDNN."
 
-REMOVED = {
-    "train": ("", _MODE),
-    "test": ("", _MODE),
-    "use_cudnn": ("", _NO_CUDNN),
-    "deterministic": ("", _NO_CUDNN),
-    "volatile": ("", "Use `with core.no_backprop_mode():`."),
+REMOVED: dict[str, tuple[tuple[str, ...], str]] = {
+    "train": ((), _MODE),
+    "test": ((), _MODE),
+    "use_cudnn": ((), _NO_CUDNN),
+    "deterministic": ((), _NO_CUDNN),
+    "volatile": ((), "Use `with core.no_backprop_mode():`."),
     "wscale": (
-        "initialW",
-        "Give initialW=initializers.HeNormal(scale / math.sqrt(2)), or LeCunNormal(scale).",
+        ("initialW", "conv_init"),
+        "Give {}=initializers.HeNormal(scale / math.sqrt(2)), or LeCunNormal(scale).",
     ),
-    "bias": ("initial_bias", "Give initial_bias, or nobias=True for none."),
+    "bias": (("initial_bias",), "Give {}, or nobias=True for none."),
 }
-"""Arguments that existed before -> the argument that functions have which had it, '' for all of
-them, and the sentence that says what to write instead."""
+"""Arguments that existed before -> the arguments one of which functions have that had it, () for
+all functions, and the sentence that says what to write instead, {} being that argument."""
 
 NEEDLESS = {"inplace": " Leave it out: functions change no array, and give new ones."}
 """Arguments of other libraries for which there is no other here -> end of the sentence."""

@@ -151,8 +151,8 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
     shapes = tuple([spec.shape for spec in specs])
     broadcasts = cls._elementwise and len(set(shapes)) > 1
     if cls.declared.differentiable and (broadcasts or wider is not None):
-        rules = cls.variant(len(specs)).rules(broadcasts, wider and wider[0])
-        compute = _with_rules(compute, rules, shapes if broadcasts else None)
+        form = broadcasts, wider and wider[0]
+        compute = _with_rules(compute, cls, len(specs), form, shapes if broadcasts else None)
     operand = cls.operand if cls._elementwise else None  # type: ignore[attr-defined]
     if result is not None and result.kind in "biu" and operand is not None:
         compute = _whole(compute, operand, result)
@@ -196,14 +196,18 @@ def _with_backend(compute: Compute, backend: Backend) -> Compute:
     return knowing
 
 
-def _with_rules(compute: Compute, rules: tuple[Any, Any], shapes: Any) -> Compute:
+def _with_rules(
+    compute: Compute, cls: type[FunctionNode], arity: int, form: tuple[bool, Any], shapes: Any
+) -> Compute:
     """Where inputs broadcast, or are widened, the gradients of a call are others than the class's.
 
     `shapes` are those of inputs that broadcast, to which their gradients are summed back.
     """
-    raw, var = rules
+    planned = cls.variant(arity).rules(*form)
 
     def ruled(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        # Calls with fewer or more inputs share the plan where all have one spec.
+        raw, var = planned if len(arrays) == arity else cls.variant(len(arrays)).rules(*form)
         f.shapes = shapes
         f._raw, f._var = raw, var
         if f._single and f._local_hooks is None:

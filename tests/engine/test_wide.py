@@ -63,3 +63,29 @@ def test_gradients_with_a_graph_are_as_exact_as_those_without(name, half):
     )
     (second,) = core.grad([graph], [x], [core.Variable(np.ones(x.shape, half))])
     assert second.dtype == half
+
+
+class Weighted(FunctionNode):
+    """The sum of squares, weighted if there is a weight."""
+
+    wide = True
+
+    def compute(self, xp, x, weight=None):
+        return xp.sum(x * x if weight is None else weight * x * x)
+
+    def gradient_x(self, xp, g, x, weight=None):
+        return 2 * x * g if weight is None else 2 * x * g * weight
+
+    def gradient_weight(self, xp, g, x):
+        return x * x * g
+
+
+def test_a_plan_serves_calls_with_any_number_of_inputs():
+    """One and two inputs of one spec share a plan, and have gradients of their own."""
+    x, weight = np.full(2, 3.0, "float16"), np.full(2, 0.5, "float16")
+    for inputs, expected in (((x,), [6]), ((x, weight), [3, 9]), ((x,), [6])):
+        variables = [core.Variable(array) for array in inputs]
+        Weighted.call(*variables).backward()
+        for variable, value in zip(variables, expected, strict=True):
+            assert variable.grad.dtype == "float16"
+            np.testing.assert_array_equal(variable.grad, np.full(2, value))

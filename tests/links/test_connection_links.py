@@ -351,7 +351,7 @@ def test_first_and_second_input_are_told_apart():
     "cls", [L.Deconvolution2D, L.DilatedConvolution2D, L.MLPConvolution2D, L.LocalConvolution2D]
 )
 def test_removed_arguments_are_refused_with_the_cure(cls):
-    with pytest.raises(RemovedArgument, match=f"{cls.__name__}: .*'wscale'.*initialW"):
+    with pytest.raises(RemovedArgument, match=f"{cls.__name__}: .*'wscale'.*(initialW|conv_init)="):
         cls(1, 2, 3, wscale=2)
 
 
