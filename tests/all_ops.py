@@ -5,7 +5,6 @@ import pkgutil
 from pathlib import Path
 
 import core.intrinsics
-
 import plugins.functions
 from core import FunctionNode
 

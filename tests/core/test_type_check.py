@@ -7,13 +7,13 @@ import threading
 from types import SimpleNamespace
 
 import array_api_strict as strict
-import core.utils.type_check as by_its_old_name
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import core
+import core.utils.type_check as by_its_old_name
 from core.compat import type_check
 from core.compat.type_check import InvalidType, Variable, expect, prod
 from core.errors import CoreError

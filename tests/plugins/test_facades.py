@@ -7,9 +7,9 @@ import subprocess
 import sys
 from types import ModuleType
 
-import core.plugins
 import pytest
 
+import core.plugins
 from core import registry
 from core.errors import NameConflict, PluginError, UnknownName
 from core.registry.facades import make_facade

@@ -4,12 +4,12 @@ import os
 import sys
 
 import numpy as np
-from core.backends import cuda
 
 import core as chainer
 import core.functions as F
 import core.links as L
 from core import Variable, training
+from core.backends import cuda
 from core.training import extensions
 
 

@@ -4,12 +4,12 @@ import os
 import sys
 
 import numpy as np
-from core.utils import type_check
 
 import core as chainer
 import core.functions as F
 import core.links as L
 from core import cuda, function_node, gradient_check, initializer, optimizer, serializers
+from core.utils import type_check
 
 
 class MulAdd(chainer.Function):
