@@ -170,11 +170,10 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 def _is_between(filename: str) -> bool:
-    return (
-        _is_ours(filename)
-        or filename.startswith((_STDLIB, "<frozen "))
-        and (not any(folder in filename for folder in _INSTALLED))
-    )
+    """Whether a frame is ours, or one of the standard library through which ours are called."""
+    if filename.startswith((_STDLIB, "<frozen ")):
+        return not any(folder in filename for folder in _INSTALLED) or _is_ours(filename)
+    return _is_ours(filename)
 
 
 def _is_import(filename: str) -> bool:

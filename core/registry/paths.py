@@ -27,7 +27,6 @@ PATHS = {
     "core.hookspecs": "core.registry.hookspecs",
     "core.initializer": "core.link.initializer",
     "core.intrinsics": "core.ops.intrinsics",
-    "core.link.carrying": "core.link.recurrent_state",
     "core.link_hook": "core.link.hook",
     "core.links.model": "core.compat.model",
     "core.parameter": "core.link.parameter",
