@@ -1,6 +1,5 @@
 """The NumPy backend: arrays on the host. Nothing here is imported until it is looked up."""
 
-from backends.numpy_backend.kernels import COMPUTE, GRADIENT, UPDATE
 from core import hookimpl
 
 requires_plugin_api = 1
@@ -15,5 +14,8 @@ def register_backends() -> dict[str, str]:
 @hookimpl
 def register_kernels(backend: str) -> dict[str, dict[str, str]]:
     """The kernels of the NumPy backend."""
-    tables = {"compute": COMPUTE, "gradient": GRADIENT, "update": UPDATE}
-    return tables if backend == "numpy" else {}
+    if backend != "numpy":
+        return {}
+    from backends.numpy_backend import kernels
+
+    return kernels.tables()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import core
 import core.functions as F
-from backends.numpy_backend.kernels import COMPUTE, GRADIENT, select
+from backends.numpy_backend.kernels.plain import COMPUTE, GRADIENT, select
 from core.arrays.backend import KernelTable
 from core.errors import PluginError
 from core.registry.lazy import resolve
@@ -25,9 +25,17 @@ DTYPES = ["float32", "float64"]
 
 
 @pytest.fixture(autouse=True)
-def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No array is too small for the kernels."""
+def always(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No array is too small for the kernels, and none of them is compiled."""
     monkeypatch.setattr(select, "SMALL", 0)
+    kept = [(table, dict(table)) for table in (NUMPY.kernels, NUMPY.gradient_kernels)]
+    for (table, _), own in zip(kept, (COMPUTE, GRADIENT), strict=True):
+        table.clear()
+        table.update({name: resolve(target) for name, target in own.items()})
+    yield
+    for table, before in kept:
+        table.clear()
+        table.update(before)
 
 
 @pytest.fixture

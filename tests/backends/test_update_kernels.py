@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import core
-from backends.numpy_backend.kernels import UPDATE
-from backends.numpy_backend.kernels.update import blockwise
+from backends.numpy_backend.kernels.plain import UPDATE
+from backends.numpy_backend.kernels.plain.update import blockwise
 from core import optimizers
 from core.registry.lazy import resolve
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from backends.numpy_backend.kernels.select import blend, select, worthwhile
+from backends.numpy_backend.kernels.plain.select import blend, select, worthwhile
 
 
 def relu_gradient(f: Any, g: Any, needs_grad: int) -> Any:

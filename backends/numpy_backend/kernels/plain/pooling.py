@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from backends.numpy_backend.kernels.select import select, worthwhile
+from backends.numpy_backend.kernels.plain.select import select, worthwhile
 from core.arrays.windows import Geometry, pad, per_axis, unfolded
 
 

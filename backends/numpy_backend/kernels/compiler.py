@@ -1,0 +1,250 @@
+"""`compiled`: a loop that numba compiles when it is first called with a dtype.
+
+Parameters are annotated by what they are: `Read1` and `Write1` are contiguous arrays of one axis
+and of the dtype T for which the loop is compiled, `Real` is a number of that dtype. So a loop is
+compiled once for float32, say, whatever the shapes. Nothing of numba is imported before. Machine
+code is kept on disk, in a folder for each state of the loops' sources.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+from types import FunctionType
+from typing import Annotated, Any, NamedTuple, TypeAlias, get_type_hints
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+SWITCH = "PLUGRAD_COMPILED"
+SUMS = ("reassoc", "nsz", "contract")
+"""For loops whose sums may be taken in any order, such as that of the machine's vectors."""
+
+
+@cache
+def available() -> bool:
+    """Whether loops can be compiled: numba is installed, and `PLUGRAD_COMPILED=0` is not set."""
+    return os.environ.get(SWITCH, "1") != "0" and find_spec("numba") is not None
+
+
+# -- declaring a loop ------------------------------------------------------------------------------
+
+
+class Layout(NamedTuple):
+    """A contiguous array as numba sees it; `dtype` None is T."""
+
+    axes: int
+    writeable: bool
+    dtype: str | None = None
+
+
+Read1: TypeAlias = Annotated[Array, Layout(1, False)]
+Read2: TypeAlias = Annotated[Array, Layout(2, False)]
+Read3: TypeAlias = Annotated[Array, Layout(3, False)]
+Read4: TypeAlias = Annotated[Array, Layout(4, False)]
+Write1: TypeAlias = Annotated[Array, Layout(1, True)]
+Write2: TypeAlias = Annotated[Array, Layout(2, True)]
+Write3: TypeAlias = Annotated[Array, Layout(3, True)]
+Write4: TypeAlias = Annotated[Array, Layout(4, True)]
+Ints: TypeAlias = Annotated[Array, Layout(1, False, "int32")]
+WriteInts: TypeAlias = Annotated[Array, Layout(1, True, "int32")]
+Indices: TypeAlias = Annotated[Array, Layout(1, False, "intp")]
+Real: TypeAlias = Annotated[float, "T"]
+
+
+class Inlined:
+    """A function that loops call, in whose code it vanishes; from Python it is called as it is."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *args: Any) -> Any:
+        """What Python computes."""
+        return self.function(*args)
+
+    def native(self) -> Any:
+        """What numba calls."""
+        import numba
+
+        return numba.njit(inline="always", error_model="numpy")(_with_natives(self.function))
+
+
+class Compiled:
+    """A loop. A call compiles it for the dtype of the first array of T, or finds it compiled."""
+
+    def __init__(self, function: Callable[..., None], fastmath: Collection[str]) -> None:
+        self.function = function
+        self.fastmath = set(fastmath)
+        self.__doc__ = function.__doc__
+        self._found: dict[np.dtype[Any], Any] = {}
+        self._lead: int | None = None
+
+    def __call__(self, *args: Any) -> None:
+        """Run the loop, without the interpreter's lock."""
+        lead = self._lead
+        if lead is None:
+            lead = self._lead = self._leading()
+        self.at(args[lead].dtype)(*args)
+
+    def at(self, dtype: np.dtype[Any]) -> Any:
+        """The machine code for one dtype, which several threads may call at once."""
+        found = self._found.get(dtype)
+        return found if found is not None else self._compile(dtype)
+
+    def _hints(self) -> dict[str, Any]:
+        hints = get_type_hints(self.function, include_extras=True)
+        hints.pop("return", None)
+        return hints
+
+    def _leading(self) -> int:
+        layouts = [getattr(kind, "__metadata__", (None,))[0] for kind in self._hints().values()]
+        return next(
+            i
+            for i, layout in enumerate(layouts)
+            if isinstance(layout, Layout) and layout.dtype is None
+        )
+
+    def _compile(self, dtype: np.dtype[Any]) -> Any:
+        import numba
+
+        real = numba.from_dtype(dtype)
+        kinds = [_native_type(kind, real) for kind in self._hints().values()]
+        with _compiling:
+            if dtype not in self._found:
+                with _kept_on_disk() as kept:
+                    compile_ = numba.njit(
+                        numba.types.void(*kinds),
+                        nogil=True,
+                        error_model="numpy",
+                        boundscheck=False,
+                        cache=kept,
+                        fastmath=self.fastmath,
+                    )
+                    self._found[dtype] = compile_(_with_natives(self.function))
+            return self._found[dtype]
+
+
+def compiled(function: Any = None, *, fastmath: Collection[str] = ()) -> Any:
+    """Declare a loop; without `fastmath` it computes what stands there, operation by operation."""
+    return partial(Compiled, fastmath=fastmath) if function is None else Compiled(function, ())
+
+
+def inlined(function: Callable[..., Any]) -> Inlined:
+    """Declare a function for use in loops."""
+    return Inlined(function)
+
+
+_compiling = threading.RLock()
+
+
+def _with_natives(function: Any) -> Any:
+    """The function, with what its module has `inlined` as numba sees it."""
+    used = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+    natives = {name: value.native() for name, value in used.items() if hasattr(value, "native")}
+    if not natives:
+        return function
+    scope = function.__globals__ | natives
+    changed = FunctionType(function.__code__, scope, function.__name__, function.__defaults__)
+    changed.__module__, changed.__qualname__ = function.__module__, function.__qualname__
+    return changed
+
+
+def _native_type(kind: Any, real: Any) -> Any:
+    from numba import types
+
+    if kind is int:
+        return types.intp
+    layout = kind.__metadata__[0]
+    if not isinstance(layout, Layout):
+        return real
+    element = real if layout.dtype is None else getattr(types, layout.dtype)
+    return types.Array(element, layout.axes, "C", readonly=not layout.writeable)
+
+
+# -- what kernels ask before they call a loop ------------------------------------------------------
+
+SMALL = 2048  # below so many elements a call of NumPy's own is as fast
+_FLOATS = (np.dtype("float32"), np.dtype("float64"))
+
+
+def suits(*arrays: Array) -> bool:
+    """Whether arrays are many floats of one shape and dtype."""
+    first = arrays[0]
+    return (
+        first.size >= SMALL
+        and first.dtype in _FLOATS
+        and all([a.shape == first.shape and a.dtype == first.dtype for a in arrays[1:]])
+    )
+
+
+def contiguous(*arrays: Array) -> list[Array]:
+    """Arrays as one axis each, copied where they are not contiguous."""
+    return [np.ascontiguousarray(a).reshape(-1) for a in arrays]
+
+
+# -- the cache -------------------------------------------------------------------------------------
+
+
+@cache
+def cache_folder() -> Path | None:
+    """Where machine code is kept, or None where no folder can be written.
+
+    In `NUMBA_CACHE_DIR` if that is set, else where the system keeps what can be made again. The
+    sources of all loops and the version of numba are in its name, so that nothing outdated is
+    found.
+    """
+    for base in _bases():
+        folder = base / f"loops-{_digest()}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return folder
+        except OSError:
+            continue
+    return None
+
+
+def _bases() -> list[Path]:
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen:
+        return [Path(chosen)]
+    if sys.platform == "win32":
+        home = Path(os.environ.get("LOCALAPPDATA") or Path.home())
+    elif sys.platform == "darwin":
+        home = Path.home() / "Library" / "Caches"
+    else:
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    return [home / "plugrad", Path(tempfile.gettempdir()) / f"plugrad-{user}"]
+
+
+def _digest() -> str:
+    import numba
+
+    here = Path(__file__)
+    sources = [here, *sorted((here.parent / "compiled").glob("*.py"))]
+    text = b"".join([source.read_bytes() for source in sources]) + numba.__version__.encode()
+    return hashlib.sha256(text).hexdigest()[:12]
+
+
+@contextmanager
+def _kept_on_disk() -> Iterator[bool]:
+    """While it is entered numba keeps what it compiles in `cache_folder()`, if there is one."""
+    import numba
+
+    folder, before = cache_folder(), numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(folder or before)
+    try:
+        yield folder is not None
+    finally:
+        numba.config.CACHE_DIR = before

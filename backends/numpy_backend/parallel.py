@@ -1,0 +1,154 @@
+"""Parts of an array in several threads: for loops that release the interpreter's lock.
+
+Parts are cut by size and by the number of threads alone, so that what is summed over them repeats
+to the bit. Who computes which is not fixed: the caller takes one part after the other beside the
+workers, and so waits for a worker only that has begun one, however busy the machine is.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any
+
+VARIABLE = "PLUGRAD_NUM_THREADS"
+
+
+def _processors() -> int:
+    """How many processors this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _asked_for() -> int:
+    text = os.environ.get(VARIABLE, "")
+    if not text:
+        return _processors()
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{VARIABLE}: expected a whole number of at least 1, got {text!r}")
+    return int(text)
+
+
+class _Job:
+    """The parts of one call that are left, and the first error in them."""
+
+    __slots__ = ("_done", "_error", "_function", "_left", "_lock", "_parts")
+
+    def __init__(self, function: Callable[..., Any], parts: list[tuple[Any, ...]]) -> None:
+        self._function = function
+        self._parts = parts
+        self._left = len(parts)
+        self._lock = threading.Lock()
+        self._done = threading.Lock()
+        self._done.acquire()
+        self._error: BaseException | None = None
+
+    def work(self) -> None:
+        """Compute parts as long as there are some."""
+        while True:
+            try:
+                part = self._parts.pop()
+            except IndexError:
+                return
+            try:
+                self._function(*part)
+            except BaseException as error:
+                self._error = error
+            with self._lock:
+                self._left -= 1
+                if not self._left:
+                    self._done.release()
+
+    def wait(self) -> None:
+        """Return when every part is computed; raise what one of them raised."""
+        self._done.acquire()
+        if self._error is not None:
+            raise self._error
+
+
+class _Pool:
+    """Threads that wait for jobs; more are started when more are needed."""
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        self._started = 0
+        self._lock = threading.Lock()
+
+    def run(self, job: _Job, workers: int) -> None:
+        """Compute a job in this thread and at most so many others."""
+        if self._started < workers:
+            self._start(workers)
+        for _ in range(workers):
+            self._jobs.put(job)
+        job.work()
+        job.wait()
+
+    def _start(self, workers: int) -> None:
+        with self._lock:
+            while self._started < workers:
+                threading.Thread(target=self._serve, name="plugrad-loops", daemon=True).start()
+                self._started += 1
+
+    def _serve(self) -> None:
+        while True:
+            self._jobs.get().work()
+
+
+_pool = _Pool()
+_count: int | None = None
+
+
+def _forget() -> None:
+    """A forked process has none of its parent's threads."""
+    global _pool
+    _pool = _Pool()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def count() -> int:
+    """How many threads a loop is divided among: `PLUGRAD_NUM_THREADS`, else all processors."""
+    global _count
+    if _count is None:
+        _count = _asked_for()
+    return _count
+
+
+def bounds(size: int, least: int, parts_of_each: int = 2) -> list[int]:
+    """Where parts of `range(size)` begin, and the end: of at least `least`, if there are several.
+
+    There are two for each thread, so that one which is late is not waited for that long.
+
+    >>> bounds(100, least=200)
+    [0, 100]
+    """
+    parts = max(1, min(size // max(least, 1), count() * parts_of_each if count() > 1 else 1))
+    return [size * i // parts for i in range(parts + 1)]
+
+
+def divide(function: Callable[..., Any], size: int, least: int, *args: Any) -> None:
+    """Call `function(*args, start, stop)` for parts of `range(size)`, in threads.
+
+    A part has at least `least` elements, unless there are fewer in all.
+    """
+    edges = bounds(size, least)
+    if len(edges) == 2:
+        function(*args, 0, size)
+        return
+    parts = [(*args, *edges[i : i + 2]) for i in range(len(edges) - 1)]
+    each(function, parts)
+
+
+def each(function: Callable[..., Any], parts: list[tuple[Any, ...]]) -> None:
+    """Call `function(*part)` for each part, in threads."""
+    workers = min(count(), len(parts)) - 1
+    if workers < 1:
+        for part in parts:
+            function(*part)
+        return
+    _pool.run(_Job(function, parts[::-1]), workers)

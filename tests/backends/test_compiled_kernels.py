@@ -1,0 +1,124 @@
+"""Kernels that numba compiles: every proof of the op holds with them."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from all_ops import CHECKED, KINDS, REFERENCES
+
+import core
+import core.functions as F
+from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels import compiled, compiler, plain, tables
+from core.arrays.backend import KernelTable
+from core.registry.lazy import resolve
+from core.testing import check_op
+
+pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
+
+NUMPY = core.backend.get("numpy")
+BY_NAME = {key.rpartition(":")[2]: key for key in compiled.COMPUTE | compiled.GRADIENT}
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No array is too small for the kernels."""
+    monkeypatch.setattr(compiler, "SMALL", 0)
+
+
+@pytest.fixture
+def divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three threads, however many processors there are."""
+    monkeypatch.setattr(parallel, "_count", 3)
+
+
+@pytest.fixture
+def without_kernels() -> Iterator[None]:
+    kept: list[tuple[KernelTable, dict[str, Any]]] = [
+        (table, dict(table)) for table in (NUMPY.kernels, NUMPY.gradient_kernels)
+    ]
+    for table, _ in kept:
+        table.clear()
+    yield
+    for table, kernels in kept:
+        table.update(kernels)
+
+
+@pytest.mark.parametrize("name", sorted(set(BY_NAME) & set(CHECKED)))
+def test_every_proof_of_the_op_holds(name: str, always: None) -> None:
+    check_op(CHECKED[name], REFERENCES.get(name), ["numpy"], kind=KINDS.get(name))
+
+
+def test_compiled_kernels_go_before_plain_ones() -> None:
+    for section, added in (
+        ("compute", compiled.COMPUTE),
+        ("gradient", compiled.GRADIENT),
+        ("update", compiled.UPDATE),
+    ):
+        for name, target in (getattr(plain, section.upper()) | added).items():
+            assert tables()[section][name] == target
+            assert callable(resolve(target))
+
+
+def run(code: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert not done.returncode, done.stderr
+    return done.stdout.strip()
+
+
+STEP = """
+import core, core.functions as F, numpy as np, sys
+x = core.Variable(np.linspace(-1, 1, 4096, dtype="f"))
+F.sum(F.relu(x)).backward()
+print(float(x.grad.sum()), "numba" in sys.modules)
+"""
+
+
+def test_a_switch_leaves_numba_alone() -> None:
+    assert run(STEP, PLUGRAD_COMPILED="0") == "2048.0 False"
+    assert run(STEP) == "2048.0 True"
+
+
+def test_small_arrays_do_not_load_numba() -> None:
+    assert run(STEP.replace("4096", "40")) == "20.0 False"
+
+
+def test_machine_code_is_kept_and_found(tmp_path: Path) -> None:
+    assert run(STEP, NUMBA_CACHE_DIR=str(tmp_path)) == "2048.0 True"
+    made = sorted(tmp_path.rglob("*.nbc"))
+    assert made
+    before = [path.stat().st_mtime_ns for path in made]
+    assert run(STEP, NUMBA_CACHE_DIR=str(tmp_path)) == "2048.0 True"
+    assert [path.stat().st_mtime_ns for path in sorted(tmp_path.rglob("*.nbc"))] == before
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="permissions of POSIX")
+def test_a_folder_that_cannot_be_written_costs_the_cache_only(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    blocked.chmod(stat.S_IRUSR)
+    assert run(STEP, NUMBA_CACHE_DIR=str(blocked)) == "2048.0 True"
+
+
+def test_relu_on_many_elements(always: None, divided: None) -> None:
+    r = np.random.RandomState(0)
+    y, g = (r.standard_normal((512, 700)).astype("f") for _ in range(2))
+    v = core.Variable(y)
+    out = F.relu(v)
+    out.grad = g
+    out.backward()
+    np.testing.assert_array_equal(v.grad, np.where(y > 0, g, 0))

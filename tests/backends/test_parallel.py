@@ -1,0 +1,97 @@
+"""Parts in several threads: each computed once, whatever the threads; forks and errors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.numpy_backend import parallel
+
+
+@given(st.integers(0, 1000), st.integers(0, 300), st.integers(1, 5))
+def test_every_element_is_in_one_part(size: int, least: int, threads: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parallel, "_count", threads)
+        edges = parallel.bounds(size, least)
+        seen: list[int] = []
+        parallel.divide(lambda start, stop: seen.extend(range(start, stop)), size, least)
+    assert sorted(seen) == list(range(size))
+    parts = [b - a for a, b in zip(edges, edges[1:], strict=False)]
+    assert len(parts) == 1 or min(parts) >= least
+    assert len(parts) <= 2 * threads
+
+
+def test_callers_of_several_threads_get_their_own_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "_count", 3)
+    wrong: list[int] = []
+
+    def call(number: int) -> None:
+        for _ in range(200):
+            seen: list[int] = []
+            parallel.divide(lambda start, stop, s=seen: s.append(stop - start), 100, 1)
+            if sum(seen) != 100:
+                wrong.append(number)
+
+    threads = [threading.Thread(target=call, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_an_error_in_a_part_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "_count", 2)
+
+    def fail(start: int, stop: int) -> None:
+        if start == 0:
+            raise ZeroDivisionError("part")
+
+    for _ in range(5):
+        with pytest.raises(ZeroDivisionError, match="part"):
+            parallel.divide(fail, 100, 1)
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+COUNT = "from backends.numpy_backend import parallel; print(parallel.count())"
+
+
+def test_the_variable_decides() -> None:
+    assert run(COUNT, PLUGRAD_NUM_THREADS="3").stdout == "3\n"
+    assert int(run(COUNT, PLUGRAD_NUM_THREADS="").stdout) >= 1
+    for wrong in ("0", "many"):
+        assert (
+            "PLUGRAD_NUM_THREADS: expected a whole" in run(COUNT, PLUGRAD_NUM_THREADS=wrong).stderr
+        )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    code = """
+import os
+from backends.numpy_backend import parallel
+seen = []
+parallel.divide(lambda a, b: seen.append(b - a), 100, 1)
+child = os.fork()
+if not child:
+    seen.clear()
+    parallel.divide(lambda a, b: seen.append(b - a), 100, 1)
+    os._exit(sum(seen) != 100)
+print(sum(seen), os.waitpid(child, 0)[1])
+"""
+    assert run(code, PLUGRAD_NUM_THREADS="3").stdout == "100 0\n"
