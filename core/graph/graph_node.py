@@ -1,4 +1,4 @@
-"""A function's place in a graph: its inputs and outputs, what is retained, its hooks.
+"""A function's place in a graph: its inputs and outputs, and what is retained of them.
 
 What it computes, and how it is applied, is added by `core.ops.function_node`.
 """
@@ -9,15 +9,14 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
-from core.errors import GraphError, HookError, nearest
+from core.errors import GraphError
 from core.graph.history import creator_of, history_of
+from core.graph.hooked import Hooked
 from core.graph.variable import Variable, variable_of
 from core.graph.variable_node import OutputNode, VariableNode
-from core.registry.configuration import State
 
 if TYPE_CHECKING:
     from core.arrays.backend import Backend
-    from core.graph.function_hook import FunctionHook
 
 _new = object.__new__
 
@@ -25,7 +24,7 @@ next_sequence = count(1).__next__
 """The place of a function that is about to be recorded in the order of creation."""
 
 
-class GraphNode:
+class GraphNode(Hooked):
     """What every function node has for its neighbours in the graph."""
 
     __slots__ = ("__dict__", "__weakref__", "_sources", "data", "sequence", "spec", "needs_grad")
@@ -45,16 +44,12 @@ class GraphNode:
     sequence: int  # creation order, which is a topological order
 
     # What an instance may have in its dict.
-    stack: Any = None
     _outputs: Any = None  # weak references to output nodes
     _nodes: Any = None  # the inputs' nodes, once asked for
     _grad: Any = None  # of a lone output: its gradient and name
     _name: str | None = None
     shapes: Any = None
     backend: Backend
-    _local_hooks: dict[str, FunctionHook] | None = None
-    _place: Any = None
-    _versions: Any = ()
 
     __array_ufunc__ = None
 
@@ -179,65 +174,3 @@ class GraphNode:
                 if node is not None:
                     node.unchain()
         self._sources = self._nodes = None
-
-    # ------------------------------------------------------------------ hooks and debug mode
-
-    @property
-    def local_function_hooks(self) -> dict[str, FunctionHook]:
-        """The hooks of this node alone, by name."""
-        if self._local_hooks is None:
-            self._local_hooks = {}
-        return self._local_hooks
-
-    def add_hook(self: Any, hook: FunctionHook, name: str | None = None) -> None:
-        """Call `hook` before and after this node's forward and backward."""
-        from core.graph.function_hook import FunctionHook
-
-        if not isinstance(hook, FunctionHook):
-            raise TypeError(
-                f"{self.label}.add_hook: expected a FunctionHook, got {type(hook).__name__}."
-            )
-        key = name or hook.name
-        if key in self.local_function_hooks:
-            raise HookError(f"{self.label}.add_hook: a hook named {key!r} is there; pass name=...")
-        self.local_function_hooks[key] = hook
-        self._plain_raw = self._plain_var = None
-        hook.added(self)
-
-    def delete_hook(self: Any, name: str) -> None:
-        """Remove a hook of this node."""
-        if name not in self.local_function_hooks:
-            raise HookError(
-                f"{self.label}.delete_hook: no hook {name!r}."
-                + nearest(name, self.local_function_hooks)
-            )
-        self.local_function_hooks.pop(name).deleted(self)
-
-    def _hooks(self, state: State) -> list[FunctionHook]:
-        if not state.hooks and not self._local_hooks:
-            return []
-        return list({**state.hooks, **(self._local_hooks or {})}.values())
-
-    def _before_forward(self, state: State, arrays: tuple[Any, ...]) -> None:
-        if state.debug:
-            from core.graph.debug import remember_call
-
-            remember_call(self)
-        for hook in self._hooks(state):
-            hook.forward_preprocess(self, arrays)
-
-    def _after_forward(
-        self, state: State, arrays: tuple[Any, ...], outputs: tuple[Variable, ...]
-    ) -> None:
-        for hook in self._hooks(state):
-            hook.forward_postprocess(self, arrays)
-        if state.debug:
-            from core.graph.debug import refuse_nan
-
-            refuse_nan(self, [y.array for y in outputs], "forward")
-
-    def _after_recording(self, state: State) -> None:
-        if state.debug and self._sources is not None:
-            from core.graph.debug import versions
-
-            self._versions = versions(self)

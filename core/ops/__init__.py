@@ -1,7 +1,8 @@
 """Operations: declared once, checked once, and called fast ever after.
 
-Start with `function_node`; `declaration` reads a class, `specialize` writes its calls, `dispatch`
-plans them, `operands` and `widening` help it with what is no Variable, and with narrow floats.
+Start with `function_node`; `declaration` reads a class, `specialize` writes calls, `gradients`
+gradients; `dispatch` plans calls, `checking` refuses inputs; `operands` and `widening` help with
+numbers and narrow floats, `general_form` is for classes in Chainer's form.
 `types` says what an operation takes, `intrinsics` are the operators, `namespace` has the array
 standard's functions on Variables.
 """

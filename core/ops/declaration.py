@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 
 Rule = Callable[..., Any]
 REQUIRED = MISSING  # in the place of a default
+_ENGINE = (
+    "builtins",
+    "core.graph.graph_node",
+    "core.graph.hooked",
+    "core.ops.function_node",
+    "core.ops.general_form",
+)
 _PARTS = ("self", "backend", "compute", "gradient", "prepare", "operand", "with_scalar")
 
 
@@ -124,7 +131,7 @@ class Declaration:
 
     def _refuse_reserved(self) -> None:
         """A setting or saved intermediate would hide what every function node has."""
-        engine = next(b for b in self.cls.__mro__ if b.__module__ == "core.ops.function_node")
+        engine = next(base for base in self.cls.__mro__ if is_engine(base))
         for name in (*self.fields, *self.saved):
             if hasattr(engine, name) or name in _PARTS:
                 raise DeclarationError(
@@ -209,8 +216,12 @@ def _fields(cls: type) -> dict[str, Any]:
 
 def _own_classes(cls: type) -> list[type]:
     """The class and its bases, the furthest first, without the engine's own."""
-    engine = ("core.ops.function_node", "core.graph.graph_node", "builtins")
-    return [base for base in reversed(cls.__mro__) if base.__module__ not in engine]
+    return [base for base in reversed(cls.__mro__) if not is_engine(base)]
+
+
+def is_engine(cls: type) -> bool:
+    """Whether a class is what operations derive from, and declares nothing itself."""
+    return cls.__module__ in _ENGINE
 
 
 def _is_private_method(name: str, value: Any) -> bool:

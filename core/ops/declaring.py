@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.ops.declaration import Declaration
+from core.ops.declaration import Declaration, is_engine
 from core.ops.specialize import Variant
 from core.registry.once import publishing
 
@@ -22,7 +22,7 @@ def written_generally(cls: type[FunctionNode]) -> bool:
     """Whether the class, or a base below the one with `compute`, writes forward and backward."""
     for base in cls.__mro__:
         if any(name in base.__dict__ for name in ("forward", "forward_cpu", "backward")):
-            return base.__module__ != "core.ops.function_node"
+            return not is_engine(base)
         if "compute" in base.__dict__:
             return False
     return False

@@ -8,17 +8,16 @@ none of them. A plan found is a check passed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from core.arrays.backend import Backend
 from core.arrays.spec import Spec, ensure_array, intern
-from core.errors import BackendError, CoreError, GraphError, InvalidType
+from core.graph.graph_node import GraphNode
 from core.graph.variable import Variable, wrap
 from core.graph.variable_node import VariableNode
-from core.ops import types
+from core.ops.checking import check_types, initialized, refuse_mixing
 from core.ops.operands import unlike
 from core.ops.types.shapes import broadcast_shapes
 from core.ops.widening import widened, widening
@@ -41,8 +40,8 @@ _changes = 0  # of kernel tables; what was made before one is not kept after it
 def plan_for(f: FunctionNode, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
     """Check inputs of these specs and plan the operation on them; remembers what it found."""
     cls = type(f)
-    known = _initialized(f, specs)
-    _refuse_mixing(f, known)
+    known = initialized(f, specs)
+    refuse_mixing(f, known)
     checked = current_state().check
     if checked:
         check_types(f, known)
@@ -60,79 +59,6 @@ def plan_for(f: FunctionNode, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
             if _changes == before:
                 plans[key] = plan
     return plan
-
-
-def _initialized(f: FunctionNode, specs: tuple[Spec | None, ...]) -> list[Spec]:
-    for name, spec in zip(f.declared.inputs_of(len(specs)), specs, strict=True):
-        if spec is None:
-            raise GraphError(
-                f"{f.label}: input {name} is uninitialized. Give its link an input first, or call "
-                "initialize(shape) on the parameter."
-            )
-    return list(specs)  # type: ignore[arg-type]
-
-
-def _refuse_mixing(f: FunctionNode, specs: list[Spec]) -> None:
-    places: dict[Any, str] = {}  # each with the first input that is there
-    for spec, name in zip(specs, f.declared.inputs_of(len(specs)), strict=True):
-        places.setdefault((spec.backend, spec.device), name)
-    if len(places) > 1:
-        there = {str(backend.named(device)): name for (backend, device), name in places.items()}
-        named = " and ".join(f"{name} on {place}" for place, name in there.items())
-        cures = " or ".join(f"to_device({place!r})" for place in there)
-        raise BackendError(
-            f"{f.label}: expected inputs of one backend and device, got {named}. "
-            f"Move one of them first: {cures}."
-        )
-
-
-def check_types(f: FunctionNode, specs: list[Spec]) -> None:
-    """The complete type check: the domain, then the class's own `check_type_forward`."""
-    try:
-        _check_types(f, specs)
-    except InvalidType as error:
-        names = _named(f, len(specs))
-        error.inputs = dict(zip(names, specs, strict=True))
-        error.accepts = partial(_accepts, f, error.inputs)
-        raise
-
-
-def _check_types(f: FunctionNode, specs: list[Spec]) -> None:
-    if f.domain is not None:
-        names = f.domain.inputs if f.declared is None else f.declared.names
-        f.domain.check(f.label, names or _named(f, len(specs)), specs, f)
-    if f._checks_types:
-        types.check_own(f, specs, f.label, _named(f, len(specs)))
-
-
-def _named(f: FunctionNode, count: int) -> Sequence[str]:
-    names: Sequence[str] = ("in_types",)
-    variadic = True
-    if f.declared is not None:
-        names, variadic = f.declared.names, f.declared.variadic
-    elif f.domain is not None and f.domain.inputs:
-        names, variadic = f.domain.inputs, f.domain.signature.variadic
-    return [f"{names[0]}[{i}]" for i in range(count)] if variadic else names[:count]
-
-
-def _accepts(f: FunctionNode, given: Mapping[str, Any], inputs: dict[str, Any]) -> bool:
-    """Whether the operation would take inputs of these specs in the place of those given.
-
-    Who names an axis of an input means one of those that there are: another shape is no answer.
-    """
-    first = next(iter(given))
-    if tuple(inputs[first].shape) != given[first].shape and _names_axes(f):
-        return False
-    try:
-        _check_types(f, [inputs[name] for name in given])
-    except (CoreError, ValueError, TypeError, IndexError):
-        return False
-    return True
-
-
-def _names_axes(f: FunctionNode) -> bool:
-    fields: dict[str, Any] = {} if f.declared is None else f.declared.fields
-    return any([name[:2] == "ax" and getattr(f, name) != fields[name] for name in fields])
 
 
 def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
@@ -252,7 +178,7 @@ def as_outputs(f: FunctionNode, results: Any, like: Spec) -> tuple[Variable, ...
     return tuple([wrap(y if y is None else ensure_array(y, like)) for y in results])
 
 
-def link_outputs(f: FunctionNode, outputs: Sequence[Variable], retained: tuple[Any, ...]) -> None:
+def link_outputs(f: GraphNode, outputs: Sequence[Variable], retained: tuple[Any, ...]) -> None:
     """Put a node between a function and each of its outputs."""
     references = []
     for v, array in zip(outputs, retained, strict=True):
@@ -273,22 +199,6 @@ def forget_plans(classes: Iterable[type[FunctionNode]], backend: Backend) -> Non
             cls._unchecked_plans.clear()
             if cls._gradient_kernels.pop(backend.array_type, None) is not None:
                 cls.specialize()
-
-
-# ---------------------------------------------------------------------- gradients
-
-
-def wrong_number(f: FunctionNode, gradients: tuple[Any, ...]) -> None:
-    """Refuse what a rule for all inputs gave, which is not one gradient an input."""
-    raise ValueError(
-        f"{f.label}.gradient: expected {len(f._sources)} gradients, one for each of "
-        f"{', '.join(f.declared.inputs_of(len(f._sources)))}, got {len(gradients)}"
-    )
-
-
-def only_needed(gradients: tuple[Any, ...], needs_grad: int) -> tuple[Any, ...]:
-    """The gradients of the inputs that need one, None for the others, whatever a rule gave."""
-    return tuple([g if needs_grad >> i & 1 else None for i, g in enumerate(gradients)])
 
 
 def take_slow_path(f: FunctionNode, inputs: tuple[Any, ...]) -> Any:

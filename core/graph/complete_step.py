@@ -1,0 +1,136 @@
+"""The walk's complete step: a function with several outputs, with hooks, or in debug mode.
+
+The walk itself takes the short step, which needs nothing of this, wherever it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from core.arrays.spec import ensure_array
+from core.graph.graph_node import GraphNode
+from core.graph.variable import Variable, as_variable, wrap
+from core.graph.variable_node import Source
+from core.registry.configuration import State, using_config
+
+
+class CompleteStep:
+    """The part of a walk that differentiates one function, whatever it is."""
+
+    state: State
+    graph: bool  # of the gradients, recorded as well: they are Variables then, else arrays
+    retain_grad: bool
+    required: set[Source] | None
+    keep: frozenset[Source]
+    roots: set[Source]
+    gradients: dict[Source, Any]
+
+    def step(self, f: GraphNode) -> Sequence[Any]:
+        """One function, whatever it is: several outputs, hooks, debug mode, chosen targets."""
+        outputs = [f] if f._single else [reference() for reference in f.outputs]
+        cotangents = tuple([self._cotangent(source) for source in outputs])
+        indexes = [i for i, source in enumerate(f._sources) if self._needs_gradient(source)]
+        found: Sequence[Any] = (None,) * len(f._sources)
+        if indexes:
+            found = self._differentiate(f, cotangents, indexes)
+        self._hand_over(outputs)
+        return found
+
+    def _cotangent(self, source: Any) -> Any:
+        """The gradient of an output; of one that nothing reached, its variable's own."""
+        if source is None:
+            return None
+        if source in self.gradients:
+            return self.gradients[source]
+        g = source._grad
+        if g is None or isinstance(g, Variable) == self.graph:
+            return g
+        return wrap(g) if self.graph else g.array
+
+    def _needs_gradient(self, source: Any) -> bool:
+        if self.required is not None and source not in self.required:
+            return False
+        return source.is_function or not source._constant
+
+    def _differentiate(
+        self, f: GraphNode, cotangents: tuple[Any, ...], indexes: list[int]
+    ) -> Sequence[Any]:
+        rules = f._var if self.graph else f._raw
+        hooks = f._hooks(self.state)
+        if rules is not None and not hooks and not self.state.debug:
+            return self._by_rules(f, rules, cotangents, indexes)
+        if self.state.debug:
+            from core.graph.debug import refuse_changed
+
+            refuse_changed(f)
+        seen: Any = ()
+        if hooks:
+            seen = (
+                tuple([source.data for source in f._sources]),
+                tuple([g.array if isinstance(g, Variable) else g for g in cotangents]),
+            )
+        with using_config("enable_backprop", self.graph):
+            for hook in hooks:
+                hook.backward_preprocess(f, *seen)
+            if rules is not None:
+                found = self._by_rules(f, rules, cotangents, indexes)
+            else:
+                found = self._by_backward(f, cotangents, indexes)
+            for hook in hooks:
+                hook.backward_postprocess(f, *seen)
+        if self.state.debug:
+            from core.graph.debug import refuse_nan
+
+            arrays = [g.array if isinstance(g, Variable) else g for g in found]
+            refuse_nan(f, arrays, "backward")
+        return found
+
+    def _by_rules(
+        self, f: GraphNode, rules: Any, cotangents: tuple[Any, ...], indexes: list[int]
+    ) -> Sequence[Any]:
+        """Through the declared rules; nothing is found where no gradient came."""
+        if not any([g is not None for g in cotangents]):
+            return (None,) * len(f._sources)
+        needs_grad = sum([1 << i for i in indexes])
+        return self._checked(f, rules(f, cotangents[0] if f._single else cotangents, needs_grad))
+
+    def _by_backward(
+        self, f: Any, cotangents: tuple[Any, ...], indexes: list[int]
+    ) -> Sequence[Any]:
+        """Through the general `backward`, which takes and gives Variables."""
+        given = tuple([g if g is None or isinstance(g, Variable) else wrap(g) for g in cotangents])
+        part = f.backward_accumulate(tuple(indexes), given, (None,) * len(indexes))
+        found: list[Any] = [None] * len(f._sources)
+        for i, g in zip(indexes, part, strict=True):
+            if g is not None:
+                found[i] = g if self.graph else as_variable(g).array
+        return self._checked(f, found)
+
+    def _checked(self, f: GraphNode, found: Sequence[Any]) -> Sequence[Any]:
+        for i, (source, g) in enumerate(zip(f._sources, found, strict=True)):
+            if g is not None and source.spec is not None and tuple(g.shape) != source.spec.shape:
+                raise ValueError(
+                    f"{f.label}: expected a gradient of shape {source.spec.shape} for input {i}, "
+                    f"got {tuple(g.shape)}"
+                )
+            if g is not None and source.spec is not None and g.dtype != source.spec.dtype:
+                raise TypeError(
+                    f"{f.label}: expected a gradient of dtype {source.spec.name} for input {i}, "
+                    f"got {g.dtype}"
+                )
+        return found
+
+    def _hand_over(self, outputs: Sequence[Any]) -> None:
+        """Gradients of variables in between go to them if asked for, else they are dropped."""
+        for source in outputs:
+            if source is None:
+                continue
+            keeps = source in self.keep
+            g = self.gradients.get(source) if keeps else self.gradients.pop(source, None)
+            if source in self.roots:
+                continue
+            if self.retain_grad:
+                source.set_grad(g if self.graph or g is None else ensure_array(g, source.spec))
+            elif self.required is None:
+                source._grad = None

@@ -1,0 +1,92 @@
+"""Whether inputs fit an operation: there at all, in one place, and of fitting shapes and dtypes.
+
+Checked when a plan is made; a plan found is a check passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from core.arrays.spec import Spec
+from core.errors import BackendError, CoreError, GraphError, InvalidType
+from core.ops import types
+
+if TYPE_CHECKING:
+    from core.ops.general_form import GeneralForm
+
+
+def initialized(f: GeneralForm, specs: tuple[Spec | None, ...]) -> list[Spec]:
+    """The specs; GraphError where an input has no array yet."""
+    for name, spec in zip(f.declared.inputs_of(len(specs)), specs, strict=True):
+        if spec is None:
+            raise GraphError(
+                f"{f.label}: input {name} is uninitialized. Give its link an input first, or call "
+                "initialize(shape) on the parameter."
+            )
+    return list(specs)  # type: ignore[arg-type]
+
+
+def refuse_mixing(f: GeneralForm, specs: list[Spec]) -> None:
+    """Raise BackendError where inputs live on several backends or devices."""
+    places: dict[Any, str] = {}  # each with the first input that is there
+    for spec, name in zip(specs, f.declared.inputs_of(len(specs)), strict=True):
+        places.setdefault((spec.backend, spec.device), name)
+    if len(places) > 1:
+        there = {str(backend.named(device)): name for (backend, device), name in places.items()}
+        named = " and ".join(f"{name} on {place}" for place, name in there.items())
+        cures = " or ".join(f"to_device({place!r})" for place in there)
+        raise BackendError(
+            f"{f.label}: expected inputs of one backend and device, got {named}. "
+            f"Move one of them first: {cures}."
+        )
+
+
+def check_types(f: GeneralForm, specs: list[Spec]) -> None:
+    """The complete type check: the domain, then the class's own `check_type_forward`."""
+    try:
+        _check_types(f, specs)
+    except InvalidType as error:
+        names = _named(f, len(specs))
+        error.inputs = dict(zip(names, specs, strict=True))
+        error.accepts = partial(_accepts, f, error.inputs)
+        raise
+
+
+def _check_types(f: GeneralForm, specs: list[Spec]) -> None:
+    if f.domain is not None:
+        names = f.domain.inputs if f.declared is None else f.declared.names
+        f.domain.check(f.label, names or _named(f, len(specs)), specs, f)
+    if f._checks_types:
+        types.check_own(f, specs, f.label, _named(f, len(specs)))
+
+
+def _named(f: GeneralForm, count: int) -> Sequence[str]:
+    names: Sequence[str] = ("in_types",)
+    variadic = True
+    if f.declared is not None:
+        names, variadic = f.declared.names, f.declared.variadic
+    elif f.domain is not None and f.domain.inputs:
+        names, variadic = f.domain.inputs, f.domain.signature.variadic
+    return [f"{names[0]}[{i}]" for i in range(count)] if variadic else names[:count]
+
+
+def _accepts(f: GeneralForm, given: Mapping[str, Any], inputs: dict[str, Any]) -> bool:
+    """Whether the operation would take inputs of these specs in the place of those given.
+
+    Who names an axis of an input means one of those that there are: another shape is no answer.
+    """
+    first = next(iter(given))
+    if tuple(inputs[first].shape) != given[first].shape and _names_axes(f):
+        return False
+    try:
+        _check_types(f, [inputs[name] for name in given])
+    except (CoreError, ValueError, TypeError, IndexError):
+        return False
+    return True
+
+
+def _names_axes(f: GeneralForm) -> bool:
+    fields: dict[str, Any] = {} if f.declared is None else f.declared.fields
+    return any([name[:2] == "ax" and getattr(f, name) != fields[name] for name in fields])

@@ -1,0 +1,179 @@
+"""Writing the gradients of a declared operation: its rules, with what they asked for.
+
+    raw(f, g, needs_grad)    gradients on arrays                   -> one per input, or None
+    var(f, g, needs_grad)    the same rules on Variables, so that the gradients have a graph
+
+Names in the text are those of `core.ops.specialize`; `g` is the cotangent, `g0` the gradient of
+input 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from core.graph.variable import variable_of
+from core.ops import operands, widening
+from core.ops.declaration import Declaration
+from core.ops.namespace import namespace
+from core.ops.writer import Writer
+
+if TYPE_CHECKING:
+    from core.ops.function_node import FunctionNode
+
+
+class GradientWriter(Writer):
+    """Writes `raw` and `var`, summed back from broadcasting, and computed in a wider dtype."""
+
+    def __init__(
+        self, declared: Declaration, arity: int, broadcast: bool = False, wide: str | None = None
+    ) -> None:
+        scope = {
+            "widen": widening.widen,
+            "narrow_all": widening.narrow_all,
+            "wrong_number": wrong_number,
+            "only_needed": only_needed,
+            "NS": namespace,
+            "constant": operands.as_constant,
+            "variable_of": variable_of,
+        }
+        super().__init__(declared, arity, scope)
+        self.broadcast = broadcast
+        self.wide = wide
+        self.inline = self.cls.inline and not wide
+
+    def written(self, kind: str) -> Callable[..., Any] | None:
+        """`raw` or `var`: the declared rules with what they asked for."""
+        declared = self.declared
+        if not declared.differentiable:
+            return None
+        lines = [f"def {kind}(f, g, needs_grad):"]
+        if kind == "raw" and not self.wide:
+            lines += self._kernels()
+        if self._reads_xp:
+            lines += [f"  xp = {'NS' if kind == 'var' else 'f._sources[0].spec.backend.xp'}"]
+        if self.wide:
+            lines += ["  backend = f._sources[0].spec.backend", f"  g = {self._widened('g')}"]
+        if any(declared.kept(n, self.arity) for n in declared.names):
+            lines += [f"  {self.each('n#')}, = f._sources"]
+        lines += self._joint(kind) if declared.joint else self._separate(kind)
+        result = f"({self.each('g#')},)" if not declared.joint else "gradients"
+        if self.broadcast:
+            result = f"f._unbroadcast({result})"
+        if self.wide:
+            result = f"narrow_all(f, xp, {result}, {self.wide!r})"
+        name = kind + "_broadcast" * self.broadcast + f"_{self.wide}" * bool(self.wide)
+        return self.compiled(name, [*lines, f"  return {result}"], kind)
+
+    def _widened(self, text: str) -> str:
+        return f"widen(xp, backend, {text}, {self.wide!r})" if self.wide else text
+
+    def _kernels(self) -> list[str]:
+        """A backend's own gradient, if it has one, which may decline."""
+        lines = []
+        array_type = "f._sources[0].spec.type" if self.declared.outputs else "type(g)"
+        for i, (known, kernel) in enumerate(self.cls._gradient_kernels.items()):
+            self.scope[f"type{i}"], self.scope[f"kernel{i}"] = known, kernel
+            lines += [
+                f"  if {array_type} is type{i}:",
+                f"    gradients = kernel{i}(f, g, needs_grad)",
+                "    if gradients is not NotImplemented: return gradients",
+            ]
+        return lines
+
+    @property
+    def _reads_xp(self) -> bool:
+        return self.declared.reads_xp or self.wide is not None
+
+    @property
+    def _xp(self) -> str:
+        return "xp" if self._reads_xp else "None"
+
+    def _joint(self, kind: str) -> list[str]:
+        rule: Any = self.declared.joint
+        self.scope["rule"] = rule
+        texts = ["f", self._xp, "g", *[self._value(kind, n) for n in self.declared.joint_uses]]
+        lone = self.arity == 1 and not self.declared.variadic
+        inline = self.expression(rule, texts) if self.inline and lone else None
+        if inline:
+            return [f"  gradients = ({inline},)"]
+        lines = [f"  gradients = rule({', '.join(texts)})"]
+        if lone:
+            lines += ["  if type(gradients) is not tuple: gradients = (gradients,)"]
+        lines += [f"  if len(gradients) != {self.arity}: wrong_number(f, gradients)"]
+        return [
+            *lines,
+            f"  if needs_grad != {self.all}: gradients = only_needed(gradients, needs_grad)",
+        ]
+
+    def _separate(self, kind: str) -> list[str]:
+        texts = [self._gradient(kind, name, i) for i, name in enumerate(self.names)]
+        every = [f"  g{i} = {text}" for i, text in enumerate(texts)]
+        if self.arity == 1:
+            return every
+        needed = [
+            f"  g{i} = {text} if needs_grad & {1 << i} else None" for i, text in enumerate(texts)
+        ]
+        return [
+            f"  if needs_grad == {self.all}:",
+            *[f"  {line}" for line in every],
+            "  else:",
+            *[f"  {line}" for line in needed],
+        ]
+
+    def _gradient(self, kind: str, name: str, i: int) -> str:
+        """The text of one input's gradient."""
+        rule = self.declared.rules.get(name)
+        if rule is None:
+            return "None"
+        self.scope[f"rule{i}"] = rule
+        texts = ["f", self._xp, "g", *[self._value(kind, use) for use in self.declared.uses[name]]]
+        inline = self.expression(rule, texts) if self.inline else None
+        return inline or f"rule{i}({', '.join(texts)})"
+
+    def _arguments(self, kind: str, asked: tuple[str, ...]) -> str:
+        return "".join([", " + self._value(kind, name) for name in asked])
+
+    def _value(self, kind: str, name: str) -> str:
+        """The text that fetches what a rule asked for by `name`."""
+        if name == "needs_grad":
+            return "(" + "".join([f"needs_grad & {1 << i} != 0, " for i in range(self.arity)]) + ")"
+        return self._widened(self._fetched(kind, name))
+
+    def _fetched(self, kind: str, name: str) -> str:
+        declared = self.declared
+        fetch = "n{}.data" if kind == "raw" else "variable_of(n{})"
+        if name in declared.names:
+            if declared.variadic:
+                parts = [fetch.format(i) for i in range(self.arity)]
+                return "(" + ", ".join(parts) + ",)"
+            i = declared.names.index(name)
+            return fetch.format(i) if i < self.arity else "None"
+        if name in declared.saved:
+            return self._saved(kind, name)
+        i = declared.outputs.index(name) if declared.outputs else 0
+        if kind == "var":
+            return f"f._output_variable({i})" if declared.outputs else "variable_of(f)"
+        return f"f.data[{i}]" if declared.outputs else "f.data"
+
+    def _saved(self, kind: str, name: str) -> str:
+        if kind == "raw":
+            return f"f.{name}"
+        if name not in self.declared.rederived:
+            return f"constant(f.{name})"
+        method, sources = self.declared.rederived[name]
+        self.scope[f"recompute_{name}"] = method
+        return f"recompute_{name}(f, NS{self._arguments(kind, sources)})"
+
+
+def wrong_number(f: FunctionNode, gradients: tuple[Any, ...]) -> None:
+    """Refuse what a rule for all inputs gave, which is not one gradient an input."""
+    raise ValueError(
+        f"{f.label}.gradient: expected {len(f._sources)} gradients, one for each of "
+        f"{', '.join(f.declared.inputs_of(len(f._sources)))}, got {len(gradients)}"
+    )
+
+
+def only_needed(gradients: tuple[Any, ...], needs_grad: int) -> tuple[Any, ...]:
+    """The gradients of the inputs that need one, None for the others, whatever a rule gave."""
+    return tuple([g if needs_grad >> i & 1 else None for i, g in enumerate(gradients)])

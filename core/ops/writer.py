@@ -1,0 +1,42 @@
+"""Text that becomes a function: what the writers of calls and of gradients share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from core.ops.declaration import Declaration
+
+
+class Writer:
+    """Writes functions for calls of `declared` with `arity` inputs, from names in a scope."""
+
+    def __init__(self, declared: Declaration, arity: int, scope: dict[str, Any]) -> None:
+        from core.ops.inline import expression  # not loaded before an operation is called
+
+        self.expression = expression
+        self.declared = declared
+        self.cls: Any = declared.cls
+        self.arity = arity
+        self.all = (1 << arity) - 1
+        self.names = declared.inputs_of(arity)
+        self.scope = {"cls": self.cls, "default": declared.fields, **scope}
+
+    def each(self, text: str) -> str:
+        """The text for each input, with its number in the place of #."""
+        return ", ".join([text.replace("#", str(i)) for i in range(self.arity)])
+
+    def compiled(self, name: str, lines: list[str], defined: str = "") -> Callable[..., Any]:
+        """The function that the text defines, under `name` unless it says `defined`."""
+        import linecache  # which has the text for tracebacks
+
+        text = "\n".join(lines) + "\n"
+        where = (
+            f"<{name} of {self.cls.__module__}.{self.cls.__qualname__} with {self.arity} inputs>"
+        )
+        linecache.cache[where] = (len(text), None, text.splitlines(True), where)
+        scope = {"__name__": self.cls.__module__, **self.scope}
+        exec(compile(text, where, "exec"), scope)
+        made: Callable[..., Any] = scope[defined or name]
+        made.__qualname__ = f"{self.cls.__qualname__}.{name}"
+        return made
