@@ -106,6 +106,10 @@ class NumpyBackend(Backend):
         """Write a number or an array into `dst`."""
         np.copyto(dst, self._beside(dst, src), casting="unsafe")
 
+    def owns(self, array: Array) -> bool:
+        """Whether it is no view of anything, and not read-only."""
+        return array.flags.owndata and array.flags.writeable
+
     def scatter_add(self, a: Array, index: Any, values: Any) -> None:
         """`a[index] += values` in place, repeated places added to as often as they are named."""
         scatter_add(a, index, values)

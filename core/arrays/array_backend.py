@@ -327,6 +327,13 @@ class Backend(Fallbacks, ABC):
         a += b
         return a
 
+    def owns(self, array: AnyArray) -> bool:
+        """Whether an array's memory is its own, and may be written to; False where unknown.
+
+        What else shows that memory, a view of the array, has to hold a reference to it.
+        """
+        return False
+
     # -- the object itself ---------------------------------------------------------------------
 
     def __repr__(self) -> str:

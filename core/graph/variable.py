@@ -27,6 +27,7 @@ from core.errors import BackendError, UnknownName, exceptions, kinds, scalars
 from core.errors.scalars import is_whole
 from core.errors.synonyms import real_names, refuse_foreign
 from core.graph import array_api
+from core.graph.accumulate import adds_in_place
 from core.graph.copies import Copies
 from core.graph.history import Made, history_of
 from core.graph.methods import Methods
@@ -363,7 +364,13 @@ class Variable(Copies, Made, Methods, Protocols):
         if gradient is None:
             return
         gradient = to_backend(gradient, self.device)
-        self.grad = self.backend.copy(gradient) if self.grad is None else self.grad + gradient
+        source = self._source or self._constant
+        if self._grad is None:
+            self.grad = self.backend.copy(gradient)
+        elif adds_in_place(source) and spec_of(gradient) is source.spec:
+            self.grad = self.backend.add_in_place(self.grad, gradient)
+        else:
+            self.grad = self.grad + gradient
 
     def copydata(self, var: Variable) -> None:
         """Copy the elements of `var`, which may be on any device, into this array."""

@@ -15,6 +15,7 @@ from typing import Any
 from core.arrays.backend import BACKENDS
 from core.arrays.spec import ensure_array, spec_of
 from core.errors import GraphError
+from core.graph.accumulate import adds_in_place
 from core.graph.complete_step import CompleteStep
 from core.graph.graph_node import GraphNode
 from core.graph.history import creator_of
@@ -163,21 +164,28 @@ class Walk(CompleteStep):
     # ------------------------------------------------------------------ the end
 
     def deliver(self, loss_scale: float | None = None) -> None:
-        """Give the leaves their gradients: no array twice, none that the caller holds."""
+        """Give the leaves their gradients: no array twice, none that the caller holds.
+
+        An old gradient that nobody else holds is added to in place, once all have been checked.
+        """
         given = {id(_base(g)) for g in self.given}
-        ready = []
+        ready, sums = [], []
         for source in self.leaves:
             g: Any = self.gradients[source]
-            old: Any = source._grad
+            has_old = source._grad is not None
             if not source.is_function and source._variable() is None:  # type: ignore[union-attr]
                 continue
             if self.graph:
-                total = g if old is None else _as_graph(old) + g
+                total = _as_graph(source._grad) + g if has_old else g
             else:
                 total = ensure_array(g, source.spec)
                 if spec_of(total) is not source.spec:
                     check_grad(source, total)
-                if old is not None:
+                if has_old and adds_in_place(source):
+                    sums.append((source, total))
+                    continue
+                if has_old:
+                    old = source._grad
                     old = old.array if isinstance(old, Variable) else old
                     total = ensure_array(old + total, source.spec)
                 memory = id(_base(total))
@@ -186,6 +194,8 @@ class Walk(CompleteStep):
                     memory = id(total)
                 given.add(memory)
             ready.append((source, total))
+        for source, g in sums:
+            ready.append((source, BACKENDS[type(g)].add_in_place(source._grad, g)))
         for source, total in ready:
             source._grad = total
             if loss_scale is not None and not source.is_function:

@@ -152,6 +152,11 @@ def _copies_are_apart(b: Backend) -> None:
         _demand((b.to_host(a) == 3).all(), "copyto copies a number")
         b.copyto(a, np.asarray(kept))
         _demand(np.array_equal(b.to_host(a), kept), "copyto copies from the host")
+    whole = b.asarray(_values(4), "float32")
+    part = whole[1:]
+    if b.owns(part):
+        part += 1.0
+        _demand(np.array_equal(b.to_host(whole), _values(4)), "owns is False of a view")
 
 
 def _devices(b: Backend) -> None:

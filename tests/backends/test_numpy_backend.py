@@ -149,6 +149,13 @@ def test_add_in_place_keeps_the_array_even_without_dimensions() -> None:
     assert a.dtype == np.float32
 
 
+def test_memory_is_its_own_unless_it_is_a_view_or_read_only() -> None:
+    a = np.ones(3)
+    assert B.owns(a) and not B.owns(a[:2]) and not B.owns(np.frombuffer(bytearray(8)))
+    a.flags.writeable = False
+    assert not B.owns(a)
+
+
 def test_there_is_one_device() -> None:
     (device,) = B.devices()
     assert str(device) == "numpy"

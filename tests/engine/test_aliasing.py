@@ -114,14 +114,66 @@ def test_a_gradient_kept_by_retain_grad_is_not_written_to_later():
     np.testing.assert_allclose(kept, 1 + 2 * 2 * x.array, rtol=1e-6)
 
 
-def test_a_second_backward_adds_out_of_place():
+def read_only(x):
+    x.grad.flags.writeable = False
+
+
+HOLDING = {
+    "the array": lambda x: x.grad,
+    "a view of it": lambda x: x.grad[1:],
+    "its Variable": lambda x: x.grad_var,
+    "its buffer": lambda x: memoryview(x.grad),
+    "another variable": lambda x: Variable(array(4), grad=x.grad),
+    "nobody, but it is read-only": read_only,
+}
+
+
+def again(x, y):
+    y.backward()
+
+
+def added(x, y):
+    other = Variable(array(4), grad=np.full(4, 3, "f"))
+    x.addgrad(other)
+    np.testing.assert_array_equal(other.grad, np.full(4, 3, "f"))
+
+
+@pytest.mark.parametrize("add", [again, added])
+@pytest.mark.parametrize("hold", HOLDING.values(), ids=HOLDING)
+def test_a_gradient_that_somebody_holds_is_not_added_to(add, hold):
     x = variable(4)
     y = total(x * 3)
     y.backward()
-    first = x.grad
-    y.backward()
-    np.testing.assert_array_equal(first, np.full(4, 3, "f"))
+    address = x.grad.ctypes.data
+    held = hold(x)
+    add(x, y)
     np.testing.assert_array_equal(x.grad, np.full(4, 6, "f"))
+    assert x.grad.ctypes.data != address
+    if held is not None:
+        seen = getattr(held, "grad", None)
+        np.testing.assert_array_equal(core.as_array(held) if seen is None else seen, 3)
+
+
+@pytest.mark.parametrize("add", [again, added])
+def test_a_gradient_that_nobody_holds_is_added_to_in_place(add):
+    x = variable(4)
+    y = total(x * 3)
+    y.backward()
+    address = x.grad.ctypes.data
+    add(x, y)
+    np.testing.assert_array_equal(x.grad, np.full(4, 6, "f"))
+    assert x.grad.ctypes.data == address
+
+
+def test_no_gradient_is_added_to_where_one_does_not_fit():
+    x, w = variable(4), variable(4)
+    x.grad, w.grad = ones(4), ones(4)
+    w.array = array(3)
+    y = total(x * 3) + total(w * 2)
+    w.array = array(4)
+    with pytest.raises((TypeError, ValueError)):
+        y.backward()
+    np.testing.assert_array_equal(x.grad, ones(4))
 
 
 def test_addgrad_and_copydata_share_nothing():

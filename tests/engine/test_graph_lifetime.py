@@ -210,6 +210,36 @@ def test_a_freeing_backward_drops_activations_as_it_goes():
     assert len(alive) == 50 and seen[0] <= 2
 
 
+@pytest.mark.parametrize("accumulated", [False, True], ids=["cleared", "accumulated"])
+@pytest.mark.parametrize(("freeing", "allowed"), [(True, 1.25), (False, 2.25)])
+def test_a_step_takes_the_memory_of_its_activations_and_of_no_gradient_twice(
+    freeing, allowed, accumulated
+):
+    """Of the new gradients alone the plain backward, which keeps the activations, has as many."""
+    layers, n = 20, 100
+    weights = [Variable(array(n, n) / n) for _ in range(layers)]
+
+    def loss():
+        h = Variable(array(n, n), requires_grad=False)
+        for w in weights:
+            h = F.relu(F.matmul(h, w))
+        return total(h)
+
+    def step():
+        loss().backward(free_graph=freeing)
+
+    step()  # what is loaded by the first call stays out of the count
+    for w in weights:
+        w.grad = np.zeros_like(w.array) if accumulated else None
+    tracemalloc.start()
+    try:
+        step()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < allowed * layers * n * n * 4
+
+
 def test_a_second_backward_over_a_freed_graph_is_refused_or_without_effect():
     x = variable(4)
     y = total(tanh(x))
