@@ -12,7 +12,7 @@ included; see `plugrad plugins`. Importing this module loads neither an array li
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.arrays import backend as backend
 from core.arrays.backend import Backend as Backend
@@ -32,29 +32,6 @@ from core.graph.variable import Variable as Variable
 from core.graph.variable import as_array as as_array
 from core.graph.variable import as_variable as as_variable
 from core.graph.variable_node import VariableNode as VariableNode
-from core.link import Chain as Chain
-from core.link import ChainDict as ChainDict
-from core.link import ChainList as ChainList
-from core.link import Link as Link
-from core.link.hook import LinkHook as LinkHook
-from core.link.initializer import Initializer as Initializer
-from core.link.parameter import Parameter as Parameter
-from core.link.sequential import Sequential as Sequential
-from core.link.serializer import AbstractSerializer as AbstractSerializer
-from core.link.serializer import Deserializer as Deserializer
-from core.link.serializer import Serializer as Serializer
-from core.ops import types as _types
-from core.ops.function_node import Elementwise as Elementwise
-from core.ops.function_node import FunctionNode as FunctionNode
-from core.ops.types.domain import Domain as Domain
-from core.ops.types.domain import anything as anything
-from core.ops.types.domain import axes as axes
-from core.ops.types.domain import boolean as boolean
-from core.ops.types.domain import choice as choice
-from core.ops.types.domain import integers as integers
-from core.ops.types.domain import number as number
-from core.ops.types.domain import numeric as numeric
-from core.ops.types.domain import real as real
 from core.registry import configuration as configuration
 from core.registry.configuration import DebugMode as DebugMode
 from core.registry.configuration import config as config
@@ -66,8 +43,6 @@ from core.registry.configuration import set_debug as set_debug
 from core.registry.configuration import using_config as using_config
 from core.registry.paths import install as _install
 from core.registry.public import exporting
-
-from core.ops import intrinsics as intrinsics  # isort: skip - gives Variable its operators
 
 if TYPE_CHECKING:
     from core import dataset as dataset
@@ -97,12 +72,35 @@ if TYPE_CHECKING:
     from core.compat.function import FunctionAdapter as FunctionAdapter
     from core.graph import function_hook as function_hook
     from core.graph import variable as variable
+    from core.link import Chain as Chain
+    from core.link import ChainDict as ChainDict
+    from core.link import ChainList as ChainList
+    from core.link import Link as Link
+    from core.link import LinkHook as LinkHook
+    from core.link import Parameter as Parameter
+    from core.link import Sequential as Sequential
     from core.link import hook as link_hook  # noqa: F401 - under the name that users know
     from core.link import initializer as initializer
     from core.link import parameter as parameter
     from core.link import sequential as sequential
     from core.link import serializer as serializer
+    from core.link.initializer import Initializer as Initializer
+    from core.link.serializer import AbstractSerializer as AbstractSerializer
+    from core.link.serializer import Deserializer as Deserializer
+    from core.link.serializer import Serializer as Serializer
     from core.ops import function_node as function_node
+    from core.ops import intrinsics as intrinsics
+    from core.ops.function_node import Elementwise as Elementwise
+    from core.ops.function_node import FunctionNode as FunctionNode
+    from core.ops.types.domain import Domain as Domain
+    from core.ops.types.domain import anything as anything
+    from core.ops.types.domain import axes as axes
+    from core.ops.types.domain import boolean as boolean
+    from core.ops.types.domain import choice as choice
+    from core.ops.types.domain import integers as integers
+    from core.ops.types.domain import number as number
+    from core.ops.types.domain import numeric as numeric
+    from core.ops.types.domain import real as real
     from core.optimizer import GradientMethod as GradientMethod
     from core.optimizer import Hyperparameter as Hyperparameter
     from core.optimizer import Optimizer as Optimizer
@@ -124,17 +122,6 @@ if TYPE_CHECKING:
 
 _install()
 
-
-def _check_own(*what: Any) -> None:
-    """Run a class's own `check_type_forward`; its language is loaded by the first that has one."""
-    from core.compat.type_check import check
-
-    _types.check_own = check
-    check(*what)
-
-
-_types.check_own = _check_own
-
 __version__ = "0.1.0"
 
 disable_experimental_feature_warning = False
@@ -144,6 +131,13 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
         __name__,
         {
             "core.compat.function": "Function FunctionAdapter",
+            "core.link": "Chain ChainDict ChainList Link LinkHook Parameter Sequential",
+            "core.link.initializer": "Initializer",
+            "core.link.serializer": "AbstractSerializer Deserializer Serializer",
+            "core.ops.function_node": "Elementwise FunctionNode",
+            "core.ops.types.domain": (
+                "Domain anything axes boolean choice integers number numeric real"
+            ),
             "core.optimizer": "GradientMethod Hyperparameter Optimizer UpdateRule",
             "core.registry.hookspecs": "hookimpl",
             "core.show.info": "print_runtime_info",

@@ -27,6 +27,56 @@ print(sorted(new & {'numpy', 'cupy', 'backends', 'plugins', 'pluggy', 'importlib
     assert run(code) == "[]"
 
 
+def test_import_core_loads_nothing_that_its_names_load_when_they_are_asked_for():
+    code = """
+import sys
+import core
+print(sorted({'random', 'core.compat', 'core.link', 'core.ops', 'core.training'} & {*sys.modules}))
+"""
+    assert run(code) == "[]"
+
+
+def test_all_that_the_core_shows_is_taken_by_a_star():
+    code = """
+from core import *
+import core
+given = {n for n in dir(core) if not n.startswith('__')}
+print(sorted(n for n in given if globals()[n] is not getattr(core, n)), Chain, FunctionNode, real)
+"""
+    assert run(code).startswith("[] <class 'core.link.chain.Chain'> <class")
+
+
+@pytest.mark.parametrize("operation", ["-x", "2 ** x", "x == x"])
+def test_an_operator_loads_all_of_them(operation):
+    code = f"""
+import numpy, core
+x = core.Variable(numpy.ones(2, 'f'))
+v = core.Variable
+names = [n for n, f in vars(v).items() if 'array_api' in getattr(f, '__module__', '')]
+assert '__add__' in names and '__rpow__' in names and '__eq__' in names, names
+{operation}
+kept = [n for n in names if getattr(v, n).__module__ == 'core.graph.array_api']
+print(kept, all(hasattr(v, n) for n in names))
+"""
+    assert run(code) == "[] True"
+
+
+def test_gradients_are_summed_where_an_op_of_ones_own_broadcasts_before_any_operator():
+    code = """
+import numpy as np, core
+class Product(core.Elementwise):
+    domain = core.Domain(x=core.real(-1, 1), y=core.real(-1, 1))
+    def compute(self, xp, x, y): return xp.multiply(x, y)
+    def gradient(self, xp, g, x, y): return xp.multiply(g, y), xp.multiply(g, x)
+x, y = core.Variable(np.ones(1, 'f')), core.Variable(np.ones(3, 'f'))
+z = Product.call(x, y)
+z.grad = np.ones(3, 'f')
+z.backward()
+print(x.grad)
+"""
+    assert run(code) == "[3.]"
+
+
 def test_a_variable_loads_no_op_plugin():
     code = """
 import sys, numpy, core

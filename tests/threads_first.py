@@ -1,6 +1,6 @@
 """Programs whose threads do everything first together, run in a process of their own each.
 
-    python tests/threads_first.py facades | links | models | iterator | optuna
+    python tests/threads_first.py facades | operators | links | models | iterator | optuna
 
 They need no test library, so that they run under any interpreter that plugrad is installed for.
 """
@@ -62,6 +62,26 @@ def facades():
     for other in others:
         assert other.keys() == first.keys()
         assert all(other[key] is first[key] for key in first)
+
+
+def operators():
+    """The first operators of all, another in each thread."""
+    import core
+
+    x = core.Variable(np.arange(1, 5, dtype="f"))
+    works = [
+        lambda: x + 1,
+        lambda: 2 - x,
+        lambda: x @ x,
+        lambda: x[1:],
+        lambda: x > 2,
+        lambda: -x,
+        lambda: x.reshape(2, 2),
+        lambda: np.exp(x),
+        lambda: core.Parameter(core.Domain and x.array),
+    ]
+    for mine, work in zip(together(*works), works, strict=True):
+        np.testing.assert_array_equal(mine.array, work().array)
 
 
 def links():

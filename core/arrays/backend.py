@@ -11,7 +11,6 @@ turns up; a library that nobody has imported is never imported here.
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, SupportsIndex, TypeAlias
@@ -308,6 +307,8 @@ def random_state() -> dict[str, Any]:
     The stream of `core.seed`, the generators of the backends in use (NumPy's global one included)
     and Python's own.
     """
+    import random
+
     stream = random_streams.stream()
     version, words, gauss = random.getstate()
     return {
@@ -338,6 +339,8 @@ def set_random_state(state: dict[str, Any]) -> None:
 
 
 def _apply_random_state(state: dict[str, Any]) -> None:
+    import random
+
     version, words, gauss = state["python"]
     random.setstate((version, tuple(words), gauss))
     for name, own in state["backends"].items():

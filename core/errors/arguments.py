@@ -1,7 +1,7 @@
 """The arguments of a function, read from its code.
 
-Operations are declared while `import core` runs, and loading `inspect` would take a seventh of that
-time, so it is asked only about what is not a plain function.
+Every program declares operations when it begins, and loading `inspect` takes a seventh of the time
+of `import core`, so it is asked only about what is not a plain function.
 """
 
 from __future__ import annotations

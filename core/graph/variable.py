@@ -96,7 +96,7 @@ class Variable(Copies, Made, Methods, Protocols):
 
     backward_from: ClassVar[Any]  # core.graph.backprop sets it
 
-    if TYPE_CHECKING:  # core.ops.intrinsics.operators gives them
+    if TYPE_CHECKING:  # array_api lends them, core.ops.intrinsics.operators gives them
 
         def __add__(self, other: Operand) -> Variable: ...
         def __radd__(self, other: Operand) -> Variable: ...
@@ -493,6 +493,8 @@ class Variable(Copies, Made, Methods, Protocols):
 
         return average(self, axis, weights, keepdims)
 
+
+array_api.lend_operators(Variable)
 
 _VOLATILE = "Compute under core.no_backprop_mode() instead."
 

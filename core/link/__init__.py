@@ -3,32 +3,30 @@
 Start with `link`; `parameter` and `initializer` are its leaves, `serializer` is what saving is.
 """
 
-from core.link.chain import Chain as Chain
-from core.link.chain import ChainList as ChainList
-from core.link.chain_dict import ChainDict as ChainDict
-from core.link.hook import LinkHook as LinkHook
-from core.link.link import Link as Link
-from core.link.parameter import Parameter as Parameter
-from core.link.sequential import Sequential as Sequential
-from core.registry.public import listing
+from __future__ import annotations
 
-__all__ = [
-    "Chain",
-    "ChainDict",
-    "ChainList",
-    "Link",
-    "LinkHook",
-    "Parameter",
-    "Sequential",
-    "hook",
-    "html",
-    "initializer",
-    "parameter",
-    "recurrent_state",
-    "sequential",
-    "serializer",
-    "tree",
-    "unregistered",
-]
+from typing import TYPE_CHECKING
 
-__dir__ = listing(__name__)
+from core.registry.public import exporting
+
+if TYPE_CHECKING:
+    from core.link.chain import Chain as Chain
+    from core.link.chain import ChainList as ChainList
+    from core.link.chain_dict import ChainDict as ChainDict
+    from core.link.hook import LinkHook as LinkHook
+    from core.link.link import Link as Link
+    from core.link.parameter import Parameter as Parameter
+    from core.link.sequential import Sequential as Sequential
+else:  # checkers shall not take every name for known
+    __getattr__, __dir__ = exporting(
+        __name__,
+        {
+            "core.link.chain": "Chain ChainList",
+            "core.link.chain_dict": "ChainDict",
+            "core.link.hook": "LinkHook",
+            "core.link.link": "Link",
+            "core.link.parameter": "Parameter",
+            "core.link.sequential": "Sequential",
+        },
+        "hook html initializer parameter recurrent_state sequential serializer tree unregistered",
+    )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 from core.arrays.backend import Backend, on_kernels_changed
 from core.arrays.spec import ensure_array, spec_of
+from core.graph import array_api
 from core.graph.graph_node import GraphNode
 from core.graph.variable import Variable
 from core.ops import declaring, dispatch
@@ -206,11 +207,14 @@ class Elementwise(FunctionNode):
     keeps_dtype: ClassVar[bool] = True
     with_scalar: ClassVar[Any] = None
     operand: ClassVar[str | None] = None
-    _unbroadcast: ClassVar[Any]  # beside core.ops.intrinsics.broadcasting.SumTo, which it calls
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         cls._keeps_spec = cls.keeps_dtype
         super().__init_subclass__(**kwargs)
+
+    def _unbroadcast(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+        Elementwise._unbroadcast = array_api.intrinsics.unbroadcast  # type: ignore[method-assign]
+        return self._unbroadcast(gradients)
 
 
 def _below(cls: type[FunctionNode]) -> Iterator[type[FunctionNode]]:

@@ -9,7 +9,6 @@ arrive here as well, and are refused by name where they have no counterpart.
 
 from __future__ import annotations
 
-import sys
 from functools import wraps
 from typing import Any
 
@@ -24,9 +23,6 @@ from core.ops.operands import in_dtype_of
 
 VERSION = "2024.12"
 """The version of the array API standard whose names these are."""
-
-standard: dict[str, Any] = {}
-"""What the core brings itself, by name; core.ops.intrinsics fills it."""
 
 _VERSIONS = ("2021.12", "2022.12", "2023.12", VERSION)
 
@@ -112,7 +108,7 @@ def asking_for_backend(function: Any) -> Any:
 def _find(name: str) -> Any:
     from core import registry
 
-    found = standard.get(name)
+    found = array_api.intrinsics.BY_NAME.get(name)
     catalogue = registry.catalogue("namespace")
     if found is None and name in catalogue:
         found = catalogue.get(name)
@@ -130,7 +126,7 @@ def _names() -> list[str]:
     from core import registry
 
     provided = registry.catalogue("namespace").names()
-    return sorted({*standard, *provided, *DTYPES, "newaxis"})
+    return sorted({*array_api.intrinsics.BY_NAME, *provided, *DTYPES, "newaxis"})
 
 
 # NumPy's names that differ from the standard's.
@@ -221,6 +217,3 @@ def from_array_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, 
     if function.__module__ == "numpy.linalg" and hasattr(namespace.linalg, function.__name__):
         return getattr(namespace.linalg, function.__name__)(*args, **kwargs)
     return _counterpart(function.__name__)(*args, **kwargs)
-
-
-array_api.provider = sys.modules[__name__]

@@ -7,10 +7,8 @@ of the reference by `plugrad reference`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
 
-
-class Kind(NamedTuple):
+class Kind:  # no NamedTuple, which would take longer to make than most of what `import core` does
     """One kind of things."""
 
     name: str
@@ -21,8 +19,12 @@ class Kind(NamedTuple):
     """What a value may be: a subclass of 'package:Class', 'callable', 'function', ... | ..."""
     meaning: str
     """What they are, without a full stop."""
-    advice: str = ""
+    advice: str
     """What else authors have to know."""
+
+    def __init__(self, name: str, facade: str, takes: str, meaning: str, advice: str = "") -> None:
+        self.name, self.facade, self.takes = name, facade, takes
+        self.meaning, self.advice = meaning, advice
 
     @property
     def hook(self) -> str:

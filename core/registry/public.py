@@ -51,6 +51,8 @@ def exporting(
             return value
         if name in below:
             return import_module(f"{package}.{name}")
+        if name == "__all__":  # `from core import *` takes all that is shown
+            return [n for n in shown() if not n.startswith("_")]
         error = f"module {package!r} has no attribute {name!r}"
         if name.startswith("_"):
             raise AttributeError(error)

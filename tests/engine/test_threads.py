@@ -54,14 +54,17 @@ def at_once(*works):
         return [done.result() for done in [pool.submit(run, work) for work in works]]
 
 
-@pytest.mark.parametrize("program", ["facades", "links", "models", "iterator", "optuna"])
+PROGRAMS = ["facades", "operators", "links", "models", "iterator"]
+
+
+@pytest.mark.parametrize("program", [*PROGRAMS, "optuna"])
 def test_programs_whose_threads_do_everything_first_together(program):
     if program == "optuna":
         pytest.importorskip("optuna")
     assert ran(sys.executable, program) in ("GIL\n", "no GIL\n")
 
 
-@pytest.mark.parametrize("program", ["facades", "links", "models", "iterator"])
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_the_same_without_a_global_lock(program):
     if FREE_THREADED is None:
         pytest.skip("no free-threaded Python: name one that has plugrad in PLUGRAD_FREE_THREADED")

@@ -78,9 +78,6 @@ def unbroadcast(f: Elementwise, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-Elementwise._unbroadcast = unbroadcast
-
-
 class Sum(FunctionNode):
     """The sum over some axes; 16-bit floats are summed in float32."""
 

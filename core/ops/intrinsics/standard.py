@@ -38,7 +38,7 @@ from core.ops.intrinsics.promotion import (
     refuse_complex,
 )
 from core.ops.intrinsics.shapes import Reshape, Transpose
-from core.ops.namespace import namespace, standard
+from core.ops.namespace import namespace
 from core.ops.operands import as_operand
 from core.registry.configuration import current_state
 from core.typing import Axes
@@ -246,7 +246,7 @@ def power(x: Any, y: Any) -> Variable:
     return Power.call(x, y)
 
 
-standard |= {
+BY_NAME: dict[str, Any] = {
     "negative": Negative,
     "positive": as_variable,
     "abs": Absolute,
@@ -279,3 +279,4 @@ standard |= {
         "greater_equal": GreaterEqual,
     }.items()
 }
+"""What the namespace of the standard has from the core, the rest being plugins' (see namespace)."""

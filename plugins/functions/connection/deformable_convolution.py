@@ -8,8 +8,7 @@ from typing import Any
 from core import Variable
 from core.arrays.windows import per_axis, window_count
 from core.errors.kinds import checked
-from core.ops.intrinsics import matmul, reshape, transpose
-from core.ops.intrinsics.promotion import refuse_complex
+from core.ops.intrinsics import matmul, refuse_complex, reshape, transpose
 from core.typing import Array, Sizes
 from plugins.functions.array.take import Take
 from plugins.functions.refusal import require

@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Domain, Elementwise, Variable, as_variable, real
 from core.errors import InvalidType
-from core.ops.intrinsics.promotion import arrays_in, is_floating, is_integral, promoting
+from core.ops.intrinsics import arrays_in, is_floating, is_integral, promoting
 from core.typing import Array
 from plugins.functions.math.clip import Clip
 from plugins.functions.math.maximum import Maximum, Minimum

@@ -9,7 +9,7 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.graph.variable import wrap
-from core.ops.intrinsics.promotion import refuse_complex
+from core.ops.intrinsics import refuse_complex
 from core.typing import Array
 
 

@@ -8,9 +8,7 @@ from core import Variable, as_array, as_variable
 from core.arrays.backend import current_device, get_device, using_device
 from core.errors.kinds import checked
 from core.graph.variable import is_array, wrap
-from core.ops.intrinsics import where
-from core.ops.intrinsics.promotion import cast
-from core.ops.intrinsics.standard import unshared
+from core.ops.intrinsics import cast, unshared, where
 from core.ops.namespace import asking_for_backend
 from core.typing import Array, DType
 

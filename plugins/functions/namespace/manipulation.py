@@ -7,8 +7,7 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import axes_of, reshape
-from core.ops.intrinsics.promotion import promoted
+from core.ops.intrinsics import axes_of, promoted, reshape
 from core.typing import Array, Axes
 from plugins.functions.array.axis_order import moveaxis as moveaxis
 from plugins.functions.array.broadcast import broadcast

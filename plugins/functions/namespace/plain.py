@@ -8,7 +8,7 @@ from typing import Any
 from core import Variable, as_array
 from core.errors.kinds import checked
 from core.graph.variable import wrap
-from core.ops.intrinsics.standard import without_gradient as without_gradient
+from core.ops.intrinsics import without_gradient as without_gradient
 from core.typing import Array, Axes
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import Sum, axes_of
-from core.ops.intrinsics.promotion import is_complex, is_integral, promoted
+from core.ops.intrinsics import Sum, axes_of, is_complex, is_integral, promoted
 from plugins.functions.math.tensordot import contracted
 from plugins.functions.namespace.plain import without_gradient
 

@@ -7,9 +7,7 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import axes_of
-from core.ops.intrinsics.promotion import is_floating
-from core.ops.intrinsics.standard import widened
+from core.ops.intrinsics import axes_of, is_floating, widened
 from core.typing import Array, Axes, DType
 from plugins.functions.array.concat import Concat
 from plugins.functions.axes import count_along

@@ -6,8 +6,8 @@ Where a decomposition leaves signs open they are chosen, so that every backend g
 
 import sys
 
+from core.ops.intrinsics import BY_NAME
 from core.ops.intrinsics import matrix_transpose as matrix_transpose
-from core.ops.namespace import standard
 from plugins.functions.namespace.linalg.eigenvalues import eigh as eigh
 from plugins.functions.namespace.linalg.eigenvalues import eigvalsh as eigvalsh
 from plugins.functions.namespace.linalg.equations import cholesky as cholesky
@@ -30,7 +30,7 @@ from plugins.functions.namespace.linalg.vectors import trace as trace
 from plugins.functions.namespace.products import tensordot as tensordot
 from plugins.functions.namespace.products import vecdot as vecdot
 
-matmul = standard["matmul"]
+matmul = BY_NAME["matmul"]
 
 extension = sys.modules[__name__]
 """The module itself, as the namespace's `linalg`."""

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from core import Domain, FunctionNode, Variable, as_variable, real
 from core.errors.kinds import checked
-from core.ops.intrinsics import SumTo, matmul, matrix_transpose, reshape
-from core.ops.intrinsics.promotion import promoted
+from core.ops.intrinsics import SumTo, matmul, matrix_transpose, promoted, reshape
 from core.ops.types.domain import broadcast_shapes
 from core.typing import Array
 from plugins.functions.math.cholesky import StackedCholesky

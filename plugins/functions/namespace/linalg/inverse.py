@@ -6,7 +6,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_array, as_variable, real
 from core.graph.variable import is_array, wrap
-from core.ops.intrinsics.promotion import cast
+from core.ops.intrinsics import cast
 from core.typing import Array
 from plugins.functions.namespace.linalg.eigenvalues import spread
 from plugins.functions.namespace.linalg.singular_values import svdvals
