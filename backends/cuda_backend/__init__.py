@@ -9,3 +9,11 @@ requires_plugin_api = 1
 def register_backends() -> dict[str, str]:
     """The backend `cuda`."""
     return {"cuda": "backends.cuda_backend.backend:CudaBackend"}
+
+
+@hookimpl
+def register_kernels(backend: str) -> dict[str, dict[str, str]]:
+    """The kernels of the CUDA backend."""
+    if backend != "cuda":
+        return {}
+    return {"compute": {"plugins.functions.math.erf:Erf": "backends.cuda_backend.kernels:erf"}}

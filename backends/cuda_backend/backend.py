@@ -13,6 +13,7 @@ from backends.cuda_backend.uploader import Uploader
 from core import is_debug
 from core.arrays.backend import Array, Backend, Device, HostRandom
 from core.arrays.windows import Geometry
+from core.arrays.windows import pad as pad_with
 from core.errors.place import no_dtype
 from core.typing import Sizes
 
@@ -160,13 +161,5 @@ class CudaBackend(Backend):
     ) -> Array:
         """All windows of `x` (n, c, *spatial) as a view (n, c, *ksize, *out), only to be read."""
         g = Geometry(x.shape[2:], ksize, stride, pad, dilate, cover_all).checked()
-        padded = self.pad(x, [(0, 0), (0, 0), *g.widths()], pad_value)
+        padded = pad_with(self.xp, x, [(0, 0), (0, 0), *g.widths()], pad_value)
         return self.cupy.lib.stride_tricks.as_strided(padded, *g.strided(padded))
-
-    def einsum(self, subscripts: str, *operands: Array) -> Array:
-        """`cupy.einsum`."""
-        return self.cupy.einsum(subscripts, *operands)
-
-    def erf(self, x: Array) -> Array:
-        """The error function by CuPy's own kernel."""
-        return import_module("cupyx.scipy.special").erf(x)

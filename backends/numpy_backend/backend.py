@@ -133,10 +133,6 @@ class NumpyBackend(Backend):
             return False
         return bool(numbers.view(f"u{numbers.dtype.itemsize}").max() >= size)
 
-    def einsum(self, subscripts: str, *operands: Array) -> Array:
-        """`numpy.einsum` along its cheapest path."""
-        return np.asarray(np.einsum(subscripts, *operands, optimize=True))
-
 
 def _bfloat16() -> np.dtype[Any]:
     try:

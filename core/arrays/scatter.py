@@ -1,4 +1,4 @@
-"""Values written, added and summed into places, in nothing but the array API standard.
+"""Values written and added into places, in nothing but the array API standard.
 
 Each function takes the namespace `xp` first. None needs `out=`, or item assignment by arrays of
 integers; item assignment by slices is all that is assumed of arrays beyond the namespace.
@@ -83,20 +83,6 @@ def _add_at(xp: Any, flat: AnyArray, places: AnyArray, values: Any) -> AnyArray:
             extra = xp.take(xp.take(values, order, axis=0), pick, axis=0)
         flat = xp.where(count > k, flat + extra, flat)
     return flat
-
-
-def sum_to(xp: Any, x: AnyArray, shape: tuple[int, ...]) -> AnyArray:
-    """Sum `x` down to `shape`: the adjoint of broadcasting from `shape` to that of `x`."""
-    if x.shape == shape:
-        return x
-    lead = x.ndim - len(shape)
-    kept = tuple(
-        i + lead for i, n in enumerate(shape) if n == 1 and lead >= 0 and x.shape[i + lead] != 1
-    )
-    if lead < 0 or any(n != x.shape[i + lead] for i, n in enumerate(shape) if i + lead not in kept):
-        raise ValueError(f"sum_to: {shape} does not broadcast to {x.shape}.")
-    summed = xp.sum(x, axis=(*range(lead), *kept), keepdims=True, dtype=x.dtype)
-    return xp.reshape(summed, shape)
 
 
 def copy_into(xp: Any, dst: AnyArray, src: Any) -> None:

@@ -97,10 +97,6 @@ def test_scatter_add_by_a_mask() -> None:
     np.testing.assert_array_equal(a, expected)
 
 
-def test_einsum_always_gives_an_array() -> None:
-    assert type(B.einsum("i,i", np.ones(3), np.ones(3))) is np.ndarray
-
-
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint16", "bool"])
 def test_names_kinds_and_dtypes_agree(dtype: str) -> None:
     made = B.dtype(dtype)

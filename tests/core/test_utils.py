@@ -155,6 +155,9 @@ def test_force_type():
 
 def test_sum_to_and_size_of_shape():
     np.testing.assert_array_equal(utils.sum_to(np.ones((2, 3), "f"), (3,)), [2, 2, 2])
+    np.testing.assert_array_equal(utils.sum_to(np.ones((2, 3), int), (1, 1)), [[6]])
+    with pytest.raises(ValueError, match="broadcast"):
+        utils.sum_to(np.ones((2, 3), "f"), (3, 1))
     assert utils.size_of_shape((2, 0, 3)) == 0
 
 

@@ -80,8 +80,8 @@ def test_logsumexp_of_infinities(dtype):
     for name, reason in core.backend.available().items():
         backend = core.backend.get(name) if reason is None else None
         if backend and dtype in backend.dtypes():
-            y = backend.logsumexp(backend.asarray(x), axis=1)
-            np.testing.assert_array_equal(backend.to_host(y), expected)
+            y = F.logsumexp(backend.asarray(x), axis=1)
+            np.testing.assert_array_equal(backend.to_host(y.array), expected)
     np.testing.assert_array_equal(slopes(lambda x: F.logsumexp(x, axis=1), x[:2]), [[0, 0], [0, 1]])
 
 

@@ -32,9 +32,8 @@ def _scatter_without_repeats(self, a, index, values):
         ("kind", lambda self, dtype: "f", "kind of int32 is 'i', not 'f'"),
         ("add_in_place", lambda self, a, b: a + b, "add_in_place adds"),
         ("owns", lambda self, array: True, "owns is False of a view"),
-        ("erf", lambda self, x: x, "erf in float32"),
         ("scatter_add", _scatter_without_repeats, "scatter_add at"),
-        ("sum_to", lambda self, x, shape: x, "sum_to in float32"),
+        ("outside", lambda self, numbers, size: False, "outside of"),
         ("unavailable", classmethod(lambda cls: "no such thing"), "no such thing"),
     ],
 )

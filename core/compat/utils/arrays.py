@@ -8,6 +8,8 @@ from typing import Any
 
 from core.arrays import backend
 from core.errors.scalars import is_number, is_scalar
+from core.ops.intrinsics import SumTo
+from core.ops.types.shapes import broadcast_shapes
 
 
 def force_array(x: Any, dtype: Any = None) -> Any:
@@ -47,7 +49,10 @@ def sum_to(x: Any, shape: tuple[int, ...]) -> Any:
     >>> sum_to(np.ones((2, 3), "f"), (1, 3))
     array([[2., 2., 2.]], dtype=float32)
     """
-    return backend.of(x).sum_to(x, tuple(shape))
+    shape = tuple(shape)
+    if broadcast_shapes([x.shape, shape]) != x.shape:
+        raise ValueError(f"sum_to: {shape} does not broadcast to {x.shape}.")
+    return SumTo(shape).evaluate(x)
 
 
 def size_of_shape(shape: Sequence[int]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.arrays import backend
-from core.arrays.windows import transposed_size, window_count
+from core.arrays.windows import pad, transposed_size, window_count
 
 
 def get_conv_outsize(size: int, k: int, s: int, p: int, cover_all: bool = False, d: int = 1) -> int:
@@ -83,7 +83,7 @@ def im2col_cpu(
         max(0, transposed_size(out, k, s, p, dilate=d) + p - size)
         for out, k, s, p, d, size in ((out_h, kh, sy, ph, dy, h), (out_w, kw, sx, pw, dx, w))
     ]
-    padded = owner.pad(img, [(0, 0), (0, 0), (ph, after[0]), (pw, after[1])], pval)
+    padded = pad(owner.xp, img, [(0, 0), (0, 0), (ph, after[0]), (pw, after[1])], pval)
     windows = owner.windows(padded, (kh, kw), (sy, sx), 0, (dy, dx))
     return owner.copy(windows[:, :, :, :, :out_h, :out_w])
 
@@ -131,7 +131,7 @@ def col2im(
     columns = slice(min(pw, reach[1]), min(pw + w, reach[1]))
     image = owner.fold(col, reach, (sy, sx), 0, (dy, dx))[:, :, rows, columns]
     missing = [(0, 0), (0, 0), (0, h - image.shape[2]), (0, w - image.shape[3])]
-    return owner.pad(image, missing, 0) if any(map(any, missing)) else owner.copy(image)
+    return pad(owner.xp, image, missing, 0) if any(map(any, missing)) else owner.copy(image)
 
 
 col2im_cpu = col2im_gpu = col2im

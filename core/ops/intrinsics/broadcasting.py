@@ -6,7 +6,7 @@ from typing import Any
 
 from core.errors import InvalidType
 from core.ops.function_node import Elementwise, FunctionNode
-from core.ops.types.domain import Domain, anything, choice, real
+from core.ops.types.domain import Domain, anything, choice
 from core.ops.types.domain import axes as axes_setting
 from core.ops.types.shapes import as_axes
 from core.typing import Axes, Axis
@@ -50,7 +50,7 @@ class SumTo(FunctionNode):
     wide = True
     domain = Domain(
         "(...)->(...b)",
-        x=real(-3, 3),
+        x=anything(),
         settings={"shape": choice(lambda shapes: _reduced(shapes["x"]))},
     )
 
@@ -60,7 +60,7 @@ class SumTo(FunctionNode):
             i for i in range(x.ndim) if i < lead or (self.shape[i - lead] == 1 and x.shape[i] != 1)
         ]
         if axes:
-            x = xp.sum(x, axis=tuple(axes), keepdims=True)
+            x = xp.sum(x, axis=tuple(axes), dtype=x.dtype, keepdims=True)
         return xp.reshape(x, self.shape)
 
     def gradient(self, xp, g):

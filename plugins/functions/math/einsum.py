@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
 from string import ascii_letters
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
-from core.arrays.einsum import parse
 from core.errors import InvalidType
 from core.errors.kinds import ARRAY, kind_of, refusal
 from core.ops.intrinsics import sum, transpose
 from plugins.functions.array.diagonal import diagonal
+from plugins.functions.math.subscripts import parse
 
 _TEXT = kind_of("str")
 _LABELS = kind_of("tuple[int, ...]")
@@ -33,7 +34,20 @@ class EinSum(FunctionNode):
     )
 
     def compute(self, xp, a, b):
-        return self.backend.einsum(self.subscripts, a, b)
+        one, other, output = _read(self.subscripts)
+        a, one = _summed(xp, a, one, other + output)
+        b, other = _summed(xp, b, other, one + output)
+        sizes = {**dict(zip(one, a.shape, strict=True)), **dict(zip(other, b.shape, strict=True))}
+        batch = "".join([c for c in one if c in other and c in output])
+        inner = "".join([c for c in one if c in other and c not in output])
+        rows = "".join([c for c in one if c not in other])
+        columns = "".join([c for c in other if c not in one])
+        left = _grouped(xp, a, one, (batch, rows, inner), sizes)
+        right = _grouped(xp, b, other, (batch, inner, columns), sizes)
+        product = xp.matmul(left, right) if inner else left * right
+        labels = batch + rows + columns
+        product = xp.reshape(product, tuple([sizes[c] for c in labels]))
+        return xp.permute_dims(product, tuple([labels.index(c) for c in output]))
 
     def gradient_a(self, xp, g, b):
         one, other, output = _read(self.subscripts)
@@ -48,6 +62,21 @@ def _read(subscripts: str) -> tuple[str, str, str]:
     left, _, output = subscripts.partition("->")
     one, _, other = left.partition(",")
     return one, other, output
+
+
+def _summed(xp: Any, x: Any, labels: str, needed: str) -> tuple[Any, str]:
+    """The sum over the labels that nobody needs, and those that remain."""
+    kept = "".join([c for c in labels if c in needed])
+    gone = tuple([i for i, c in enumerate(labels) if c not in needed])
+    return (xp.sum(x, axis=gone, dtype=x.dtype) if gone else x), kept
+
+
+def _grouped(
+    xp: Any, x: Any, labels: str, groups: tuple[str, str, str], sizes: dict[str, int]
+) -> Any:
+    """The operand with its axes in the order of the groups, each group made one axis."""
+    x = xp.permute_dims(x, tuple([labels.index(c) for c in "".join(groups)]))
+    return xp.reshape(x, tuple([prod([sizes[c] for c in group]) for group in groups]))
 
 
 def _toward(xp: Any, g: Any, x: Any, labels: tuple[str, str, str], shape: tuple[int, ...]) -> Any:

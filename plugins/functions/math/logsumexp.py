@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, axes, real
 from core.errors.removed import removed
+from core.ops.intrinsics import axes_of
 from core.typing import Array, Axes, Axis
 from plugins.functions.axes import kept_shape
 
@@ -21,7 +22,13 @@ class LogSumExp(FunctionNode):
     )
 
     def compute(self, xp, x):
-        return self.backend.logsumexp(x, axis=self.axis)
+        top = xp.max(x, axis=self.axis, keepdims=True)
+        top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
+        total = xp.sum(xp.exp(x - top), axis=self.axis, keepdims=True, dtype=x.dtype)
+        nothing = total == 0  # only where all are -inf; its logarithm would warn
+        total = xp.log(xp.where(nothing, xp.ones_like(total), total)) + top
+        total = xp.where(nothing, xp.full_like(total, -xp.inf), total)
+        return xp.squeeze(total, axis=axes_of(self.axis, x.ndim))
 
     def gradient(self, xp, g, x, out):
         kept = kept_shape(x.shape, self.axis)

@@ -39,7 +39,7 @@ def sum_to(x: Array, shape: tuple[int, ...]) -> Variable:
     """Sum to a shape that broadcasts to that of `x`: the adjoint of `broadcast_to`.
 
     Args:
-        x: Floating, of any shape.
+        x: Of any shape and dtype.
         shape: The shape of the result.
 
     Returns:
