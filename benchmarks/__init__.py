@@ -9,18 +9,27 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 """The top of the repository: what a measured process has on its module path."""
 
-ONE_THREAD = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-        "NUMBA_NUM_THREADS",
-    ),
-    "1",
+THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "PLUGRAD_NUM_THREADS",
+    "NPROC",  # of XLA
 )
-"""Environment that gives every library in a measured process one thread."""
+
+
+def threads(number: int) -> dict[str, str]:
+    """Return the environment that gives every library in a measured process so many threads."""
+    found = dict.fromkeys(THREADS, str(number))
+    if number == 1:
+        found["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+    return found
+
+
+ONE_THREAD = threads(1)
 
 
 class BenchmarkError(Exception):

@@ -1,11 +1,13 @@
-"""The command line: ``python -m benchmarks`` and a command, ``--check`` or ``--record``."""
+"""The command line: ``python -m benchmarks`` and workloads, a command, or ``--check``."""
 
 import argparse
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 
 from benchmarks import (
     BenchmarkError,
+    compare,
     importtime,
     instructions,
     overhead,
@@ -24,8 +26,14 @@ COMMANDS = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    top = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure plugrad.")
+    """Return the parser of what is no command: workloads, or counts of instructions."""
+    others = "\n".join(f"  {name:<12}{_about(module)}" for name, module in COMMANDS.items())
+    top = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=compare.__doc__,
+        epilog=f"Or one of these commands, each with options of its own:\n{others}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     counting = top.add_mutually_exclusive_group()
     counting.add_argument(
         "--check",
@@ -41,23 +49,30 @@ def parser() -> argparse.ArgumentParser:
         dest="count",
         help="record the chain's instruction count for this Python and NumPy",
     )
-    commands = top.add_subparsers(dest="command")
-    for name, module in COMMANDS.items():
-        about = (module.__doc__ or "").splitlines()[0]
-        command = commands.add_parser(name, help=about, description=module.__doc__)
-        module.add_arguments(command)
-        command.set_defaults(main=module.main)
+    compare.add_arguments(top)
     return top
+
+
+def command_parser(name: str) -> argparse.ArgumentParser:
+    """Return the parser of a command."""
+    module = COMMANDS[name]
+    found = argparse.ArgumentParser(prog=f"python -m benchmarks {name}", description=module.__doc__)
+    module.add_arguments(found)
+    return found
+
+
+def _about(module: ModuleType) -> str:
+    return (module.__doc__ or "").splitlines()[0]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one measurement and return the exit status."""
-    top = parser()
-    options = top.parse_args(arguments)
-    if bool(options.count) == bool(options.command):
-        top.error(f"give one of: a command ({', '.join(COMMANDS)}), --check or --record")
+    name, *rest = [*(sys.argv[1:] if arguments is None else arguments), ""]
     try:
-        return int(options.count() if options.count else options.main(options))
+        if name in COMMANDS:
+            return int(COMMANDS[name].main(command_parser(name).parse_args(rest[:-1])))
+        options = parser().parse_args(arguments)
+        return int(options.count() if options.count else compare.main(options))
     except BenchmarkError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

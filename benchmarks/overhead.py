@@ -14,13 +14,16 @@ from pathlib import Path
 
 from benchmarks import BenchmarkError
 from benchmarks.machine import build, machine, processor
-from benchmarks.peers import PEERS, environment
+from benchmarks.peers import environment
 from benchmarks.process import Worker
 from benchmarks.rounds import Slice, Spread, Summary, summarise
 from benchmarks.table import table
 from benchmarks.workers.protocol import OPERATIONS
 
 SUBJECT = "plugrad"
+OPPONENTS = ("torch", "chainer")
+"""Frameworks that run one operation after another; compiled, the chain would be one."""
+
 CASES = {
     "forward": "forward",
     "forward_backward": "forward + backward",
@@ -49,10 +52,10 @@ Rounds = dict[str, list[dict[str, Slice]]]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--against",
-        type=peer_names,
+        type=names_among(OPPONENTS),
         default=["torch"],
         metavar="PEER,...",
-        help=f"frameworks to measure in the same run: {', '.join(PEERS)} (default: torch)",
+        help=f"frameworks to measure in the same run: {', '.join(OPPONENTS)} (default: torch)",
     )
     parser.add_argument(
         "--rounds",
@@ -70,13 +73,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def peer_names(text: str) -> list[str]:
-    """Read a list of peers; none is legal and measures plugrad alone."""
-    names = [name for name in text.split(",") if name]
-    for name in names:
-        if name not in PEERS:
-            raise argparse.ArgumentTypeError(f"no peer {name!r}; there are: {', '.join(PEERS)}")
-    return list(dict.fromkeys(names))
+def names_among(known: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return what reads a list of peers; none is legal and measures plugrad alone."""
+
+    def read(text: str) -> list[str]:
+        names = [name for name in text.split(",") if name]
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"no peer {name!r}; there are: {', '.join(known)}")
+        return list(dict.fromkeys(names))
+
+    return read
 
 
 def positive(text: str) -> int:

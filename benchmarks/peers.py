@@ -38,6 +38,12 @@ PEERS = {
         ),
         python="3.11",
     ),
+    "jax": Peer(
+        installs=(
+            ("jax==0.10.2", "jaxlib==0.10.2", "numpy==2.4.6", "scipy==1.17.1")
+            + ("ml_dtypes==0.6.0", "opt_einsum==3.4.0"),
+        ),
+    ),
 }
 
 

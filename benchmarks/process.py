@@ -3,30 +3,49 @@
 import json
 import os
 import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from benchmarks import ONE_THREAD, ROOT, BenchmarkError
+from benchmarks import ROOT, BenchmarkError, threads
 from benchmarks.rounds import Slice
 
 WORKERS = Path(__file__).with_name("workers")
 
 
 class Worker:
-    """One framework's process; ends when the ``with`` block does."""
+    """One framework's process; ends when the ``with`` block does.
 
-    def __init__(self, name: str, python: Path):
+    The `command` is a file of `WORKERS` and its arguments, `settings` are further variables of its
+    environment.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        python: Path,
+        command: Sequence[str] = (),
+        number: int = 1,
+        settings: Mapping[str, str] | None = None,
+    ):
         self.name = name
+        script, *arguments = command or [f"{name}_worker.py"]
         self._process = subprocess.Popen(
-            [str(python), str(WORKERS / f"{name}_worker.py")],
+            [str(python), str(WORKERS / script), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=WORKERS,
-            env=environment(name),
+            env=environment(name, number) | (settings or {}),
         )
-        self.versions: dict[str, str] = self._read()["versions"]
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        """What runs there; waits until it does."""
+        found: dict[str, str] = self._read()["versions"]
+        return found
 
     def __enter__(self) -> Self:
         return self
@@ -39,15 +58,23 @@ class Worker:
     ) -> None:
         self._process.communicate()
 
-    def measure(self, case: str, repeat: int, collector: str) -> Slice:
+    def measure(self, case: str, repeat: int, collector: str, parallel: bool = False) -> Slice:
         """Run `case` so many times and return the slice."""
-        request = json.dumps({"case": case, "repeat": repeat, "gc": collector})
+        request = {"case": case, "repeat": repeat, "gc": collector, "parallel": parallel}
+        return Slice(**self._send(request))
+
+    def ask(self, question: str, **values: Any) -> Any:
+        """Return the answer to a question."""
+        return self._send({"ask": question, "with": values})["answer"]
+
+    def _send(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.versions  # noqa: B018 - reads that the worker is ready
         stdin = self._process.stdin
         if stdin is None:
             raise BenchmarkError(f"the {self.name} worker has no standard input")
-        stdin.write(request + "\n")
+        stdin.write(json.dumps(request) + "\n")
         stdin.flush()
-        return Slice(**self._read())
+        return self._read()
 
     def _read(self) -> dict[str, Any]:
         stdout = self._process.stdout
@@ -61,9 +88,9 @@ class Worker:
         return reply
 
 
-def environment(name: str) -> dict[str, str]:
-    """Return a worker's environment: one thread, and the repository for plugrad alone."""
+def environment(name: str, number: int = 1) -> dict[str, str]:
+    """Return a worker's environment: its threads, and the repository for plugrad alone."""
     own = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     if name == "plugrad":
         own["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    return own | ONE_THREAD
+    return own | threads(number)

@@ -6,7 +6,7 @@ one slice of every worker, run in turn, so that a change of the machine hits all
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median, quantiles
 
 WAITED = 1.03
@@ -25,6 +25,8 @@ class Slice:
     cpu: float
     before: float
     after: float
+    waited: float | None = None
+    """Seconds that its threads waited for a processor; None is what the clock shows of one."""
 
 
 @dataclass(frozen=True)
@@ -65,35 +67,48 @@ def calm(slices: Iterable[Slice]) -> tuple[float, float]:
     return spread([s.before for s in slices]).low, spread([s.after for s in slices]).low
 
 
+def on_processor(s: Slice) -> Slice:
+    """The slice by processor time, which waiting does not disturb."""
+    return replace(s, wall=s.cpu, waited=0, before=0, after=0)
+
+
 def disturbance(s: Slice, calm_times: tuple[float, float]) -> str | None:
     """Say what disturbed a slice, or None."""
-    if s.wall > WAITED * s.cpu:
+    ran = s.cpu if s.waited is None else s.wall - s.waited
+    if s.wall > WAITED * ran:
         return "waited for a processor"
     if s.before > SLOWED * calm_times[0] or s.after > SLOWED * calm_times[1]:
         return "calibration slowed"
     return None
 
 
-def summarise(rounds: Sequence[dict[str, Slice]], operations: int, subject: str) -> Summary:
+def summarise(
+    rounds: Sequence[dict[str, Slice]],
+    operations: int,
+    subject: str,
+    clock: str = "wall",
+    every: bool = False,
+) -> Summary:
     """Summarise the rounds of one case: seconds per operation, and subject / peer ratios.
 
-    A round counts only if none of its slices was disturbed, and a ratio is always taken within
-    a round: drift between rounds cancels out of it.
+    A round counts only if none of its slices was disturbed (`every` lets all count), and a ratio
+    is always taken within a round: drift between rounds cancels out of it. By the clock "cpu",
+    processor time counts, and no round is disturbed.
     """
+    timed = [{n: s if clock == "wall" else on_processor(s) for n, s in r.items()} for r in rounds]
     names = list(rounds[0])
-    calms = {name: calm(r[name] for r in rounds) for name in names}
-    kept, disturbed = [], Counter[str]()
-    for r in rounds:
+    calms = {name: calm(r[name] for r in timed) for name in names}
+    found, disturbed = [], Counter[str]()
+    for r in timed:
         reasons = [why for n in names if (why := disturbance(r[n], calms[n]))]
-        if reasons:
-            disturbed[reasons[0]] += 1
-        else:
-            kept.append({n: r[n].wall / (r[n].repeat * operations) for n in names})
+        disturbed.update(reasons[:1])
+        if every or not reasons:
+            found.append({n: s.wall / (s.repeat * operations) for n, s in r.items()})
     return Summary(
-        kept=len(kept),
+        kept=len(rounds) - disturbed.total(),
         disturbed=dict(disturbed),
-        times={n: spread([r[n] for r in kept]) for n in names if kept},
+        times={n: spread([r[n] for r in found]) for n in names if found},
         ratios={
-            n: spread([r[subject] / r[n] for r in kept]) for n in names if kept and n != subject
+            n: spread([r[subject] / r[n] for r in found]) for n in names if found and n != subject
         },
     )

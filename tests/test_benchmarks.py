@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import (
+    ROOT,
     BenchmarkError,
     importtime,
     instructions,
@@ -39,11 +40,11 @@ def slice_of(wall=0.02, *, repeat=10, waited=1.0, slowed=1.0):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give one of"),
-        (["--check", "importtime"], "give one of"),
         (["--check", "--record"], "not allowed with"),
-        (["overheads"], "invalid choice: 'overheads'"),
-        (["overhead", "--against", "torch,tensorflow"], "no peer 'tensorflow'; there are: torch"),
+        (["overheads"], "no workload 'overheads'; there are: mlp-sgd, "),
+        (["lenet", "--against", "tensorflow"], "no peer 'tensorflow'; there are: torch, "),
+        (["lenet", "--threads", "0"], "expected a whole number above zero, got '0'"),
+        (["overhead", "--against", "torch,jax"], "no peer 'jax'; there are: torch, chainer"),
         (["overhead", "--rounds", "0"], "expected a whole number above zero, got '0'"),
         (["importtime", "--rounds", "many"], "expected a whole number above zero, got 'many'"),
         (["typecheck", "--rounds", "0"], "expected a whole number above zero, got '0'"),
@@ -58,8 +59,9 @@ def test_wrong_arguments_are_refused_by_name(arguments, message, capsys):
 
 
 def test_peers_are_measured_once_each_and_none_is_legal():
-    assert overhead.peer_names("torch,chainer,torch") == ["torch", "chainer"]
-    assert overhead.peer_names("") == []
+    read = overhead.names_among(overhead.OPPONENTS)
+    assert read("torch,chainer,torch") == ["torch", "chainer"]
+    assert read("") == []
 
 
 def test_a_measurement_that_cannot_be_made_says_why(monkeypatch, capsys):
@@ -225,7 +227,7 @@ def test_every_peer_is_pinned_and_has_a_worker():
     for name, peer in peers.PEERS.items():
         packages = [a for install in peer.installs for a in install if not a.startswith("-")]
         assert packages and all("==" in package for package in packages)
-        assert (WORKERS / f"{name}_worker.py").exists()
+        assert (ROOT / "benchmarks" / "kits" / f"{name}.py").exists()
 
 
 def test_an_interrupted_installation_is_made_anew(tmp_path, monkeypatch):

@@ -1,7 +1,9 @@
 """The measured side of the worker protocol: one JSON object a line, in and out.
 
 A worker starts, announces ``{"ready": true, "versions": {...}}`` and then answers requests
-``{"case": name, "repeat": n, "gc": "off"}`` with the slice it measured, until its input ends.
+``{"case": name, "repeat": n, "gc": "off"}`` with the slice it measured, until its input ends;
+``"parallel": true`` says that several threads or processes are at work. It may also answer
+questions, ``{"ask": name, "with": {...}}``, with ``{"answer": ...}``.
 Only the standard library is used, so that the file runs in any peer's environment.
 """
 
@@ -11,11 +13,15 @@ import os
 import platform
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from time import perf_counter, process_time
 from typing import IO, Any
 
 Case = Callable[[int], None]
+Questions = Mapping[str, Callable[..., Any]]
+
+NONE: Questions = {}
 
 REPETITIONS = 33
 """Times the chain repeats mul, add, tanh; one more mul makes the 100 operations."""
@@ -32,36 +38,60 @@ def calibrate() -> float:
     return perf_counter() - start
 
 
-def measure(case: Case, repeat: int, collector: str) -> dict[str, float]:
-    """Run one slice. Whatever earlier cases left behind is collected before the clock starts."""
+def processes(number: str = "self") -> Iterator[Path]:
+    """The folders of a process and of all its descendants, where the system tells."""
+    yield Path("/proc", number)
+    for children in Path("/proc", number).glob("task/*/children"):
+        for child in children.read_text().split():
+            yield from processes(child)
+
+
+def delay() -> float:
+    """Seconds that all threads of this process and its descendants have waited for a processor."""
+    found = [f for folder in processes() for f in folder.glob("task/*/schedstat")]
+    return 1e-9 * sum(int(f.read_text().split()[1]) for f in found)
+
+
+def measure(case: Case, repeat: int, collector: str, parallel: bool = False) -> dict[str, float]:
+    """Run one slice. Whatever earlier cases left behind is collected before the clock starts.
+
+    What waited for a processor shows where processor time stays behind the clock's, in one thread;
+    of several, the system tells how long they have waited.
+    """
     gc.collect()
     if collector == "off":
         gc.disable()
     before = calibrate()
+    waited = delay() if parallel else 0
     wall, cpu = perf_counter(), process_time()
     case(repeat)
     wall, cpu = perf_counter() - wall, process_time() - cpu
+    waited = delay() - waited if parallel else wall - cpu
     after = calibrate()
     gc.enable()
-    return {"repeat": repeat, "wall": wall, "cpu": cpu, "before": before, "after": after}
+    times = {"wall": wall, "cpu": cpu, "waited": waited, "before": before, "after": after}
+    return {"repeat": repeat, **times}
 
 
-def answer(line: str, cases: dict[str, Case]) -> dict[str, Any]:
+def answer(line: str, cases: dict[str, Case], questions: Questions = NONE) -> dict[str, Any]:
     """Turn a request into its reply; an exception becomes a reply as well."""
     try:
         request = json.loads(line)
-        return measure(cases[request["case"]], request["repeat"], request["gc"])
+        if "ask" in request:
+            return {"answer": questions[request["ask"]](**request["with"])}
+        parallel = request.get("parallel", False)
+        return measure(cases[request["case"]], request["repeat"], request["gc"], parallel)
     except Exception:
         return {"error": traceback.format_exc()}
 
 
-def serve(cases: dict[str, Case], versions: dict[str, str]) -> None:
+def serve(cases: dict[str, Case], versions: dict[str, str], questions: Questions = NONE) -> None:
     """Announce the worker, then answer until standard input ends."""
     replies = _own_stdout()
     versions = {"python": platform.python_version(), **versions}
     print(json.dumps({"ready": True, "versions": versions}), file=replies, flush=True)
     for line in sys.stdin:
-        print(json.dumps(answer(line, cases)), file=replies, flush=True)
+        print(json.dumps(answer(line, cases, questions)), file=replies, flush=True)
 
 
 def _own_stdout() -> IO[str]:

@@ -1,0 +1,186 @@
+"""Measure workloads against other frameworks: ratios of times, taken within rounds.
+
+Every framework is a process of its own. A round is a slice of each in turn; whoever begins
+changes. All compute the same from the same initial values, which is checked before anything is
+timed. Ratios come first: the share of a peer's time that plugrad takes, the median of undisturbed
+rounds between its quartiles.
+"""
+
+import argparse
+import math
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import asdict
+from time import sleep
+from typing import Any
+
+from benchmarks import BenchmarkError, results
+from benchmarks.contestants import FRAMEWORKS, PLAIN, SUBJECT, chosen
+from benchmarks.machine import machine
+from benchmarks.overhead import names_among, positive
+from benchmarks.process import Worker
+from benchmarks.roofline import roofline
+from benchmarks.rounds import Slice, spread, summarise
+from benchmarks.workloads import WORKLOADS, Workload
+
+PATIENCE = 3
+"""How many times the rounds asked for are run at most, where many are disturbed."""
+
+SLICE = 0.1
+"""Seconds that a slice takes, or one step if that takes longer."""
+
+SETTLE = 0.05
+"""Seconds after a slice of several threads, until those that wait for work awake have given up."""
+
+STEPS = 3
+"""Steps in which all frameworks have to compute the same."""
+
+TOLERANCE = 1e-3
+"""How far what they compute may differ: products are summed in different orders."""
+
+Rounds = list[dict[str, Slice]]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "workload",
+        nargs="*",
+        type=workload,
+        default=list(WORKLOADS.values()),
+        metavar="workload",
+        help=f"what to measure, all by default: {', '.join(WORKLOADS)}",
+    )
+    parser.add_argument(
+        "--against",
+        type=names_among(FRAMEWORKS),
+        default=["torch"],
+        metavar="PEER,...",
+        help=f"frameworks to measure in the same run: {', '.join(FRAMEWORKS)} (default: torch)",
+    )
+    parser.add_argument("--threads", type=positive, default=1, metavar="N", help="of all alike")
+    parser.add_argument(
+        "--rounds",
+        type=positive,
+        default=10,
+        metavar="N",
+        help=f"undisturbed rounds wanted; up to {PATIENCE} N are run for them (default: 10)",
+    )
+    parser.add_argument(
+        "--clock",
+        choices=["wall", "cpu"],
+        default="wall",
+        help="cpu: processor time of one thread, where the machine is busy with other things",
+    )
+    results.add_arguments(parser)
+
+
+def workload(name: str) -> Workload:
+    """Find a workload by its name."""
+    if name not in WORKLOADS:
+        raise argparse.ArgumentTypeError(f"no workload {name!r}; there are: {', '.join(WORKLOADS)}")
+    return WORKLOADS[name]
+
+
+def main(options: argparse.Namespace) -> int:
+    """Measure, print and write; 1 if the machine was too busy to say anything of some workload."""
+    if options.clock == "cpu" and options.threads > 1:
+        raise BenchmarkError("--clock cpu needs --threads 1: processors of several threads add up")
+    result: dict[str, Any] = {
+        "command": " ".join(["python -m benchmarks", *sys.argv[1:]]),
+        "machine": machine(),
+        "threads": options.threads,
+        "clock": options.clock,
+        "roofline": roofline(options.threads),
+        "versions": {},
+        "rows": {},
+    }
+    print(results.heading(result), flush=True)
+    for w in options.workload:
+        row, versions = measure(w, options)
+        result["versions"].update(versions)
+        result["rows"][w.name] = row
+        print(results.block(row, result), flush=True)
+    print(results.footing(result))
+    results.write(result, options)
+    return int(any(row["kept"] == 0 for row in result["rows"].values()))
+
+
+def measure(
+    w: Workload, options: argparse.Namespace
+) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
+    """One row of the table, and the versions of what took part."""
+    contestants = {c.name: c for c in chosen(options.against) if c.takes_part(w)}
+    with ExitStack() as stack:
+        workers = [stack.enter_context(c.start(w, options.threads)) for c in contestants.values()]
+        with ThreadPoolExecutor(2) as pool:  # two start and warm up at a time
+            able = list(pool.map(lambda v: v.ask("able"), workers))
+            workers = [v for v, is_able in zip(workers, able, strict=True) if is_able]
+            values = list(pool.map(lambda v: v.ask("values", steps=STEPS), workers))
+        agree(w, dict(zip((v.name for v in workers), values, strict=True)))
+        rounds = run(workers, w, options)
+        labels = {v.name: contestants[v.name].describe(w) for v in workers}
+        row = described(w, labels, rounds, options.clock)
+        row["work"], row["values"] = workers[0].ask("amount"), values[0]
+        return row, {v.name: v.versions for v in workers}
+
+
+def agree(w: Workload, values: dict[str, list[float]]) -> None:
+    """Refuse to time frameworks that compute different things."""
+    ours = values[SUBJECT]
+    for name, theirs in values.items():
+        same = [math.isclose(a, b, rel_tol=TOLERANCE) for a, b in zip(ours, theirs, strict=True)]
+        if not all(same):
+            raise BenchmarkError(
+                f"{w.name}: {name} computes something else than {SUBJECT}: {theirs} in its first "
+                f"steps, {ours} here. Nothing was timed."
+            )
+
+
+def run(workers: Sequence[Worker], w: Workload, options: argparse.Namespace) -> Rounds:
+    """Run rounds until enough are undisturbed, or patience ends."""
+    parallel = options.threads > 1
+
+    def slice_of(worker: Worker, repeat: int) -> Slice:
+        found = worker.measure(w.name, repeat, "off", parallel)
+        if parallel:
+            sleep(SETTLE)
+        return found
+
+    repeats = {v.name: max(1, round(SLICE / slice_of(v, 1).wall)) for v in workers}
+    rounds: Rounds = []
+    for number in range(PATIENCE * options.rounds):
+        if number >= options.rounds and kept(rounds, options.clock) >= options.rounds:
+            break
+        first = number % len(workers)
+        turn = [*workers[first:], *workers[:first]]
+        rounds.append({v.name: slice_of(v, repeats[v.name]) for v in turn})
+    return rounds
+
+
+def kept(rounds: Rounds, clock: str) -> int:
+    return summarise(rounds, 1, SUBJECT, clock).kept
+
+
+def described(w: Workload, labels: dict[str, str], rounds: Rounds, clock: str) -> dict[str, Any]:
+    """What the rounds say, in the form of a result file.
+
+    If all were disturbed, all of them count, and the row is flagged by its 0 undisturbed rounds.
+    """
+    every = kept(rounds, clock) == 0
+    summary = summarise(rounds, 1, SUBJECT, clock, every)
+    plain = summarise(rounds, 1, PLAIN, clock, every).ratios if PLAIN in labels else {}
+    plain.pop(SUBJECT, None)
+    return {
+        "title": w.title,
+        "labels": labels,
+        "goals": w.goals,
+        "kept": summary.kept,
+        "disturbed": summary.disturbed,
+        "ratios": {n: asdict(s) for n, s in summary.ratios.items()},
+        "plain": {n: asdict(s) for n, s in plain.items()},
+        "times": {n: asdict(s) for n, s in summary.times.items()},
+        "processors": {n: spread([r[n].cpu / r[n].wall for r in rounds]).median for n in labels},
+        "rounds": [{n: asdict(s) for n, s in r.items()} for r in rounds],
+    }

@@ -1,0 +1,64 @@
+"""Who takes part: frameworks, each in the settings that are measured."""
+
+import sys
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+
+from benchmarks import peers
+from benchmarks.process import Worker
+from benchmarks.workloads import Workload
+
+SUBJECT = "plugrad"
+PLAIN = "plugrad-plain"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A framework in a setting."""
+
+    name: str
+    framework: str
+    label: str
+    setting: str = "default"
+    variables: dict[str, str] = field(default_factory=dict)
+
+    def takes_part(self, w: Workload) -> bool:
+        """Whether a workload has this setting."""
+        return self.setting != "best" or bool(w.best)
+
+    def describe(self, w: Workload) -> str:
+        """The label, with what the best setting is."""
+        return f"{self.label}: {w.best}" if self.setting == "best" else self.label
+
+    def start(self, w: Workload, threads: int) -> Worker:
+        """Start its process for a workload."""
+        own = self.framework in ("plugrad", "numpy")  # NumPy is there, as plugrad uses it
+        python = Path(sys.executable) if own else peers.environment(self.framework)
+        command = ["workload_worker.py", self.framework, self.setting, str(threads), w.name]
+        # The framework's name decides about the path; the worker's is the contestant's.
+        worker = Worker(self.framework, python, command, threads, self.variables)
+        worker.name = self.name
+        return worker
+
+
+ALL = {
+    c.name: c
+    for c in [
+        Contestant(SUBJECT, "plugrad", "plugrad"),
+        Contestant(PLAIN, "plugrad", "plugrad without [fast]", "plain", {"PLUGRAD_COMPILED": "0"}),
+        Contestant("torch", "torch", "PyTorch eager"),
+        Contestant("torch-best", "torch", "PyTorch", "best"),
+        Contestant("jax", "jax", "JAX, jit"),
+        Contestant("chainer", "chainer", "Chainer"),
+        Contestant("numpy", "numpy", "NumPy by hand"),
+    ]
+}
+FRAMEWORKS = list(dict.fromkeys(c.framework for c in ALL.values() if c.framework != "plugrad"))
+
+
+def chosen(against: list[str], compiled: bool | None = None) -> list[Contestant]:
+    """Return plugrad and all settings of the frameworks; `[fast]` is a setting if it is there."""
+    fast = find_spec("numba") is not None if compiled is None else compiled
+    own = [SUBJECT, PLAIN] if fast else [SUBJECT]
+    return [ALL[n] for n in own] + [c for c in ALL.values() if c.framework in against]

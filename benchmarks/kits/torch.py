@@ -1,0 +1,111 @@
+"""PyTorch: eager with its defaults, or, setting `best`, with the workload's best honest setting."""
+
+from typing import Any
+
+import torch
+
+from benchmarks.kits import Prepared
+
+NAMES = {"weight": "W", "bias": "b"}
+NORMALIZED = {"weight": "gamma", "bias": "beta"}
+OPTIMIZERS = {
+    "sgd": lambda p, rate, **best: torch.optim.SGD(p, lr=rate, **best),
+    "momentum": lambda p, rate, **best: torch.optim.SGD(p, lr=rate, momentum=0.9, **best),
+    "adam": lambda p, rate, **best: torch.optim.Adam(p, lr=rate, **best),
+}
+
+
+class Kit:
+    """Eager PyTorch on the CPU."""
+
+    name = "torch"
+
+    def __init__(self, threads: int, setting: str):
+        torch.set_num_threads(threads)
+        torch.set_num_interop_threads(1)
+        self.best = setting == "best"
+
+    def versions(self) -> dict[str, str]:
+        return {"torch": torch.__version__}
+
+    def model(self, w: Any, module: Any) -> Any:
+        model = module.torch(w)
+        load(model, module.arrays(w))
+        return model.to(memory_format=torch.channels_last) if self.last(w) else model
+
+    def batch(self, w: Any, module: Any) -> list[Any]:
+        found = [
+            torch.from_numpy(a.astype("i8") if a.dtype == "i4" else a) for a in module.batch(w)
+        ]
+        if self.last(w):
+            found[0] = found[0].to(memory_format=torch.channels_last)
+        return found
+
+    def last(self, w: Any) -> bool:
+        return self.best and "channels_last" in w.best
+
+    def optimizer(self, w: Any, parameters: Any) -> Any:
+        best = {"fused": True} if self.best and "fused" in w.best else {}
+        return OPTIMIZERS[w.optimizer](list(parameters), w.rate, **best)
+
+    def train(self, w: Any, module: Any) -> Prepared:
+        model, batch = self.model(w, module), self.batch(w, module)
+        optimizer = self.optimizer(w, model.parameters())
+        loss_of = getattr(model, "loss", None) or classification(model)
+
+        def step() -> Any:
+            optimizer.zero_grad()
+            loss = loss_of(*batch)
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        return Prepared(step, float)
+
+    def infer(self, w: Any, module: Any) -> Prepared:
+        model, (x, _) = self.model(w, module).eval(), self.batch(w, module)
+        without = torch.inference_mode if self.best else torch.no_grad
+
+        def step() -> Any:
+            with without():
+                return model(x)
+
+        return Prepared(step, lambda y: float(y.square().mean()))
+
+    def update(self, w: Any, module: Any) -> Prepared:
+        parameters = [torch.nn.Parameter(torch.from_numpy(a)) for a in module.arrays(w).values()]
+        optimizer = self.optimizer(w, parameters)
+        for p, gradient in zip(parameters, module.batch(w), strict=True):
+            p.grad = torch.from_numpy(gradient)
+
+        def step() -> Any:
+            optimizer.step()
+            return parameters[0].detach()
+
+        return Prepared(step, lambda p: float(p.square().mean()))
+
+
+def classification(model: Any) -> Any:
+    cross_entropy = torch.nn.functional.cross_entropy
+    return lambda x, t: cross_entropy(model(x), t)
+
+
+def load(model: Any, arrays: dict[str, Any]) -> None:
+    """Give parameters their initial values; all must be named, and no more."""
+    parameters = {our_name(model, name): p for name, p in model.named_parameters()}
+    if set(parameters) != set(arrays):
+        raise ValueError(f"the model has {sorted(parameters)}, the workload {sorted(arrays)}")
+    with torch.no_grad():
+        for name, p in parameters.items():
+            p.copy_(torch.from_numpy(arrays[name]))
+
+
+def our_name(model: Any, name: str) -> str:
+    """As the parameter is called in plugrad, where a Sequential counts links alone."""
+    path, _, kind = name.rpartition(".")
+    owner = model.get_submodule(path)
+    if isinstance(model, torch.nn.Sequential):
+        learning = [child for child, m in model.named_children() if list(m.parameters())]
+        path = str(learning.index(path))
+    normalizes = isinstance(owner, (torch.nn.BatchNorm2d, torch.nn.LayerNorm))
+    return f"{path.replace('.', '/')}/{(NORMALIZED if normalizes else NAMES)[kind]}"

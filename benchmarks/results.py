@@ -1,0 +1,118 @@
+"""What was measured, as text for a terminal, as a file, and as a section of a document."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks import BenchmarkError
+from benchmarks.contestants import PLAIN
+from benchmarks.table import table
+
+UNITS = {"flop": ("GFLOP/s", 1e9), "bytes": ("GB/s", 1e9), "images": ("images/s", 1)}
+OVERUSED = 1.15
+"""A framework that keeps more than so many times its threads' processors busy is flagged."""
+
+Row = dict[str, Any]
+Result = dict[str, Any]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there")
+
+
+def heading(result: Result) -> str:
+    """The machine, and what it can do at most."""
+    m, limit = result["machine"], result["roofline"]
+    clock = "" if result["clock"] == "wall" else "; processor time"
+    return (
+        f"{m['processor']}, {m['cores']} cores, {m['system']}; {m['python']} ({m['build']})\n"
+        f"{count(result['threads'], 'thread')} for all{clock}; at most "
+        f"{limit['flop'] / 1e9:.0f} GFLOP/s (product of matrices) and "
+        f"{limit['bytes'] / 1e9:.1f} GB/s (copy)\n"
+    )
+
+
+def footing(result: Result) -> str:
+    """The versions, and how to read the table."""
+    versions = [
+        f"{name}: {', '.join(f'{k} {v}' for k, v in found.items())}"
+        for name, found in result["versions"].items()
+    ]
+    return "\n".join([*versions, "", *legend(result), f"$ {result['command']}"])
+
+
+def legend(result: Result) -> list[str]:
+    busy = [r["title"] for r in result["rows"].values() if r["kept"] == 0]
+    lines = ["Ratios: plugrad's time over theirs. Medians (quartiles) of undisturbed rounds."]
+    if busy:
+        lines.append(f"NO UNDISTURBED ROUND (figures of disturbed ones): {'; '.join(busy)}")
+    return lines
+
+
+def block(row: Row, result: Result) -> str:
+    """A workload's part of the text: a line for each contestant."""
+    (kind, amount), *_ = row["work"].items()
+    unit, scale = UNITS[kind]
+    plain = [] if PLAIN not in row["labels"] else ["without [fast]"]
+    header = [row["title"], "plugrad takes", "goal", *plain, "ms", unit, "of limit"]
+    lines = []
+    for name, label in row["labels"].items():
+        rate = speed(row, name, amount)
+        limit = result["roofline"].get(kind)
+        share = f"{100 * rate / limit:.0f} %" if rate and limit else ""
+        lines.append(
+            [
+                f"  {label}",
+                spread_text(row["ratios"].get(name)),
+                f"{row['goals'][name]:g}" if name in row["goals"] else "",
+                *[spread_text(row["plain"].get(name)) for _ in plain],
+                spread_text(row["times"].get(name), 1e3, "-"),
+                f"{rate / scale:.3g}" if rate else "-",
+                share,
+            ]
+        )
+    return "\n".join([table(header, lines), *notes(row, result), ""])
+
+
+def notes(row: Row, result: Result) -> list[str]:
+    """How many rounds count, and who used more processors than it was given."""
+    total = len(row["rounds"])
+    left_out = ", ".join(f"{n} {why}" for why, n in row["disturbed"].items())
+    lines = [f"  {row['kept']} of {count(total, 'round')}" + (f" ({left_out})" if left_out else "")]
+    for name, used in row["processors"].items():
+        if used > OVERUSED * result["threads"]:
+            lines.append(f"  {row['labels'][name]} kept {used:.1f} processors busy")
+    return lines
+
+
+def speed(row: Row, name: str, amount: float) -> float:
+    """What a contestant does in a second; 0 where nothing was measured."""
+    return amount / row["times"][name]["median"] if name in row["times"] else 0.0
+
+
+def spread_text(found: dict[str, float] | None, scale: float = 1, missing: str = "") -> str:
+    """A median and its quartiles."""
+    if found is None:
+        return missing
+    middle, low, high = (scale * found[k] for k in ("median", "low", "high"))
+    digits = 1 if middle >= 20 else 2 if middle >= 0.1 else 3
+    return f"{middle:.{digits}f} ({low:.{digits}f}-{high:.{digits}f})"
+
+
+def count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def write(result: Result, options: argparse.Namespace) -> None:
+    """Write the files that were asked for."""
+    if options.json:
+        save(options.json, json.dumps(result, indent=1) + "\n")
+
+
+def save(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BenchmarkError(f"could not write {path}: {error}") from error
