@@ -49,7 +49,7 @@ def _index() -> str:
 
 
 def _page(kind: str) -> str:
-    entries = sorted(_bundled(kind), key=lambda entry: (entry[0], entry[1].lower(), entry[1]))
+    entries = sorted(bundled(kind), key=lambda entry: (entry[0], entry[1].lower(), entry[1]))
     lines = [f"# {KINDS[kind].meaning}", ""]
     lines += [f"In `{FACADES[kind]}`. Written by `plugrad reference`.", ""]
     for family, group in groupby(entries, key=lambda entry: entry[0]):
@@ -60,7 +60,7 @@ def _page(kind: str) -> str:
     return "\n".join(lines)
 
 
-def _bundled(kind: str) -> Iterator[tuple[str, str, Any]]:
+def bundled(kind: str) -> Iterator[tuple[str, str, Any]]:
     """Family, name and value of every bundled name; of functions, those that compute."""
     catalogue = registry.catalogue(kind)
     for name in catalogue.names():

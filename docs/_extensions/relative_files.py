@@ -1,0 +1,49 @@
+"""What leads somewhere in the repository leads somewhere on the site too.
+
+Pages link to files that are no pages, to the lists of docs/reference, of which the site has whole
+pages, to what stands in the root, and to pages in folders, which their README lists.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+
+ROOT = Path(__file__).parents[2]
+LISTS = re.compile(r"reference/(\w+)\.md")
+LINKS = re.compile(r"\]\((?!https?:|#)(docs/)?([^)\s]+)")
+ROOTS = re.compile(r"\]\(\.\./(CONTRIBUTING|CHANGELOG)\.md")
+CONTENTS = "\n```{toctree}\n:hidden:\n:glob:\n\n[0-9]*\n```\n"
+
+
+def outside(app: Any, env: Any, node: addnodes.pending_xref, shown: Any) -> nodes.Node | None:
+    """A reference to a file that is there, though no page."""
+    name = node.get("reftarget", "").partition("#")[0]
+    page = Path(env.doc2path(node["refdoc"])).parent
+    target = (page / name).resolve()
+    if not name or not target.exists() or not target.is_relative_to(ROOT):
+        return None
+    return nodes.literal(text=str(target.relative_to(ROOT)))
+
+
+def led(app: Any, name: str, content: list[str]) -> None:
+    """The text of a page as the site reads it."""
+    text = content[0]
+    if name in ("changelog", "contributing"):
+        text = (ROOT / f"{name.upper()}.md").read_text(encoding="utf-8")
+        text = LINKS.sub(lambda match: f"]({'' if match[1] else '../'}{match[2]}", text)
+    text = text.replace("reference/README.md", "reference/index.md")
+    text = LISTS.sub(r"reference/api/\1.rst", text)
+    text = ROOTS.sub(lambda match: f"]({match[1].lower()}.md", text)
+    content[0] = text + CONTENTS * name.endswith("/README")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Change what is read, and answer references that nothing else knows."""
+    app.connect("source-read", led)
+    app.connect("missing-reference", outside, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
