@@ -62,21 +62,35 @@ Real: TypeAlias = Annotated[float, "T"]
 
 
 class Inlined:
-    """A function that loops call, in whose code it vanishes; from Python it is called as it is."""
+    """A function that loops call, in whose machine code it vanishes.
+
+    It is compiled by itself: what a loop allows of its own sums does not concern it.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self.__doc__ = function.__doc__
+        self._natives: dict[np.dtype[Any], Any] = {}
 
-    def __call__(self, *args: Any) -> Any:
-        """What Python computes."""
-        return self.function(*args)
+    def native(self, dtype: np.dtype[Any]) -> Any:
+        """What numba calls from loops for this dtype."""
+        if dtype not in self._natives:
+            import numba
 
-    def native(self) -> Any:
-        """What numba calls."""
-        import numba
+            compile_ = numba.njit(forceinline=True, error_model="numpy", fastmath={"contract"})
+            self._natives[dtype] = compile_(_with_natives(self.function, dtype))
+        return self._natives[dtype]
 
-        return numba.njit(inline="always", error_model="numpy")(_with_natives(self.function))
+
+class ByType:
+    """What stands in loops for float32, and what in those for float64."""
+
+    def __init__(self, single: Any, double: Any) -> None:
+        self._values = single, double
+
+    def native(self, dtype: np.dtype[Any]) -> Any:
+        """What stands in a loop for this dtype."""
+        return self._values[dtype.itemsize == 8]
 
 
 class Compiled:
@@ -130,7 +144,7 @@ class Compiled:
                         cache=kept,
                         fastmath=self.fastmath,
                     )
-                    self._found[dtype] = compile_(_with_natives(self.function))
+                    self._found[dtype] = compile_(_with_natives(self.function, dtype))
             return self._found[dtype]
 
 
@@ -139,18 +153,28 @@ def compiled(function: Any = None, *, fastmath: Collection[str] = ()) -> Any:
     return partial(Compiled, fastmath=fastmath) if function is None else Compiled(function, ())
 
 
-def inlined(function: Callable[..., Any]) -> Inlined:
+def inlined(function: Callable[..., Any]) -> Any:
     """Declare a function for use in loops."""
     return Inlined(function)
+
+
+def number(single: Any, double: Any = None) -> Any:
+    """Declare a number, or a tuple of them, that loops see in T; float64 may have another one."""
+    double = single if double is None else double
+    if isinstance(single, tuple):
+        return ByType(tuple(map(np.float32, single)), tuple(map(np.float64, double)))
+    return ByType(np.float32(single), np.float64(double))
 
 
 _compiling = threading.RLock()
 
 
-def _with_natives(function: Any) -> Any:
-    """The function, with what its module has `inlined` as numba sees it."""
+def _with_natives(function: Any, dtype: np.dtype[Any]) -> Any:
+    """The function, with what it uses of its module's as numba sees it for a dtype."""
     used = {name: function.__globals__.get(name) for name in function.__code__.co_names}
-    natives = {name: value.native() for name, value in used.items() if hasattr(value, "native")}
+    natives = {
+        name: value.native(dtype) for name, value in used.items() if hasattr(value, "native")
+    }
     if not natives:
         return function
     scope = function.__globals__ | natives

@@ -1,0 +1,90 @@
+"""Elementary functions of compiled loops, against longer floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backends.numpy_backend.kernels import compiler
+from backends.numpy_backend.kernels.compiled import elementary
+from backends.numpy_backend.kernels.compiler import Read1, Write1
+
+pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
+
+exp, expm1, tanh, sigmoid = (
+    elementary.exp,
+    elementary.expm1,
+    elementary.tanh,
+    elementary.sigmoid,
+)
+
+
+@compiler.compiled
+def _exp(x: Read1, y: Write1) -> None:
+    for i in range(x.size):
+        y[i] = exp(x[i])
+
+
+@compiler.compiled
+def _expm1(x: Read1, y: Write1) -> None:
+    for i in range(x.size):
+        y[i] = expm1(x[i])
+
+
+@compiler.compiled
+def _tanh(x: Read1, y: Write1) -> None:
+    for i in range(x.size):
+        y[i] = tanh(x[i])
+
+
+@compiler.compiled
+def _sigmoid(x: Read1, y: Write1) -> None:
+    for i in range(x.size):
+        y[i] = sigmoid(x[i])
+
+
+def logistic(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "cache_folder", lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("loop", "exact", "reach"),
+    [(_exp, np.exp, (110, 750)), (_expm1, np.expm1, (20, 40)), (_tanh, np.tanh, (12, 25))]
+    + [(_sigmoid, logistic, (80, 700))],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_within_three_units_in_the_last_place(
+    loop: Any, exact: Callable[[Any], Any], reach: tuple[int, int], dtype: str
+) -> None:
+    limit = reach[dtype == "float64"]
+    near = np.random.RandomState(0).standard_normal(2000) * 1e-3
+    x = np.concatenate([np.linspace(-limit, limit, 20001), near, [0, 1e-30]]).astype(dtype)
+    y = np.empty_like(x)
+    loop(x, y)
+    with np.errstate(all="ignore"):
+        expected = exact(x.astype(np.longdouble))
+        rounded = expected.astype(dtype)
+        units = np.abs(y - expected) / np.spacing(np.abs(rounded))
+    np.testing.assert_array_equal(np.isinf(y), np.isinf(rounded))
+    assert np.max(units[np.isfinite(rounded)]) < 3
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_ends_are_exact(dtype: str) -> None:
+    x = np.array([-np.inf, -1e30, 0, 1e30, np.inf, np.nan], dtype)
+    y = np.empty_like(x)
+    for loop, expected in (
+        (_exp, [0, 0, 1, np.inf, np.inf, np.nan]),
+        (_tanh, [-1, -1, 0, 1, 1, np.nan]),
+        (_sigmoid, [0, 0, 0.5, 1, 1, np.nan]),
+    ):
+        loop(x, y)
+        np.testing.assert_array_equal(y, np.array(expected, dtype))
