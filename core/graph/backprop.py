@@ -6,6 +6,7 @@ All three check what they are given and send the one walk over the graph, core.g
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from core.arrays.spec import ensure_array
@@ -146,12 +147,12 @@ def grad(
     _check_sequences(outputs, inputs, grad_outputs, grad_inputs)
     graph = enable_double_backprop
     targets = [x._source or x.node for x in inputs]
-    required = _between(outputs, targets)
+    depending, masks = _ways(outputs, targets)
     starts = _starts(outputs, grad_outputs, loss_scale)
     roots = [
         (y._source, g if graph else g.array)
         for y, g in zip(outputs, starts, strict=True)
-        if y._source in required
+        if y._source in depending
     ]
     gradients: dict[Source, Any] = {}
     with using_config("enable_backprop", graph):
@@ -160,7 +161,7 @@ def grad(
                 roots,
                 graph=graph,
                 retain_grad=retain_grad,
-                required=required,
+                required=masks,
                 keep=frozenset(targets),
             )
             if walk.heap:
@@ -225,21 +226,20 @@ def _starts(
     return starts
 
 
-def _between(outputs: Sequence[Variable], targets: Sequence[Source]) -> set[Source]:
-    """The sources that lie on a path from an output back to a target, both ends included."""
-    users: dict[Source, list[GraphNode]] = {}
-    for f in history_of([y.creator_node for y in outputs]):
+def _ways(
+    outputs: Sequence[Variable], targets: Sequence[Source]
+) -> tuple[set[Source], dict[GraphNode, int]]:
+    """What depends on the targets: sources, and functions with a bit mask of the inputs that do."""
+    depending = {s for s in targets if s.is_function or not s._constant}  # type: ignore[union-attr]
+    masks: dict[GraphNode, int] = {}
+    functions = history_of([y.creator_node for y in outputs])
+    for f in sorted(functions, key=attrgetter("sequence")):
+        mask, bit = 0, 1
         for source in f._sources:
-            if source.is_function or not source._constant:
-                users.setdefault(source, []).append(f)
-    required: set[Source] = set()
-    reached = {y._source for y in outputs}
-    climbing = [source for source in targets if source in users or source in reached]
-    while climbing:
-        source = climbing.pop()
-        if source in required:
-            continue
-        required.add(source)
-        for f in users.get(source, ()):
-            climbing += [f] if f._single else [n for r in f.outputs if (n := r()) is not None]
-    return required
+            if source in depending:
+                mask += bit
+            bit += bit
+        if mask:
+            masks[f] = mask
+            depending.update([f] if f._single else [n for r in f.outputs if (n := r()) is not None])
+    return depending, masks

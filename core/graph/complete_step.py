@@ -21,7 +21,7 @@ class CompleteStep:
     state: State
     graph: bool  # of the gradients, recorded as well: they are Variables then, else arrays
     retain_grad: bool
-    required: set[Source] | None
+    required: dict[GraphNode, int] | None
     keep: frozenset[Source]
     roots: set[Source]
     gradients: dict[Source, Any]
@@ -30,7 +30,12 @@ class CompleteStep:
         """One function, whatever it is: several outputs, hooks, debug mode, chosen targets."""
         outputs = [f] if f._single else [reference() for reference in f.outputs]
         cotangents = tuple([self._cotangent(source) for source in outputs])
-        indexes = [i for i, source in enumerate(f._sources) if self._needs_gradient(source)]
+        wanted = -1 if self.required is None else self.required.get(f, 0)
+        indexes = [
+            i
+            for i, source in enumerate(f._sources)
+            if wanted >> i & 1 and (source.is_function or not source._constant)
+        ]
         found: Sequence[Any] = (None,) * len(f._sources)
         if indexes:
             found = self._differentiate(f, cotangents, indexes)
@@ -47,11 +52,6 @@ class CompleteStep:
         if g is None or isinstance(g, Variable) == self.graph:
             return g
         return wrap(g) if self.graph else g.array
-
-    def _needs_gradient(self, source: Any) -> bool:
-        if self.required is not None and source not in self.required:
-            return False
-        return source.is_function or not source._constant
 
     def _differentiate(
         self, f: GraphNode, cotangents: tuple[Any, ...], indexes: list[int]

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _new = object.__new__
 
-next_sequence = count(1).__next__
+places = count(1)
+next_sequence = places.__next__
 """The place of a function that is about to be recorded in the order of creation."""
 
 

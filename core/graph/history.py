@@ -31,7 +31,8 @@ def history_of(functions: Iterable[GraphNode | None]) -> Iterable[GraphNode]:
         if f is not None and f not in found and f._sources is not None:
             found[f] = None
             for source in f._sources:  # a loop: comprehensions, and `creator_of`, cost a call each
-                pending.append(source if source.is_function else source._creator)
+                if source._sources is not None:  # no leaf, and not cut
+                    pending.append(source if source.is_function else source._creator)
     return found
 
 

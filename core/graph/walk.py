@@ -25,7 +25,11 @@ from core.registry.configuration import State, current_state
 
 
 class Walk(CompleteStep):
-    """One walk: from the roots towards the leaves, or towards the sources in `required` alone."""
+    """One walk from the roots towards the leaves.
+
+    With `required`, of each function which inputs as a bit mask, it goes only there; the gradients
+    of the sources in `keep` are kept.
+    """
 
     def __init__(
         self,
@@ -34,7 +38,7 @@ class Walk(CompleteStep):
         graph: bool = False,
         retain_grad: bool = False,
         free: bool = False,
-        required: set[Source] | None = None,
+        required: dict[GraphNode, int] | None = None,
         keep: frozenset[Source] = frozenset(),
     ) -> None:
         self.state: State = current_state()
@@ -67,7 +71,7 @@ class Walk(CompleteStep):
         gradients, graph, queued, leaves = self.gradients, self.graph, self.queued, self.leaves
         get, pop, heap, freed = gradients.get, gradients.pop, self.heap, self.freed
         plain = not (self.state.slow_path or self.retain_grad)
-        required = self.required
+        required, keep = self.required, self.keep
         owned: set[Source] = set()
         f: Any = heappop(heap)[1]
         first = f
@@ -84,9 +88,11 @@ class Walk(CompleteStep):
             if rules is None and f is first and plain and f._single and not f._local_hooks:
                 rules = f._var if graph else f._raw  # a root keeps the gradient it was given
             if rules is not None:
-                needs_grad = (
-                    f.needs_grad if required is None else self._needed_towards(f, cotangent)
-                )
+                needs_grad = f.needs_grad
+                if required is not None:
+                    needs_grad &= required.get(f, 0)
+                    if f in keep:
+                        gradients[f] = cotangent
                 found = rules(f, cotangent, needs_grad) if needs_grad else ()
             else:
                 if cotangent is not None:
@@ -139,15 +145,6 @@ class Walk(CompleteStep):
                 cotangent = pop(f, None)
             else:
                 f = pending
-
-    def _needed_towards(self, f: GraphNode, g: Any) -> int:
-        """Which inputs lead to a target; the gradient of a target itself is kept."""
-        if f in self.keep:
-            self.gradients[f] = g
-        required: Any = self.required
-        return f.needs_grad & sum(
-            [1 << i for i, source in enumerate(f._sources) if source in required]
-        )
 
     def _free(self, f: Any) -> None:
         """Cut a root off what it was computed from: nobody but this walk holds that any more."""

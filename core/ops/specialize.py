@@ -13,11 +13,12 @@ needs a gradient; `f` is the function node, `v` the result, `needs_grad` a bit m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from core.arrays.spec import ensure_array, spec_of
-from core.graph.graph_node import next_sequence
+from core.graph.graph_node import places
 from core.graph.variable import Variable
 from core.ops import dispatch, operands
 from core.ops.declaration import Declaration
@@ -74,18 +75,32 @@ class _Calls(Writer):
             "new": object.__new__,
             "Variable": Variable,
             "spec_of": spec_of,
-            "next_sequence": next_sequence,
+            "places": places,
         }
         super().__init__(declared, arity, scope)
+        self.node = "f"  # the text that gives a node
+        self.inline: str | None = None  # what computes where a plan says None
+        if self.cls._inlined:
+            arrays = [f"a{i}" for i in range(arity)]
+            self.inline = self.expression(self.cls.compute, ["f", "xp", *arrays])
 
     def call(self) -> Callable[..., Any]:
         star = "*, " if self.declared.variadic or self.declared.optional else ""
-        head = f"def call({self.each('x#')}{self.declared.parameters(star)}):"
-        lines = [head, "  f = new(cls)"]
-        lines += self.declared.assigned("f", self.scope)
+        lines = [f"def call({self.each('x#')}{self.declared.parameters(star)}):"]
+        if self._records_only:
+            self.node = "new(cls)"
+        else:
+            lines += ["  f = new(cls)", *self.declared.assigned("f", self.scope)]
         if self.cls._prepares:
             lines += ["  f.prepare()"]
         return self.declared.named(self.compiled("call", lines + self._body()))  # type: ignore[no-any-return]
+
+    @property
+    def _records_only(self) -> bool:
+        """Whether a call needs a node for the graph alone, and makes none without one."""
+        if self.declared.fields or self.declared.outputs or self.cls._prepares:
+            return False
+        return self.inline is not None and not re.search(r"\bf\b", self.inline)
 
     def run(self, hooked: bool = False) -> Callable[..., Any]:
         lines = [f"def run(f, {self.each('x#')}):", *self._body(hooked)]
@@ -122,13 +137,13 @@ class _Calls(Writer):
                 f"  try: a{i} = x{i}._array; s{i} = x{i}._spec; n{i} = x{i}._source",
                 "  except AttributeError:",
                 *(["    x1 = in_dtype_of(x0, x1)"] if scalar is not None and i == 1 else []),
-                f"    found = array_operand(f, x{i})",
-                f"    if found is None: return with_numbers(f, ({everything}))",
+                f"    found = array_operand({self.node}, x{i})",
+                f"    if found is None: return with_numbers({self.node}, ({everything}))",
                 f"    a{i}, s{i}, n{i} = found",
             ]
         if hooked:
             return lines
-        return [*lines, f"  if state.slow_path: return take_slow_path(f, ({everything}))"]
+        return [*lines, f"  if state.slow_path: return take_slow_path({self.node}, ({everything}))"]
 
     def _compute(self) -> list[str]:
         specs = self.each("s#")
@@ -145,9 +160,9 @@ class _Calls(Writer):
             f"  key = {key}",
             "  try: plan = plans[key]",
             "  except (KeyError, TypeError): plan = None",
-            f"  if plan is None: plan = plan_for(f, key, ({specs}{comma}))",
+            f"  if plan is None: plan = plan_for({self.node}, key, ({specs}{comma}))",
             "  compute, xp, s = plan",
-            f"  y = {self._result()}",
+            *self._result(),
         ]
         if self.declared.outputs:
             return [*lines, "  v = as_outputs(f, y, s0)"]
@@ -158,13 +173,11 @@ class _Calls(Writer):
             "  v = new(Variable); v._array = y; v._spec = s",
         ]
 
-    def _result(self) -> str:
-        computed = f"compute(f, xp, {self.each('a#')})"
-        if self.cls._inlined:
-            arrays = [f"a{i}" for i in range(self.arity)]
-            inline = self.expression(self.cls.compute, ["f", "xp", *arrays])
-            return f"{inline} if compute is None else {computed}"
-        return computed
+    def _result(self) -> list[str]:
+        computed = f"y = compute(f, xp, {self.each('a#')})"
+        if self.inline is None:
+            return [f"  {computed}"]
+        return [f"  if compute is None: y = {self.inline}", f"  else: f = {self.node}; {computed}"]
 
     def _record(self) -> list[str]:
         """What the graph keeps; nothing where no input needs a gradient or none has a rule."""
@@ -173,13 +186,14 @@ class _Calls(Writer):
         if not self.declared.differentiable:
             if several:
                 return [f"  if {some}:", "    for w in v: w._nondifferentiable = f.label"]
-            return ["  v._source = None", f"  if {some}: v._nondifferentiable = f.label"]
+            return ["  v._source = None", f"  if {some}: v._nondifferentiable = {self.node}.label"]
         lines = [
             f"  if ({some}) and state.backprop:",
+            *(["    if compute is None: f = new(cls)"] if self.node != "f" else []),
             f"    f.needs_grad = needs_grad = {self._mask()}",
         ]
         lines += self._retain()
-        lines += [f"    f._sources = ({self.each('n#')},); f.sequence = next_sequence()"]
+        lines += [f"    f._sources = ({self.each('n#')},); f.sequence = next(places)"]
         if several:
             lines += [f"    f.spec = None; link_outputs(f, v, ({self._retained_outputs()},))"]
         else:
