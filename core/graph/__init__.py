@@ -8,6 +8,7 @@ __all__ = [
     "array_api",
     "backprop",
     "debug",
+    "fitting",
     "function_hook",
     "graph_node",
     "history",

@@ -14,27 +14,9 @@ intrinsics: Any
 
 _ABOVE = {"provider": "core.ops.namespace", "intrinsics": "core.ops.intrinsics"}
 
-_OF_TWO = "add sub mul truediv floordiv pow matmul mod and or xor lshift rshift"
-_OPERATORS = f"{_OF_TWO} r{_OF_TWO.replace(' ', ' r')} neg pos abs invert getitem setitem "
-_OPERATORS += "eq ne lt le gt ge"
-
 
 def __getattr__(name: str) -> Any:
     if name not in _ABOVE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = globals()[name] = import_module(_ABOVE[name])
     return module
-
-
-def lend_operators(cls: Any) -> None:
-    """Give `cls` operators that load the real ones, which take their places, when first used."""
-    for name in _OPERATORS.split():
-        setattr(cls, f"__{name}__", _first(cls, f"__{name}__"))
-
-
-def _first(cls: Any, name: str) -> Any:
-    def operator(self: Any, *operands: Any) -> Any:
-        __getattr__("intrinsics")
-        return getattr(cls, name)(self, *operands)
-
-    return operator

@@ -11,9 +11,10 @@ from typing import Any
 
 from core.arrays.spec import ensure_array
 from core.errors import GraphError, NotDifferentiable
+from core.graph.fitting import check_grad
 from core.graph.graph_node import GraphNode
 from core.graph.history import creator_of, history_of
-from core.graph.variable import Variable, check_grad, wrap
+from core.graph.variable import Variable, wrap
 from core.graph.variable_node import Source
 from core.graph.walk import Walk
 from core.registry.configuration import using_config
@@ -221,7 +222,7 @@ def _starts(
         if g is None:
             g = wrap(y.backend.asarray(y.xp.ones_like(y.array)))
         else:
-            check_grad(y, g.array)
+            check_grad(y._spec, y.name, g.array)
         starts.append(g if loss_scale is None else g * loss_scale)
     return starts
 

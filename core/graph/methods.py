@@ -6,8 +6,10 @@ differentiable; integers, truth values and places are not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
+from core.errors.scalars import is_whole
 from core.graph import array_api
 
 if TYPE_CHECKING:
@@ -174,3 +176,46 @@ class Methods:
         if self.ndim == 0 or ndim == 0:
             return self * b  # type: ignore[no-any-return]
         return _function("tensordot")(self, b, axes=((self.ndim - 1,), (max(ndim - 2, 0),)))  # type: ignore[no-any-return]
+
+    @overload
+    def reshape(self, shape: Sequence[SupportsIndex], /) -> Variable: ...
+    @overload
+    def reshape(self, *shape: SupportsIndex) -> Variable: ...
+    def reshape(self, *shape: Any) -> Variable:
+        """Reshape; one entry of the shape may be -1."""
+        return array_api.intrinsics.reshape(  # type: ignore[no-any-return]
+            self, shape[0] if len(shape) == 1 and not is_whole(shape[0]) else shape
+        )
+
+    @overload
+    def transpose(self, axes: Sequence[SupportsIndex] | None, /) -> Variable: ...
+    @overload
+    def transpose(self, *axes: SupportsIndex) -> Variable: ...
+    def transpose(self, *axes: Any) -> Variable:
+        """Permute the axes; without arguments, reverse them."""
+        if len(axes) == 1 and not is_whole(axes[0]):
+            axes = tuple(axes[0] or ())
+        return array_api.intrinsics.transpose(self, axes or None)  # type: ignore[no-any-return]
+
+    @property
+    def T(self) -> Variable:
+        """The transpose: the axes reversed."""
+        return self.transpose()
+
+    @property
+    def mT(self) -> Variable:
+        """The transpose of matrices: the last two axes swapped."""
+        return array_api.intrinsics.matrix_transpose(self)  # type: ignore[no-any-return]
+
+    def mean(
+        self: Any, axis: Axis = None, *, weights: Array | None = None, keepdims: bool = False
+    ) -> Variable:
+        """Average over axes, as `core.functions.average` does.
+
+        >>> import core, numpy as np
+        >>> core.Variable(np.array([[1, 2], [3, 4]], "f")).mean(axis=0)
+        variable([2., 3.], dtype=float32)
+        """
+        from core.functions import average
+
+        return average(self, axis, weights, keepdims)

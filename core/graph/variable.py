@@ -7,37 +7,26 @@ strongly, so a graph dies by reference count with the last variable that leads t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Never, Self, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Never
 from weakref import ref
 
-from core.arrays.backend import (
-    BACKENDS,
-    Backend,
-    Device,
-    DeviceSpec,
-    get_device,
-    gpu,
-    host,
-    to_backend,
-)
-from core.arrays.backend import names as backend_names
 from core.arrays.spec import Spec, spec_of
-from core.errors import BackendError, UnknownName, exceptions, kinds, scalars
-from core.errors.scalars import is_whole
+from core.errors import UnknownName, exceptions, kinds, scalars
 from core.errors.synonyms import real_names, refuse_foreign
-from core.graph import array_api
-from core.graph.accumulate import adds_in_place
+from core.graph.attributes import Attributes
 from core.graph.copies import Copies
+from core.graph.fitting import check_grad, is_array, no_array
 from core.graph.history import Made, history_of
 from core.graph.methods import Methods
+from core.graph.moving import Moving
+from core.graph.operators import Operators
 from core.graph.protocols import Protocols
-from core.graph.text import variable_details, variable_repr, variable_str
+from core.graph.text import Texts
 from core.graph.variable_node import NOBODY, VariableNode
 from core.registry.once import publishing
 
 if TYPE_CHECKING:
-    from core.typing import Array, Axis, BackendArray, DType, Index, Operand, Shape
+    from core.typing import Array, BackendArray
 
 
 def _rare(slot: str, doc: str) -> Any:
@@ -52,7 +41,7 @@ def _rare(slot: str, doc: str) -> Any:
     return property(get, put, doc=doc)
 
 
-class Variable(Copies, Made, Methods, Protocols):
+class Variable(Attributes, Copies, Made, Methods, Moving, Operators, Protocols, Texts):
     """An array with a history, from which `backward` computes derivatives.
 
     Args:
@@ -96,48 +85,6 @@ class Variable(Copies, Made, Methods, Protocols):
 
     backward_from: ClassVar[Any]  # core.graph.backprop sets it
 
-    if TYPE_CHECKING:  # array_api lends them, core.ops.intrinsics.operators gives them
-
-        def __add__(self, other: Operand) -> Variable: ...
-        def __radd__(self, other: Operand) -> Variable: ...
-        def __sub__(self, other: Operand) -> Variable: ...
-        def __rsub__(self, other: Operand) -> Variable: ...
-        def __mul__(self, other: Operand) -> Variable: ...
-        def __rmul__(self, other: Operand) -> Variable: ...
-        def __truediv__(self, other: Operand) -> Variable: ...
-        def __rtruediv__(self, other: Operand) -> Variable: ...
-        def __floordiv__(self, other: Operand) -> Variable: ...
-        def __rfloordiv__(self, other: Operand) -> Variable: ...
-        def __pow__(self, other: Operand) -> Variable: ...
-        def __rpow__(self, other: Operand) -> Variable: ...
-        def __matmul__(self, other: Operand) -> Variable: ...
-        def __rmatmul__(self, other: Operand) -> Variable: ...
-        def __neg__(self) -> Variable: ...
-        def __pos__(self) -> Variable: ...
-        def __abs__(self) -> Variable: ...
-        def __getitem__(self, slices: Index) -> Variable: ...
-        def __setitem__(self, slices: Index, value: Operand) -> None: ...
-        def __mod__(self, other: Operand) -> Variable: ...
-        def __rmod__(self, other: Operand) -> Variable: ...
-        def __and__(self, other: Operand) -> Variable: ...
-        def __rand__(self, other: Operand) -> Variable: ...
-        def __or__(self, other: Operand) -> Variable: ...
-        def __ror__(self, other: Operand) -> Variable: ...
-        def __xor__(self, other: Operand) -> Variable: ...
-        def __rxor__(self, other: Operand) -> Variable: ...
-        def __lshift__(self, other: Operand) -> Variable: ...
-        def __rlshift__(self, other: Operand) -> Variable: ...
-        def __rshift__(self, other: Operand) -> Variable: ...
-        def __rrshift__(self, other: Operand) -> Variable: ...
-        def __invert__(self) -> Variable: ...
-        # Elementwise, as of arrays.
-        def __eq__(self, other: object) -> Variable: ...  # type: ignore[override]
-        def __ne__(self, other: object) -> Variable: ...  # type: ignore[override]
-        def __lt__(self, other: Operand) -> Variable: ...
-        def __le__(self, other: Operand) -> Variable: ...
-        def __gt__(self, other: Operand) -> Variable: ...
-        def __ge__(self, other: Operand) -> Variable: ...
-
     __array_priority__ = 200
     __hash__ = object.__hash__
 
@@ -167,8 +114,6 @@ class Variable(Copies, Made, Methods, Protocols):
     def __dir__(self) -> list[str]:
         return real_names(self)
 
-    # ------------------------------------------------------------------ the array
-
     @property
     def array(self) -> BackendArray:
         """The array; setting it does not change the graph."""
@@ -184,84 +129,6 @@ class Variable(Copies, Made, Methods, Protocols):
         self._array = array  # type: ignore[assignment]  # it is some backend's
 
     data = array
-
-    @property
-    def is_initialized(self) -> bool:
-        """Whether there is an array; a parameter may have none yet."""
-        return self._array is not None
-
-    @property
-    def backend(self) -> Backend:
-        """The backend that the array belongs to."""
-        return BACKENDS[type(self.array)]
-
-    @property
-    def device(self) -> Device:
-        """The device of the array."""
-        return self.backend.device_of(self.array)
-
-    @property
-    def xp(self) -> Any:
-        """The namespace of the array's backend."""
-        return self.backend.xp
-
-    @property
-    def shape(self) -> Shape:
-        """Lengths of the axes."""
-        try:
-            return self._array.shape
-        except AttributeError:
-            raise self._has_no("shape") from None
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        try:
-            return self._array.ndim
-        except AttributeError:
-            raise self._has_no("ndim") from None
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        try:
-            return self._array.size
-        except AttributeError:
-            raise self._has_no("size") from None
-
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the elements."""
-        try:
-            return self._array.dtype
-        except AttributeError:
-            raise self._has_no("dtype") from None
-
-    def _has_no(self, what: str) -> UnknownName:
-        cure = "It was made of None; give an array in its place, or set its array."
-        if hasattr(self, "initialize"):
-            cure = "Give its link an input first, call initialize(shape), or set its array."
-        who = self.name or "this variable"
-        return UnknownName(f"Variable.{what}: {who} has no array yet. {cure}")
-
-    def __repr__(self) -> str:
-        return variable_repr(self)
-
-    def __str__(self) -> str:
-        return variable_str(self)
-
-    def _repr_html_(self) -> str:
-        from core.graph.html import variable_html
-
-        return variable_html(self)
-
-    def debug_print(self) -> str:
-        """Describe the array and its gradient in a few lines: place, size, mean and spread."""
-        return variable_details(self)
-
-    def summary(self) -> str:
-        """The name, if any, in one word of text."""
-        return f"<variable {self.name}>" if self.name else "<variable>"
 
     # ------------------------------------------------------------------ its place in the graph
 
@@ -308,6 +175,15 @@ class Variable(Copies, Made, Methods, Protocols):
         for function in history_of([self.creator_node]):
             function.unchain()
 
+    @property
+    def volatile(self) -> None:
+        """Version 1's flag, refused: see `core.no_backprop_mode`."""
+        raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
+
+    @volatile.setter
+    def volatile(self, value: object) -> None:
+        raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
+
     # ------------------------------------------------------------------ gradients
 
     @property
@@ -347,42 +223,12 @@ class Variable(Copies, Made, Methods, Protocols):
     @grad_var.setter
     def grad_var(self, gradient: Array | None) -> None:
         if gradient is not None:
-            check_grad(self, gradient.array if isinstance(gradient, Variable) else gradient)
+            check_grad(self._spec, self.name, as_array(gradient))
         self._grad = gradient
 
     def cleargrad(self) -> None:
         """Set the gradient to None."""
         self.grad_var = None
-
-    def zerograd(self) -> None:
-        """Set the gradient to zeros."""
-        self.grad = self.xp.zeros_like(self.array)
-
-    def addgrad(self, var: Variable) -> None:
-        """Add the gradient of `var`, which may be on any device, to this one's."""
-        gradient = var.grad
-        if gradient is None:
-            return
-        gradient = to_backend(gradient, self.device)
-        source = self._source or self._constant
-        if self._grad is None:
-            self.grad = self.backend.copy(gradient)
-        elif adds_in_place(source) and spec_of(gradient) is source.spec:
-            self.grad = self.backend.add_in_place(self.grad, gradient)
-        else:
-            self.grad = self.grad + gradient
-
-    def copydata(self, var: Variable) -> None:
-        """Copy the elements of `var`, which may be on any device, into this array."""
-        if var.array is None:
-            if self.array is not None:
-                raise ValueError("Variable.copydata: the source has no array yet")
-            return
-        if self.array is None:
-            raise ValueError("Variable.copydata: the target has no array yet; initialize it first")
-        if self.shape != var.shape:
-            raise ValueError(f"Variable.copydata: expected the shape {self.shape}, got {var.shape}")
-        self.backend.copyto(self.array, to_backend(var.array, self.device))
 
     def backward(
         self,
@@ -415,86 +261,6 @@ class Variable(Copies, Made, Methods, Protocols):
         self._array, self._spec, self._source = result._array, result._spec, result._source
         self._constant = self._shown = None
 
-    # ------------------------------------------------------------------ moving and shaping
-
-    @property
-    def volatile(self) -> None:
-        """Version 1's flag, refused: see `core.no_backprop_mode`."""
-        raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
-
-    @volatile.setter
-    def volatile(self, value: object) -> None:
-        raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
-
-    def to_device(self, device: DeviceSpec, *, stream: None = None) -> Self:
-        """Move array and gradient to `device` ('numpy', 'cuda:1', ...), in place; gives itself."""
-        if stream is not None:
-            raise ValueError("Variable.to_device: moves on the current stream; leave stream out")
-        if self.array is not None:
-            self._move(get_device(device))
-        return self
-
-    def _move(self, device: Device) -> None:
-        gradient = self.grad
-        self.array = to_backend(self.array, device)
-        source = self._source or self._constant
-        if source is not None and source.data is not None:
-            source.data = self.array
-        self._grad = None if gradient is None else to_backend(gradient, device)
-
-    def to_cpu(self) -> Self:
-        """Move to the NumPy backend."""
-        return self.to_device(host())
-
-    def to_gpu(self, device: SupportsIndex | None = None) -> Self:
-        """Move to the CUDA backend; `device` is a number, or None for the current one."""
-        return self.to_device(gpu(device))
-
-    @overload
-    def reshape(self, shape: Sequence[SupportsIndex], /) -> Variable: ...
-    @overload
-    def reshape(self, *shape: SupportsIndex) -> Variable: ...
-    def reshape(self, *shape: Any) -> Variable:
-        """Reshape; one entry of the shape may be -1."""
-        return array_api.intrinsics.reshape(  # type: ignore[no-any-return]
-            self, shape[0] if len(shape) == 1 and not is_whole(shape[0]) else shape
-        )
-
-    @overload
-    def transpose(self, axes: Sequence[SupportsIndex] | None, /) -> Variable: ...
-    @overload
-    def transpose(self, *axes: SupportsIndex) -> Variable: ...
-    def transpose(self, *axes: Any) -> Variable:
-        """Permute the axes; without arguments, reverse them."""
-        if len(axes) == 1 and not is_whole(axes[0]):
-            axes = tuple(axes[0] or ())
-        return array_api.intrinsics.transpose(self, axes or None)  # type: ignore[no-any-return]
-
-    @property
-    def T(self) -> Variable:
-        """The transpose: the axes reversed."""
-        return self.transpose()
-
-    @property
-    def mT(self) -> Variable:
-        """The transpose of matrices: the last two axes swapped."""
-        return array_api.intrinsics.matrix_transpose(self)  # type: ignore[no-any-return]
-
-    def mean(
-        self, axis: Axis = None, *, weights: Array | None = None, keepdims: bool = False
-    ) -> Variable:
-        """Average over axes, as `core.functions.average` does.
-
-        >>> import core, numpy as np
-        >>> core.Variable(np.array([[1, 2], [3, 4]], "f")).mean(axis=0)
-        variable([2., 3.], dtype=float32)
-        """
-        from core.functions import average
-
-        return average(self, axis, weights, keepdims)
-
-
-array_api.lend_operators(Variable)
 
 _VOLATILE = "Compute under core.no_backprop_mode() instead."
 
@@ -561,26 +327,7 @@ def _revive(node: VariableNode) -> Variable:
 VariableNode.revive = _revive
 
 
-def is_array(value: object) -> bool:
-    """Whether some backend knows arrays of this type."""
-    try:
-        BACKENDS[type(value)]
-    except BackendError:
-        return False
-    return True
-
-
 refuse_foreign(Variable)
-
-
-def no_array(who: str, value: object) -> TypeError:
-    """The refusal of a value that no backend knows; `who` is the beginning of the sentence."""
-    batch = isinstance(value, (list, tuple)) and len(value) > 0 and is_array(as_array(value[0]))
-    make = "numpy.stack makes a batch of them" if batch else "numpy.asarray makes one"
-    return TypeError(
-        f"{who} an array of a backend ({', '.join(backend_names())}), "
-        f"got {type(value).__name__}. Make an array of it first: {make}."
-    )
 
 
 def as_variable(obj: Any) -> Variable:
@@ -596,34 +343,6 @@ def as_variable(obj: Any) -> Variable:
 def as_array(obj: Any) -> BackendArray:
     """Return the array of a Variable; anything else is returned unchanged."""
     return obj.array if isinstance(obj, Variable) else obj
-
-
-def check_grad(variable: Any, gradient: Any) -> None:
-    """Refuse a gradient that is not an array like that of the variable, or of the source."""
-    spec = variable._spec if isinstance(variable, Variable) else variable.spec
-    if spec is None:
-        return
-    if not is_array(gradient):
-        raise TypeError(f"gradient: expected an array, got {type(gradient).__name__}")
-    given = spec_of(gradient)
-    if given is spec or given is None:
-        return
-    name = variable.name if isinstance(variable, Variable) else variable._name
-    who = f"gradient of {name or 'a variable'}"
-    if given.backend is not spec.backend:
-        raise TypeError(
-            f"{who}: expected an array of backend {spec.backend.name}, got one of "
-            f"{given.backend.name}. Move it with to_device()."
-        )
-    if given.device != spec.device:
-        raise TypeError(
-            f"{who}: expected an array on {spec.backend.named(spec.device)}, got one on "
-            f"{spec.backend.named(given.device)}. Move it with to_device()."
-        )
-    if given.name != spec.name:
-        raise TypeError(f"{who}: expected dtype {spec.name}, got {given.name}. Cast it first.")
-    if given.shape != spec.shape:
-        raise ValueError(f"{who}: expected shape {spec.shape}, got {given.shape}")
 
 
 def _spec_of(value: object) -> Spec | None:

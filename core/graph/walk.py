@@ -17,9 +17,10 @@ from core.arrays.spec import ensure_array, spec_of
 from core.errors import GraphError
 from core.graph.accumulate import adds_in_place
 from core.graph.complete_step import CompleteStep
+from core.graph.fitting import check_grad
 from core.graph.graph_node import GraphNode
 from core.graph.history import creator_of
-from core.graph.variable import Variable, check_grad, wrap
+from core.graph.variable import Variable, wrap
 from core.graph.variable_node import Source
 from core.registry.configuration import State, current_state
 
@@ -177,7 +178,7 @@ class Walk(CompleteStep):
             else:
                 total = ensure_array(g, source.spec)
                 if spec_of(total) is not source.spec:
-                    check_grad(source, total)
+                    check_grad(source.spec, source._name, total)
                 if has_old and adds_in_place(source):
                     sums.append((source, total))
                     continue

@@ -12,7 +12,7 @@ from core.arrays.backend import Device, DeviceSpec
 from core.errors import HookError, RegistrationError, nearest
 from core.errors.keywords import KnownKeywords
 from core.errors.synonyms import real_names, refuse_foreign
-from core.graph.variable import is_array
+from core.graph.fitting import is_array
 from core.link.hook import LinkHook, call_observed, hooks_in_force
 from core.link.parameter import Parameter
 from core.link.recurrent_state import RecurrentState

@@ -10,7 +10,8 @@ from core.arrays import backend as backends
 from core.arrays.backend import BACKENDS, Device, DeviceSpec
 from core.errors.scalars import is_whole
 from core.graph import variable
-from core.graph.variable import Variable, is_array
+from core.graph.fitting import is_array
+from core.graph.variable import Variable
 from core.graph.variable_node import VariableNode
 from core.registry.configuration import config
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.errors import RegistrationError, nearest
 from core.errors.set_by_init import set_by_init
-from core.graph.variable import is_array
+from core.graph.fitting import is_array
 from core.link.initializer import as_initializer
 from core.link.parameter import Parameter
 

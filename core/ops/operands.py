@@ -8,7 +8,8 @@ from core.arrays.backend import BACKENDS, host
 from core.arrays.spec import Spec, spec_of
 from core.errors import InvalidType
 from core.errors.scalars import is_number, is_scalar, python_number
-from core.graph.variable import Variable, as_array, is_array, no_array, wrap
+from core.graph.fitting import is_array, no_array
+from core.graph.variable import Variable, as_array, wrap
 from core.graph.variable_node import NOBODY, VariableNode
 
 if TYPE_CHECKING:

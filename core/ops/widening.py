@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from core.arrays.backend import Backend
 from core.arrays.spec import Spec
-from core.graph.variable import Variable, is_array
+from core.graph.fitting import is_array
+from core.graph.variable import Variable
 
 if TYPE_CHECKING:
     from core.ops.function_node import FunctionNode

@@ -32,7 +32,7 @@ from core.errors.interval import Interval
 from core.errors.kinds import checked
 from core.errors.known_attributes import KnownAttributes, annotated_kinds
 from core.errors.set_by_init import missing_init
-from core.graph.variable import is_array
+from core.graph.fitting import is_array
 from core.link.parameter import Parameter
 from core.link.serializer import Deserializer
 from core.optimizer.hyperparameter import Hyperparameter, take_declared

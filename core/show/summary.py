@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from core.arrays import backend as backends
-from core.graph.variable import Variable, is_array
+from core.graph.fitting import is_array
+from core.graph.variable import Variable
 from core.link import Link
 from core.link.hook import ForwardArgs, LinkHook
 from core.link.tree import heading

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.arrays import backend as backends
-from core.graph.variable import is_array
+from core.graph.fitting import is_array
 from core.link.serializer import Deserializer, Serializer
 
 

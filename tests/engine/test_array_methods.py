@@ -25,6 +25,9 @@ DIFFERENTIABLE = {
     "ravel": [lambda x: x.ravel()],
     "flatten": [lambda x: x.flatten()],
     "squeeze": [lambda x: x.squeeze(), lambda x: x.squeeze(1)],
+    "reshape": [lambda x: x.reshape(3, -1), lambda x: x.reshape((6,)), lambda x: x.reshape(6)],
+    "transpose": [lambda x: x.transpose(), lambda x: x.transpose(0, 2, 1), lambda x: x.T],
+    "mean": [lambda x: x.mean(), lambda x: x.mean((0, 2), keepdims=True)],
     "swapaxes": [lambda x: x.swapaxes(0, -1)],
     "repeat": [lambda x: x.repeat(2), lambda x: x.repeat([1, 3], 0)],
     "dot": [

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from core.errors.scalars import is_number, python_number
-from core.graph.variable import Variable, is_array
+from core.graph.fitting import is_array
+from core.graph.variable import Variable
 from core.ops.intrinsics.arithmetic import (
     Absolute,
     Add,

@@ -13,7 +13,8 @@ from typing import Any
 from core.arrays.backend import BACKENDS
 from core.errors import InvalidType
 from core.errors.scalars import is_number
-from core.graph.variable import Variable, as_array, as_variable, is_array
+from core.graph.fitting import is_array
+from core.graph.variable import Variable, as_array, as_variable
 from core.ops.intrinsics.casting import Cast
 from core.ops.operands import as_operand
 

@@ -16,7 +16,7 @@ from core import (
 )
 from core.errors import InvalidSetting, InvalidType
 from core.errors.kinds import checked
-from core.graph.variable import is_array
+from core.graph.fitting import is_array
 from core.ops.intrinsics import astype, broadcast_to
 from core.typing import Array
 from plugins.functions.activation.log_softmax import log_softmax

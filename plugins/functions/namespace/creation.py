@@ -7,7 +7,8 @@ from typing import Any
 from core import Variable, as_array, as_variable
 from core.arrays.backend import current_device, get_device, using_device
 from core.errors.kinds import checked
-from core.graph.variable import is_array, wrap
+from core.graph.fitting import is_array
+from core.graph.variable import wrap
 from core.ops.intrinsics import cast, unshared, where
 from core.ops.namespace import asking_for_backend
 from core.typing import Array, DType

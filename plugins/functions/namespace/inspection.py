@@ -8,7 +8,7 @@ from typing import Any
 from core import as_array
 from core.arrays.backend import BACKENDS, Backend, current
 from core.errors.scalars import is_number, python_number
-from core.graph.variable import is_array
+from core.graph.fitting import is_array
 from core.ops.intrinsics import arrays_in
 from core.ops.namespace import asking_for_backend
 from core.ops.namespace_info import KINDS

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_array, as_variable, real
-from core.graph.variable import is_array, wrap
+from core.graph.fitting import is_array
+from core.graph.variable import wrap
 from core.ops.intrinsics import cast
 from core.typing import Array
 from plugins.functions.namespace.linalg.eigenvalues import spread

@@ -8,7 +8,7 @@ from typing import Any
 
 from core import Variable, config
 from core.arrays import backend
-from core.graph.variable import is_array
+from core.graph.fitting import is_array
 from core.link.initializer import as_dtype
 
 Size = tuple[int, int] | None

@@ -1,0 +1,76 @@
+"""What a Variable tells of its array."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.arrays.backend import BACKENDS, Backend, Device
+from core.errors import UnknownName
+
+if TYPE_CHECKING:
+    from core.typing import DType, Shape
+
+
+class Attributes:
+    """Where the array lives, and what it is like."""
+
+    __slots__ = ()
+
+    @property
+    def is_initialized(self: Any) -> bool:
+        """Whether there is an array; a parameter may have none yet."""
+        return self._array is not None
+
+    @property
+    def backend(self: Any) -> Backend:
+        """The backend that the array belongs to."""
+        return BACKENDS[type(self.array)]
+
+    @property
+    def device(self: Any) -> Device:
+        """The device of the array."""
+        return self.backend.device_of(self.array)  # type: ignore[no-any-return]
+
+    @property
+    def xp(self: Any) -> Any:
+        """The namespace of the array's backend."""
+        return self.backend.xp
+
+    @property
+    def shape(self: Any) -> Shape:
+        """Lengths of the axes."""
+        try:
+            return self._array.shape  # type: ignore[no-any-return]
+        except AttributeError:
+            raise self._has_no("shape") from None
+
+    @property
+    def ndim(self: Any) -> int:
+        """Number of axes."""
+        try:
+            return self._array.ndim  # type: ignore[no-any-return]
+        except AttributeError:
+            raise self._has_no("ndim") from None
+
+    @property
+    def size(self: Any) -> int:
+        """Number of elements."""
+        try:
+            return self._array.size  # type: ignore[no-any-return]
+        except AttributeError:
+            raise self._has_no("size") from None
+
+    @property
+    def dtype(self: Any) -> DType:
+        """The dtype of the elements."""
+        try:
+            return self._array.dtype
+        except AttributeError:
+            raise self._has_no("dtype") from None
+
+    def _has_no(self: Any, what: str) -> UnknownName:
+        cure = "It was made of None; give an array in its place, or set its array."
+        if hasattr(self, "initialize"):
+            cure = "Give its link an input first, call initialize(shape), or set its array."
+        who = self.name or "this variable"
+        return UnknownName(f"Variable.{what}: {who} has no array yet. {cure}")

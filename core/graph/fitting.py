@@ -1,0 +1,55 @@
+"""What fits a Variable: what is an array at all, and which gradient is like its array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.arrays.array_backend import BACKENDS, unwrapped
+from core.arrays.backend import names as backend_names
+from core.arrays.spec import Spec, spec_of
+from core.errors import BackendError
+
+
+def is_array(value: object) -> bool:
+    """Whether some backend knows arrays of this type."""
+    try:
+        BACKENDS[type(value)]
+    except BackendError:
+        return False
+    return True
+
+
+def no_array(who: str, value: object) -> TypeError:
+    """The refusal of a value that no backend knows; `who` is the beginning of the sentence."""
+    batch = isinstance(value, (list, tuple)) and len(value) > 0 and is_array(unwrapped(value[0]))
+    make = "numpy.stack makes a batch of them" if batch else "numpy.asarray makes one"
+    return TypeError(
+        f"{who} an array of a backend ({', '.join(backend_names())}), "
+        f"got {type(value).__name__}. Make an array of it first: {make}."
+    )
+
+
+def check_grad(spec: Spec | None, name: str | None, gradient: Any) -> None:
+    """Refuse a gradient that is not an array like that of the variable with this spec and name."""
+    if spec is None:
+        return
+    if not is_array(gradient):
+        raise TypeError(f"gradient: expected an array, got {type(gradient).__name__}")
+    given = spec_of(gradient)
+    if given is spec or given is None:
+        return
+    who = f"gradient of {name or 'a variable'}"
+    if given.backend is not spec.backend:
+        raise TypeError(
+            f"{who}: expected an array of backend {spec.backend.name}, got one of "
+            f"{given.backend.name}. Move it with to_device()."
+        )
+    if given.device != spec.device:
+        raise TypeError(
+            f"{who}: expected an array on {spec.backend.named(spec.device)}, got one on "
+            f"{spec.backend.named(given.device)}. Move it with to_device()."
+        )
+    if given.name != spec.name:
+        raise TypeError(f"{who}: expected dtype {spec.name}, got {given.name}. Cast it first.")
+    if given.shape != spec.shape:
+        raise ValueError(f"{who}: expected shape {spec.shape}, got {given.shape}")

@@ -1,0 +1,73 @@
+"""Moving a Variable to another device, and taking over what another one holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
+
+from core.arrays.backend import Device, DeviceSpec, get_device, gpu, host, to_backend
+from core.arrays.spec import spec_of
+from core.graph.accumulate import adds_in_place
+
+if TYPE_CHECKING:
+    from core.graph.variable import Variable
+
+
+class Moving:
+    """The methods that write to the array, the gradient, or both."""
+
+    __slots__ = ()
+
+    def to_device(self, device: DeviceSpec, *, stream: None = None) -> Self:
+        """Move array and gradient to `device` ('numpy', 'cuda:1', ...), in place; gives itself."""
+        if stream is not None:
+            raise ValueError("Variable.to_device: moves on the current stream; leave stream out")
+        moved: Any = self
+        if moved.array is not None:
+            moved._move(get_device(device))
+        return self
+
+    def _move(self: Any, device: Device) -> None:
+        gradient = self.grad
+        self.array = to_backend(self.array, device)
+        source = self._source or self._constant
+        if source is not None and source.data is not None:
+            source.data = self.array
+        self._grad = None if gradient is None else to_backend(gradient, device)
+
+    def to_cpu(self) -> Self:
+        """Move to the NumPy backend."""
+        return self.to_device(host())
+
+    def to_gpu(self, device: SupportsIndex | None = None) -> Self:
+        """Move to the CUDA backend; `device` is a number, or None for the current one."""
+        return self.to_device(gpu(device))
+
+    def zerograd(self: Any) -> None:
+        """Set the gradient to zeros."""
+        self.grad = self.xp.zeros_like(self.array)
+
+    def addgrad(self: Any, var: Variable) -> None:
+        """Add the gradient of `var`, which may be on any device, to this one's."""
+        gradient = var.grad
+        if gradient is None:
+            return
+        gradient = to_backend(gradient, self.device)
+        source = self._source or self._constant
+        if self._grad is None:
+            self.grad = self.backend.copy(gradient)
+        elif adds_in_place(source) and spec_of(gradient) is source.spec:
+            self.grad = self.backend.add_in_place(self.grad, gradient)
+        else:
+            self.grad = self.grad + gradient
+
+    def copydata(self: Any, var: Variable) -> None:
+        """Copy the elements of `var`, which may be on any device, into this array."""
+        if var.array is None:
+            if self.array is not None:
+                raise ValueError("Variable.copydata: the source has no array yet")
+            return
+        if self.array is None:
+            raise ValueError("Variable.copydata: the target has no array yet; initialize it first")
+        if self.shape != var.shape:
+            raise ValueError(f"Variable.copydata: expected the shape {self.shape}, got {var.shape}")
+        self.backend.copyto(self.array, to_backend(var.array, self.device))
