@@ -7,6 +7,7 @@ from types import ModuleType
 
 from benchmarks import (
     BenchmarkError,
+    allocation,
     compare,
     importtime,
     instructions,
@@ -17,6 +18,7 @@ from benchmarks import (
 )
 
 COMMANDS = {
+    "allocation": allocation,
     "overhead": overhead,
     "importtime": importtime,
     "parallel": parallel,

@@ -101,6 +101,11 @@ class CudaBackend(Backend):
         pool = self.cupy.get_default_memory_pool()
         return {"used": pool.used_bytes(), "held": pool.total_bytes()}
 
+    def release_memory(self) -> None:
+        """Give the free blocks of CuPy's memory pools, of the GPU and of pinned memory, back."""
+        self.cupy.get_default_memory_pool().free_all_blocks()
+        self.cupy.get_default_pinned_memory_pool().free_all_blocks()
+
     # -- copies --------------------------------------------------------------------------------
 
     def asarray(self, obj: Any, dtype: Any = None, device: Any = None) -> Array:

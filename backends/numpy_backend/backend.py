@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from backends.numpy_backend import threads
+from backends.numpy_backend import allocation, threads
 
 threads.prepare()
+allocation.prepare()
 
 import numpy as np  # noqa: E402
 
@@ -97,6 +98,14 @@ class NumpyBackend(Backend):
         """The array itself."""
         self.as_device(device)
         return array
+
+    def memory_stats(self) -> dict[str, int]:
+        """Bytes that the process's `malloc` holds, and of these the free ones; {} if unknown."""
+        return allocation.stats()
+
+    def release_memory(self) -> None:
+        """Give memory that was freed, and is kept for the next arrays, back to the system."""
+        allocation.release()
 
     def copy(self, array: Array) -> Array:
         """A new array in the memory order of the given one."""

@@ -309,6 +309,9 @@ class Backend(Fallbacks, ABC):
         """Bytes in use and held by the library, under names of its own; empty where unknown."""
         return {}
 
+    def release_memory(self) -> None:
+        """Give memory that the library keeps for later arrays, and nobody uses, back."""
+
     # -- copies --------------------------------------------------------------------------------
 
     def copy(self, array: AnyArray) -> AnyArray:

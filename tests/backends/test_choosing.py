@@ -329,7 +329,8 @@ def test_every_default_can_be_called(backend: Backend) -> None:
         assert backend.dtype_name(result.dtype) == "float32"
     with backend.stream():
         backend.synchronize()
-    assert backend.memory_stats() == {}
+    backend.release_memory()
+    assert all(type(size) is int for size in backend.memory_stats().values())
     assert "float32" in backend.dtypes()
     assert backend.kind(backend.dtype("int32")) == "i"
     assert backend.kind(backend.dtype("uint8")) == "u"

@@ -190,7 +190,12 @@ def test_an_unknown_dtype_is_refused(gpu: CudaBackend) -> None:
         gpu.dtype("flot")
     assert gpu.kind("float16") == "f"
     assert gpu.dtype_name(np.float32) == "float32"
+
+
+def test_memory_that_the_pools_keep_is_given_back(gpu: CudaBackend) -> None:
     assert gpu.memory_stats() == {"used": 1, "held": 2}
+    gpu.release_memory()
+    assert gpu.memory_stats() == {"used": 1, "held": 1}
 
 
 def test_the_namespace_has_what_cupy_lacks(gpu: CudaBackend) -> None:
