@@ -5,6 +5,8 @@ import doctest
 import io
 import math
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,8 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
     path
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    if path.name != "plugins.md"  # whose snippets are files of a distribution; see tests/plugins
+    # Those of plugins.md are files of a distribution, see tests/plugins; backends.md is below.
+    if path.name not in ("plugins.md", "backends.md")
 ]
 
 REAL = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+)(?:e[-+]?\d+)?|(?<![\w.])[-+]?\d+e[-+]?\d+")
@@ -82,6 +85,14 @@ def test_snippets_run_one_after_the_other(path):
         core.seed(None)
 
 
+def test_the_backend_of_the_page_is_one():
+    """In a process of its own: the tests have a backend for the same arrays."""
+    code = "".join(snippets(ROOT / "docs" / "backends.md"))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+    assert done.stdout.splitlines() == promised(code)
+
+
 def test_the_readme_shows_the_model_as_it_prints():
     scope = {"__name__": "snippet"}
     shown = re.search(r"```text\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
@@ -94,7 +105,9 @@ def test_the_readme_shows_the_model_as_it_prints():
 def test_the_readme_begins_with_the_two_commands():
     block = re.search(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
     first, second = block.splitlines()
-    assert re.fullmatch(r'python -m pip install -e "\.\[plot\]" && python examples/\S+\.py', first)
+    assert re.fullmatch(
+        r'python -m pip install -e "\.\[fast,plot\]" && python examples/\S+\.py', first
+    )
     assert second == 'python -m pip install -e ".[test]" && python -m pytest'
 
 
