@@ -14,5 +14,6 @@ __all__ = [
     "intrinsics",
     "namespace",
     "namespace_info",
+    "operands",
     "types",
 ]

@@ -2,9 +2,9 @@
 
 Gradient rules are given it in place of a backend's namespace when the graph of the gradients is
 wanted, and `Variable.__array_namespace__()` returns that of the Variable's backend, in which new
-arrays and dtypes are those of the backend. Names behind operators stand in `core.ops.intrinsics`;
-the rest come from plugins (`register_namespace`). NumPy's own functions, called on a Variable,
-arrive here as well, and are refused by name where they have no counterpart.
+arrays and dtypes are those of the backend. The names come from plugins (`register_namespace`).
+NumPy's own functions, called on a Variable, arrive here as well, and are refused by name where they
+have no counterpart.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 from core.arrays.backend import Backend, using
 from core.arrays.backend import current as current_backend
 from core.errors import UnknownName, nearest
-from core.graph import array_api
 from core.graph.methods import Methods
 from core.graph.variable import Variable, as_variable
 from core.ops.namespace_info import DTYPES, NamespaceInfo
@@ -108,11 +107,9 @@ def asking_for_backend(function: Any) -> Any:
 def _find(name: str) -> Any:
     from core import registry
 
-    found = array_api.intrinsics.BY_NAME.get(name)
     catalogue = registry.catalogue("namespace")
-    if found is None and name in catalogue:
+    if name in catalogue:
         found = catalogue.get(name)
-    if found is not None:
         # An operation, or its first call, stands for the specialised call.
         operation = getattr(found, "operation", found)
         return operation.ready_call() if hasattr(operation, "ready_call") else found
@@ -126,7 +123,7 @@ def _names() -> list[str]:
     from core import registry
 
     provided = registry.catalogue("namespace").names()
-    return sorted({*array_api.intrinsics.BY_NAME, *provided, *DTYPES, "newaxis"})
+    return sorted({*provided, *DTYPES, "newaxis"})
 
 
 # NumPy's names that differ from the standard's.

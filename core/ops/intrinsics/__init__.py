@@ -22,6 +22,10 @@ from core.ops.intrinsics.broadcasting import SumTo as SumTo
 from core.ops.intrinsics.broadcasting import axes_of as axes_of
 from core.ops.intrinsics.broadcasting import unbroadcast as unbroadcast
 from core.ops.intrinsics.casting import Cast as Cast
+from core.ops.intrinsics.casting import arrays_in as arrays_in
+from core.ops.intrinsics.casting import cast as cast
+from core.ops.intrinsics.casting import is_complex as is_complex
+from core.ops.intrinsics.casting import refuse_complex as refuse_complex
 from core.ops.intrinsics.comparisons import Equal as Equal
 from core.ops.intrinsics.comparisons import Greater as Greater
 from core.ops.intrinsics.comparisons import GreaterEqual as GreaterEqual
@@ -40,18 +44,8 @@ from core.ops.intrinsics.indexing import GetItem as GetItem
 from core.ops.intrinsics.indexing import ScatterAdd as ScatterAdd
 from core.ops.intrinsics.indexing import SetItem as SetItem
 from core.ops.intrinsics.products import MatMul as MatMul
-from core.ops.intrinsics.promotion import arrays_in as arrays_in
-from core.ops.intrinsics.promotion import cast as cast
-from core.ops.intrinsics.promotion import is_complex as is_complex
-from core.ops.intrinsics.promotion import is_floating as is_floating
-from core.ops.intrinsics.promotion import is_integral as is_integral
-from core.ops.intrinsics.promotion import promoted as promoted
-from core.ops.intrinsics.promotion import promoting as promoting
-from core.ops.intrinsics.promotion import refuse_complex as refuse_complex
-from core.ops.intrinsics.promotion import with_operands as with_operands
 from core.ops.intrinsics.shapes import Reshape as Reshape
 from core.ops.intrinsics.shapes import Transpose as Transpose
-from core.ops.intrinsics.standard import BY_NAME as BY_NAME
 from core.ops.intrinsics.standard import astype as astype
 from core.ops.intrinsics.standard import broadcast_to as broadcast_to
 from core.ops.intrinsics.standard import getitem as getitem
@@ -63,5 +57,3 @@ from core.ops.intrinsics.standard import sum as sum
 from core.ops.intrinsics.standard import transpose as transpose
 from core.ops.intrinsics.standard import unshared as unshared
 from core.ops.intrinsics.standard import where as where
-from core.ops.intrinsics.standard import widened as widened
-from core.ops.intrinsics.standard import without_gradient as without_gradient

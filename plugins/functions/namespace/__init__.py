@@ -48,6 +48,11 @@ provides = {
         "broadcast_arrays concat diff expand_dims flip meshgrid moveaxis repeat roll squeeze stack "
         "tile unstack"
     ),
+    "operators": (
+        "abs add astype broadcast_to divide equal floor_divide greater greater_equal less "
+        "less_equal log matmul matrix_transpose multiply negative not_equal ones_like "
+        "permute_dims positive pow reshape sign subtract sum where zeros_like"
+    ),
     "plain": (
         "all any argmax argmin argsort bitwise_and bitwise_invert bitwise_left_shift bitwise_or "
         "bitwise_right_shift bitwise_xor count_nonzero isfinite isinf isnan logical_and "

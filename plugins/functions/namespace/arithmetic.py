@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Domain, Elementwise, Variable, as_variable, real
 from core.errors import InvalidType
-from core.ops.intrinsics import arrays_in, is_floating, is_integral, promoting
+from core.ops.intrinsics import arrays_in
 from core.typing import Array
 from plugins.functions.math.clip import Clip
 from plugins.functions.math.maximum import Maximum, Minimum
@@ -15,6 +15,7 @@ from plugins.functions.math.root import Square
 from plugins.functions.math.rounding import Ceil, Fix, Floor
 from plugins.functions.math.trigonometric import Arctan2
 from plugins.functions.namespace.plain import without_gradient
+from plugins.functions.namespace.promotion import is_floating, is_integral, promoting
 
 
 class Copysign(Elementwise):

@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import axes_of, promoted, reshape
+from core.ops.intrinsics import axes_of, reshape
 from core.typing import Array, Axes
 from plugins.functions.array.axis_order import moveaxis as moveaxis
 from plugins.functions.array.broadcast import broadcast
@@ -19,6 +19,7 @@ from plugins.functions.array.split_axis import separate
 from plugins.functions.array.squeeze import squeeze as squeeze
 from plugins.functions.array.stack import Stack
 from plugins.functions.array.tile import tile as tile
+from plugins.functions.namespace.promotion import promoted
 
 
 def concat(arrays: Any, axis: int | None = 0) -> Variable:

@@ -6,10 +6,36 @@ from collections.abc import Callable
 from typing import Any
 
 from core import Variable, as_array
+from core.arrays.backend import BACKENDS
 from core.errors.kinds import checked
 from core.graph.variable import wrap
-from core.ops.intrinsics import without_gradient as without_gradient
+from core.ops.intrinsics import arrays_in, refuse_complex
 from core.typing import Array, Axes
+
+_OF_REAL_NUMBERS = frozenset(
+    ["argmax", "argmin", "argsort", "max", "maximum", "min", "minimum", "nextafter"]
+    + ["remainder", "searchsorted", "signbit"]
+)
+"""The backend's functions that the standard has for real numbers alone."""
+
+
+def without_gradient(name: str, *given: Any, **options: Any) -> Any:
+    """The namespace's function `name` on Variables, arrays and numbers: Variables of the results.
+
+    >>> import numpy as np
+    >>> without_gradient("isnan", np.array([1, np.nan]))
+    variable([False,  True])
+    """
+    lead = next(iter(arrays_in(given)), None)
+    if lead is None:
+        raise TypeError(f"{name}: expected a Variable or an array among the arguments, got none")
+    backend = BACKENDS[type(lead)]
+    if name in _OF_REAL_NUMBERS:
+        refuse_complex(name, *given)
+    result = getattr(backend.xp, name)(*map(as_array, given), **options)
+    if isinstance(result, tuple):
+        return tuple([wrap(backend.asarray(y)) for y in result])
+    return wrap(backend.asarray(result))
 
 
 def _unary(name: str) -> Callable[..., Variable]:

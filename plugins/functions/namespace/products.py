@@ -7,9 +7,10 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import Sum, axes_of, is_complex, is_integral, promoted
+from core.ops.intrinsics import Sum, axes_of, is_complex
 from plugins.functions.math.tensordot import contracted
 from plugins.functions.namespace.plain import without_gradient
+from plugins.functions.namespace.promotion import is_integral, promoted
 
 
 @checked

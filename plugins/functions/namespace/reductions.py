@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import axes_of, is_floating, widened
+from core.ops.intrinsics import axes_of
 from core.typing import Array, Axes, DType
 from plugins.functions.array.concat import Concat
 from plugins.functions.axes import count_along
@@ -17,7 +17,9 @@ from plugins.functions.math.extrema import Max, Min
 from plugins.functions.math.prod import Prod
 from plugins.functions.math.root import Sqrt
 from plugins.functions.namespace.creation import full
+from plugins.functions.namespace.operators import widened
 from plugins.functions.namespace.plain import without_gradient
+from plugins.functions.namespace.promotion import is_floating
 
 
 def _reduction(op: Any, name: str) -> Callable[..., Variable]:

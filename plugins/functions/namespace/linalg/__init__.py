@@ -6,7 +6,6 @@ Where a decomposition leaves signs open they are chosen, so that every backend g
 
 import sys
 
-from core.ops.intrinsics import BY_NAME
 from core.ops.intrinsics import matrix_transpose as matrix_transpose
 from plugins.functions.namespace.linalg.eigenvalues import eigh as eigh
 from plugins.functions.namespace.linalg.eigenvalues import eigvalsh as eigvalsh
@@ -27,10 +26,9 @@ from plugins.functions.namespace.linalg.vectors import cross as cross
 from plugins.functions.namespace.linalg.vectors import diagonal as diagonal
 from plugins.functions.namespace.linalg.vectors import outer as outer
 from plugins.functions.namespace.linalg.vectors import trace as trace
+from plugins.functions.namespace.operators import matmul as matmul
 from plugins.functions.namespace.products import tensordot as tensordot
 from plugins.functions.namespace.products import vecdot as vecdot
-
-matmul = BY_NAME["matmul"]
 
 extension = sys.modules[__name__]
 """The module itself, as the namespace's `linalg`."""

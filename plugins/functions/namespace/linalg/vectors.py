@@ -6,10 +6,12 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import BY_NAME, promoted, reshape, with_operands
+from core.ops.intrinsics import reshape
 from core.typing import Array, DType
 from plugins.functions.array import diagonal as diagonals
 from plugins.functions.namespace.manipulation import broadcast_arrays, roll
+from plugins.functions.namespace.operators import sum as total
+from plugins.functions.namespace.promotion import promoted, with_operands
 
 
 @checked
@@ -57,4 +59,4 @@ def trace(x: Array, /, *, offset: int = 0, dtype: DType = None) -> Variable:
     >>> trace(np.array([[1.0, 2.0], [3.0, 4.0]]))
     variable(5.)
     """
-    return BY_NAME["sum"](diagonal(x, offset=offset), axis=-1, dtype=dtype)
+    return total(diagonal(x, offset=offset), axis=-1, dtype=dtype)

@@ -10,20 +10,14 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from core import Variable, as_variable
 from core.arrays.backend import BACKENDS
 from core.errors import InvalidType
 from core.errors.scalars import is_number
-from core.graph.fitting import is_array
-from core.graph.variable import Variable, as_array, as_variable
-from core.ops.intrinsics.casting import Cast
+from core.ops.intrinsics import arrays_in, cast
 from core.ops.operands import as_operand
 
 _KINDS = {"b": "bool", "i": "integer", "u": "integer", "f": "floating", "V": "floating"}
-
-
-def arrays_in(operands: tuple[Any, ...]) -> list[Any]:
-    """The arrays of the Variables and arrays among some operands."""
-    return [a for a in map(as_array, operands) if is_array(a)]
 
 
 def is_floating(*operands: Any) -> bool:
@@ -35,11 +29,6 @@ def is_integral(*operands: Any) -> bool:
     """Whether the arrays among the operands are of integers or truth values, one at least."""
     kinds = [BACKENDS[type(a)].kind(a.dtype) for a in arrays_in(operands)]
     return bool(kinds) and all([kind in "biu" for kind in kinds])
-
-
-def is_complex(*operands: Any) -> bool:
-    """Whether some operand is an array or a Variable of complex numbers."""
-    return any([BACKENDS[type(a)].kind(a.dtype) == "c" for a in arrays_in(operands)])
 
 
 def promoted(*operands: Any) -> tuple[Any, ...]:
@@ -61,30 +50,6 @@ def promoted(*operands: Any) -> tuple[Any, ...]:
     if _KINDS.get(backend.kind(common)) not in kinds:  # NumPy's float64 of uint64 with int64
         return operands
     return tuple([x if is_number(x) else cast(x, common) for x in operands])
-
-
-def refuse_complex(name: str, *operands: Any) -> None:
-    """Raise, for the function of that name, where an operand is an array of complex numbers."""
-    for a in arrays_in(operands):
-        if is_complex(a):
-            dtype = BACKENDS[type(a)].dtype_name(a.dtype)
-            came = f"{dtype} (use the .array, or compute with real and imaginary parts)"
-            raise InvalidType("x.dtype is real-valued", came, operation=name)
-
-
-def cast(x: Any, dtype: Any) -> Variable:
-    """X in another dtype; itself if it has that one. Integers and truth have no gradient."""
-    x = as_variable(x)
-    to = x.backend.dtype(dtype)
-    if x.dtype == to:
-        return x
-    if x.backend.kind(to) != "c":
-        refuse_complex(f"cast to {x.backend.dtype_name(to)}", x)
-    if x.backend.kind(to) not in "biu":
-        return Cast.call(x, dtype)
-    whole = Cast.call(x.array, dtype)
-    whole._nondifferentiable = f"Cast to {x.backend.dtype_name(to)}"
-    return whole
 
 
 def operands(*given: Any) -> tuple[Variable, ...]:
