@@ -5,8 +5,8 @@
     trainer.extend(extensions.LogReport())
     trainer.run()
 
-`Run` does the same around your own loop. The updaters, triggers and extensions themselves are
-plugins, found in the modules of those names.
+`fit` does so in one line, `Run` around your own loop. The updaters, triggers and extensions
+themselves are plugins, found in the modules of those names.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from core.training import extensions as extensions
     from core.training import triggers as triggers
     from core.training import updaters as updaters
+    from core.training.fitting import fit as fit
     from core.training.trigger import TriggerSpec as TriggerSpec
     from core.training.triggers import IntervalTrigger as IntervalTrigger
     from core.training.updaters import MultiprocessParallelUpdater as MultiprocessParallelUpdater
@@ -39,6 +40,7 @@ else:  # checkers shall not take every name for known
     __getattr__, __dir__ = exporting(
         __name__,
         {
+            "core.training.fitting": "fit",
             "core.training.trigger": "TriggerSpec",
             # A few plugins have always been at home here too.
             "core.training.triggers": "IntervalTrigger",

@@ -1,0 +1,133 @@
+"""Training in one line, made of iterator, updater, trainer and the usual extensions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from core import datasets, iterators, optimizers
+from core.arrays.backend import DeviceSpec
+from core.errors import nearest
+from core.errors.kinds import checked
+from core.link import Link
+from core.optimizer import Optimizer
+from core.training import extensions, updaters
+from core.training.reporter import report
+from core.training.trainer import Trainer
+from core.typing import Count
+
+
+@checked
+def fit(
+    model: Link,
+    data: Any,
+    epochs: float = 10,
+    *,
+    optimizer: Optimizer | str = "Adam",
+    validation: Any = None,
+    loss: Callable[..., Any] | None = None,
+    batch_size: Count = 64,
+    out: str | os.PathLike[str] = "result",
+    device: DeviceSpec | None = None,
+    resume: bool = False,
+    show: bool = True,
+) -> Trainer:
+    """Train a model on data for some epochs, and give back the trainer that did it.
+
+    What it is made of can be put together by hand where more is wanted: `SerialIterator`,
+    `StandardUpdater`, `Trainer`, and the extensions `Evaluator`, `LogReport` and `snapshot`, with
+    `PrintReport` where it is shown.
+
+    Args:
+        model: A link. Without `loss`, it is called with a batch and returns the loss, as
+            `links.Classifier` does.
+        data: A dataset of tuples, a tuple of arrays of one length, or an iterator.
+        epochs: How many passes over the data, more than 0; counted from the beginning of a run
+            that is resumed.
+        optimizer: One, set up or not, or the name of one in `core.optimizers`.
+        validation: Likewise for an evaluation after each epoch, or None.
+        loss: Called with the model's output and the last array of the batch, the others being the
+            model's inputs: `F.mean_squared_error`, say.
+        batch_size: Examples in a batch.
+        out: The folder for the log and the last snapshot.
+        device: Where the model and the batches are moved.
+        resume: Go on from the snapshot in `out`, if there is one.
+        show: Print a table with a line for each epoch.
+
+    Raises:
+        ValueError: No optimizer has this name, or epochs are not positive.
+
+    >>> import core, numpy as np, tempfile
+    >>> import core.functions as F, core.links as L
+    >>> x = np.linspace(-1, 1, 32, dtype="f")[:, None]
+    >>> model = core.Sequential(L.Linear(1, 8), F.tanh, L.Linear(8, 1))
+    >>> trainer = fit(
+    ...     model, (x, x**2), 2, loss=F.mean_squared_error, batch_size=8, show=False,
+    ...     out=tempfile.mkdtemp(),
+    ... )
+    >>> trainer.updater.iteration
+    8
+    """
+    if not epochs > 0:
+        raise ValueError(f"fit: expected more than 0 epochs, got {epochs}")
+    optimizer = _optimizer(optimizer)
+    if optimizer.target is not model:
+        optimizer.setup(model)
+    computed = None if loss is None else _supervised(model, loss)
+    updater = updaters.StandardUpdater(
+        _batches(data, batch_size, repeat=True), optimizer, device=device, loss_func=computed
+    )
+    trainer = Trainer(updater, (epochs, "epoch"), out)
+    if validation is not None:
+        held_out = _batches(validation, batch_size, repeat=False)
+        trainer.extend(extensions.Evaluator(held_out, model, device=device, eval_func=computed))
+    trainer.extend(extensions.LogReport())
+    if show:
+        trainer.extend(extensions.PrintReport(_columns(model, loss, validation is not None)))
+    trainer.extend(extensions.snapshot(n_retains=1, autoload=resume), trigger=(1, "epoch"))
+    trainer.run()
+    return trainer
+
+
+def _optimizer(given: Optimizer | str) -> Optimizer:
+    if not isinstance(given, str):
+        return given
+    if given not in dir(optimizers):
+        hint = nearest(given, dir(optimizers))
+        raise ValueError(f"fit: expected the name of an optimizer, got {given!r}.{hint}")
+    made: Optimizer = getattr(optimizers, given)()
+    return made
+
+
+def _batches(data: Any, batch_size: int, repeat: bool) -> Any:
+    if hasattr(data, "next"):  # an iterator
+        return data
+    if isinstance(data, tuple):
+        data = datasets.TupleDataset(*data)
+    return iterators.SerialIterator(data, batch_size, repeat=repeat, shuffle=repeat)
+
+
+def _supervised(model: Link, loss: Callable[..., Any]) -> Callable[..., Any]:
+    def computed(*batch: Any) -> Any:
+        if len(batch) < 2:
+            raise TypeError(
+                "fit: expected tuples of inputs and a target in the data, since there is a loss; "
+                f"got {len(batch)} array in a batch."
+            )
+        *inputs, target = batch
+        value = loss(model(*inputs), target)
+        report({"loss": value}, model)
+        return value
+
+    return computed
+
+
+def _columns(model: Link, loss: Any, validated: bool) -> list[str]:
+    """The loss and, where the model reports one, the accuracy, on both sets of data."""
+    reported = ["loss"]
+    if loss is None and getattr(model, "compute_accuracy", False):
+        reported.append("accuracy")
+    sets = ["main", "validation/main"] if validated else ["main"]
+    values = [f"{each}/{name}" for name in reported for each in sets]
+    return ["epoch", *values, "elapsed_time"]

@@ -1,0 +1,124 @@
+"""Training in one line: what a trainer put together by hand gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import core
+import core.functions as F
+import core.links as L
+from core import datasets, iterators, optimizers, training
+from core.training import extensions
+
+X = np.linspace(-1, 1, 24, dtype="f")[:, None]
+PAIRS = datasets.TupleDataset(X, X**2)
+
+
+def network():
+    core.seed(3)
+    return core.Sequential(L.Linear(1, 8), F.tanh, L.Linear(8, 1))
+
+
+@pytest.fixture(autouse=True)
+def unseeded():
+    yield
+    core.seed(None)
+
+
+def weights(model):
+    return [p.array.copy() for _, p in sorted(model.namedparams())]
+
+
+def by_hand(out, epochs):
+    model = network()
+
+    def loss(x, t):
+        value = F.mean_squared_error(model(x), t)
+        core.report({"loss": value}, model)
+        return value
+
+    updater = training.updaters.StandardUpdater(
+        iterators.SerialIterator(PAIRS, 5), optimizers.Adam().setup(model), loss_func=loss
+    )
+    trainer = training.Trainer(updater, (epochs, "epoch"), out)
+    held_out = iterators.SerialIterator(PAIRS, 5, repeat=False, shuffle=False)
+    trainer.extend(extensions.Evaluator(held_out, model, eval_func=loss))
+    trainer.extend(extensions.LogReport())
+    trainer.run()
+    return model, trainer
+
+
+def fitted(out, epochs, **settings):
+    model = network()
+    settings = {"loss": F.mean_squared_error, "batch_size": 5, "show": False} | settings
+    return model, training.fit(model, (X, X**2), epochs, validation=PAIRS, out=out, **settings)
+
+
+def test_it_is_the_trainer_made_by_hand(tmp_path):
+    expected, reference = by_hand(tmp_path / "hand", 3)
+    model, trainer = fitted(tmp_path / "fit", 3)
+    for mine, theirs in zip(weights(model), weights(expected), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    for mine, theirs in zip(
+        trainer.get_extension("LogReport").log,
+        reference.get_extension("LogReport").log,
+        strict=True,
+    ):
+        for name in ("main/loss", "validation/main/loss"):
+            assert mine[name] == theirs[name]
+
+
+def test_a_resumed_run_is_the_whole_run(tmp_path):
+    expected, _ = fitted(tmp_path / "whole", 4)
+    fitted(tmp_path / "parts", 2)
+    model, trainer = fitted(tmp_path / "parts", 4, resume=True)
+    for mine, theirs in zip(weights(model), weights(expected), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert trainer.updater.epoch == 4
+
+
+def test_optimizers_by_name_or_as_they_are(tmp_path):
+    _, trainer = fitted(tmp_path / "a", 1, optimizer="SGD")
+    assert type(trainer.updater.get_optimizer("main")) is optimizers.SGD
+    mine = optimizers.MomentumSGD(0.1)
+    _, trainer = fitted(tmp_path / "b", 1, optimizer=mine)
+    assert trainer.updater.get_optimizer("main") is mine
+    with pytest.raises(ValueError, match="got 'adam'. Did you mean 'Adam'"):
+        fitted(tmp_path / "c", 1, optimizer="adam")
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_classifier_shows_its_accuracy(tmp_path, capsys):
+    model = L.Classifier(L.Linear(1, 2))
+    labels = (X[:, 0] > 0).astype("i")
+    training.fit(model, (X, labels), 2, validation=(X, labels), out=tmp_path)
+    head = capsys.readouterr().out.splitlines()[0].split()
+    assert head == [
+        "epoch",
+        "main/loss",
+        "validation/main/loss",
+        "main/accuracy",
+        "validation/main/accuracy",
+        "elapsed_time",
+    ]
+
+
+def test_iterators_are_taken_as_they_are(tmp_path):
+    batches = iterators.SerialIterator(PAIRS, 24)
+    _, trainer = fitted(tmp_path / "a", 2)
+    assert trainer.updater.iteration == 10
+    model = network()
+    trainer = training.fit(
+        model, batches, 2, loss=F.mean_squared_error, out=tmp_path / "b", show=False
+    )
+    assert trainer.updater.iteration == 2
+
+
+def test_what_does_not_fit_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="more than 0 epochs, got 0"):
+        fitted(tmp_path, 0)
+    with pytest.raises(TypeError, match="got 1 array in a batch"):
+        training.fit(network(), (X,), 1, loss=F.mean_squared_error, out=tmp_path, show=False)
+    with pytest.raises(ValueError, match="batch_size"):
+        fitted(tmp_path, 1, batch_size=0)
