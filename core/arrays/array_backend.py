@@ -178,11 +178,20 @@ class Backend(Fallbacks, ABC):
         """Class of an update rule -> a faster step of it."""
         return self._table("update")
 
+    @once
+    def update_all_kernels(self) -> KernelTable:
+        """Class of an update rule -> its steps for many parameters at once."""
+        return self._table("update_all")
+
     def refresh_kernels(self) -> None:
         """Read the tables anew, as when a plugin has been preferred or disabled."""
-        for table in (self.kernels, self.gradient_kernels, self.update_kernels):
+        for table in self._tables():
             table.forget()
         self._kernels_changed()
+
+    def _tables(self) -> tuple[KernelTable, ...]:
+        of_rules = (self.update_kernels, self.update_all_kernels)
+        return (self.kernels, self.gradient_kernels, *of_rules)
 
     def _table(self, section: str) -> KernelTable:
         return KernelTable(self.name, section, self._kernels_changed)

@@ -115,6 +115,11 @@ class Hyperparameter:
         known = {} if self._parent is None else self._parent.get_dict()
         return {**known, **{k: v for k, v in self.__dict__.items() if not k.startswith("_")}}
 
+    def key(self) -> tuple[Any, ...]:
+        """Equal for those that have one parent and set the same numbers."""
+        own = [pair for pair in self.__dict__.items() if pair[0][0] != "_"]
+        return (self._parent, *own)
+
     def __repr__(self) -> str:
         return f"Hyperparameter({', '.join(f'{k}={v!r}' for k, v in self.get_dict().items())})"
 

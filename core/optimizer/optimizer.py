@@ -18,6 +18,7 @@ from core.graph.variable import Variable
 from core.link import Link
 from core.link.parameter import Parameter
 from core.link.serializer import Deserializer
+from core.optimizer import together
 from core.optimizer.hyperparameter import Hyperparameter, HyperparameterProxy
 from core.optimizer.step import Step
 from core.optimizer.update_hooks import Hook, HookTable
@@ -462,8 +463,7 @@ class GradientMethod(Optimizer):
             raise
         else:
             self.t += 1
-            for step in steps:
-                step.make()
+            together.make(steps)
         finally:
             self._under_way = ()
 

@@ -71,9 +71,13 @@ class Step:
         """Count the step and change the parameter, if that is due."""
         if self.due:
             self.rule._run(self.work)
-            self.write()
-            if self.work is not self.parameter:
-                self.work.grad = None
+            self.finish()
+
+    def finish(self) -> None:
+        """Write the work copy, which has changed, and drop the gradient that was made for it."""
+        self.write()
+        if self.work is not self.parameter:
+            self.work.grad = None
 
     def write(self) -> None:
         """Let the parameter, which has changed, have the values of the work copy."""

@@ -35,6 +35,7 @@ from core.errors.set_by_init import missing_init
 from core.graph.fitting import is_array
 from core.link.parameter import Parameter
 from core.link.serializer import Deserializer
+from core.optimizer import together
 from core.optimizer.hyperparameter import Hyperparameter, take_declared
 from core.optimizer.master import Master, cast
 from core.optimizer.step import Step
@@ -42,6 +43,7 @@ from core.optimizer.update_hooks import Hook, HookTable
 
 _PARTS = ("enabled", "hyperparam", "parent", "t")
 _SIXTEEN_BIT = ("float16", "bfloat16")
+_UPDATES = ("update_core", "update_core_cpu", "update_core_gpu")
 
 
 class UpdateRule(KnownAttributes):
@@ -70,6 +72,7 @@ class UpdateRule(KnownAttributes):
     hyperparameters: ClassVar[dict[str, Any]] = {}
     ranges: ClassVar[dict[str, Any]] = {}
     kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
+    follows_step: ClassVar[bool] = True  # whether `step`, or its kernel, is all of an update
     _fills: ClassVar[dict[str, float]] = {}
     # Without a dict there are no attributes that nobody knows; a user's class has one, unless
     # it says which attributes it needs, as AdaBoundRule does.
@@ -110,6 +113,7 @@ class UpdateRule(KnownAttributes):
                 f"{cls.__name__}: an optimizer makes the steps of its rules itself, and would not "
                 "call update(). Override update_core()."
             )
+        cls.follows_step = all([getattr(cls, part) is vars(UpdateRule)[part] for part in _UPDATES])
         own = take_declared(cls, cls.hyperparameters)
         cls.hyperparameters = {**cls.hyperparameters, **own}
         _take_ranges(cls)
@@ -214,7 +218,7 @@ class UpdateRule(KnownAttributes):
         step = Step.of(param, self)
         if step is not None:
             step.begin()
-            step.make()
+            together.make([step])
 
     def _work_on(self, param: Parameter) -> Parameter:
         """What a step works on: `param`, or its float32 master as `param` is now."""
@@ -242,9 +246,12 @@ class UpdateRule(KnownAttributes):
             if not here and is_array(value):
                 state[name] = backends.to_backend(value, work.device)
 
+    def _count(self) -> None:
+        _set_t(self, self.t + 1)
+
     def _run(self, work: Parameter) -> None:
         """Count a step and make it, between the hooks of this rule."""
-        _set_t(self, self.t + 1)
+        self._count()
         for hook in self._hooks.at("pre"):
             hook(self, work)
         self.update_core(work)

@@ -44,11 +44,12 @@ globals().update({kind.hook: _spec(kind) for kind in KINDS.values()})
 def register_kernels(backend: str) -> Mapping[str, Provided]:
     """Return faster implementations for the backend named `backend`, by section and class.
 
-    Sections are 'compute' (`kernel(op, xp, *inputs)`), 'gradient' (`kernel(op, g, needs_grad)`) and
-    'update' (`kernel(rule, xp, param, grad, **state)`). Whose a kernel is, is said by the class of
-    the operation or update rule itself, or by 'package.module:Class', which imports nothing:
-    `{'compute': {'plugrad_mish.mish:Mish': kernel}}`. A subclass has none of it, since its formula
-    may be another, unless its body says `kernels_of = Mish`.
+    Sections are 'compute' (`kernel(op, xp, *inputs)`), 'gradient' (`kernel(op, g, needs_grad)`),
+    'update' (`kernel(rule, xp, param, grad, **state)`) and 'update_all', for all parameters in one
+    call (`kernel(rule, xp, params, grads, states)`, see `core.optimizer.together`). Whose a kernel
+    is, is said by the class of the operation or update rule itself, or by 'package.module:Class',
+    which imports nothing: `{'compute': {'plugrad_mish.mish:Mish': kernel}}`. A subclass has none of
+    it, since its formula may be another, unless its body says `kernels_of = Mish`.
 
     A kernel may return `NotImplemented`, and must give what the formula it replaces gives. Kernels
     for a class in your own package or for your own backend are used at once; those for somebody

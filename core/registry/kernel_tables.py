@@ -20,7 +20,7 @@ from core.registry.loader import checked
 from core.registry.records import Claim, Plugin, brief
 from core.registry.wording import warn
 
-SECTIONS = ("compute", "gradient", "update")
+SECTIONS = ("compute", "gradient", "update", "update_all")
 Tables = dict[str, dict[str, Callable[..., Any]]]
 
 

@@ -190,20 +190,20 @@ def _compare(trial: _Trial, paths: list[list[Any]]) -> None:
 
 
 def kernels(trial: _Trial) -> None:
-    """A kernel of the backend gives what the rule's own step gives."""
+    """A kernel of the backend gives what the rule's own step gives, for one parameter or all."""
     optimizer, by_kernel = trial.run(range(STEPS))
     rule = type(optimizer.create_update_rule())
-    kernel = trial.backend.update_kernels.pop(rule, None)
-    if kernel is None:
-        return
-    try:
-        _, by_step = trial.run(range(STEPS))
-    finally:
-        trial.backend.update_kernels[rule] = kernel
-    for mine, theirs in zip(host(by_kernel), host(by_step), strict=True):
-        assert_near(
-            mine, theirs, tolerance("elementwise", trial.dtype), f"the kernel of {rule.__name__}"
-        )
+    for table in (trial.backend.update_all_kernels, trial.backend.update_kernels):
+        kernel = table.pop(rule, None)
+        if kernel is None:
+            continue
+        try:
+            _, by_step = trial.run(range(STEPS))
+        finally:
+            table[rule] = kernel
+        for mine, theirs in zip(host(by_kernel), host(by_step), strict=True):
+            near = tolerance("elementwise", trial.dtype)
+            assert_near(mine, theirs, near, f"the kernel of {rule.__name__}")
 
 
 def resuming(trial: _Trial) -> None:

@@ -24,17 +24,24 @@ class RAdamRule(MomentsRule):
         kept = self.beta2**self.t
         return limit - 2 * self.t * kept / (1 - kept), limit
 
+    @property
+    def rate(self) -> tuple[bool, float]:
+        """Whether the second moment is certain enough to divide by, and the rate then or else."""
+        rate = self.alpha / (1 - self.beta1**self.t)
+        now, limit = self.observations
+        if now <= _CERTAIN:
+            return False, rate
+        certain = (now - 4) * (now - 2) * limit / ((limit - 4) * (limit - 2) * now)
+        return True, rate * math.sqrt(certain * (1 - self.beta2**self.t))
+
     def step(self, xp: Any, param: Any, grad: Any, m: Any, v: Any) -> None:
         """One step, in place."""
         self._average(grad, m, v)
-        rate = self.alpha / (1 - self.beta1**self.t)
-        now, limit = self.observations
-        if now > _CERTAIN:
-            certain = (now - 4) * (now - 2) * limit / ((limit - 4) * (limit - 2) * now)
-            rate *= math.sqrt(certain * (1 - self.beta2**self.t))
-            self._move(param, rate * m / divisor(self, xp, xp.sqrt(v) + self.eps))
-        else:
-            self._move(param, rate * m)
+        certain, rate = self.rate
+        change = rate * m
+        if certain:
+            change = change / divisor(self, xp, xp.sqrt(v) + self.eps)
+        self._move(param, change)
 
 
 class RAdam(GradientMethod):

@@ -345,7 +345,12 @@ def test_changes_of_kernels_are_told(special: Backend) -> None:
     told: list[Backend] = []
     backends.on_kernels_changed.append(told.append)
     try:
-        for table in (special.kernels, special.gradient_kernels, special.update_kernels):
+        for table in (
+            special.kernels,
+            special.gradient_kernels,
+            special.update_kernels,
+            special.update_all_kernels,
+        ):
             assert dict(table) == {}
             table["pack.age:Op"] = len
             assert (list(table), len(table), table["pack.age:Op"]) == (["pack.age:Op"], 1, len)
@@ -353,7 +358,7 @@ def test_changes_of_kernels_are_told(special: Backend) -> None:
             del table["pack.age:Op"]
     finally:
         backends.on_kernels_changed.remove(told.append)
-    assert told == [special] * 6
+    assert told == [special] * 8
 
 
 # -- random state ---------------------------------------------------------------------------------

@@ -42,5 +42,5 @@ def test_the_numpy_backend_s_kernels_are_for_classes_that_exist():
     for section, base in (("compute", FunctionNode), ("gradient", FunctionNode)):
         for key in tables[section]:
             assert issubclass(resolve(key), base) and kernel_key(resolve(key)) == key
-    for key in tables["update"]:
+    for key in tables["update"] | tables["update_all"]:
         assert issubclass(resolve(key), UpdateRule) and kernel_key(resolve(key)) == key

@@ -43,7 +43,12 @@ def tables(environment, backend="numpy"):
 
 def test_the_bundled_kernels(make, bundled):
     environment = make.environment([bundled])
-    assert tables(environment) == {"compute": {LEAKY: ours}, "gradient": {}, "update": {}}
+    assert tables(environment) == {
+        "compute": {LEAKY: ours},
+        "gradient": {},
+        "update": {},
+        "update_all": {},
+    }
     assert tables(environment, "cuda")["compute"] == {}
     assert environment.plugin("plugrad").kernels is not None
 
@@ -152,7 +157,10 @@ def test_the_hook_may_leave_out_its_argument(make, bundled):
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"forward": {}}, "gives the section 'forward'; expected compute, gradient, update"),
+        (
+            {"forward": {}},
+            "gives the section 'forward'; expected compute, gradient, update, update_all",
+        ),
         ({"compute": [theirs]}, "gives list for a section; expected a mapping"),
         ({"compute": {"a:F": "no_such_module:kernel"}}, "No module named 'no_such_module'"),
         (None, "returned NoneType"),

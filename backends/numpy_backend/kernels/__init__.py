@@ -11,6 +11,8 @@ from __future__ import annotations
 from backends.numpy_backend.kernels import compiled, plain
 from backends.numpy_backend.kernels.compiler import available
 
+SECTIONS = ("compute", "gradient", "update", "update_all")
+
 
 def tables() -> dict[str, dict[str, str]]:
     """What `register_kernels` gives: for each section, a kernel for the name of a class."""
@@ -20,6 +22,6 @@ def tables() -> dict[str, dict[str, str]]:
     added = {
         "compute": compiled.COMPUTE,
         "gradient": compiled.GRADIENT,
-        "update": compiled.UPDATE,
+        "update_all": compiled.UPDATE_ALL,
     }
-    return {section: offered[section] | added[section] for section in offered}
+    return {section: offered.get(section, {}) | added.get(section, {}) for section in SECTIONS}

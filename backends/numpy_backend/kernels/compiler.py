@@ -67,8 +67,9 @@ class Inlined:
     It is compiled by itself: what a loop allows of its own sums does not concern it.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], fastmath: Collection[str]) -> None:
         self.function = function
+        self.fastmath = set(fastmath)
         self.__doc__ = function.__doc__
         self._natives: dict[np.dtype[Any], Any] = {}
 
@@ -77,7 +78,7 @@ class Inlined:
         if dtype not in self._natives:
             import numba
 
-            compile_ = numba.njit(forceinline=True, error_model="numpy", fastmath={"contract"})
+            compile_ = numba.njit(forceinline=True, error_model="numpy", fastmath=self.fastmath)
             self._natives[dtype] = compile_(_with_natives(self.function, dtype))
         return self._natives[dtype]
 
@@ -154,8 +155,13 @@ def compiled(function: Any = None, *, fastmath: Collection[str] = ()) -> Any:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Declare a function for use in loops."""
-    return Inlined(function)
+    """Declare a function for use in loops, whose sums may be fused with products."""
+    return Inlined(function, ("contract",))
+
+
+def inlined_exactly(function: Callable[..., Any]) -> Any:
+    """Declare a function for use in loops that computes what stands there, as they do."""
+    return Inlined(function, ())
 
 
 def number(single: Any, double: Any = None) -> Any:
@@ -198,7 +204,7 @@ def _native_type(kind: Any, real: Any) -> Any:
 # -- what kernels ask before they call a loop ------------------------------------------------------
 
 SMALL = 2048  # below so many elements a call of NumPy's own is as fast
-_FLOATS = (np.dtype("float32"), np.dtype("float64"))
+FLOATS = (np.dtype("float32"), np.dtype("float64"))
 
 
 def suits(*arrays: Array) -> bool:
@@ -206,7 +212,7 @@ def suits(*arrays: Array) -> bool:
     first = arrays[0]
     return (
         first.size >= SMALL
-        and first.dtype in _FLOATS
+        and first.dtype in FLOATS
         and all([a.shape == first.shape and a.dtype == first.dtype for a in arrays[1:]])
     )
 

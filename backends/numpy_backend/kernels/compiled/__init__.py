@@ -8,9 +8,29 @@ exponentials by another polynomial, results differ within the tolerance of the d
 from __future__ import annotations
 
 _FUNCTIONS = "plugins.functions"
+_OPTIMIZERS = "plugins.optimizers"
 
 COMPUTE: dict[str, str] = {}
 GRADIENT = {
     f"{_FUNCTIONS}.activation.relu:ReLU": f"{__name__}.activation:relu_gradient",
 }
-UPDATE: dict[str, str] = {}
+UPDATE_ALL = {
+    f"{_OPTIMIZERS}.{rule}": f"{__name__}.update:{kernel}"
+    for rule, kernel in {
+        "adadelta:AdaDeltaRule": "adadelta",
+        "adagrad:AdaGradRule": "adagrad",
+        "adam:AMSBoundRule": "amsbound",
+        "adam:AMSGradRule": "amsgrad",
+        "adam:AdaBoundRule": "adabound",
+        "adam:AdamRule": "adam",
+        "adam:AdamWRule": "adam",
+        "corrected_momentum_sgd:CorrectedMomentumSGDRule": "corrected_momentum_sgd",
+        "lion:LionRule": "lion",
+        "momentum_sgd:MomentumSGDRule": "momentum_sgd",
+        "nesterov_ag:NesterovAGRule": "nesterov_ag",
+        "radam:RAdamRule": "radam",
+        "rmsprop:RMSpropRule": "rmsprop",
+        "rmsprop_graves:RMSpropGravesRule": "rmsprop_graves",
+        "sgd:SGDRule": "sgd",
+    }.items()
+}

@@ -1,0 +1,68 @@
+"""Steps that are made together: one call of a backend's kernel for all parameters alike.
+
+A kernel in the section `update_all` is called as `kernel(rule, xp, params, grads, states)`. Each of
+the lists has an entry per parameter: its array, its gradient, and the mapping of the rule's state.
+They are of one device; all their rules have the class, the hyper-parameters and the count `t` of
+`rule`, which already counts the step. The kernel changes arrays and state in place, checks them
+before it changes the first, and gives the positions of parameters that it leaves to the rule
+itself, or None for none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from core.arrays.backend import Backend
+from core.optimizer.step import Step
+
+if TYPE_CHECKING:
+    from core.optimizer.update_rule import UpdateRule
+
+Kernel = Callable[..., Any]
+
+
+class _Alike(NamedTuple):
+    """What steps have in common that one call of a kernel makes."""
+
+    kernel: Kernel
+    backend: Backend
+    device: Any
+    rule: type[UpdateRule]
+    t: int
+    hyperparameters: Any
+
+
+def make(steps: Iterable[Step]) -> None:
+    """Make all steps that are due: those alike together, where there is a kernel for them."""
+    launches: dict[_Alike, list[Step]] = {}
+    for step in steps:
+        if not step.due:
+            continue
+        rule, array = step.rule, step.work.array
+        backend = step.work.backend
+        kernel = None
+        if rule.follows_step and not rule._hooks:
+            kernel = backend.update_all_kernels.get(type(rule))
+        if kernel is None:
+            step.make()
+            continue
+        device, numbers = backend.spec_device(array), rule.hyperparam.key()
+        alike = _Alike(kernel, backend, device, type(rule), rule.t, numbers)
+        launches.setdefault(alike, []).append(step)
+    for alike, members in launches.items():
+        _launch(alike.kernel, alike.backend, members)
+
+
+def _launch(kernel: Kernel, backend: Backend, steps: list[Step]) -> None:
+    works = [step.work for step in steps]
+    arrays = [work.array for work in works]
+    states = [step.rule._state or {} for step in steps]
+    for step in steps:
+        step.rule._count()
+    with backend.entered(backend.device_of(arrays[0])):
+        left = kernel(steps[0].rule, backend.xp, arrays, [work.grad for work in works], states)
+    for i in left or ():
+        steps[i].rule.update_core(works[i])
+    for step in steps:
+        step.finish()
