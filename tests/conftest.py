@@ -1,5 +1,6 @@
 """What all tests share: how many run at once and how long they search, the referee, a watch."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -48,6 +49,15 @@ def pytest_configure(config):
     """Slow tests are left out unless somebody names them or chooses marks."""
     if _are_named(config) and config.option.markexpr == "not slow":
         config.option.markexpr = ""
+
+
+def pytest_collection_finish():
+    """What stands by now stays, so that no garbage collection looks through it again.
+
+    Beside tens of thousands of tests, each `gc.collect()` would take most of a second.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _are_named(config):

@@ -94,12 +94,13 @@ def test_the_differences_are_of_cases_that_there_are():
 
 
 def test_every_argument_of_every_function_is_in_some_case():
-    left = {name: set(signature.parameters) for name, signature in signatures().items()}
+    known = signatures()
+    left = {name: set(signature.parameters) for name, signature in known.items()}
     for case in CASES.values():
         if case.call is not None:
             left[case.name].clear()
             continue
-        left[case.name] -= set(signatures()[case.name].bind(*case.args, **case.settings).arguments)
+        left[case.name] -= set(known[case.name].bind(*case.args, **case.settings).arguments)
     assert not {name: names for name, names in left.items() if names}
 
 
