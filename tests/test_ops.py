@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 from all_ops import CHECKED, KINDS, OPS, PROVEN_BY, REFERENCES
+from hypothesis import settings
 
 from core import FunctionNode
 from core.arrays import backend
@@ -19,7 +20,10 @@ def test_op(op, name):
     reason = backend.available().get(name, "no such backend")
     if reason is not None:
         pytest.skip(f"{name}: {reason}")
-    check_op(op, REFERENCES.get(op.__name__), [name], kind=KINDS.get(op.__name__))
+    # The referee is slow, and what it refuses it refuses at once; CI shows it as many cases.
+    few = 2 if name == "strict" and settings.get_current_profile_name() == "dev" else None
+    kind = KINDS.get(op.__name__)
+    check_op(op, REFERENCES.get(op.__name__), [name], kind=kind, examples=few)
 
 
 def test_every_op_has_a_domain():

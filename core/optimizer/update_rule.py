@@ -137,6 +137,8 @@ class UpdateRule(KnownAttributes):
     def __getattr__(self, name: str) -> Any:
         if name in UpdateRule.__slots__:
             raise missing_init(type(self))
+        if name.startswith("__"):  # what Python itself asks for, as `copy` does of each rule
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
         raise UnknownName(
             f"{type(self).__name__} has no attribute {name!r}."
             f"{nearest(name, [*self.hyperparameters, *dir(type(self))], 'hyperparameters')}"

@@ -90,7 +90,7 @@ class _Run:
         budget = examples or settings().max_examples
         self._property(st.sampled_from(("plain", "plain", "plain", "edges")), budget, shrink)
         if "empty" in self._wanted and self._op.domain.empty and self._can_be_empty():
-            self._property(st.just("empty"), max(3, budget // 5), shrink)
+            self._property(st.just("empty"), min(budget, max(3, budget // 5)), shrink)
 
     def _can_be_empty(self) -> bool:
         domain = self._op.domain

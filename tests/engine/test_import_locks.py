@@ -9,6 +9,7 @@ import ast
 import subprocess
 import sys
 import textwrap
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +26,11 @@ PATHS = {
     for room in ("core", "plugins", "backends")
     for path in (ROOT / room).rglob("*.py")
 }
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in PATHS.items()}
+
+
+@cache
+def tree(name):
+    return ast.parse(PATHS[name].read_text(encoding="utf-8"))
 
 
 def at_once(node):
@@ -52,7 +57,7 @@ def parts_taken(package):
     """The parts of a package that it imports itself, or that those import."""
     taken, pending = set(), [package]
     while pending:
-        for name in named(at_once(TREES[pending.pop()])):
+        for name in named(at_once(tree(pending.pop()))):
             if name.startswith(f"{package}.") and name in PATHS and name not in taken:
                 taken.add(name)
                 pending.append(name)
@@ -66,9 +71,9 @@ def test_parts_of_packages_are_imported_after_the_package():
     owner = {part: package for package in packages for part in parts_taken(package)}
     assert owner["core.compat.utils.conv"] == "core.compat.utils"
     wrong = []
-    for module, tree in TREES.items():
+    for module in PATHS:
         seen = []
-        for name in named(ast.walk(tree)):
+        for name in named(ast.walk(tree(module))):
             package = owner.get(name, module)
             inside = f"{module}.".startswith((f"{package}.", ALONE))
             if not inside and package not in seen:

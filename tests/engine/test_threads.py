@@ -113,7 +113,7 @@ def test_a_facade_lists_its_names_while_others_find_some(restless):
 
     def look():
         try:
-            return [core.functions.__dir__() == names for _ in range(1000)]
+            return [core.functions.__dir__() == names for _ in range(200)]
         finally:
             listed.set()
 

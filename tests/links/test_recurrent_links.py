@@ -352,7 +352,12 @@ def over_sequences(kind, direction):
 LAYERS = {f"NStep{d}{kind}": over_sequences(kind, d) for kind in UNITS for d in ("", "Bi")}
 
 
-@pytest.mark.parametrize("name", LAYERS)
+SLOW = {"NStepBiLSTM", "NStepBiGRU", "NStepBiRNNTanh"}  # of both directions, the others say most
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in LAYERS]
+)
 def test_layers_over_sequences(name):
     check_link(*LAYERS[name])
 

@@ -82,7 +82,12 @@ def cheap(monkeypatch):
     monkeypatch.setattr(vgg.initializers, "Normal", lambda scale: 0)
 
 
-@pytest.mark.parametrize("name", COUNTS)
+DEEPEST = {"ResNet101Layers", "ResNet152Layers", "VGG19Layers"}  # more rows of the same tables
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in DEEPEST)) for n in COUNTS]
+)
 def test_layers_and_what_is_saved_are_chainers(name, monkeypatch):
     cheap(monkeypatch)
     model = MODELS[name][0]()

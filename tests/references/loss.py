@@ -6,7 +6,7 @@ import statistics
 
 import numpy as np
 from references.tools import each
-from scipy import special, stats
+from scipy import special
 
 
 def _mean(values):
@@ -73,8 +73,9 @@ def triplet(anchor, positive, negative, margin=0.2, reduce="mean"):
     return _mean_or_each(loss, reduce)
 
 
+@each
 def gaussian_nll(x, mean, ln_var):
-    return -stats.norm.logpdf(x, mean, np.sqrt(np.exp(ln_var)))
+    return -math.log(statistics.NormalDist(mean, math.exp(ln_var / 2)).pdf(x))
 
 
 def gaussian_kl_divergence(mean, ln_var):

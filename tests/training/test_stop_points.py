@@ -103,7 +103,7 @@ def check(stops=((5, "late"), (4, "signal")), **changes):
 
 
 @pytest.mark.parametrize("name", [n for n in dir(optimizers) if n[0].isupper()])
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float16", marks=pytest.mark.slow)])
 def test_every_optimizer(name, dtype):
     check(optimizer=name, dtype=dtype, hooks=True, extensions=[("ExponentialShift", "1")])
 
