@@ -218,8 +218,9 @@ def suits(*arrays: Array) -> bool:
 
 
 def contiguous(*arrays: Array) -> list[Array]:
-    """Arrays as one axis each, copied where they are not contiguous."""
-    return [np.ascontiguousarray(a).reshape(-1) for a in arrays]
+    """Arrays as one axis each, copied where they are not contiguous, or not aligned."""
+    flat = [np.ascontiguousarray(a).reshape(-1) for a in arrays]
+    return [a if a.flags.aligned else a.copy() for a in flat]
 
 
 # -- the cache -------------------------------------------------------------------------------------
@@ -262,7 +263,7 @@ def _digest() -> str:
     import numba
 
     here = Path(__file__)
-    sources = [here, *sorted((here.parent / "compiled").glob("*.py"))]
+    sources = [*sorted(here.parent.glob("*.py")), *sorted((here.parent / "compiled").glob("*.py"))]
     text = b"".join([source.read_bytes() for source in sources]) + numba.__version__.encode()
     return hashlib.sha256(text).hexdigest()[:12]
 

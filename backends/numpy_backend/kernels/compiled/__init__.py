@@ -10,7 +10,13 @@ from __future__ import annotations
 _FUNCTIONS = "plugins.functions"
 _OPTIMIZERS = "plugins.optimizers"
 
-COMPUTE: dict[str, str] = {}
+COMPUTE: dict[str, str] = {
+    f"{_FUNCTIONS}.connection.convolution:Convolution": f"{__name__}.convolution:convolution",
+    f"{_FUNCTIONS}.connection.convolution:Deconvolution": f"{__name__}.convolution:deconvolution",
+    f"{_FUNCTIONS}.connection.convolution:ConvolutionFilterGradient": (
+        f"{__name__}.convolution:filter_gradient"
+    ),
+}
 GRADIENT = {
     f"{_FUNCTIONS}.activation.relu:ReLU": f"{__name__}.activation:relu_gradient",
 }

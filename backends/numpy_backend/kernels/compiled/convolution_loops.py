@@ -1,0 +1,402 @@
+"""The loops of convolution and its two adjoints, as products of panels.
+
+Places of the maps, counted over all images, are taken a panel at a time. `inputs` is the panel of
+the elements that filters lie on, gathered from a room that holds an image with its padding;
+`outputs` that of the channels that come out. Then
+
+    convolution             outputs = W inputs + b
+    deconvolution           inputs = W^T outputs, added to the room
+    the filters' gradient   W += outputs inputs^T
+
+so no image is unfolded as a whole. Axes are three, of which some may be of size 1. The room keeps
+the elements of a row by their remainder modulo the stride: neighbouring windows meet neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from backends.numpy_backend.kernels.compiled.panels import (
+    copy,
+    dots,
+    fill,
+    gather,
+    product,
+    scatter,
+)
+from backends.numpy_backend.kernels.compiler import Indices, Read1, Write1, compiled
+from backends.numpy_backend.kernels.emitter import Emitter, emitted
+
+
+class Sizes(NamedTuple):
+    """What the loops know of the shapes: whole numbers, or those of a loop that is written."""
+
+    groups: Any
+    channels: Any  # of a group
+    filters: Any  # of a group
+    taps: Any  # of a filter in one channel
+    depth: Any
+    height: Any
+    width: Any
+    pad_d: Any
+    pad_h: Any
+    pad_w: Any
+    out_d: Any
+    out_h: Any
+    out_w: Any
+    stride_d: Any
+    stride_h: Any
+    stride_w: Any
+    room_d: Any  # an image with its padding, or as many of its rows as are there at a time
+    room_h: Any
+    column: Any  # elements of a row of one remainder modulo the stride
+    band: Any  # rows of windows that are gathered from the room at a time
+    lanes: Any  # of a panel
+
+    @property
+    def rows(self) -> Any:
+        """Of a panel of inputs: the places of a filter."""
+        return self.channels * self.taps
+
+    @property
+    def elements(self) -> Any:
+        """Of a channel."""
+        return self.depth * self.height * self.width
+
+    @property
+    def places(self) -> Any:
+        """Of windows on an image."""
+        return self.out_d * self.out_h * self.out_w
+
+    @property
+    def line(self) -> Any:
+        """Elements of a row of the room."""
+        return self.column * self.stride_w
+
+    @property
+    def plane(self) -> Any:
+        """Elements of a channel in the room."""
+        return self.room_d * self.room_h * self.line
+
+
+class _Walk:
+    """Windows in the order in which they are counted, row by row over all images."""
+
+    def __init__(self, e: Emitter, s: Sizes, start: Any) -> None:
+        self.e, self.s = e, s
+        row = start // s.out_w
+        along = (row // s.out_h // s.out_d, row // s.out_h % s.out_d, row % s.out_h)
+        self.place = [e.variable(number) for number in (*along, start % s.out_w)]
+
+    def runs(self, count: Any) -> Iterator[Any]:
+        """The next `count` windows, by rows: lane of a panel, image, axes, and how many follow."""
+        e, s = self.e, self.s
+        lane = e.variable(e.number(0))
+        with e.repeat(lambda: lane.get() < count):
+            n, d, h, w = (variable.get() for variable in self.place)
+            run = (s.out_w - w).least(count - lane.get())
+            yield lane.get(), n, d, h, w, run
+            lane.set(lane.get() + run)
+            ends = w + run >= s.out_w
+            h = h + e.choose(ends, 1, 0)
+            d = d + e.choose(h >= s.out_h, 1, 0)
+            self.place[0].set(n + e.choose(d >= s.out_d, 1, 0))
+            self.place[1].set(e.choose(d >= s.out_d, 0, d))
+            self.place[2].set(e.choose(h >= s.out_h, 0, h))
+            self.place[3].set(e.choose(ends, 0, w + run))
+
+
+def _maps(e: Emitter, s: Sizes, q: Any, count: Any) -> Iterator[Any]:
+    """The `count` places from `q` on, by images: lane of a panel, image, place, and how many."""
+    lane = e.variable(e.number(0))
+    with e.repeat(lambda: lane.get() < count):
+        place = q + lane.get()
+        run = (s.places - place % s.places).least(count - lane.get())
+        yield lane.get(), place // s.places, place % s.places, run
+        lane.set(lane.get() + run)
+
+
+@emitted
+def _put(e: Emitter, room: Any, x: Any, channels: Any, first: Any, sizes: Any) -> None:
+    """Put rows of an image, of its padding from `first` on, into the room."""
+    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
+    width = s.width.least(s.line - s.pad_w)
+    with e.loop(channels) as c, e.loop(s.room_d) as i:
+        d = first + i - s.pad_d
+        with e.loop(s.height.least(s.room_h - s.pad_h)) as h:
+            to = e.at(room, ((c * s.room_d + i) * s.room_h + h + s.pad_h) * s.line)
+            source = e.at(x, ((c * s.depth + d) * s.height + h) * s.width)
+            with e.whether(d.within(s.depth)) as (inside, outside):
+                with inside, e.whether(s.stride_w <= 1) as (close, apart):
+                    with close:
+                        copy(e, to, s.pad_w, source, 0, width)
+                    with apart, e.loop(width) as w:
+                        at = w + s.pad_w
+                        place = at % s.stride_w * s.column + at // s.stride_w
+                        e.write(e.read(e.at(source, w)), e.at(to, place))
+                with outside:
+                    fill(e, to, 0, s.line, e.constant(0.0))
+
+
+@emitted
+def _take(e: Emitter, x: Any, room: Any, b: Any, bias: Any, channels: Any, sizes: Any) -> None:
+    """Take an image out of the room; what no window reaches is the bias."""
+    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
+    width = s.width.least(s.line - s.pad_w)
+    with e.loop(channels) as c, e.loop(s.depth) as d, e.loop(s.height) as h:
+        to = e.at(x, ((c * s.depth + d) * s.height + h) * s.width)
+        source = e.at(room, ((c * s.room_d + d + s.pad_d) * s.room_h + h + s.pad_h) * s.line)
+        there = e.both(d + s.pad_d < s.room_d, h + s.pad_h < s.room_h)
+        reached = e.choose(there, width, 0)
+        with e.whether(s.stride_w <= 1) as (close, apart):
+            with close:
+                copy(e, to, 0, source, s.pad_w, reached)
+            with apart, e.loop(reached) as w:
+                at = w + s.pad_w
+                place = at % s.stride_w * s.column + at // s.stride_w
+                e.write(e.read(e.at(source, place)), e.at(to, w))
+        fill(e, to, reached, s.width - reached, e.read(e.at(b, c * bias)))
+
+
+def _gathering(
+    e: Emitter,
+    s: Sizes,
+    walk: _Walk,
+    filled: Any,
+    room: Any,
+    x: Any,
+    inputs: Any,
+    offsets: Any,
+    sizes: Any,
+    count: Any,
+    group: Any,
+    low: Any,
+    high: Any,
+) -> None:
+    """Fill the panel `inputs` with the next `count` windows on channels `low` to `high`."""
+    for lane, n, d, h, w, run in walk.runs(count):
+        band = d // s.band * s.band
+        unit = n * s.out_d + band
+        with e.when(unit.is_not(filled.get())):
+            filled.set(unit)
+            image = e.at(x, ((n * s.groups + group) * s.channels + low) * s.elements)
+            _put(e, room, image, high - low, band * s.stride_d, sizes)
+        at = ((d - band) * s.stride_d * s.room_h + h * s.stride_h) * s.line + w
+        rows = (high - low) * s.taps
+        gather(e, inputs, lane, s.lanes, room, at, offsets, rows, run)
+
+
+def _reading(e: Emitter, s: Sizes, outputs: Any, y: Any, q: Any, count: Any, group: Any) -> None:
+    """Fill the panel `outputs` with the `count` places from `q` on."""
+    for lane, n, place, run in _maps(e, s, q, count):
+        with e.loop(s.filters) as f:
+            channel = (n * s.groups + group) * s.filters + f
+            copy(e, outputs, f * s.lanes + lane, y, channel * s.places + place, run)
+
+
+@emitted
+def _convolution(
+    e: Emitter,
+    x: Any,
+    W: Any,
+    b: Any,
+    y: Any,
+    room: Any,
+    inputs: Any,
+    outputs: Any,
+    offsets: Any,
+    sizes: Any,
+    row: Any,
+    column: Any,
+    bias: Any,
+    low: Any,
+    high: Any,
+    start: Any,
+    stop: Any,
+) -> None:
+    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
+    fill(e, room, 0, s.channels * s.plane, e.constant(0.0))
+    with e.loop(s.groups) as group:
+        walk, filled = _Walk(e, s, start), e.variable(e.number(-1))
+        with e.loop(stop, s.lanes, start) as q:
+            count = s.lanes.least(stop - q)
+            _gathering(
+                e,
+                s,
+                walk,
+                filled,
+                room,
+                x,
+                inputs,
+                offsets,
+                sizes,
+                count,
+                group,
+                e.number(0),
+                s.channels,
+            )
+            first = group * s.filters + low
+            matrix = e.at(W, group * s.filters * s.rows + low * row)
+            product(
+                e,
+                outputs,
+                matrix,
+                row,
+                column,
+                e.at(b, first * bias),
+                bias,
+                inputs,
+                high - low,
+                s.rows,
+                count,
+            )
+            for lane, n, place, run in _maps(e, s, q, count):
+                with e.loop(high, 1, low) as f:
+                    channel = (n * s.groups + group) * s.filters + f
+                    to = channel * s.places + place
+                    copy(e, y, to, outputs, (f - low) * s.lanes + lane, run)
+
+
+@emitted
+def _deconvolution(
+    e: Emitter,
+    y: Any,
+    W: Any,
+    b: Any,
+    zero: Any,
+    x: Any,
+    room: Any,
+    inputs: Any,
+    outputs: Any,
+    offsets: Any,
+    sizes: Any,
+    bias: Any,
+    low: Any,
+    high: Any,
+    start: Any,
+    stop: Any,
+) -> None:
+    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
+    used = (high - low) * s.taps
+    with e.loop(s.groups) as group:
+        walk, filled = _Walk(e, s, start), e.variable(e.number(-1))
+        channel = group * s.channels + low
+        with e.loop(stop, s.lanes, start) as q:
+            count = s.lanes.least(stop - q)
+            _reading(e, s, outputs, y, q, count, group)
+            matrix = e.at(W, group * s.filters * s.rows + low * s.taps)
+            product(e, inputs, matrix, 1, s.rows, zero, 0, outputs, used, s.filters, count)
+            for lane, n, d, h, w, run in walk.runs(count):
+                with e.when(n.is_not(filled.get())):
+                    filled.set(n)
+                    with e.loop(high - low) as c:
+                        fill(e, room, c * s.plane, s.plane, e.read(e.at(b, (channel + c) * bias)))
+                at = (d * s.stride_d * s.room_h + h * s.stride_h) * s.line + w
+                scatter(e, room, at, offsets, inputs, lane, s.lanes, used, run)
+                with e.when((q + lane + run) % s.places < 1):
+                    image = e.at(x, (n * s.groups * s.channels + channel) * s.elements)
+                    _take(e, image, room, e.at(b, channel * bias), bias, high - low, sizes)
+
+
+@emitted
+def _filter_gradient(
+    e: Emitter,
+    x: Any,
+    y: Any,
+    W: Any,
+    room: Any,
+    inputs: Any,
+    outputs: Any,
+    offsets: Any,
+    sizes: Any,
+    group: Any,
+    low: Any,
+    high: Any,
+    start: Any,
+    stop: Any,
+) -> None:
+    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
+    used = (high - low) * s.taps
+    zero = e.constant(0.0)
+    fill(e, room, 0, (high - low) * s.plane, zero)
+    walk, filled = _Walk(e, s, start), e.variable(e.number(-1))
+    with e.loop(stop, s.lanes, start) as q:
+        count = s.lanes.least(stop - q)
+        _gathering(e, s, walk, filled, room, x, inputs, offsets, sizes, count, group, low, high)
+        _reading(e, s, outputs, y, q, count, group)
+        full = (count + e.lanes - 1) & -e.lanes
+        for panel, rows in ((inputs, used), (outputs, s.filters)):
+            with e.loop(rows) as r:
+                fill(e, panel, r * s.lanes + count, full - count, zero)
+        to = e.at(W, group * s.filters * s.rows + low * s.taps)
+        dots(e, to, s.rows, outputs, s.filters, inputs, used, s.lanes, full)
+
+
+@compiled
+def convolve(
+    x: Read1,
+    W: Read1,
+    b: Read1,
+    y: Write1,
+    room: Write1,
+    inputs: Write1,
+    outputs: Write1,
+    offsets: Indices,
+    sizes: Indices,
+    row: int,
+    column: int,
+    bias: int,
+    low: int,
+    high: int,
+    start: int,
+    stop: int,
+) -> None:
+    """Filters `low` to `high` of each group at the places from `start` to `stop`."""
+    _convolution(
+        x, W, b, y, room, inputs, outputs, offsets, sizes, row, column, bias, low, high, start, stop
+    )
+
+
+@compiled
+def spread(
+    y: Read1,
+    W: Read1,
+    b: Read1,
+    zero: Read1,
+    x: Write1,
+    room: Write1,
+    inputs: Write1,
+    outputs: Write1,
+    offsets: Indices,
+    sizes: Indices,
+    bias: int,
+    low: int,
+    high: int,
+    start: int,
+    stop: int,
+) -> None:
+    """Channels `low` to `high` of each group of the images that lie from `start` to `stop`."""
+    _deconvolution(
+        y, W, b, zero, x, room, inputs, outputs, offsets, sizes, bias, low, high, start, stop
+    )
+
+
+@compiled
+def correlate(
+    x: Read1,
+    y: Read1,
+    W: Write1,
+    room: Write1,
+    inputs: Write1,
+    outputs: Write1,
+    offsets: Indices,
+    sizes: Indices,
+    group: int,
+    low: int,
+    high: int,
+    start: int,
+    stop: int,
+) -> None:
+    """Channels `low` to `high` of a group, summed over the places from `start` to `stop`."""
+    _filter_gradient(x, y, W, room, inputs, outputs, offsets, sizes, group, low, high, start, stop)

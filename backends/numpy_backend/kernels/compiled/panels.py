@@ -1,0 +1,160 @@
+"""Panels: blocks of a product, and what goes in and out of them.
+
+A panel has a row for each channel, or for each place of the filters, and a lane for each of some
+places of the maps. Sums are held in registers, a tile of them at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from backends.numpy_backend.kernels.emitter import Emitter, Number, emitted
+
+LANE_BYTES = 192  # of a panel of a product: 3 vectors of 512 bits, 6 of 256, 12 of 128
+
+
+def _pieces(e: Emitter, count: Number) -> Iterator[tuple[Number, int]]:
+    """Offset and width of vectors that cover `count` elements and none beyond."""
+    whole = count & -e.lanes
+    with e.loop(whole, e.lanes) as i:
+        yield i, e.lanes
+    width = e.lanes // 2
+    while width:
+        with e.when((count & width).is_not(0)):
+            yield count & (-2 * width), width
+        width //= 2
+
+
+@emitted
+def copy(e: Emitter, to: Any, t: Any, source: Any, s: Any, count: Any) -> None:
+    """`to[t : t + count] = source[s : s + count]`."""
+    to, source = e.at(to, t), e.at(source, s)
+    for i, width in _pieces(e, count):
+        e.store(e.load(e.at(source, i), width), e.at(to, i))
+
+
+@emitted
+def fill(e: Emitter, to: Any, t: Any, count: Any, value: Any) -> None:
+    """`to[t : t + count] = value`."""
+    with e.loop(count) as i:
+        e.write(value, e.at(to, t + i))
+
+
+@emitted
+def gather(
+    e: Emitter,
+    to: Any,
+    t: Any,
+    pitch: Any,
+    source: Any,
+    s: Any,
+    offsets: Any,
+    rows: Any,
+    count: Any,
+) -> None:
+    """`to[t + r * pitch :][:count] = source[s + offsets[r] :][:count]` for each row."""
+    to, source = e.at(to, t), e.at(source, s)
+    for i, width in _pieces(e, count):
+        start, source_start = e.at(to, i), e.at(source, i)
+        with e.loop(rows) as r:
+            [offset] = e.numbers(e.at(offsets, r), 1)
+            e.store(e.load(e.at(source_start, offset), width), e.at(start, r * pitch))
+
+
+@emitted
+def scatter(
+    e: Emitter,
+    to: Any,
+    t: Any,
+    offsets: Any,
+    source: Any,
+    s: Any,
+    pitch: Any,
+    rows: Any,
+    count: Any,
+) -> None:
+    """`to[t + offsets[r] :][:count] += source[s + r * pitch :][:count]` for each row, in turn."""
+    to, source = e.at(to, t), e.at(source, s)
+    for i, width in _pieces(e, count):
+        start, source_start = e.at(to, i), e.at(source, i)
+        with e.loop(rows) as r:
+            [offset] = e.numbers(e.at(offsets, r), 1)
+            place = e.at(start, offset)
+            value = e.load(e.at(source_start, r * pitch), width)
+            e.store(e.builder.fadd(e.load(place, width), value), place)
+
+
+@emitted
+def product(
+    e: Emitter,
+    to: Any,
+    a: Any,
+    row: Any,
+    column: Any,
+    bias: Any,
+    bias_row: Any,
+    b: Any,
+    rows: Any,
+    depth: Any,
+    lanes: Any,
+) -> None:
+    """The panel `to` is the matrix `a`, of any strides, by the panel `b`, plus `bias`.
+
+    `to[r, l] = bias[r * bias_row] + sum(a[r * row + d * column] * b[d, l])`, and up to the end of
+    a tile beyond `rows` and `lanes` anything.
+    """
+    height, vectors = (8, 3) if e.wide.number == 32 else (6, 2)
+    pitch = LANE_BYTES // e.bytes
+
+    def tile(height: int, r: Number, lane: Number) -> None:
+        places = [(r + i).least(rows - 1) for i in range(height)]
+        lines = [e.at(a, place * row) for place in places]
+        firsts = [e.broadcast(e.read(e.at(bias, place * bias_row))) for place in places]
+        sums = [[e.variable(first) for _ in range(vectors)] for first in firsts]
+        with e.loop(depth) as d:
+            along, line_of_b = d * column, e.at(b, d * pitch + lane)
+            factors = [e.load(e.at(line_of_b, j * e.lanes)) for j in range(vectors)]
+            for line, totals in zip(lines, sums, strict=True):
+                factor = e.broadcast(e.read(e.at(line, along)))
+                for total, other in zip(totals, factors, strict=True):
+                    total.set(e.fused(factor, other, total.get()))
+        for i, totals in enumerate(sums):
+            for j, total in enumerate(totals):
+                e.store(total.get(), e.at(to, (r + i) * pitch + lane + j * e.lanes))
+
+    with (
+        e.loop(lanes, vectors * e.lanes) as lane,
+        e.loop(rows, height) as r,
+        e.whether(rows - r <= height // 2) as (few, many),
+    ):
+        with few:
+            tile(height // 2, r, lane)
+        with many:
+            tile(height, r, lane)
+
+
+@emitted
+def dots(
+    e: Emitter, to: Any, row: Any, a: Any, rows: Any, b: Any, columns: Any, pitch: Any, lanes: Any
+) -> None:
+    """`to[r * row + c] += sum(a[r, l] * b[c, l])`; `lanes` is a multiple of a vector's."""
+    height, width = 4, 6 if e.wide.number == 32 else 3
+    with e.loop(rows, height) as r, e.loop(columns, width) as c:
+        above = [e.at(a, (r + i).least(rows - 1) * pitch) for i in range(height)]
+        beside = [e.at(b, (c + j).least(columns - 1) * pitch) for j in range(width)]
+        zeros = e.broadcast(e.constant(0.0))
+        sums = [[e.variable(zeros) for _ in range(height)] for _ in range(width)]
+        with e.loop(lanes, e.lanes) as lane:
+            factors = [e.load(e.at(line, lane)) for line in above]
+            for line, totals in zip(beside, sums, strict=True):
+                other = e.load(e.at(line, lane))
+                for total, factor in zip(totals, factors, strict=True):
+                    total.set(e.fused(factor, other, total.get()))
+        for j, totals in enumerate(sums):
+            values = e.sums([total.get() for total in totals])
+            with e.when(c + j < columns):
+                for i, value in enumerate(values):
+                    with e.when(r + i < rows):
+                        place = e.at(to, (r + i) * row + c + j)
+                        e.write(e.builder.fadd(e.read(place), value), place)

@@ -1,0 +1,220 @@
+"""Compiled convolutions: equal to the formula for every setting, in little memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+import core
+from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels import compiler
+from backends.numpy_backend.kernels.compiled import convolution as kernels
+from backends.numpy_backend.kernels.emitter import Registers, registers
+from core.arrays.windows import window_count
+from plugins.functions.connection.convolution import (
+    Convolution,
+    ConvolutionFilterGradient,
+    Deconvolution,
+)
+
+pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
+
+KERNELS = core.backend.get("numpy").kernels
+Array = np.ndarray[Any, Any]
+
+
+@pytest.fixture(autouse=True)
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No array is too small for the kernels, and there are three threads."""
+    monkeypatch.setattr(compiler, "SMALL", -1)
+    monkeypatch.setattr(kernels, "LEAST", 1000)
+    monkeypatch.setattr(parallel, "_count", 3)
+
+
+@contextmanager
+def formulas() -> Iterator[None]:
+    kept = dict(KERNELS)
+    KERNELS.clear()
+    try:
+        yield
+    finally:
+        KERNELS.update(kept)
+
+
+class Case(NamedTuple):
+    """Shapes and settings of a convolution."""
+
+    images: int
+    groups: int
+    channels: int
+    filters: int
+    size: tuple[int, ...]
+    ksize: tuple[int, ...]
+    stride: tuple[int, ...] = (1, 1)
+    pad: tuple[int, ...] = (0, 0)
+    dilate: tuple[int, ...] = (1, 1)
+    cover_all: bool = False
+    bias: bool = False
+
+    @property
+    def settings(self) -> tuple[Any, ...]:
+        return self.stride, self.pad, self.cover_all, self.dilate, self.groups
+
+    @property
+    def out(self) -> tuple[int, ...]:
+        axes = zip(self.size, self.ksize, self.stride, self.pad, self.dilate, strict=True)
+        return tuple([window_count(n, k, s, p, self.cover_all, d) for n, k, s, p, d in axes])
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    ndim = draw(st.integers(1, 3))
+
+    def each(low: int, high: int) -> tuple[int, ...]:
+        return draw(st.tuples(*[st.integers(low, high)] * ndim))
+
+    case = Case(
+        draw(st.integers(0, 5)),
+        draw(st.sampled_from([1, 1, 2, 3])),
+        draw(st.integers(1, 6)),
+        draw(st.integers(1, 17)),
+        each(1, [90, 30, 9][ndim - 1]),
+        each(1, 4),
+        each(1, 3),
+        each(0, 4),
+        each(1, 2),
+        draw(st.booleans()),
+        draw(st.booleans()),
+    )
+    assume(min(case.out) > 0)
+    return case
+
+
+LAYOUTS: dict[str, Callable[[Array], Array]] = {
+    "contiguous": lambda a: a,
+    "reversed": lambda a: a[::-1].copy()[::-1],
+    "channels last": lambda a: np.moveaxis(np.moveaxis(a, 1, -1).copy(), -1, 1),
+    "not aligned": lambda a: np.frombuffer(b"?" + a.tobytes(), a.dtype, a.size, 1).reshape(a.shape),
+}
+
+
+@given(cases(), st.sampled_from(["float32", "float64"]), st.sampled_from(sorted(LAYOUTS)))
+@example(Case(3, 1, 20, 50, (12, 12), (5, 5)), "float32", "contiguous")
+@example(Case(2, 1, 70, 9, (9, 8), (3, 3), pad=(1, 1), bias=True), "float32", "contiguous")
+@example(Case(2, 4, 1, 1, (33, 50), (3, 3), pad=(1, 1)), "float64", "contiguous")
+@example(Case(1, 1, 3, 4, (150, 151), (7, 7), (2, 2), (3, 3)), "float32", "contiguous")
+@example(Case(9, 1, 64, 33, (2, 2), (1, 1)), "float32", "contiguous")
+def test_equal_to_the_formula(case: Case, dtype: str, layout: str) -> None:
+    r = np.random.default_rng(0)
+
+    def drawn(*shape: int) -> Any:
+        array = LAYOUTS[layout](r.standard_normal(shape).astype(dtype))
+        array.flags.writeable = False
+        return array
+
+    inner, outer = case.channels * case.groups, case.filters * case.groups
+    x, y = drawn(case.images, inner, *case.size), drawn(case.images, outer, *case.out)
+    W = drawn(outer, case.channels, *case.ksize)
+    b, b_back = ([r.standard_normal(n).astype(dtype)] * case.bias for n in (outer, inner))
+    for op, inputs in (
+        (Convolution(*case.settings), (x, W, *b)),
+        (Deconvolution(*case.settings, size=case.size), (y, W, *b_back)),
+        (ConvolutionFilterGradient(*case.settings, ksize=case.ksize), (x, y)),
+    ):
+        got = KERNELS[type(op)](op, np, *inputs)
+        with formulas():
+            expected = op.evaluate(*inputs)
+        assert got.dtype == dtype
+        scale = 50 * np.finfo(dtype).eps * np.abs(expected).max(initial=1)
+        np.testing.assert_allclose(got, expected, rtol=0, atol=scale)
+
+
+def test_other_dtypes_are_left_to_the_formula() -> None:
+    x, W = np.ones((2, 3, 9, 9), "float16"), np.ones((4, 3, 3, 3), "float16")
+    y = np.ones((2, 4, 7, 7), "float16")
+    assert kernels.convolution(Convolution(), np, x, W) is NotImplemented
+    assert kernels.convolution(Convolution(), np, x, W.astype("f")) is NotImplemented
+    assert kernels.deconvolution(Deconvolution(), np, y, W) is NotImplemented
+    gradient = ConvolutionFilterGradient(ksize=(3, 3))
+    assert kernels.filter_gradient(gradient, np, x, y) is NotImplemented
+
+
+def test_results_repeat_to_the_bit() -> None:
+    r = np.random.default_rng(0)
+    x, W = (r.standard_normal(s).astype("f") for s in ((40, 1, 28, 28), (20, 1, 5, 5)))
+    y = Convolution().evaluate(x, W)
+    for op, inputs in (
+        (Convolution(), (x, W)),
+        (Deconvolution(size=(28, 28)), (y, W)),
+        (ConvolutionFilterGradient(ksize=(5, 5)), (x, y)),
+    ):
+        first = op.evaluate(*inputs)
+        for _ in range(5):
+            np.testing.assert_array_equal(op.evaluate(*inputs), first)
+
+
+def test_no_image_is_unfolded() -> None:
+    x, W = np.ones((16, 32, 48, 48), "f"), np.ones((32, 32, 3, 3), "f")
+    settings = {"pad": 1}
+    operations = (
+        lambda: Convolution(**settings).evaluate(x, W),
+        lambda: Deconvolution(**settings, size=(48, 48)).evaluate(x, W),
+        lambda: ConvolutionFilterGradient(**settings, ksize=(3, 3)).evaluate(x, x),
+    )
+    for operation in operations:
+        tracemalloc.start()
+        try:
+            operation()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < 1.6 * x.nbytes  # the result, and what three threads work in
+
+
+MACHINE = """
+import sys
+import numpy as np
+sys.path.insert(0, {here!r})
+import test_convolution_kernels as tests
+from backends.numpy_backend.kernels import compiler, emitter
+from numba.core.registry import cpu_target
+assert emitter.registers(cpu_target.target_context.codegen().magic_tuple()[2]) == {expected}
+compiler.SMALL = -1
+case = tests.Case(3, 2, 20, 27, (12, 11), (3, 5), (1, 2), (1, 0), bias=True)
+tests.test_equal_to_the_formula.hypothesis.inner_test(case, "float32", "contiguous")
+"""
+
+
+@pytest.mark.parametrize(
+    ("features", "expected"), [("", (128, 16)), ("+avx,+avx2,+fma", (256, 16))]
+)
+def test_tiles_follow_the_registers(features: str, expected: tuple[int, int]) -> None:
+    from llvmlite.binding import get_host_cpu_features
+
+    if not all(get_host_cpu_features().get(name[1:]) for name in features.split(",") if name):
+        pytest.skip(f"needs {features}")
+    generic = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": features}
+    done = subprocess.run(
+        [sys.executable, "-c", MACHINE.format(here=str(Path(__file__).parent), expected=expected)],
+        env=os.environ | generic,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert not done.returncode, done.stderr
+
+
+def test_registers_of_others() -> None:
+    assert registers("+fp-armv8,+neon") == Registers(128, 32)
+    assert registers("+sse2,-avx") == Registers(128, 16)
