@@ -90,7 +90,7 @@ if TYPE_CHECKING:
     from core.link.serializer import Serializer as Serializer
     from core.ops import function_node as function_node
     from core.ops import intrinsics as intrinsics
-    from core.ops.function_node import Elementwise as Elementwise
+    from core.ops.elementwise import Elementwise as Elementwise
     from core.ops.function_node import FunctionNode as FunctionNode
     from core.ops.types.domain import Domain as Domain
     from core.ops.types.domain import anything as anything
@@ -134,7 +134,8 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
             "core.link": "Chain ChainDict ChainList Link LinkHook Parameter Sequential",
             "core.link.initializer": "Initializer",
             "core.link.serializer": "AbstractSerializer Deserializer Serializer",
-            "core.ops.function_node": "Elementwise FunctionNode",
+            "core.ops.elementwise": "Elementwise",
+            "core.ops.function_node": "FunctionNode",
             "core.ops.types.domain": (
                 "Domain anything axes boolean choice integers number numeric real"
             ),

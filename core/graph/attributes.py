@@ -1,4 +1,4 @@
-"""What a Variable tells of its array."""
+"""What a Variable tells of its array; and attributes that few Variables have."""
 
 from __future__ import annotations
 
@@ -9,6 +9,18 @@ from core.errors import UnknownName
 
 if TYPE_CHECKING:
     from core.typing import DType, Shape
+
+
+def rare(slot: str, doc: str) -> Any:
+    """An attribute kept in a slot that few objects fill: None where it is empty."""
+
+    def get(self: Any) -> Any:
+        return getattr(self, slot, None)
+
+    def put(self: Any, value: Any) -> None:
+        setattr(self, slot, value)
+
+    return property(get, put, doc=doc)
 
 
 class Attributes:

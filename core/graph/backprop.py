@@ -11,6 +11,7 @@ from typing import Any
 
 from core.arrays.spec import ensure_array
 from core.errors import GraphError, NotDifferentiable
+from core.graph.delivery import deliver
 from core.graph.fitting import check_grad
 from core.graph.graph_node import GraphNode
 from core.graph.history import creator_of, history_of
@@ -68,10 +69,10 @@ def backward_from(
     if graph and not walk.state.backprop:
         with using_config("enable_backprop", True):
             walk.run()
-            walk.deliver(loss_scale)
+            deliver(walk, loss_scale)
     else:
         walk.run()
-        walk.deliver(loss_scale)
+        deliver(walk, loss_scale)
 
 
 Variable.backward_from = staticmethod(backward_from)

@@ -7,7 +7,7 @@ from typing import Any
 from core.arrays.array_backend import BACKENDS, unwrapped
 from core.arrays.backend import names as backend_names
 from core.arrays.spec import Spec, spec_of
-from core.errors import BackendError
+from core.errors import BackendError, exceptions
 
 
 def is_array(value: object) -> bool:
@@ -53,3 +53,12 @@ def check_grad(spec: Spec | None, name: str | None, gradient: Any) -> None:
         raise TypeError(f"{who}: expected dtype {spec.name}, got {given.name}. Cast it first.")
     if given.shape != spec.shape:
         raise ValueError(f"{who}: expected shape {spec.shape}, got {given.shape}")
+
+
+def _spec_of(value: object) -> Spec | None:
+    """What errors tell of an argument that is an array or a Variable."""
+    array = unwrapped(value)
+    return spec_of(array) if array is not None and is_array(array) else None
+
+
+exceptions.spec_of = _spec_of

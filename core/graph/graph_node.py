@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
 from core.errors import GraphError
-from core.graph.history import creator_of, history_of
+from core.graph.history import rank_of
 from core.graph.hooked import Hooked
+from core.graph.output_node import OutputNode
 from core.graph.variable import Variable, variable_of
-from core.graph.variable_node import OutputNode, VariableNode
+from core.graph.variable_node import VariableNode
 
 if TYPE_CHECKING:
     from core.arrays.backend import Backend
@@ -80,12 +81,8 @@ class GraphNode(Hooked):
 
     @property
     def rank(self) -> int:
-        """Length of the longest path from a leaf; worked out when asked, without recursion."""
-        ranks: dict[Any, int] = {}
-        for f in sorted(history_of([self]), key=lambda f: f.sequence):
-            before = [creator_of(source) for source in f._sources]
-            ranks[f] = max([ranks.get(g, 0) + 1 for g in before if g is not None], default=0)
-        return ranks.get(self, 0)
+        """Length of the longest path from a leaf; worked out when asked."""
+        return rank_of(self)
 
     @property
     def inputs(self) -> Any:

@@ -36,6 +36,15 @@ def history_of(functions: Iterable[GraphNode | None]) -> Iterable[GraphNode]:
     return found
 
 
+def rank_of(function: GraphNode) -> int:
+    """Length of the longest path from a leaf to a function, found without recursion."""
+    ranks: dict[Any, int] = {}
+    for f in sorted(history_of([function]), key=lambda f: f.sequence):
+        before = [creator_of(source) for source in f._sources]
+        ranks[f] = max([ranks.get(g, 0) + 1 for g in before if g is not None], default=0)
+    return ranks.get(function, 0)
+
+
 class Made:
     """What a variable, and a node that stands for one, tells of the function that made it."""
 
@@ -81,3 +90,8 @@ class Made:
     def unchain(self) -> None:
         """Forget how the variable was made; the graph before it may die."""
         self.creator_node = None
+
+    def unchain_backward(self) -> None:
+        """Cut the graph behind this variable, as truncated backpropagation does."""
+        for function in history_of([self.creator_node]):
+            function.unchain()

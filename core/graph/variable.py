@@ -8,40 +8,28 @@ strongly, so a graph dies by reference count with the last variable that leads t
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Never
-from weakref import ref
 
 from core.arrays.spec import Spec, spec_of
-from core.errors import UnknownName, exceptions, kinds, scalars
+from core.errors import kinds, scalars
 from core.errors.synonyms import real_names, refuse_foreign
-from core.graph.attributes import Attributes
+from core.graph.attributes import Attributes, rare
 from core.graph.copies import Copies
 from core.graph.fitting import check_grad, is_array, no_array
-from core.graph.history import Made, history_of
+from core.graph.history import Made
 from core.graph.methods import Methods
 from core.graph.moving import Moving
 from core.graph.operators import Operators
 from core.graph.protocols import Protocols
+from core.graph.refused import Refused, meant, refuse, truth
 from core.graph.text import Texts
-from core.graph.variable_node import NOBODY, VariableNode
+from core.graph.variable_node import VariableNode
 from core.registry.once import publishing
 
 if TYPE_CHECKING:
     from core.typing import Array, BackendArray
 
 
-def _rare(slot: str, doc: str) -> Any:
-    """An attribute kept in a slot that few objects fill: None where it is empty."""
-
-    def get(self: Any) -> Any:
-        return getattr(self, slot, None)
-
-    def put(self: Any, value: Any) -> None:
-        setattr(self, slot, value)
-
-    return property(get, put, doc=doc)
-
-
-class Variable(Attributes, Copies, Made, Methods, Moving, Operators, Protocols, Texts):
+class Variable(Attributes, Copies, Made, Methods, Moving, Operators, Protocols, Refused, Texts):
     """An array with a history, from which `backward` computes derivatives.
 
     Args:
@@ -74,9 +62,9 @@ class Variable(Attributes, Copies, Made, Methods, Moving, Operators, Protocols, 
         "_own_shown",
         "_spec",
     )
-    _constant = _rare("_own_constant", "The node of a variable without gradient, if asked for.")
-    _shown = _rare("_own_shown", "The node of a declared operation's output, if asked for.")
-    loss_scale = _rare("_own_loss_scale", "The factor that the last backward put on the gradient.")
+    _constant = rare("_own_constant", "The node of a variable without gradient, if asked for.")
+    _shown = rare("_own_shown", "The node of a declared operation's output, if asked for.")
+    loss_scale = rare("_own_loss_scale", "The factor that the last backward put on the gradient.")
 
     _nondifferentiable: str
     _array: BackendArray
@@ -98,13 +86,13 @@ class Variable(Attributes, Copies, Made, Methods, Moving, Operators, Protocols, 
         **removed: Never,
     ) -> None:
         if removed:
-            _refuse(removed)
+            refuse(removed)
         if data is not None and not is_array(data):
             raise no_array("Variable: expected", data)
         self._array = data  # type: ignore[assignment]  # it is some backend's
         self._spec = spec_of(data)
         if requires_grad is not True and requires_grad is not False:
-            requires_grad = _truth(self, requires_grad)
+            requires_grad = truth(self, requires_grad)
         self._source = VariableNode(self) if requires_grad else None
         if name is not None:
             self.name = name
@@ -169,20 +157,6 @@ class Variable(Attributes, Copies, Made, Methods, Moving, Operators, Protocols, 
     def retain_data(self) -> None:
         """Keep the array with the graph, beyond the life of this variable."""
         (self._source or self.node).data = self.array
-
-    def unchain_backward(self) -> None:
-        """Cut the graph behind this variable, as truncated backpropagation does."""
-        for function in history_of([self.creator_node]):
-            function.unchain()
-
-    @property
-    def volatile(self) -> None:
-        """Version 1's flag, refused: see `core.no_backprop_mode`."""
-        raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
-
-    @volatile.setter
-    def volatile(self, value: object) -> None:
-        raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
 
     # ------------------------------------------------------------------ gradients
 
@@ -253,43 +227,8 @@ class Variable(Attributes, Copies, Made, Methods, Moving, Operators, Protocols, 
         """
         self.backward_from([self], retain_grad, enable_double_backprop, loss_scale, free_graph)
 
-    def _become(self, result: Variable) -> None:
-        """Take the place of a result that nobody else has: its array, and its history."""
-        for source, variable in ((self._source, None), (result._source, self)):
-            if source is not None and not source.is_function:
-                source._variable = NOBODY if variable is None else ref(variable)
-        self._array, self._spec, self._source = result._array, result._spec, result._source
-        self._constant = self._shown = None
 
-
-_VOLATILE = "Compute under core.no_backprop_mode() instead."
-
-
-def _meant(
-    self: Variable,
-    data: Any = None,
-    *,
-    name: str | None = None,
-    grad: Any = None,
-    requires_grad: bool = True,
-) -> None: ...
-
-
-Variable.__init__.__wrapped__ = _meant  # type: ignore[attr-defined] # what help() shows
-
-
-def _truth(variable: Variable, requires_grad: Any) -> bool:
-    check = kinds.taking(kinds.kind_of("bool"), type(variable).__name__, "requires_grad")
-    truth: bool = check(requires_grad)
-    return truth
-
-
-def _refuse(given: dict[str, Any]) -> None:
-    from core.errors import refuse_unknown
-
-    known = _meant.__annotations__
-    refuse_unknown("Variable", given, known, {"volatile": _VOLATILE})
-
+Variable.__init__.__wrapped__ = meant  # type: ignore[attr-defined] # what help() shows
 
 _new = Variable.__new__
 
@@ -345,12 +284,5 @@ def as_array(obj: Any) -> BackendArray:
     return obj.array if isinstance(obj, Variable) else obj
 
 
-def _spec_of(value: object) -> Spec | None:
-    """What errors tell of an argument that is an array or a Variable."""
-    array = as_array(value)
-    return spec_of(array) if array is not None and is_array(array) else None
-
-
-exceptions.spec_of = _spec_of
 kinds.Variable, kinds.as_array, kinds.is_array = Variable, as_array, is_array
 scalars.Variable = Variable

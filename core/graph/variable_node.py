@@ -156,30 +156,3 @@ class VariableNode(Made):
                 "Retain while the variable is alive."
             )
         self.data = variable.array
-
-
-class OutputNode(VariableNode):
-    """The node of a declared operation's only output: a view of the function node."""
-
-    __slots__ = ()
-
-    def __init__(self, function: GraphNode) -> None:
-        self._creator = function
-        self._variable = NOBODY
-        self._constant = False
-
-    @property
-    def _source(self) -> Any:
-        return self._creator
-
-
-def _shown(name: str) -> property:
-    """An attribute that is the function's."""
-    return property(
-        lambda node: getattr(node._creator, name),
-        lambda node, value: setattr(node._creator, name, value),
-    )
-
-
-for _name in ("data", "spec", "_grad", "_name"):
-    setattr(OutputNode, _name, _shown(_name))

@@ -12,15 +12,10 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from core.arrays.backend import BACKENDS
-from core.arrays.spec import ensure_array, spec_of
 from core.errors import GraphError
-from core.graph.accumulate import adds_in_place
 from core.graph.complete_step import CompleteStep
-from core.graph.fitting import check_grad
 from core.graph.graph_node import GraphNode
 from core.graph.history import creator_of
-from core.graph.variable import Variable, wrap
 from core.graph.variable_node import Source
 from core.registry.configuration import State, current_state
 
@@ -158,54 +153,3 @@ class Walk(CompleteStep):
             for node in [reference() for reference in f.outputs]:
                 if node in self.freed:
                     node.unchain()
-
-    # ------------------------------------------------------------------ the end
-
-    def deliver(self, loss_scale: float | None = None) -> None:
-        """Give the leaves their gradients: no array twice, none that the caller holds.
-
-        An old gradient that nobody else holds is added to in place, once all have been checked.
-        """
-        given = {id(_base(g)) for g in self.given}
-        ready, sums = [], []
-        for source in self.leaves:
-            g: Any = self.gradients[source]
-            has_old = source._grad is not None
-            if not source.is_function and source._variable() is None:  # type: ignore[union-attr]
-                continue
-            if self.graph:
-                total = _as_graph(source._grad) + g if has_old else g
-            else:
-                total = ensure_array(g, source.spec)
-                if spec_of(total) is not source.spec:
-                    check_grad(source.spec, source._name, total)
-                if has_old and adds_in_place(source):
-                    sums.append((source, total))
-                    continue
-                if has_old:
-                    old = source._grad
-                    old = old.array if isinstance(old, Variable) else old
-                    total = ensure_array(old + total, source.spec)
-                memory = id(_base(total))
-                if memory in given:
-                    total = BACKENDS[type(total)].copy(total)
-                    memory = id(total)
-                given.add(memory)
-            ready.append((source, total))
-        for source, g in sums:
-            ready.append((source, BACKENDS[type(g)].add_in_place(source._grad, g)))
-        for source, total in ready:
-            source._grad = total
-            if loss_scale is not None and not source.is_function:
-                source.get_variable().loss_scale = loss_scale  # type: ignore[union-attr]
-
-
-def _as_graph(g: Any) -> Variable:
-    return g if isinstance(g, Variable) else wrap(g)
-
-
-def _base(array: Any) -> Any:
-    """The array whose memory a view shows, as far as the library tells."""
-    while (base := getattr(array, "base", None)) is not None:
-        array = base
-    return array

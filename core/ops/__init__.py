@@ -10,6 +10,7 @@ standard's functions on Variables.
 __all__ = [
     "declaration",
     "dispatch",
+    "elementwise",
     "function_node",
     "intrinsics",
     "namespace",

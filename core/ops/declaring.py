@@ -10,7 +10,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.ops.declaration import Declaration, is_engine
+from core.ops.class_reading import is_engine
+from core.ops.declaration import Declaration
+from core.ops.settings import assigned, named, parameters
 from core.ops.specialize import Variant
 from core.registry.once import publishing
 
@@ -74,11 +76,11 @@ def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
     if not declared.fields and not cls._prepares:
         return _without_settings
     scope: dict[str, Any] = {"__name__": cls.__module__, "default": declared.fields}
-    lines = [f"def __init__(self{declared.parameters()}):", *declared.assigned("self", scope)]
+    lines = [f"def __init__(self{parameters(declared)}):", *assigned(declared, "self", scope)]
     lines += ["  self.prepare()"] if cls._prepares else ["  pass"]
     where = f"<constructor of {cls.__qualname__} with {len(declared.names)} inputs>"
     exec(compile("\n".join(lines), where, "exec"), scope)
-    made: Callable[..., None] = declared.named(scope["__init__"])
+    made: Callable[..., None] = named(declared, scope["__init__"])
     made.__qualname__ = f"{cls.__qualname__}.__init__"
     return made
 

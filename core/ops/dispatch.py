@@ -8,26 +8,21 @@ none of them. A plan found is a check passed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 
 from core.arrays.backend import Backend
-from core.arrays.spec import Spec, ensure_array, intern
-from core.graph.graph_node import GraphNode
-from core.graph.variable import Variable, wrap
-from core.graph.variable_node import VariableNode
+from core.arrays.spec import Spec, intern
 from core.ops.checking import check_types, initialized, refuse_mixing
-from core.ops.operands import unlike
 from core.ops.types.shapes import broadcast_shapes
 from core.ops.widening import widened, widening
+from core.ops.wrappers import Compute, ensured, whole, with_backend, with_rules
 from core.registry.configuration import current_state
 from core.registry.once import publishing
 
 if TYPE_CHECKING:
     from core.ops.function_node import FunctionNode
 
-Compute = Callable[..., Any]
 Plan = tuple[Compute | None, Any, Spec | None]
 
 _LIMIT = 4096
@@ -70,7 +65,7 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
         shape = broadcast_shapes([spec.shape for spec in specs])
         result = intern(backend, shape, lead.dtype, lead.device)
     if cls.declared.reads_backend:
-        compute = _with_backend(compute, backend)
+        compute = with_backend(compute, backend)
     wider = widening(cls, specs)
     if wider is not None:
         compute = widened(compute, backend, *wider)
@@ -78,12 +73,12 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
     broadcasts = cls._elementwise and len(set(shapes)) > 1
     if cls.declared.differentiable and (broadcasts or wider is not None):
         form = broadcasts, wider and wider[0]
-        compute = _with_rules(compute, cls, len(specs), form, shapes if broadcasts else None)
+        compute = with_rules(compute, cls, len(specs), form, shapes if broadcasts else None)
     operand = cls.operand if cls._elementwise else None  # type: ignore[attr-defined]
     if result is not None and result.kind in "biu" and operand is not None:
-        compute = _whole(compute, operand, result)
+        compute = whole(compute, operand, result)
     if result is not None and not result.shape:
-        compute = _ensured(compute, result)
+        compute = ensured(compute, result)
     if cls._inlined and compute is cls.compute:  # type: ignore[attr-defined]
         return None, backend.xp, result
     return compute, backend.xp, result
@@ -114,91 +109,22 @@ def _with_kernel(cls: type[FunctionNode], backend: Backend) -> Compute:
     return overridden
 
 
-def _with_backend(compute: Compute, backend: Backend) -> Compute:
-    def knowing(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
-        f.backend = backend
-        return compute(f, xp, *arrays)
-
-    return knowing
-
-
-def _with_rules(
-    compute: Compute, cls: type[FunctionNode], arity: int, form: tuple[bool, Any], shapes: Any
-) -> Compute:
-    """Where inputs broadcast, or are widened, the gradients of a call are others than the class's.
-
-    `shapes` are those of inputs that broadcast, to which their gradients are summed back.
-    """
-    planned = cls.variant(arity).rules(*form)
-
-    def ruled(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
-        # Calls with fewer or more inputs share the plan where all have one spec.
-        raw, var = planned if len(arrays) == arity else cls.variant(len(arrays)).rules(*form)
-        f.shapes = shapes
-        f._raw, f._var = raw, var
-        if f._single and f._local_hooks is None:
-            f._plain_raw, f._plain_var = raw, var
-        else:
-            f._plain_raw = f._plain_var = None
-        return compute(f, xp, *arrays)
-
-    return ruled
-
-
-def _ensured(compute: Compute, result: Spec) -> Compute:
-    """Results without dimensions, of which some libraries make scalars, become arrays."""
-
-    def ensured(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
-        return ensure_array(compute(f, xp, *arrays), result)
-
-    return ensured
-
-
-def _whole(compute: Compute, operand: str, result: Spec) -> Compute:
-    """Arithmetic of integers with a number, the setting `operand`, which must be whole as well."""
-
-    def whole(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
-        number = getattr(f, operand)
-        if isinstance(number, float):
-            raise unlike(f.label, "whole", [number], result.name)
-        return compute(f, xp, *arrays)
-
-    return whole
-
-
-def as_outputs(f: FunctionNode, results: Any, like: Spec) -> tuple[Variable, ...]:
-    """Several results as Variables; an operation may leave some of them out, as None."""
-    expected = len(f.declared.outputs)
-    if type(results) is not tuple or len(results) != expected:
-        got = len(results) if type(results) is tuple else type(results).__name__
-        raise TypeError(
-            f"{f.label}.compute: expected a tuple of {expected} arrays "
-            f"({', '.join(f.declared.outputs)}), got {got}"
-        )
-    return tuple([wrap(y if y is None else ensure_array(y, like)) for y in results])
-
-
-def link_outputs(f: GraphNode, outputs: Sequence[Variable], retained: tuple[Any, ...]) -> None:
-    """Put a node between a function and each of its outputs."""
-    references = []
-    for v, array in zip(outputs, retained, strict=True):
-        v._source = node = VariableNode(v, data=array)
-        node._creator, node._sources = f, ()
-        references.append(ref(node))
-    f._outputs = tuple(references)
-    f.data = retained
-
-
-def forget_plans(classes: Iterable[type[FunctionNode]], backend: Backend) -> None:
-    """Plan anew what operations do, after a change of the kernels of `backend`."""
+def forget_plans(base: type[FunctionNode], backend: Backend) -> None:
+    """Plan anew what all operations do, after a change of the kernels of `backend`."""
     global _changes
     with publishing:
         _changes += 1
-        for cls in classes:
+        for cls in _below(base):
             cls._plans.clear()
             cls._unchecked_plans.clear()
             if cls._gradient_kernels.pop(backend.array_type, None) is not None:
                 cls.specialize()
+
+
+def _below(cls: type[FunctionNode]) -> Iterator[type[FunctionNode]]:
+    for derived in cls.__subclasses__():
+        yield derived
+        yield from _below(derived)
 
 
 def take_slow_path(f: FunctionNode, inputs: tuple[Any, ...]) -> Any:

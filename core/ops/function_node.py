@@ -8,17 +8,16 @@ arrays and `backward` on Variables (`core.ops.general_form`). Both give the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
-from core.arrays.backend import Backend, on_kernels_changed
-from core.arrays.spec import ensure_array, spec_of
-from core.graph import array_api
+from core.arrays.backend import on_kernels_changed
 from core.graph.graph_node import GraphNode
 from core.graph.variable import Variable
 from core.ops import declaring, dispatch
+from core.ops.evaluated import Evaluated
 from core.ops.general_form import GeneralForm
-from core.ops.operands import scalar_as_array
 from core.registry.once import publishing
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass_transform()  # checkers derive the constructor from the settings, as `declaring` does
-class FunctionNode(GeneralForm):
+class FunctionNode(Evaluated, GeneralForm):
     """One operation in a graph, from its input nodes to its output nodes.
 
     See docs/architecture.md for the declared form. In the general form a subclass defines `forward`
@@ -156,75 +155,5 @@ class FunctionNode(GeneralForm):
             made._local_hooks, made._plain_raw, made._plain_var = self._local_hooks, None, None
         return made
 
-    def evaluate(self, *args: Any) -> Any:
-        """Compute inside a rule: from arrays arrays, from Variables recorded Variables.
 
-        Gradient rules use other operations this way, and so stay differentiable. One output is
-        given itself, several as a tuple.
-        """
-        if any([isinstance(x, Variable) for x in args]):
-            outputs = self.apply(args)
-            lone = self._single or self.declared is None and len(outputs) == 1
-            return outputs[0] if lone else outputs
-        args = tuple([scalar_as_array(x) for x in args])
-        if self.declared is None:
-            results = self._forward(args)
-            return results[0] if len(results) == 1 else results
-        result = self._compute(args)
-        like: Any = spec_of(args[0])
-        if type(result) is tuple:
-            return tuple([y if y is None else ensure_array(y, like) for y in result])
-        return ensure_array(result, like)
-
-    def _compute(self, arrays: tuple[Any, ...]) -> Any:
-        """What `compute`, or what a backend has in its place, makes of arrays."""
-        specs: Any = tuple([spec_of(x) for x in arrays])
-        key = self._plan_key(specs)
-        try:
-            plan = self._plans[key]
-        except (KeyError, TypeError):  # TypeError: an unhashable setting
-            plan = None
-        compute, xp, _ = plan or dispatch.plan_for(self, key, specs)
-        return (compute or type(self).compute)(self, xp, *arrays)  # type: ignore[attr-defined]
-
-    def _plan_key(self, specs: tuple[Any, ...]) -> Any:
-        """What a plan is remembered by, as the specialised calls compute it."""
-        if self._plan_by_settings and self.declared.fields:
-            return (*specs, *[getattr(self, name) for name in self.declared.fields])
-        return specs[0] if all([spec is specs[0] for spec in specs]) else specs
-
-
-class Elementwise(FunctionNode):
-    """An operation on corresponding elements: inputs broadcast and have one dtype, the result's.
-
-    A result of another dtype (a comparison) sets `keeps_dtype = False`. With `with_scalar` a number
-    as the second input takes that operation instead, whose setting `operand` it is; beside integers
-    an operand has to be whole.
-    """
-
-    _elementwise = True
-    _keeps_spec = True
-    keeps_dtype: ClassVar[bool] = True
-    with_scalar: ClassVar[Any] = None
-    operand: ClassVar[str | None] = None
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        cls._keeps_spec = cls.keeps_dtype
-        super().__init_subclass__(**kwargs)
-
-    def _unbroadcast(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
-        Elementwise._unbroadcast = array_api.intrinsics.unbroadcast  # type: ignore[method-assign]
-        return self._unbroadcast(gradients)
-
-
-def _below(cls: type[FunctionNode]) -> Iterator[type[FunctionNode]]:
-    for derived in cls.__subclasses__():
-        yield derived
-        yield from _below(derived)
-
-
-def _plan_anew(backend: Backend) -> None:
-    dispatch.forget_plans(_below(FunctionNode), backend)
-
-
-on_kernels_changed.append(_plan_anew)
+on_kernels_changed.append(partial(dispatch.forget_plans, FunctionNode))

@@ -17,8 +17,8 @@ from core.errors import GraphError
 from core.errors.scalars import is_number, is_whole
 from core.graph.graph_node import GraphNode, next_sequence
 from core.graph.variable import Variable, as_variable, wrap
-from core.ops import dispatch
 from core.ops.checking import check_types
+from core.ops.outputs import link_outputs
 from core.registry.configuration import State, current_state
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ class GeneralForm(GraphNode):
             self._sources[i].data = arrays[i]
         kept = self._kept_outputs or ()
         retained = tuple([v.array if i in kept else None for i, v in enumerate(outputs)])
-        dispatch.link_outputs(self, outputs, retained)
+        link_outputs(self, outputs, retained)
 
     def _input_indexes(self) -> tuple[int, ...]:
         if self.declared is None:

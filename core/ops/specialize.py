@@ -20,9 +20,10 @@ from typing import Any
 from core.arrays.spec import ensure_array, spec_of
 from core.graph.graph_node import places
 from core.graph.variable import Variable
-from core.ops import dispatch, operands
+from core.ops import dispatch, operands, outputs
 from core.ops.declaration import Declaration
 from core.ops.gradients import GradientWriter
+from core.ops.settings import assigned, named, parameters
 from core.ops.writer import Writer
 from core.registry.configuration import current_state
 
@@ -68,8 +69,8 @@ class _Calls(Writer):
             "with_numbers": operands.with_numbers,
             "take_slow_path": dispatch.take_slow_path,
             "ensure_array": ensure_array,
-            "as_outputs": dispatch.as_outputs,
-            "link_outputs": dispatch.link_outputs,
+            "as_outputs": outputs.as_outputs,
+            "link_outputs": outputs.link_outputs,
             "constant_node": operands.constant_node,
             "current_state": current_state,
             "new": object.__new__,
@@ -86,14 +87,14 @@ class _Calls(Writer):
 
     def call(self) -> Callable[..., Any]:
         star = "*, " if self.declared.variadic or self.declared.optional else ""
-        lines = [f"def call({self.each('x#')}{self.declared.parameters(star)}):"]
+        lines = [f"def call({self.each('x#')}{parameters(self.declared, star)}):"]
         if self._records_only:
             self.node = "new(cls)"
         else:
-            lines += ["  f = new(cls)", *self.declared.assigned("f", self.scope)]
+            lines += ["  f = new(cls)", *assigned(self.declared, "f", self.scope)]
         if self.cls._prepares:
             lines += ["  f.prepare()"]
-        return self.declared.named(self.compiled("call", lines + self._body()))  # type: ignore[no-any-return]
+        return named(self.declared, self.compiled("call", lines + self._body()))  # type: ignore[no-any-return]
 
     @property
     def _records_only(self) -> bool:

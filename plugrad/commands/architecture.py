@@ -1,4 +1,4 @@
-"""`plugrad architecture`: who imports whom, drawn from the imports into docs/architecture.md.
+"""`plugrad architecture`: who imports whom, and how much code there is, in docs/architecture.md.
 
 Every import counts, those in functions and those for type checkers alone as well. An arrow that
 follows from others is left out, so that what remains can be read.
@@ -16,8 +16,9 @@ from core.errors import CoreError
 from core.registry.kinds import FACADES
 from core.registry.paths import place
 from core.show.report import Report
+from plugrad.commands import sizes
+from plugrad.commands.sizes import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("core", "backends", "plugins", "plugrad")
 
 Arrows = dict[str, list[str]]
@@ -33,6 +34,7 @@ def architecture(output: str | None, check: bool) -> Report:
         raise CoreError(f"architecture: no page to draw into: {error}") from error
     for name, group in PICTURES.items():
         drawn = _replaced(drawn, name, picture(reduced(arrows(group))))
+    drawn = _replaced(drawn, "sizes", sizes.table())
     fresh = drawn == text
     if check:
         stale = f"The pictures in {page} are stale. Run `plugrad architecture`."

@@ -6,7 +6,7 @@ from graphlib import CycleError
 import pytest
 
 from core.ops.types.domain import CHECKS
-from plugrad.commands import architecture
+from plugrad.commands import architecture, sizes
 from plugrad.commands.main import main
 from plugrad.commands.ops import ops
 
@@ -69,6 +69,14 @@ def test_a_stale_picture_is_told_and_drawn_again(tmp_path, capsys):
     assert "Run `plugrad architecture`" in capsys.readouterr().out
     assert main(["architecture", "--output", str(page)]) == 0
     assert page.read_text(encoding="utf-8") == fresh
+
+
+def test_lines_of_code_are_those_that_do_something():
+    text = '"""Doc."""\n# why\n\nx = [\n    1,  # one\n]\n\n\ndef f():\n    """Two\n    lines."""\n'
+    assert sizes.lines_of_code(text) == 4
+    assert sizes.lines_of_code(text + "    return x\n") == 5
+    assert sizes.size(["core/errors"]) < sizes.size(["core"])
+    assert 500 < sizes.size(sizes.READING_PATH) <= 1000
 
 
 def test_a_page_without_a_place_for_the_pictures_is_left_alone(tmp_path, capsys):

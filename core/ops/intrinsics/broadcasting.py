@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core.errors import InvalidType
-from core.ops.function_node import Elementwise, FunctionNode
+from core.ops.elementwise import Elementwise
+from core.ops.function_node import FunctionNode
 from core.ops.types.domain import Domain, anything, choice
 from core.ops.types.domain import axes as axes_setting
 from core.ops.types.shapes import as_axes

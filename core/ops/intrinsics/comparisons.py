@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.ops.function_node import Elementwise
+from core.ops.elementwise import Elementwise
 from core.ops.types.domain import Domain, anything, ordered
 
 

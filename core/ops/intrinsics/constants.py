@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log
 from typing import ClassVar
 
-from core.ops.function_node import Elementwise
+from core.ops.elementwise import Elementwise
 from core.ops.types.domain import Domain, anything, choice, number, numeric, real
 
 

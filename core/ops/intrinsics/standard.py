@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from weakref import ref
 
 from core.errors.scalars import is_number, is_whole
 from core.graph.variable import Variable, as_array, as_variable, wrap
+from core.graph.variable_node import NOBODY
 from core.ops.intrinsics.arithmetic import Power, Where
 from core.ops.intrinsics.broadcasting import BroadcastTo, Sum
 from core.ops.intrinsics.casting import Cast, cast, is_complex, refuse_complex
@@ -46,7 +48,16 @@ def setitem(x: Variable, slices: Any, value: Any) -> None:
             "under core.no_backprop_mode()."
         )
     value = as_operand(value, x.array) if is_number(value) else cast(value, x.dtype)
-    x._become(SetItem.call(x, value, slices))
+    _become(x, SetItem.call(x, value, slices))
+
+
+def _become(x: Variable, result: Variable) -> None:
+    """Let x take the place of a result that nobody else has: its array, and its history."""
+    for source, variable in ((x._source, None), (result._source, x)):
+        if source is not None and not source.is_function:
+            source._variable = NOBODY if variable is None else ref(variable)
+    x._array, x._spec, x._source = result._array, result._spec, result._source
+    x._constant = x._shown = None
 
 
 def matmul(a: Any, b: Any) -> Variable:

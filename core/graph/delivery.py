@@ -1,0 +1,64 @@
+"""The end of a walk: the leaves get their gradients, added to those that they have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.arrays.backend import BACKENDS
+from core.arrays.spec import ensure_array, spec_of
+from core.graph.accumulate import adds_in_place
+from core.graph.fitting import check_grad
+from core.graph.variable import Variable, wrap
+
+if TYPE_CHECKING:
+    from core.graph.walk import Walk
+
+
+def deliver(walk: Walk, loss_scale: float | None = None) -> None:
+    """Give the leaves their gradients: no array twice, none that the caller holds.
+
+    An old gradient that nobody else holds is added to in place, once all have been checked.
+    """
+    given = {id(_base(g)) for g in walk.given}
+    ready, sums = [], []
+    for source in walk.leaves:
+        g: Any = walk.gradients[source]
+        has_old = source._grad is not None
+        if not source.is_function and source._variable() is None:  # type: ignore[union-attr]
+            continue
+        if walk.graph:
+            total = _as_graph(source._grad) + g if has_old else g
+        else:
+            total = ensure_array(g, source.spec)
+            if spec_of(total) is not source.spec:
+                check_grad(source.spec, source._name, total)
+            if has_old and adds_in_place(source):
+                sums.append((source, total))
+                continue
+            if has_old:
+                old = source._grad
+                old = old.array if isinstance(old, Variable) else old
+                total = ensure_array(old + total, source.spec)
+            memory = id(_base(total))
+            if memory in given:
+                total = BACKENDS[type(total)].copy(total)
+                memory = id(total)
+            given.add(memory)
+        ready.append((source, total))
+    for source, g in sums:
+        ready.append((source, BACKENDS[type(g)].add_in_place(source._grad, g)))
+    for source, total in ready:
+        source._grad = total
+        if loss_scale is not None and not source.is_function:
+            source.get_variable().loss_scale = loss_scale  # type: ignore[union-attr]
+
+
+def _as_graph(g: Any) -> Variable:
+    return g if isinstance(g, Variable) else wrap(g)
+
+
+def _base(array: Any) -> Any:
+    """The array whose memory a view shows, as far as the library tells."""
+    while (base := getattr(array, "base", None)) is not None:
+        array = base
+    return array

@@ -1,0 +1,31 @@
+"""Operations on corresponding elements."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from core.graph import array_api
+from core.ops.function_node import FunctionNode
+
+
+class Elementwise(FunctionNode):
+    """An operation on corresponding elements: inputs broadcast and have one dtype, the result's.
+
+    A result of another dtype (a comparison) sets `keeps_dtype = False`. With `with_scalar` a number
+    as the second input takes that operation instead, whose setting `operand` it is; beside integers
+    an operand has to be whole.
+    """
+
+    _elementwise = True
+    _keeps_spec = True
+    keeps_dtype: ClassVar[bool] = True
+    with_scalar: ClassVar[Any] = None
+    operand: ClassVar[str | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        cls._keeps_spec = cls.keeps_dtype
+        super().__init_subclass__(**kwargs)
+
+    def _unbroadcast(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+        Elementwise._unbroadcast = array_api.intrinsics.unbroadcast  # type: ignore[method-assign]
+        return self._unbroadcast(gradients)

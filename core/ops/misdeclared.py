@@ -1,0 +1,54 @@
+"""What a declaration must not say, refused when the class is created."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from core.errors import DeclarationError, nearest
+from core.ops.class_reading import is_engine, own_classes
+
+if TYPE_CHECKING:
+    from core.ops.declaration import Declaration
+
+_PARTS = ("self", "backend", "compute", "gradient", "prepare", "operand", "with_scalar")
+
+
+def refuse_strays(declared: Declaration) -> None:
+    """Raise where a gradient rule is no input's, or where there is one for all and for one."""
+    if declared.joint and declared.rules:
+        raise DeclarationError(
+            f"{declared.label}: expected `gradient` or one `gradient_INPUT` an input, found both"
+        )
+    rules = {n for b in own_classes(declared.cls) for n in vars(b) if n.startswith("gradient_")}
+    for attribute in sorted(rules):
+        name = attribute.removeprefix("gradient_")
+        if name not in declared.names:
+            raise DeclarationError(
+                f"{declared.label}.{attribute}: compute has no input {name!r}; it has "
+                f"{', '.join(declared.names)}.{nearest(name, declared.names)}"
+            )
+
+
+def refuse_reserved(declared: Declaration) -> None:
+    """Raise where a setting or saved intermediate would hide what every function node has."""
+    engine = next(base for base in declared.cls.__mro__ if is_engine(base))
+    for name in (*declared.fields, *declared.saved):
+        if hasattr(engine, name) or name in _PARTS:
+            raise DeclarationError(
+                f"{declared.label}: {name!r} is a part of every function node; call the setting or "
+                "saved intermediate something else"
+            )
+    for base in own_classes(declared.cls):
+        for name, value in base.__dict__.items():
+            if _is_private_method(name, value) and hasattr(engine, name):
+                raise DeclarationError(
+                    f"{declared.label}.{name} would replace a method of the engine; rename it"
+                )
+
+
+def _is_private_method(name: str, value: Any) -> bool:
+    """Whether the author wrote it; what the engine gives classes is its own, or no file's."""
+    if not isinstance(value, FunctionType) or not name.startswith("_") or name.endswith("__"):
+        return False
+    return value.__module__ != "core.ops.declaring" and value.__code__.co_filename[0] != "<"

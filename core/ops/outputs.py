@@ -1,0 +1,38 @@
+"""Several outputs: Variables made of what `compute` gave, and their nodes in the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from core.arrays.spec import Spec, ensure_array
+from core.graph.graph_node import GraphNode
+from core.graph.variable import Variable, wrap
+from core.graph.variable_node import VariableNode
+
+if TYPE_CHECKING:
+    from core.ops.function_node import FunctionNode
+
+
+def as_outputs(f: FunctionNode, results: Any, like: Spec) -> tuple[Variable, ...]:
+    """Several results as Variables; an operation may leave some of them out, as None."""
+    expected = len(f.declared.outputs)
+    if type(results) is not tuple or len(results) != expected:
+        got = len(results) if type(results) is tuple else type(results).__name__
+        raise TypeError(
+            f"{f.label}.compute: expected a tuple of {expected} arrays "
+            f"({', '.join(f.declared.outputs)}), got {got}"
+        )
+    return tuple([wrap(y if y is None else ensure_array(y, like)) for y in results])
+
+
+def link_outputs(f: GraphNode, outputs: Sequence[Variable], retained: tuple[Any, ...]) -> None:
+    """Put a node between a function and each of its outputs."""
+    references = []
+    for v, array in zip(outputs, retained, strict=True):
+        v._source = node = VariableNode(v, data=array)
+        node._creator, node._sources = f, ()
+        references.append(ref(node))
+    f._outputs = tuple(references)
+    f.data = retained

@@ -1,0 +1,69 @@
+"""What stands around `compute` in uncommon cases; a plan has what its inputs need, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from core.arrays.backend import Backend
+from core.arrays.spec import Spec, ensure_array
+from core.ops.operands import unlike
+
+if TYPE_CHECKING:
+    from core.ops.function_node import FunctionNode
+
+Compute = Callable[..., Any]
+
+
+def with_backend(compute: Compute, backend: Backend) -> Compute:
+    """Classes whose methods look at `self.backend` find it there."""
+
+    def knowing(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        f.backend = backend
+        return compute(f, xp, *arrays)
+
+    return knowing
+
+
+def with_rules(
+    compute: Compute, cls: type[FunctionNode], arity: int, form: tuple[bool, Any], shapes: Any
+) -> Compute:
+    """Where inputs broadcast, or are widened, the gradients of a call are others than the class's.
+
+    `shapes` are those of inputs that broadcast, to which their gradients are summed back.
+    """
+    planned = cls.variant(arity).rules(*form)
+
+    def ruled(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        # Calls with fewer or more inputs share the plan where all have one spec.
+        raw, var = planned if len(arrays) == arity else cls.variant(len(arrays)).rules(*form)
+        f.shapes = shapes
+        f._raw, f._var = raw, var
+        if f._single and f._local_hooks is None:
+            f._plain_raw, f._plain_var = raw, var
+        else:
+            f._plain_raw = f._plain_var = None
+        return compute(f, xp, *arrays)
+
+    return ruled
+
+
+def ensured(compute: Compute, result: Spec) -> Compute:
+    """Results without dimensions, of which some libraries make scalars, become arrays."""
+
+    def ensured(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        return ensure_array(compute(f, xp, *arrays), result)
+
+    return ensured
+
+
+def whole(compute: Compute, operand: str, result: Spec) -> Compute:
+    """Arithmetic of integers with a number, the setting `operand`, which must be whole as well."""
+
+    def whole(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        number = getattr(f, operand)
+        if isinstance(number, float):
+            raise unlike(f.label, "whole", [number], result.name)
+        return compute(f, xp, *arrays)
+
+    return whole
