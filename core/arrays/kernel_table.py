@@ -32,6 +32,7 @@ class KernelTable(MutableMapping[Any, Kernel]):
         self._changed = changed
         self._read: dict[str, Kernel] | None = None
         self._forgotten = 0
+        self._found: dict[Any, Kernel | None] = {}  # by class, once looked for
 
     @property
     def _kernels(self) -> dict[str, Kernel]:
@@ -53,25 +54,34 @@ class KernelTable(MutableMapping[Any, Kernel]):
         with publishing:
             self._forgotten += 1
             self._read = None
+            self._found.clear()
 
     def __getitem__(self, whose: Any) -> Kernel:
         return self._kernels[kernel_key(whose)]
 
     def __setitem__(self, whose: Any, kernel: Kernel) -> None:
-        self._kernels[kernel_key(whose)] = kernel
+        with publishing:
+            self._kernels[kernel_key(whose)] = kernel
+            self._found.clear()
         self._changed()
 
     def __delitem__(self, whose: Any) -> None:
-        del self._kernels[kernel_key(whose)]
+        with publishing:
+            del self._kernels[kernel_key(whose)]
+            self._found.clear()
         self._changed()
 
     def get(self, whose: Any, default: Any = None) -> Any:
         """The kernel of a class, or `default`."""
-        kernels = self._kernels
         try:
-            return kernels[kernel_key(whose)]
-        except KeyError:
-            return default
+            found = self._found[whose]
+        except (KeyError, TypeError):
+            key, kernels = kernel_key(whose), self._kernels
+            with publishing:
+                found = kernels.get(key)
+                if self._read is kernels:
+                    self._found[whose] = found
+        return default if found is None else found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)

@@ -61,6 +61,7 @@ class Backends(Generic[B]):
 
     def __init__(self) -> None:
         self.by_type: ByType[B] = ByType(self)
+        self.of_shapes: dict[Any, Any] = {}  # the specs of core.arrays.spec, by type of array
         self.made: dict[str, B] = {}
         self.added: dict[str, B] = {}  # replaced by every change
 
@@ -145,6 +146,7 @@ class Backends(Generic[B]):
         with publishing:
             self.added = added
             self.by_type.clear()
+            self.of_shapes.clear()
         return backend
 
     def of_type(self, kind: type) -> B | None:

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.arrays.array_backend import known
 from core.arrays.backend import BACKENDS, Backend
+from core.registry.once import publishing
 
 _LIMIT = 4096
 _specs: dict[tuple[Any, ...], Spec] = {}
+_in_one_place: dict[tuple[Any, ...], Spec] = known.of_shapes
+"""The specs of arrays that need not be asked for their device, by type, shape and dtype."""
 
 
 class Spec:
@@ -54,12 +58,24 @@ def spec_of(array: Any) -> Spec | None:
     """The spec of an array; None for None, the array of a parameter that has no shape yet."""
     if array is None:
         return None
-    backend = BACKENDS[type(array)]
-    key = (backend, array.shape, array.dtype, backend.spec_device(array))
+    key = (type(array), array.shape, array.dtype)
     try:
-        return _specs[key]
+        return _in_one_place[key]
     except KeyError:
-        return intern(*key)
+        return _look_up(array, key)
+
+
+def _look_up(array: Any, key: tuple[Any, ...]) -> Spec:
+    changes = known.added
+    backend = BACKENDS[type(array)]
+    spec = intern(backend, array.shape, array.dtype, backend.spec_device(array))
+    if spec.device is None:
+        with publishing:
+            if len(_in_one_place) >= _LIMIT:
+                _in_one_place.clear()
+            if known.added is changes:
+                _in_one_place[key] = spec
+    return spec
 
 
 def ensure_array(value: Any, like: Spec | None) -> Any:

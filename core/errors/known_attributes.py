@@ -40,18 +40,23 @@ class KnownAttributes:
 
         def __setattr__(self, name: str, value: Any) -> None:
             """Set an attribute that the class knows."""
+            if name[0] != "_":
+                value = self._checked_attribute(name, value)
+            super().__setattr__(name, value)
+
+        def _checked_attribute(self, name: str, value: Any) -> Any:
             cls = type(self)
             kind = _attribute_kinds(cls).get(name)
             if kind is not None and type(value) not in kind.types:
                 value = taking(kind, cls.__name__, name)(value)
-            if name[0] != "_" and not hasattr(cls, name) and not self._may_have(name):
+            if not hasattr(cls, name) and not self._may_have(name):
                 own = [*self._settable()]
                 hint = nearest(name, own, "hyperparameters") or nearest(name, dir(cls))
                 raise UnknownName(
                     f"{cls.__name__} has no attribute {name!r} to be set; it has "
                     f"{', '.join(own) or 'none'}.{hint or _OF_ONES_OWN}"
                 )
-            super().__setattr__(name, value)
+            return value
 
     def _may_have(self, name: str) -> bool:
         """Whether the attribute, which the class has not, may be set."""

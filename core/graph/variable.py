@@ -177,7 +177,8 @@ class Variable(Attributes, Copies, Made, Methods, Moving, Operators, Protocols, 
     @property
     def grad(self) -> BackendArray:
         """The gradient as an array, or None."""
-        gradient = self._grad
+        source = self._source or self._constant
+        gradient: Any = None if source is None else source._grad
         return gradient.array if isinstance(gradient, Variable) else gradient
 
     @grad.setter
@@ -202,7 +203,9 @@ class Variable(Attributes, Copies, Made, Methods, Moving, Operators, Protocols, 
 
     def cleargrad(self) -> None:
         """Set the gradient to None."""
-        self.grad_var = None
+        source = self._source or self._constant
+        if source is not None:
+            source.set_grad(None)
 
     def backward(
         self,

@@ -160,13 +160,18 @@ class Link(RecurrentState, Registering, KnownKeywords):
 
     def children(self) -> Iterator[Link]:
         """Iterate over the links directly under this one."""
-        for _, child in self._named_children():
-            yield child
+        yield from self._child_links()
+
+    def _child_links(self) -> list[Link]:
+        return [child for _, child in self._named_children()]
 
     def links(self, skipself: bool = False) -> Iterator[Link]:
         """Iterate over this link and all links below, parents before children."""
-        for _, link in self.namedlinks(skipself):
+        pending = self._child_links()[::-1] if skipself else [self]
+        while pending:
+            link = pending.pop()
             yield link
+            pending += link._child_links()[::-1]
 
     def namedlinks(self, skipself: bool = False) -> Iterator[tuple[str, Link]]:
         """Iterate over the same links with their paths: '/' for this link, '/encoder/l1' below."""
@@ -180,8 +185,16 @@ class Link(RecurrentState, Registering, KnownKeywords):
 
     def params(self, include_uninit: bool = True) -> Iterator[Parameter]:
         """Iterate over all parameters; `include_uninit=False` skips those without an array."""
-        for _, parameter in self.namedparams(include_uninit):
-            yield parameter
+        seen = set()
+        for link in self.links():
+            own = link.__dict__
+            for name in link._params:
+                parameter = own[name]
+                if parameter is None or id(parameter) in seen:
+                    continue
+                if include_uninit or parameter._array is not None:
+                    seen.add(id(parameter))
+                    yield parameter
 
     def namedparams(self, include_uninit: bool = True) -> Iterator[tuple[str, Parameter]]:
         """Iterate over all parameters with paths such as `/encoder/l1/W`, each only once."""

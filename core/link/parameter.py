@@ -154,7 +154,7 @@ class Parameter(Variable):
 
     def cleargrad(self) -> None:
         """Set the gradient to None."""
-        super().cleargrad()
+        Variable.cleargrad(self)
         self._wants_grad_array = False
 
     def zerograd(self) -> None:

@@ -136,7 +136,15 @@ class HyperparameterProxy:
         self.__doc__ = f"The hyper-parameter `{attr_name}`."
 
     def __get__(self, obj: Any, type: Any = None) -> Any:
-        return self if obj is None else getattr(obj.hyperparam, self._name)
+        if obj is None:
+            return self
+        numbers, name = obj.hyperparam, self._name
+        while numbers is not None:
+            known = numbers.__dict__
+            if name in known:
+                return known[name]
+            numbers = known.get("_parent")
+        return getattr(obj.hyperparam, name)  # which says that there is none
 
     def __set__(self, obj: Any, value: Any) -> None:
         obj.hyperparam.assign(type(obj).__name__, self._name, value)

@@ -35,9 +35,9 @@ class Step:
 
         Raises UpdateError where the gradient does not fit the parameter.
         """
-        if not rule.enabled or parameter.array is None:
+        if not rule.enabled or parameter._array is None:
             return None
-        if parameter.frozen:  # a rule that was enabled by itself wants gradients again
+        if parameter._frozen:  # a rule that was enabled by itself wants gradients again
             parameter.frozen = False
         grad = parameter.grad
         if grad is None:
@@ -51,16 +51,17 @@ class Step:
 
         The gradient is divided by `loss_scale`, that of a 16-bit parameter in float32.
         """
-        grad, backend = self.grad, self.parameter.backend
-        self.work = work = self.rule._work_on(self.parameter)
-        if work is not self.parameter:
-            grad = cast(backend, grad, "float32")
+        rule, work, grad = self.rule, self.parameter, self.grad
+        if rule._use_fp32_update:
+            self.work = work = rule._work_on(work)
+            if work is not self.parameter:
+                grad = cast(work.backend, grad, "float32")
         if loss_scale is not None:
-            grad = backend.xp.asarray(grad * (1.0 / loss_scale))
-        self.rule.check(work)
-        if grad is not work.grad:
+            grad = work.xp.asarray(grad * (1.0 / loss_scale))
+        rule.check(work)
+        if work is not self.parameter or grad is not self.grad:
             work.grad = grad
-        self.rule._prepare(work)
+        rule._prepare(work)
 
     @property
     def due(self) -> bool:

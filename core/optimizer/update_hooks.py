@@ -21,7 +21,8 @@ class HookTable:
     def __init__(self, owner: str) -> None:
         self._owner = owner
         self._hooks: dict[str, tuple[Hook, str]] = {}
-        self._at: dict[str, tuple[Hook, ...]] = {}
+        self.pre: tuple[Hook, ...] = ()  # in the order they were added
+        self.post: tuple[Hook, ...] = ()
 
     def add(self, hook: Hook, name: str | None, timing: str) -> None:
         """Add a hook; `auto` takes the timing that the hook states, or `pre`."""
@@ -57,14 +58,12 @@ class HookTable:
         self._sort()
 
     def _sort(self) -> None:
-        self._at = {
-            timing: tuple([hook for hook, when in self._hooks.values() if when == timing])
-            for timing in TIMINGS
-        }
+        self.pre = tuple([hook for hook, when in self._hooks.values() if when == "pre"])
+        self.post = tuple([hook for hook, when in self._hooks.values() if when == "post"])
 
     def at(self, timing: str) -> tuple[Hook, ...]:
         """The hooks of one timing, in the order they were added."""
-        return self._at.get(timing, ())
+        return {"pre": self.pre, "post": self.post}.get(timing, ())
 
     def stateful(self) -> Iterator[tuple[str, Any]]:
         """Name and hook of those that have something to save."""

@@ -201,7 +201,8 @@ class UpdateRule(KnownAttributes):
         self._run_step(param)
 
     def _run_step(self, param: Parameter) -> None:
-        backend, array, grad, state = param.backend, param.array, param.grad, self._state or {}
+        spec: Any = param._spec
+        backend, array, grad, state = spec.backend, param._array, param.grad, self._state or {}
         kernel = backend.update_kernels.get(type(self))
         done = NotImplemented
         if kernel is not None:
@@ -224,7 +225,7 @@ class UpdateRule(KnownAttributes):
 
     def _work_on(self, param: Parameter) -> Parameter:
         """What a step works on: `param`, or its float32 master as `param` is now."""
-        if not self._use_fp32_update or param.backend.dtype_name(param.dtype) not in _SIXTEEN_BIT:
+        if param.backend.dtype_name(param.dtype) not in _SIXTEEN_BIT:
             return param
         if self._master is None:
             self._master = Master(cast(param.backend, param.array, "float32"), param.name)
@@ -238,15 +239,13 @@ class UpdateRule(KnownAttributes):
             self.init_state(work)
             self._state |= self._loaded
             self._loaded = {}
-        state, array = self._state, work.array
-        if not state:
-            return
-        home, kind = work.backend, type(array)
-        place = home.spec_device(array)
-        for name, value in state.items():
-            here = type(value) is kind and home.spec_device(value) == place
+        spec: Any = work._spec
+        place = spec.device
+        for name, value in self._state.items():
+            alike = type(value) is spec.type
+            here = alike and (place is None or spec.backend.spec_device(value) == place)
             if not here and is_array(value):
-                state[name] = backends.to_backend(value, work.device)
+                self._state[name] = backends.to_backend(value, work.device)
 
     def _count(self) -> None:
         _set_t(self, self.t + 1)
@@ -254,10 +253,14 @@ class UpdateRule(KnownAttributes):
     def _run(self, work: Parameter) -> None:
         """Count a step and make it, between the hooks of this rule."""
         self._count()
-        for hook in self._hooks.at("pre"):
+        hooks, spec = self._hooks, work._spec
+        for hook in hooks.pre:
             hook(self, work)
-        self.update_core(work)
-        for hook in self._hooks.at("post"):
+        if self.follows_step and spec is not None and spec.device is None:
+            self._run_step(work)  # there is no device to enter
+        else:
+            self.update_core(work)
+        for hook in hooks.post:
             hook(self, work)
 
     @checked
