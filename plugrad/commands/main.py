@@ -55,6 +55,10 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--ops", action="store_true", help="list every operation and how it is tested"
             )
+        if name == "new":
+            _describe_new(command)
+        if name == "check":
+            command.add_argument("path", nargs="?", help="its folder; this one by default")
         if name in _OUTPUTS:
             where, does = _OUTPUTS[name]
             command.add_argument("--output", metavar=where, help=does)
@@ -64,6 +68,21 @@ def _parser() -> argparse.ArgumentParser:
                 help="write nothing; fail where a file is not up to date",
             )
     return parser
+
+
+def _describe_new(command: argparse.ArgumentParser) -> None:
+    from plugrad.commands.new import KINDS_OF_PLUGINS
+
+    command.add_argument("name", help="such as 'swoosh', for the distribution plugrad-swoosh")
+    command.add_argument("--output", metavar="DIR", help="its folder; plugrad-NAME by default")
+    for kind in KINDS_OF_PLUGINS:
+        command.add_argument(
+            f"--{kind.replace('_', '-')}",
+            dest="kinds",
+            action="append_const",
+            const=kind,
+            help=f"with a module and tests for {kind.replace('_', ' ')}s",
+        )
 
 
 def _plugins(options: argparse.Namespace) -> Report:
@@ -103,6 +122,18 @@ def _architecture(options: argparse.Namespace) -> Report:
     return architecture(options.output, options.check)
 
 
+def _new(options: argparse.Namespace) -> Report:
+    from plugrad.commands.new import new
+
+    return new(options.name, options.kinds or (), options.output)
+
+
+def _check(options: argparse.Namespace) -> Report:
+    from plugrad.commands.check import check
+
+    return check(options.path)
+
+
 def _doctor(options: argparse.Namespace) -> Report:
     from plugrad.commands.doctor import doctor
 
@@ -140,6 +171,18 @@ _HELP = {
         "Draw the rooms of the core, the kinds of plugins and the families of functions, with an "
         "arrow to what each imports, as Mermaid pictures in docs/architecture.md.",
     ),
+    "new": (
+        "write a plugin to begin with",
+        "Write a distribution with a function, a link, an optimizer, ... that is registered, typed "
+        "and tested, with a README, a licence and a file for continuous integration. Without an "
+        "option for a kind, it has a function.",
+    ),
+    "check": (
+        "look at a plugin of yours before it is published",
+        "In the folder of a plugin: is it installed and found, can all names be imported, do its "
+        "tests, lint and types pass, and does its wheel hold licence, types and entry points? The "
+        "exit status is 1 where something is wrong.",
+    ),
     "doctor": (
         "find out why something does not work",
         "Check this installation: packages that fail or contradict one another, files of yours "
@@ -159,6 +202,8 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Report]] = {
     "stubs": _stubs,
     "reference": _reference,
     "architecture": _architecture,
+    "new": _new,
+    "check": _check,
     "doctor": _doctor,
 }
 

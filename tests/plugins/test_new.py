@@ -1,0 +1,98 @@
+"""`plugrad new` writes distributions that pass their own tests, lints and builds at once."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from plugrad.commands.main import main
+from plugrad.commands.new import KINDS_OF_PLUGINS, NewError, _Words, new
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*command: str, folder: Path, **environment: str) -> str:
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={k: v for k, v in os.environ.items() if k != "PLUGRAD_DISABLE_PLUGINS"} | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert not done.returncode, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_there_is_a_template_for_every_kind_that_has_names() -> None:
+    from core.registry.kinds import FACADES
+
+    assert {f"{kind}s" for kind in KINDS_OF_PLUGINS} == {*FACADES, "backends"}
+
+
+@given(st.from_regex(r"(plugrad-)?[a-z][a-z0-9]{1,5}([-_][a-z0-9]{1,4}){0,2}", fullmatch=True))
+def test_what_is_written_is_python_under_any_name(name: str) -> None:
+    words = _Words(name)
+    for path in (ROOT / "plugrad" / "templates").rglob("*.py"):
+        ast.parse(words.put(path.read_text(encoding="utf-8")))
+    assert words.camel.isidentifier()
+    assert words.snake.isidentifier()
+
+
+@pytest.mark.parametrize("name", ["", "1st", "a b", "swöosh", "a--b", "../up", "class", "plugrad-"])
+def test_names_that_are_none_are_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(NewError, match="new: "):
+        new(name, ["function"], str(tmp_path / "made"))
+    assert not (tmp_path / "made").exists()
+
+
+def test_names_that_are_taken_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(NewError, match=r"core.functions.relu is there already, from plugrad"):
+        new("relu", ["link", "function"], str(tmp_path / "made"))
+    with pytest.raises(NewError, match=r"expected .* not to exist"):
+        new("swoosh", ["function"], str(tmp_path))
+
+
+def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert not main(["new", "swoosh", "--output", str(tmp_path / "swoosh")])
+    said = capsys.readouterr().out
+    assert "plugrad_swoosh/function.py" in said
+    assert "plugrad check" in said
+    assert main(["check", str(tmp_path)]) == 2
+    assert "expected a pyproject.toml" in capsys.readouterr().err
+
+
+def installed(source: Path, target: Path) -> dict[str, str]:
+    """Install without its dependencies, which are those of the tests; how it is found then."""
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation"]
+    run(*pip, "--target", str(target), str(source), folder=source)
+    return {"PYTHONPATH": os.pathsep.join([str(target), str(ROOT)])}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS_OF_PLUGINS)
+def test_each_kind_is_built_installed_and_proved(kind: str, tmp_path: Path) -> None:
+    source = tmp_path / "made"
+    new(f"wo-{kind}", [kind], str(source))
+    found = installed(source, tmp_path / "site")
+    tests = tmp_path / "tests"
+    (source / "tests").rename(tests)
+    pytest_ = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    assert "passed" in run(*pytest_, str(tests), folder=tmp_path, **found)
+
+
+@pytest.mark.slow
+def test_all_kinds_at_once_pass_the_author_s_checks(tmp_path: Path) -> None:
+    source = tmp_path / "made"
+    new("swoosh", KINDS_OF_PLUGINS, str(source))
+    found = installed(source, tmp_path / "site")
+    said = run(sys.executable, "-m", "plugrad", "check", folder=source, **found)
+    assert "0 problems found." in said
+    for line in ("ok  lint", "ok  format", "ok  types", "ok  tests", "ok  wheel: LICENSE"):
+        assert line in said
