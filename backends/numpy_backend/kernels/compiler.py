@@ -19,7 +19,7 @@ from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
-from typing import Annotated, Any, NamedTuple, TypeAlias, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeAlias, get_type_hints, overload
 
 import numpy as np
 
@@ -57,6 +57,8 @@ Write3: TypeAlias = Annotated[Array, Layout(3, True)]
 Write4: TypeAlias = Annotated[Array, Layout(4, True)]
 Ints: TypeAlias = Annotated[Array, Layout(1, False, "int32")]
 WriteInts: TypeAlias = Annotated[Array, Layout(1, True, "int32")]
+Ints2: TypeAlias = Annotated[Array, Layout(2, False, "int32")]
+WriteInts2: TypeAlias = Annotated[Array, Layout(2, True, "int32")]
 Indices: TypeAlias = Annotated[Array, Layout(1, False, "intp")]
 Real: TypeAlias = Annotated[float, "T"]
 
@@ -147,6 +149,14 @@ class Compiled:
                     )
                     self._found[dtype] = compile_(_with_natives(self.function, dtype))
             return self._found[dtype]
+
+
+@overload
+def compiled(function: Callable[..., None]) -> Compiled: ...
+
+
+@overload
+def compiled(*, fastmath: Collection[str]) -> Callable[[Callable[..., None]], Compiled]: ...
 
 
 def compiled(function: Any = None, *, fastmath: Collection[str] = ()) -> Any:

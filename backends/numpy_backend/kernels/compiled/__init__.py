@@ -10,14 +10,25 @@ from __future__ import annotations
 _FUNCTIONS = "plugins.functions"
 _OPTIMIZERS = "plugins.optimizers"
 
+_NORMALIZATION = f"{__name__}.normalization"
+_POOLING = f"{__name__}.pooling"
+_BATCH = f"{_FUNCTIONS}.normalization.batch_normalization:BatchNormalization"
+_FIXED = f"{_FUNCTIONS}.normalization.fixed_batch_normalization:FixedBatchNormalization"
+
 COMPUTE: dict[str, str] = {
     f"{_FUNCTIONS}.connection.convolution:Convolution": f"{__name__}.convolution:convolution",
     f"{_FUNCTIONS}.connection.convolution:Deconvolution": f"{__name__}.convolution:deconvolution",
     f"{_FUNCTIONS}.connection.convolution:ConvolutionFilterGradient": (
         f"{__name__}.convolution:filter_gradient"
     ),
+    _BATCH: f"{_NORMALIZATION}:batch_normalization",
+    _FIXED: f"{_NORMALIZATION}:fixed_batch_normalization",
+    f"{_FUNCTIONS}.pooling.max_pooling:MaxPooling2D": f"{_POOLING}:max_pooling",
+    f"{_FUNCTIONS}.pooling.max_pooling:MaxPoolingND": f"{_POOLING}:max_pooling",
+    f"{_FUNCTIONS}.pooling.max_pooling:MaxPoolingGradient": f"{_POOLING}:max_pooling_gradient",
 }
 GRADIENT = {
+    _BATCH: f"{_NORMALIZATION}:batch_normalization_gradient",
     f"{_FUNCTIONS}.activation.relu:ReLU": f"{__name__}.activation:relu_gradient",
 }
 UPDATE_ALL = {

@@ -1,0 +1,154 @@
+"""Compiled kernels of layers on arrays of many shapes and layouts, beside their formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import core
+import core.functions as F
+from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels import compiler
+from backends.numpy_backend.kernels.compiled import normalization, pooling
+from core.testing.tolerances import assert_near, tolerance
+
+pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
+
+NOTHING_SUITS = 1 << 62
+
+
+@pytest.fixture(autouse=True, scope="module")
+def many_parts() -> Any:
+    """Three threads, and several parts of small arrays."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parallel, "_count", 3)
+        for module in (normalization, pooling):
+            patch.setattr(module, "LEAST", 16)
+        yield
+
+
+def laid(values: Any, layout: str) -> Any:
+    """The same values, lying otherwise in memory."""
+    if layout == "strided":
+        wide = np.zeros((*values.shape[:-1], 2 * values.shape[-1]), values.dtype)
+        wide[..., ::2] = values
+        return wide[..., ::2]
+    if layout == "transposed":
+        return np.ascontiguousarray(values.T).T
+    if layout == "read-only":
+        values = values.copy()
+        values.setflags(write=False)
+    return values
+
+
+LAYOUTS = st.sampled_from(["contiguous", "strided", "transposed", "read-only"])
+FLOATS = st.sampled_from(["float32", "float64"])
+SIDES = st.integers(1, 40)
+
+
+@st.composite
+def images(draw: Any, ndim: int = 4) -> Any:
+    """Arrays (n, c, ...) with many equal elements."""
+    shape = (
+        draw(st.integers(1, 5)),
+        draw(st.integers(1, 6)),
+        *[draw(SIDES) for _ in range(ndim - 2)],
+    )
+    return values(draw, shape)
+
+
+def values(draw: Any, shape: tuple[int, ...]) -> Any:
+    generator = np.random.default_rng(draw(st.integers(0, 99)))
+    x = np.round(generator.standard_normal(shape) * 3, 1).astype(draw(FLOATS))
+    return laid(x, draw(LAYOUTS))
+
+
+def results(function: Callable[..., Any], inputs: list[Any], small: int) -> list[Any]:
+    """Outputs and gradients, with the kernels that take arrays of so many elements."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiler, "SMALL", small)
+        given_ = [core.Variable(a) if a.dtype.kind == "f" else a for a in inputs]
+        y = function(*given_)
+        y.grad = laid(np.cos(np.arange(y.size)).reshape(y.shape).astype(y.dtype), "transposed")
+        y.backward()
+    return [y.array, *[v.grad for v in given_ if isinstance(v, core.Variable)]]
+
+
+def compare(function: Callable[..., Any], *inputs: Any, kind: str = "reduction") -> None:
+    before = [a.copy() for a in inputs]
+    actual = results(function, list(inputs), 1)
+    expected = results(function, list(inputs), NOTHING_SUITS)
+    again = results(function, list(inputs), 1)
+    for i, (a, e, repeated) in enumerate(zip(actual, expected, again, strict=True)):
+        assert a.dtype == e.dtype
+        assert_near(a, e, tolerance(kind, str(e.dtype)), f"result {i}")
+        np.testing.assert_array_equal(a, repeated)
+    for a, b in zip(inputs, before, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@settings(max_examples=60)
+@given(images(), st.sampled_from([2, 3, (2, 1)]), st.sampled_from([None, 1, 2]), st.booleans())
+def test_max_pooling(x: Any, ksize: Any, stride: Any, cover_all: bool) -> None:
+    if min(x.shape[2:]) < 3:
+        x = np.tile(x, (1, 1, 3, 3))
+    compare(lambda v: F.max_pooling_2d(v, ksize, stride, 0, cover_all), x)
+    compare(lambda v: F.max_pooling_2d(v, ksize, stride, 1, cover_all), x)
+
+
+@settings(max_examples=20)
+@given(images(ndim=4), st.data())
+def test_maxima_and_their_places_are_those_of_the_formula(x: Any, data: Any) -> None:
+    x = np.array(np.tile(x, (1, 1, 2, 2)))
+    spots = data.draw(st.lists(st.integers(0, x.size - 1), max_size=8))
+    x.reshape(-1)[spots] = data.draw(st.sampled_from([np.nan, np.inf, -np.inf]))
+    found = []
+    for small in (1, NOTHING_SUITS):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(compiler, "SMALL", small)
+            found += [F.max_pooling_2d(x, k, s, p, return_indices=True) for k, s, p in SETTINGS]
+    half = len(SETTINGS)
+    for (y, places), (expected, expected_places) in zip(found[:half], found[half:], strict=True):
+        np.testing.assert_array_equal(y.array, expected.array)
+        np.testing.assert_array_equal(places, expected_places)
+
+
+SETTINGS = [(2, 2, 0), (2, 2, 1), (2, 1, 0)]
+
+
+@pytest.mark.parametrize("ndim", [3, 5])
+def test_max_pooling_over_other_numbers_of_axes(ndim: int) -> None:
+    x = np.random.RandomState(0).standard_normal((2, 3, *[7] * (ndim - 2))).astype("f")
+    for ksize, stride in ((2, None), (3, 2)):
+        compare(lambda v, k=ksize, s=stride: F.max_pooling_nd(v, k, s, 1), x)
+
+
+def channel_values(x: Any) -> list[Any]:
+    generator = np.random.default_rng(1)
+    return [generator.uniform(0.5, 2, x.shape[1]).astype(x.dtype) for _ in range(4)]
+
+
+@settings(max_examples=40)
+@given(st.sampled_from([3, 4]).flatmap(images))
+def test_batch_normalization(x: Any) -> None:
+    compare(lambda *a: F.batch_normalization(*a, eps=0.1), x, *channel_values(x)[:2])
+
+
+def test_statistics_of_values_far_from_zero() -> None:
+    x = (np.random.RandomState(0).standard_normal((8, 3, 40, 40)) + 1e4).astype("f")
+    one, zero = np.ones(3, "f"), np.zeros(3, "f")
+    y = F.batch_normalization(x, one, zero).array
+    exact = x.astype("d") - x.mean((0, 2, 3), dtype="d", keepdims=True)
+    exact /= exact.std((0, 2, 3), keepdims=True)
+    np.testing.assert_allclose(y, exact, atol=5e-3)
+
+
+@settings(max_examples=20)
+@given(st.sampled_from([3, 4]).flatmap(images))
+def test_fixed_batch_normalization(x: Any) -> None:
+    compare(F.fixed_batch_normalization, x, *channel_values(x))
