@@ -14,7 +14,7 @@ import core
 import core.functions as F
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import normalization, pooling
+from backends.numpy_backend.kernels.compiled import normalization, pooling, softmax
 from core.testing.tolerances import assert_near, tolerance
 
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
@@ -27,13 +27,15 @@ def many_parts() -> Any:
     """Three threads, and several parts of small arrays."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parallel, "_count", 3)
-        for module in (normalization, pooling):
+        for module in (normalization, pooling, softmax):
             patch.setattr(module, "LEAST", 16)
         yield
 
 
 def laid(values: Any, layout: str) -> Any:
     """The same values, lying otherwise in memory."""
+    if not values.ndim:
+        return values
     if layout == "strided":
         wide = np.zeros((*values.shape[:-1], 2 * values.shape[-1]), values.dtype)
         wide[..., ::2] = values
@@ -92,7 +94,7 @@ def compare(function: Callable[..., Any], *inputs: Any, kind: str = "reduction")
         np.testing.assert_array_equal(a, b)
 
 
-@settings(max_examples=60)
+@settings(max_examples=15)
 @given(images(), st.sampled_from([2, 3, (2, 1)]), st.sampled_from([None, 1, 2]), st.booleans())
 def test_max_pooling(x: Any, ksize: Any, stride: Any, cover_all: bool) -> None:
     if min(x.shape[2:]) < 3:
@@ -101,7 +103,7 @@ def test_max_pooling(x: Any, ksize: Any, stride: Any, cover_all: bool) -> None:
     compare(lambda v: F.max_pooling_2d(v, ksize, stride, 1, cover_all), x)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(images(ndim=4), st.data())
 def test_maxima_and_their_places_are_those_of_the_formula(x: Any, data: Any) -> None:
     x = np.array(np.tile(x, (1, 1, 2, 2)))
@@ -133,7 +135,7 @@ def channel_values(x: Any) -> list[Any]:
     return [generator.uniform(0.5, 2, x.shape[1]).astype(x.dtype) for _ in range(4)]
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.sampled_from([3, 4]).flatmap(images))
 def test_batch_normalization(x: Any) -> None:
     compare(lambda *a: F.batch_normalization(*a, eps=0.1), x, *channel_values(x)[:2])
@@ -148,7 +150,56 @@ def test_statistics_of_values_far_from_zero() -> None:
     np.testing.assert_allclose(y, exact, atol=5e-3)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(st.sampled_from([3, 4]).flatmap(images))
 def test_fixed_batch_normalization(x: Any) -> None:
     compare(F.fixed_batch_normalization, x, *channel_values(x))
+
+
+@settings(max_examples=15)
+@given(st.sampled_from([2, 3]).flatmap(images), st.sampled_from([F.softmax, F.log_softmax]))
+def test_softmax(x: Any, function: Any) -> None:
+    compare(lambda v: function(v, axis=-1), x)
+    compare(lambda v: function(v, axis=1), x)
+
+
+@pytest.mark.parametrize("function", [F.softmax, F.log_softmax])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_softmax_of_what_is_not_finite(function: Any, dtype: str) -> None:
+    x = np.zeros((8, 40), dtype)
+    x[0, :20], x[1], x[2, 3], x[3, 3], x[4, 5] = -np.inf, -np.inf, np.inf, np.nan, -np.nan
+    x[5] = np.linspace(-1000, 1000, 40)
+    x[6, :20] = -95
+    with np.errstate(all="ignore"):
+        compare(lambda v: function(v, axis=1), x)
+        kept = results(lambda v: F.softmax(v, axis=1), [x], 1)[0]
+    assert not kept[0, :20].any()
+
+
+@settings(max_examples=15)
+@given(images(3).map(lambda x: x.reshape(-1, x.shape[-1])), st.data())
+def test_softmax_cross_entropy(x: Any, data: Any) -> None:
+    label = st.integers(-1, x.shape[1] - 1)
+    t = np.array([data.draw(label) for _ in x], data.draw(st.sampled_from(["int32", "int64"])))
+    ignored = data.draw(st.sampled_from([-1, 0, 255]))
+    if ignored == 255:
+        t[t == -1] = 255
+    else:
+        t[t == -1] = ignored
+    for normalize in (True, False):
+        for reduce in ("mean", "no"):
+            compare(
+                lambda v, n=normalize, r=reduce: F.softmax_cross_entropy(
+                    v, t, normalize=n, ignore_label=ignored, reduce=r
+                ),
+                x,
+            )
+
+
+def test_labels_outside_are_refused_by_the_formula() -> None:
+    x = np.zeros((600, 10), "f")
+    for label in (-2, 10):
+        t = np.zeros(600, "int32")
+        t[599] = label
+        with pytest.raises(core.errors.OutOfRange, match="SoftmaxCrossEntropy"):
+            F.softmax_cross_entropy(x, t)

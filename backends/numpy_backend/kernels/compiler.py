@@ -217,11 +217,14 @@ SMALL = 2048  # below so many elements a call of NumPy's own is as fast
 FLOATS = (np.dtype("float32"), np.dtype("float64"))
 
 
-def suits(*arrays: Array) -> bool:
-    """Whether arrays are many floats of one shape and dtype."""
+def suits(*arrays: Array, calls: int = 1) -> bool:
+    """Whether arrays are many floats of one shape and dtype.
+
+    Where a formula makes many `calls` of NumPy, fewer elements are many.
+    """
     first = arrays[0]
     return (
-        first.size >= SMALL
+        first.size * calls >= SMALL
         and first.dtype in FLOATS
         and all([a.shape == first.shape and a.dtype == first.dtype for a in arrays[1:]])
     )

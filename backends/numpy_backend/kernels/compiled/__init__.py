@@ -10,26 +10,33 @@ from __future__ import annotations
 _FUNCTIONS = "plugins.functions"
 _OPTIMIZERS = "plugins.optimizers"
 
-_NORMALIZATION = f"{__name__}.normalization"
-_POOLING = f"{__name__}.pooling"
-_BATCH = f"{_FUNCTIONS}.normalization.batch_normalization:BatchNormalization"
-_FIXED = f"{_FUNCTIONS}.normalization.fixed_batch_normalization:FixedBatchNormalization"
-
-COMPUTE: dict[str, str] = {
-    f"{_FUNCTIONS}.connection.convolution:Convolution": f"{__name__}.convolution:convolution",
-    f"{_FUNCTIONS}.connection.convolution:Deconvolution": f"{__name__}.convolution:deconvolution",
-    f"{_FUNCTIONS}.connection.convolution:ConvolutionFilterGradient": (
-        f"{__name__}.convolution:filter_gradient"
-    ),
-    _BATCH: f"{_NORMALIZATION}:batch_normalization",
-    _FIXED: f"{_NORMALIZATION}:fixed_batch_normalization",
-    f"{_FUNCTIONS}.pooling.max_pooling:MaxPooling2D": f"{_POOLING}:max_pooling",
-    f"{_FUNCTIONS}.pooling.max_pooling:MaxPoolingND": f"{_POOLING}:max_pooling",
-    f"{_FUNCTIONS}.pooling.max_pooling:MaxPoolingGradient": f"{_POOLING}:max_pooling_gradient",
+COMPUTE = {
+    f"{_FUNCTIONS}.{operation}": f"{__name__}.{kernel}"
+    for operation, kernel in {
+        "activation.log_softmax:LogSoftmax": "softmax:log_softmax",
+        "activation.softmax:Softmax": "softmax:softmax",
+        "connection.convolution:Convolution": "convolution:convolution",
+        "connection.convolution:ConvolutionFilterGradient": "convolution:filter_gradient",
+        "connection.convolution:Deconvolution": "convolution:deconvolution",
+        "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "softmax:softmax_cross_entropy",
+        "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
+        "normalization.fixed_batch_normalization:FixedBatchNormalization": (
+            "normalization:fixed_batch_normalization"
+        ),
+        "pooling.max_pooling:MaxPooling2D": "pooling:max_pooling",
+        "pooling.max_pooling:MaxPoolingGradient": "pooling:max_pooling_gradient",
+        "pooling.max_pooling:MaxPoolingND": "pooling:max_pooling",
+    }.items()
 }
 GRADIENT = {
-    _BATCH: f"{_NORMALIZATION}:batch_normalization_gradient",
-    f"{_FUNCTIONS}.activation.relu:ReLU": f"{__name__}.activation:relu_gradient",
+    f"{_FUNCTIONS}.{operation}": f"{__name__}.{kernel}_gradient"
+    for operation, kernel in {
+        "activation.log_softmax:LogSoftmax": "softmax:log_softmax",
+        "activation.relu:ReLU": "activation:relu",
+        "activation.softmax:Softmax": "softmax:softmax",
+        "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "softmax:softmax_cross_entropy",
+        "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
+    }.items()
 }
 UPDATE_ALL = {
     f"{_OPTIMIZERS}.{rule}": f"{__name__}.update:{kernel}"

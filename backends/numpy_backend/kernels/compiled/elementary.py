@@ -16,8 +16,8 @@ from backends.numpy_backend.kernels.compiler import ByType, inlined, number
 ZERO, HALF, ONE, TWO = number(0.0), number(0.5), number(1.0), number(2.0)
 
 
-_FLOAT: Any = ByType(np.float32, np.float64)
-_INTEGER: Any = ByType(np.int32, np.int64)
+FLOAT: Any = ByType(np.float32, np.float64)
+INTEGER: Any = ByType(np.int32, np.int64)
 _MANTISSA: Any = ByType(23, 52)  # bits
 
 # -- powers of e -----------------------------------------------------------------------------------
@@ -42,8 +42,8 @@ _SERIES = number(
 @inlined
 def _power_of_two(n: Any) -> Any:
     """2^n for a whole number between the least and the greatest exponent."""
-    bits = _FLOAT(n + _BIAS + _ROUNDING).view(_INTEGER)
-    return _INTEGER(bits << _MANTISSA).view(_FLOAT)
+    bits = FLOAT(n + _BIAS + _ROUNDING).view(INTEGER)
+    return INTEGER(bits << _MANTISSA).view(FLOAT)
 
 
 @inlined

@@ -48,7 +48,7 @@ def _moments(x: Read2, mean: Write1, squares: Write1, start: int, stop: int) -> 
 
 
 @compiled
-def _affine(
+def affine(
     x: Read2, mean: Read1, scale: Read1, shift: Read1, y: Write2, start: int, stop: int
 ) -> None:
     """(x - mean) scale + shift."""
@@ -137,7 +137,7 @@ def batch_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
 def _normalized(rows: Array, mean: Array, square: Array, gamma: Array, beta: Array) -> Array:
     scale = gamma.reshape(-1) / np.sqrt(square)
     y = np.empty_like(rows)
-    _divide(_affine, rows, mean, scale, np.ascontiguousarray(beta).reshape(-1), y)
+    _divide(affine, rows, mean, scale, np.ascontiguousarray(beta).reshape(-1), y)
     return y
 
 

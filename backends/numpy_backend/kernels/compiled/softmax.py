@@ -1,0 +1,230 @@
+"""Softmax along the last axis, and the cross entropy of classes: each row in one go.
+
+Exponentials are this package's own, and sums are taken in the order of the machine's vectors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels.compiled.elementary import FLOAT, INTEGER, ONE, ZERO, exp
+from backends.numpy_backend.kernels.compiled.normalization import affine
+from backends.numpy_backend.kernels.compiler import (
+    SUMS,
+    Array,
+    ByType,
+    Indices,
+    Read1,
+    Read2,
+    Write1,
+    Write2,
+    WriteInts,
+    compiled,
+    inlined,
+    suits,
+)
+
+LEAST = 16384  # elements of a part
+CALLS = 4  # the formulas make so many times the calls of NumPy that one of few steps makes
+
+_LOWEST: Any = ByType(np.int32(-(2**31)), np.int64(-(2**63)))
+_SIGN: Any = ByType(np.int32(31), np.int64(63))
+_BUT_SIGN: Any = ByType(np.int32(2**31 - 1), np.int64(2**63 - 1))
+
+
+@inlined
+def _turned(bits: Any) -> Any:
+    """Bits of a float as an integer of the same order; that integer as the bits.
+
+    The maximum of integers vectorises, that of floats does not, for the sake of NaN. Here one
+    counts as the greatest or the least; it will be found in the sum.
+    """
+    return bits ^ (INTEGER(bits >> _SIGN) & _BUT_SIGN)
+
+
+@inlined
+def _greatest(row: Any) -> Any:
+    """The maximum of a row."""
+    keys = row.view(INTEGER)
+    top = _LOWEST
+    for i in range(keys.size):
+        key = _turned(keys[i])
+        top = key if key > top else top
+    return INTEGER(_turned(top)).view(FLOAT)
+
+
+@compiled(fastmath=SUMS)
+def _softmax(x: Read2, y: Write2, start: int, stop: int) -> None:
+    for r in range(start, stop):
+        row, out = x[r], y[r]
+        top, total = _greatest(row), ZERO
+        for i in range(row.size):
+            e = exp(row[i] - top)
+            out[i] = e
+            total += e
+        share = ONE / total
+        for i in range(row.size):
+            out[i] *= share
+
+
+@compiled(fastmath=SUMS)
+def _softmax_gradient(y: Read2, g: Read2, gx: Write2, start: int, stop: int) -> None:
+    """Y (g - sum g y)."""
+    for r in range(start, stop):
+        row, given, out = y[r], g[r], gx[r]
+        total = ZERO
+        for i in range(row.size):
+            total += given[i] * row[i]
+        for i in range(row.size):
+            out[i] = row[i] * (given[i] - total)
+
+
+@compiled(fastmath=SUMS)
+def _totals(x: Read2, top: Write1, total: Write1, start: int, stop: int) -> None:
+    """The maximum of each row, and the sum of exp(x - maximum)."""
+    for r in range(start, stop):
+        row = x[r]
+        greatest, s = _greatest(row), ZERO
+        for i in range(row.size):
+            s += exp(row[i] - greatest)
+        top[r], total[r] = greatest, s
+
+
+@compiled(fastmath=SUMS)
+def _log_softmax_gradient(y: Read2, g: Read2, gx: Write2, start: int, stop: int) -> None:
+    """G - exp(y) sum g."""
+    for r in range(start, stop):
+        row, given, out = y[r], g[r], gx[r]
+        total = ZERO
+        for i in range(row.size):
+            total += given[i]
+        for i in range(row.size):
+            out[i] = given[i] - exp(row[i]) * total
+
+
+@compiled
+def _losses(
+    x: Read2,
+    labels: Indices,
+    ignored: int,
+    log_total: Write1,
+    loss: Write1,
+    weight: Write1,
+    outside: WriteInts,
+    start: int,
+    stop: int,
+) -> None:
+    """From maxima in `log_total` and sums in `loss`: logarithms of all sums, and the losses."""
+    for r in range(start, stop):
+        top, total, label = log_total[r], np.log(loss[r]), labels[r]
+        log_total[r], loss[r], weight[r] = top + total, ZERO, ZERO
+        if label != ignored:
+            if 0 <= label < x.shape[1]:
+                loss[r], weight[r] = total - (x[r, label] - top), ONE
+            else:
+                outside[0] = 1
+
+
+@compiled
+def _shares(
+    x: Read2,
+    labels: Indices,
+    log_total: Read1,
+    factor: Read1,
+    gx: Write2,
+    start: int,
+    stop: int,
+) -> None:
+    """(exp(x - log_total) - onehot(label)) factor."""
+    for r in range(start, stop):
+        row, out, shift, k, label = x[r], gx[r], log_total[r], factor[r], labels[r]
+        for i in range(row.size):
+            out[i] = exp(row[i] - shift) * k
+        if 0 <= label < row.size:
+            out[label] = (exp(row[label] - shift) - ONE) * k
+
+
+def _divide(loop: Any, rows: Array, *others: Any) -> None:
+    parallel.divide(loop, len(rows), LEAST // rows.shape[1] + 1, rows, *others)
+
+
+def _rows(f: Any, *arrays: Array) -> list[Array] | None:
+    """Arrays as rows along the axis of a softmax, if that is their last one."""
+    if not suits(*arrays) or f.axis not in (-1, arrays[0].ndim - 1):
+        return None
+    return [np.ascontiguousarray(a).reshape(-1, a.shape[-1]) for a in arrays]
+
+
+def softmax(f: Any, xp: Any, x: Any) -> Any:
+    """`exp(x) / sum(exp(x))`."""
+    rows = _rows(f, x)
+    if rows is None:
+        return NotImplemented
+    y = np.empty_like(rows[0])
+    _divide(_softmax, *rows, y)
+    return y.reshape(x.shape)
+
+
+def softmax_gradient(f: Any, g: Any, needs_grad: int) -> Any:
+    """`y * (g - sum(g * y))`."""
+    return _gradient(f, g, _softmax_gradient)
+
+
+def log_softmax(f: Any, xp: Any, x: Any) -> Any:
+    """`x - log(sum(exp(x)))`."""
+    rows = _rows(f, x)
+    if rows is None:
+        return NotImplemented
+    top, total = np.empty((2, len(rows[0])), x.dtype)
+    _divide(_totals, *rows, top, total)
+    y = np.empty_like(rows[0])
+    _divide(affine, *rows, top, np.ones_like(top), -np.log(total), y)
+    return y.reshape(x.shape)
+
+
+def log_softmax_gradient(f: Any, g: Any, needs_grad: int) -> Any:
+    """`g - exp(y) * sum(g)`."""
+    return _gradient(f, g, _log_softmax_gradient)
+
+
+def _gradient(f: Any, g: Any, loop: Any) -> Any:
+    rows = _rows(f, f.data, g)
+    if rows is None:
+        return NotImplemented
+    gx = np.empty_like(rows[1])
+    _divide(loop, *rows, gx)
+    return (gx.reshape(g.shape),)
+
+
+def softmax_cross_entropy(f: Any, xp: Any, x: Any, t: Any) -> Any:
+    """The loss of scores (n, classes), each class counting as much as any other."""
+    if x.ndim != 2 or f.class_weight is not None or not suits(x, calls=CALLS):
+        return NotImplemented
+    x, labels = np.ascontiguousarray(x), np.ascontiguousarray(t, np.intp)
+    log_total, loss, w = np.empty((3, len(x)), x.dtype)
+    outside = np.zeros(1, np.int32)
+    _divide(_totals, x, log_total, loss)
+    _losses(x, labels, f.ignore_label, log_total, loss, w, outside, 0, len(x))
+    if outside[0]:
+        return NotImplemented  # the formula says which
+    f.log_total = log_total.reshape(-1, 1)
+    if f.reduce == "no":
+        f.w = w
+        return loss
+    count = max(np.sum(w), 1) if f.normalize else len(x)
+    f.w = w / w.dtype.type(count)
+    return np.sum(loss * f.w)
+
+
+def softmax_cross_entropy_gradient(f: Any, g: Any, needs_grad: int) -> Any:
+    """`g * w * (softmax(x) - onehot(t))`."""
+    x = f._sources[0].data
+    if x.ndim != 2 or not suits(x, calls=CALLS):
+        return NotImplemented
+    rows, labels = np.ascontiguousarray(x), np.ascontiguousarray(f._sources[1].data, np.intp)
+    gx = np.empty_like(rows)
+    _divide(_shares, rows, labels, f.log_total.reshape(-1), g * f.w, gx)
+    return (gx, None)
