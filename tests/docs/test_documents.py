@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
     path
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-    # Those of plugins.md are files of a distribution, see tests/plugins; backends.md is below.
-    if path.name not in ("plugins.md", "backends.md")
+    # Those of plugins.md and kernels.md are files of distributions; backends.md is below.
+    if path.name not in ("plugins.md", "backends.md", "kernels.md")
 ]
 
 REAL = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+)(?:e[-+]?\d+)?|(?<![\w.])[-+]?\d+e[-+]?\d+")
