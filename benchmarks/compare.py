@@ -31,6 +31,9 @@ PATIENCE = 3
 SLICE = 0.1
 """Seconds that a slice takes, or one step if that takes longer."""
 
+LOADING = 0.5
+"""The same where other processes make batches."""
+
 SETTLE = 0.05
 """Seconds after a slice of several threads, until those that wait for work awake have given up."""
 
@@ -117,13 +120,16 @@ def measure(
         with ThreadPoolExecutor(2) as pool:  # two start and warm up at a time
             able = list(pool.map(lambda v: v.ask("able"), workers))
             workers = [v for v, is_able in zip(workers, able, strict=True) if is_able]
+            labels = {v.name: contestants[v.name].describe(w) for v in workers}
+            versions = {v.name: v.versions for v in workers}
+            if w.mode == "memory":
+                return remembered(
+                    w, labels, {v.name: v.ask("peak", steps=2) for v in workers}
+                ), versions
             values = list(pool.map(lambda v: v.ask("values", steps=STEPS), workers))
-        agree(w, dict(zip((v.name for v in workers), values, strict=True)))
-        rounds = run(workers, w, options)
-        labels = {v.name: contestants[v.name].describe(w) for v in workers}
-        row = described(w, labels, rounds, options.clock)
-        row["work"], row["values"] = workers[0].ask("amount"), values[0]
-        return row, {v.name: v.versions for v in workers}
+        agree(w, dict(zip(labels, values, strict=True)))
+        row = described(w, labels, run(workers, w, options), options.clock)
+        return {**row, "work": workers[0].ask("amount"), "values": values[0]}, versions
 
 
 def agree(w: Workload, values: dict[str, list[float]]) -> None:
@@ -140,15 +146,18 @@ def agree(w: Workload, values: dict[str, list[float]]) -> None:
 
 def run(workers: Sequence[Worker], w: Workload, options: argparse.Namespace) -> Rounds:
     """Run rounds until enough are undisturbed, or patience ends."""
-    parallel = options.threads > 1
+    loads = w.mode == "load"
+    parallel = options.threads > 1 or loads
 
     def slice_of(worker: Worker, repeat: int) -> Slice:
+        worker.ask("settle")
         found = worker.measure(w.name, repeat, "off", parallel)
         if parallel:
             sleep(SETTLE)
         return found
 
-    repeats = {v.name: max(1, round(SLICE / slice_of(v, 1).wall)) for v in workers}
+    length = LOADING if loads else SLICE
+    repeats = {v.name: max(1, round(length / slice_of(v, 1).wall)) for v in workers}
     rounds: Rounds = []
     for number in range(PATIENCE * options.rounds):
         if number >= options.rounds and kept(rounds, options.clock) >= options.rounds:
@@ -183,4 +192,28 @@ def described(w: Workload, labels: dict[str, str], rounds: Rounds, clock: str) -
         "times": {n: asdict(s) for n, s in summary.times.items()},
         "processors": {n: spread([r[n].cpu / r[n].wall for r in rounds]).median for n in labels},
         "rounds": [{n: asdict(s) for n, s in r.items()} for r in rounds],
+    }
+
+
+def remembered(
+    w: Workload, labels: dict[str, str], found: dict[str, dict[str, Any]]
+) -> dict[str, Any]:
+    """The same for memory, of which one look is enough."""
+    agree(w, {n: peak["values"] for n, peak in found.items()})
+    taken = {n: peak["bytes"] for n, peak in found.items()}
+
+    def ratios(subject: str) -> dict[str, dict[str, float]]:
+        others = set(taken) - {subject, SUBJECT} if subject in taken else ()
+        return {n: asdict(spread([taken[subject] / taken[n]])) for n in taken if n in others}
+
+    return {
+        "title": w.title,
+        "labels": labels,
+        "goals": w.goals,
+        "kept": 1,
+        "disturbed": {},
+        "ratios": ratios(SUBJECT),
+        "plain": ratios(PLAIN),
+        "memory": taken,
+        "values": found[SUBJECT]["values"],
     }

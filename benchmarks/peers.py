@@ -35,6 +35,7 @@ PEERS = {
             ("numpy==1.23.5", "setuptools==65.7.0", "wheel==0.48.0", "six==1.17.0")
             + ("filelock==4.2.11", "protobuf==7.36.2", "typing_extensions==4.16.0"),
             ("--no-build-isolation", "--no-deps", "chainer==7.8.1"),
+            ("scipy==1.10.1",),  # without it, erf is a loop in Python
         ),
         python="3.11",
     ),

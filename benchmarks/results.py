@@ -9,7 +9,12 @@ from benchmarks import BenchmarkError
 from benchmarks.contestants import PLAIN
 from benchmarks.table import table
 
-UNITS = {"flop": ("GFLOP/s", 1e9), "bytes": ("GB/s", 1e9), "images": ("images/s", 1)}
+UNITS = {
+    "flop": ("GFLOP/s", 1e9),
+    "bytes": ("GB/s", 1e9),
+    "images": ("images/s", 1),
+    "operations": ("million/s", 1e6),
+}
 OVERUSED = 1.15
 """A framework that keeps more than so many times its threads' processors busy is flagged."""
 
@@ -52,31 +57,40 @@ def legend(result: Result) -> list[str]:
 
 def block(row: Row, result: Result) -> str:
     """A workload's part of the text: a line for each contestant."""
-    (kind, amount), *_ = row["work"].items()
-    unit, scale = UNITS[kind]
-    plain = [] if PLAIN not in row["labels"] else ["without [fast]"]
-    header = [row["title"], "plugrad takes", "goal", *plain, "ms", unit, "of limit"]
-    lines = []
-    for name, label in row["labels"].items():
-        rate = speed(row, name, amount)
-        limit = result["roofline"].get(kind)
-        share = f"{100 * rate / limit:.0f} %" if rate and limit else ""
-        lines.append(
-            [
-                f"  {label}",
-                spread_text(row["ratios"].get(name)),
-                f"{row['goals'][name]:g}" if name in row["goals"] else "",
-                *[spread_text(row["plain"].get(name)) for _ in plain],
-                spread_text(row["times"].get(name), 1e3, "-"),
-                f"{rate / scale:.3g}" if rate else "-",
-                share,
-            ]
-        )
+    plain = ["without [fast]"] if PLAIN in row["labels"] else []
+    header = [row["title"], "plugrad takes", "goal", *plain, *measures(row)]
+    lines = [
+        [
+            f"  {label}",
+            spread_text(row["ratios"].get(name)),
+            f"{row['goals'][name]:g}" if name in row["goals"] else "",
+            *[spread_text(row["plain"].get(name)) for _ in plain],
+            *figures(row, name, result["roofline"]),
+        ]
+        for name, label in row["labels"].items()
+    ]
     return "\n".join([table(header, lines), *notes(row, result), ""])
+
+
+def measures(row: Row) -> list[str]:
+    """The units of what was measured."""
+    return ["MB"] if "memory" in row else ["ms", UNITS[next(iter(row["work"]))][0], "of limit"]
+
+
+def figures(row: Row, name: str, limits: dict[str, float]) -> list[str]:
+    """What was measured of a contestant, in those units."""
+    if "memory" in row:
+        return [f"{row['memory'][name] / 1e6:.0f}"]
+    ((kind, amount),) = row["work"].items()
+    rate = amount / row["times"][name]["median"]
+    share = f"{100 * rate / limits[kind]:.0f} %" if kind in limits else ""
+    return [spread_text(row["times"][name], 1e3), f"{rate / UNITS[kind][1]:.3g}", share]
 
 
 def notes(row: Row, result: Result) -> list[str]:
     """How many rounds count, and who used more processors than it was given."""
+    if "memory" in row:
+        return []
     total = len(row["rounds"])
     left_out = ", ".join(f"{n} {why}" for why, n in row["disturbed"].items())
     lines = [f"  {row['kept']} of {count(total, 'round')}" + (f" ({left_out})" if left_out else "")]
@@ -86,18 +100,14 @@ def notes(row: Row, result: Result) -> list[str]:
     return lines
 
 
-def speed(row: Row, name: str, amount: float) -> float:
-    """What a contestant does in a second; 0 where nothing was measured."""
-    return amount / row["times"][name]["median"] if name in row["times"] else 0.0
-
-
-def spread_text(found: dict[str, float] | None, scale: float = 1, missing: str = "") -> str:
-    """A median and its quartiles."""
+def spread_text(found: dict[str, float] | None, scale: float = 1) -> str:
+    """A median and its quartiles, which one value does not have."""
     if found is None:
-        return missing
+        return ""
     middle, low, high = (scale * found[k] for k in ("median", "low", "high"))
     digits = 1 if middle >= 20 else 2 if middle >= 0.1 else 3
-    return f"{middle:.{digits}f} ({low:.{digits}f}-{high:.{digits}f})"
+    around = "" if low == high else f" ({low:.{digits}f}-{high:.{digits}f})"
+    return f"{middle:.{digits}f}{around}"
 
 
 def count(number: int, what: str) -> str:

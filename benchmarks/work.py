@@ -1,10 +1,21 @@
 """One workload in one framework, as its worker runs it."""
 
+import ctypes
+import gc
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 from benchmarks.kits import Prepared
 from benchmarks.workloads import Workload
+
+GENERAL = ("update", "load")
+"""Modes in which nothing of the model differs between frameworks."""
+
+AHEAD = 8
+"""Batches that a loader has ready at most, and some more."""
 
 
 class Work:
@@ -17,23 +28,72 @@ class Work:
 
     def able(self) -> bool:
         """Whether the framework can run it, and the model is written for it."""
-        names = {self.kit.name, "chainer"} if self.kit.name == "plugrad" else {self.kit.name}
-        written = self.workload.mode == "update" or any(hasattr(self.module, n) for n in names)
-        return written and hasattr(self.kit, self.workload.mode)
+        mode = self.workload.mode
+        written = mode in GENERAL or self.kit.written(self.module) is not None
+        return written and hasattr(self.kit, mode)
 
     def amount(self) -> dict[str, int]:
-        return self.module.work(self.workload)
+        """What a step takes."""
+        found: dict[str, int] = self.module.work(self.workload)
+        return found
 
     @cached_property
     def prepared(self) -> Prepared:
-        return getattr(self.kit, self.workload.mode)(self.workload, self.module)
+        found: Prepared = getattr(self.kit, self.workload.mode)(self.workload, self.module)
+        return found
 
     def values(self, steps: int) -> list[float]:
         """What the first steps give, in numbers; they warm up as well."""
         return [self.prepared.value(self.prepared.step()) for _ in range(steps)]
 
+    def settle(self) -> None:
+        """Take batches that were made while nobody measured."""
+        for _ in range(AHEAD if self.workload.mode == "load" else 0):
+            self.prepared.step()
+
     def run(self, repeat: int) -> None:
+        """Make steps, and wait for the last of them."""
         step, result = self.prepared.step, None
         for _ in range(repeat):
             result = step()
         self.prepared.finish(result)
+
+    def peak(self, steps: int) -> dict[str, Any]:
+        """What the first steps give, and the memory they take beside parameters and gradients.
+
+        What the framework loads and keeps at its first step is there before: a batch of 1 has run.
+        """
+        w = self.workload
+        self.workload = replace(w, batch=1)
+        self.values(1)
+        self.workload = w
+        del self.prepared
+        hand_back()
+        before = resident("VmRSS")
+        step, value = self.prepared.step, self.prepared.value
+        start_anew()
+        values = [value(step()) for _ in range(steps)]
+        parameters = sum(a.nbytes for a in self.module.arrays(w).values())
+        inputs = sum(a.nbytes for a in self.module.batch(w))
+        return {"values": values, "bytes": resident("VmHWM") - before - 2 * parameters - inputs}
+
+
+def hand_back() -> None:
+    """Let the system have what is free; of C libraries, GNU's has to be asked."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+def resident(what: str) -> int:
+    """Bytes of memory in use (VmRSS), or the most since `start_anew` (VmHWM); on Linux."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(what + ":"):
+            return 1024 * int(line.split()[1])
+    raise LookupError(f"/proc/self/status has no {what}")
+
+
+def start_anew() -> None:
+    """Forget how much memory was in use at most."""
+    Path("/proc/self/clear_refs").write_text("5")

@@ -41,7 +41,7 @@ def slice_of(wall=0.02, *, repeat=10, waited=1.0, slowed=1.0):
     ("arguments", "message"),
     [
         (["--check", "--record"], "not allowed with"),
-        (["overheads"], "no workload 'overheads'; there are: mlp-sgd, "),
+        (["overheads"], "no workload 'overheads'; there are: chain-backward, "),
         (["lenet", "--against", "tensorflow"], "no peer 'tensorflow'; there are: torch, "),
         (["lenet", "--threads", "0"], "expected a whole number above zero, got '0'"),
         (["overhead", "--against", "torch,jax"], "no peer 'jax'; there are: torch, chainer"),

@@ -5,9 +5,13 @@ takes the workload and its model's module and gives a `Prepared`:
 
 - `train`: loss, gradients and the optimizer's step on one batch;
 - `infer`: outputs in test mode, without gradients;
-- `update`: the optimizer's step alone, of parameters whose gradients are there.
+- `update`: the optimizer's step alone, of parameters whose gradients are there;
+- `load`: a batch of examples, made by other processes;
+- `chain`: operations without a model;
+- `memory`: loss and gradients, of which the memory is measured.
 
-`versions` says what runs. NumPy is imported everywhere, the framework only in its own kit.
+`written(module)` is what a model's module has for the framework, `versions()` says what runs. NumPy
+is imported everywhere, the framework only in its own kit.
 """
 
 from collections.abc import Callable

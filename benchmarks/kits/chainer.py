@@ -29,8 +29,12 @@ class Kit:
     def versions(self) -> dict[str, str]:
         return {self.name: self.c.__version__, "numpy": np.__version__}
 
+    def written(self, module: Any) -> Any:
+        """What the module has for this framework, or None."""
+        return getattr(module, self.name, getattr(module, "chainer", None))
+
     def model(self, w: Any, module: Any) -> Any:
-        model = getattr(module, self.name, module.chainer)(w, self.c)
+        model = self.written(module)(w, self.c)
         load(model, module.arrays(w))
         return model
 
@@ -41,8 +45,7 @@ class Kit:
 
     def train(self, w: Any, module: Any) -> Prepared:
         model, batch = self.model(w, module), module.batch(w)
-        optimizer = self.optimizer(w, model)
-        loss_of = getattr(model, "loss", None) or self.classification(model)
+        optimizer, loss_of = self.optimizer(w, model), self.loss(model)
 
         def step() -> Any:
             loss = loss_of(*batch)
@@ -53,9 +56,37 @@ class Kit:
 
         return Prepared(step, float)
 
-    def classification(self, model: Any) -> Any:
+    def loss(self, model: Any) -> Any:
+        """The model's own loss, or that of a classifier."""
         cross_entropy = self.c.functions.softmax_cross_entropy
-        return lambda x, t: cross_entropy(model(x), t)
+        return getattr(model, "loss", lambda x, t: cross_entropy(model(x), t))
+
+    def memory(self, w: Any, module: Any) -> Prepared:
+        model, batch = self.model(w, module), module.batch(w)
+        loss_of = self.loss(model)
+
+        def step() -> Any:
+            if not w.accumulate:
+                model.cleargrads()
+            loss = loss_of(*batch)
+            loss.backward(**self.freed(w))
+            return loss.array
+
+        return Prepared(step, float)
+
+    def freed(self, w: Any) -> dict[str, bool]:
+        """Arguments of `backward` that let a graph die as the gradients are computed."""
+        return {}
+
+    def chain(self, w: Any, module: Any) -> Prepared:
+        return Prepared(self.written(module)(w, self.c)[w.form], lambda y: float(y.sum()))
+
+    def load(self, w: Any, module: Any) -> Prepared:
+        iterators, concat = self.c.iterators, self.c.dataset.concat_examples
+        batches = iterators.MultiprocessIterator(
+            module.Pictures(), w.batch, shuffle=False, n_processes=w.processes
+        )
+        return Prepared(lambda: concat(next(batches))[0], lambda x: float(x.mean()))
 
     def infer(self, w: Any, module: Any) -> Prepared:
         model, (x, _) = self.model(w, module), module.batch(w)
@@ -85,6 +116,9 @@ class Kit:
 
 def load(model: Any, arrays: dict[str, Any]) -> None:
     """Give parameters their initial values; all must be named, and no more."""
+    if hasattr(model, "take"):
+        model.take(arrays)
+        return
     parameters = {name.lstrip("/"): p for name, p in model.namedparams()}
     if set(parameters) != set(arrays):
         raise ValueError(f"the model has {sorted(parameters)}, the workload {sorted(arrays)}")

@@ -20,6 +20,10 @@ class Kit:
     def versions(self) -> dict[str, str]:
         return {"jax": jax.__version__}
 
+    def written(self, module: Any) -> Any:
+        """What the module has for this framework, or None."""
+        return getattr(module, "jax", None)
+
     def arrays(self, w: Any, module: Any) -> dict[str, Any]:
         return {name: jnp.asarray(a) for name, a in module.arrays(w).items()}
 
@@ -43,6 +47,9 @@ class Kit:
 
     def infer(self, w: Any, module: Any) -> Prepared:
         x, p = jnp.asarray(module.batch(w)[0]), self.arrays(w, module)
+        for name in [name for name in p if name.endswith("/gamma")]:
+            p[name.replace("gamma", "mean")] = jnp.zeros_like(p[name])
+            p[name.replace("gamma", "variance")] = jnp.ones_like(p[name])
         compiled = jax.jit(lambda p, x: module.jax(w, p, x))
 
         def step() -> Any:
@@ -66,7 +73,7 @@ class Kit:
 def classification(module: Any) -> Any:
     def loss(w: Any, p: Any, x: Any, t: Any) -> Any:
         scores = jax.nn.log_softmax(module.jax(w, p, x))
-        return -jnp.take_along_axis(scores, t[:, None], axis=1).mean()
+        return -jnp.take_along_axis(scores, t.reshape(-1, 1), axis=1).mean()
 
     return loss
 
@@ -115,7 +122,15 @@ def max_pooling(x: Any, size: int = 2, stride: int = 2, pad: int = 0) -> Any:
 
 
 def batch_normalization(p: Any, name: str, x: Any) -> Any:
-    mean = x.mean((0, 2, 3), keepdims=True)
-    variance = x.var((0, 2, 3), keepdims=True)
+    """By the batch, or by the mean and variance that inference knows."""
     gamma, beta = (p[f"{name}/{kind}"][:, None, None] for kind in ("gamma", "beta"))
+    if f"{name}/mean" in p:
+        mean, variance = (p[f"{name}/{kind}"][:, None, None] for kind in ("mean", "variance"))
+    else:
+        mean, variance = x.mean((0, 2, 3), keepdims=True), x.var((0, 2, 3), keepdims=True)
     return (x - mean) * lax.rsqrt(variance + 1e-5) * gamma + beta
+
+
+def layer_normalization(p: Any, name: str, x: Any, eps: float) -> Any:
+    mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
+    return (x - mean) * lax.rsqrt(variance + eps) * p[f"{name}/gamma"] + p[f"{name}/beta"]

@@ -15,7 +15,9 @@ class Kit(chainer.Kit):
 
     def module(self) -> Any:
         import core
+        import core.dataset
         import core.functions
+        import core.iterators
         import core.links
         import core.optimizers
 
@@ -27,3 +29,6 @@ class Kit(chainer.Kit):
             return {**found, "numba": version("numba")}
         except PackageNotFoundError:
             return found
+
+    def freed(self, w: Any) -> dict[str, bool]:
+        return {"free_graph": w.form == "freed"}

@@ -28,6 +28,10 @@ class Kit:
     def versions(self) -> dict[str, str]:
         return {"torch": torch.__version__}
 
+    def written(self, module: Any) -> Any:
+        """What the module has for this framework, or None."""
+        return getattr(module, "torch", None)
+
     def model(self, w: Any, module: Any) -> Any:
         model = module.torch(w)
         load(model, module.arrays(w))
@@ -51,7 +55,7 @@ class Kit:
     def train(self, w: Any, module: Any) -> Prepared:
         model, batch = self.model(w, module), self.batch(w, module)
         optimizer = self.optimizer(w, model.parameters())
-        loss_of = getattr(model, "loss", None) or classification(model)
+        loss_of = loss(model)
 
         def step() -> Any:
             optimizer.zero_grad()
@@ -61,6 +65,29 @@ class Kit:
             return loss.detach()
 
         return Prepared(step, float)
+
+    def memory(self, w: Any, module: Any) -> Prepared:
+        model, batch = self.model(w, module), self.batch(w, module)
+        loss_of = loss(model)
+
+        def step() -> Any:
+            if not w.accumulate:
+                model.zero_grad()
+            found = loss_of(*batch)
+            found.backward()
+            return found.detach()
+
+        return Prepared(step, float)
+
+    def chain(self, w: Any, module: Any) -> Prepared:
+        return Prepared(module.torch(w)[w.form], lambda y: float(y.sum()))
+
+    def load(self, w: Any, module: Any) -> Prepared:
+        loader = torch.utils.data.DataLoader(
+            module.Pictures(), w.batch, num_workers=w.processes, persistent_workers=True
+        )
+        batches = iter(loader)
+        return Prepared(lambda: next(batches)[0], lambda x: float(x.mean()))
 
     def infer(self, w: Any, module: Any) -> Prepared:
         model, (x, _) = self.model(w, module).eval(), self.batch(w, module)
@@ -85,13 +112,20 @@ class Kit:
         return Prepared(step, lambda p: float(p.square().mean()))
 
 
-def classification(model: Any) -> Any:
+def loss(model: Any) -> Any:
+    """The model's own loss, or that of a classifier."""
     cross_entropy = torch.nn.functional.cross_entropy
-    return lambda x, t: cross_entropy(model(x), t)
+    return getattr(model, "loss", lambda x, t: cross_entropy(model(x), t))
 
 
 def load(model: Any, arrays: dict[str, Any]) -> None:
     """Give parameters their initial values; all must be named, and no more."""
+    tensors = {name: torch.from_numpy(a) for name, a in arrays.items()}
+    if hasattr(model, "take"):
+        with torch.no_grad():
+            model.take(tensors)
+        return
+    arrays = getattr(model, "renamed", dict)(arrays)
     parameters = {our_name(model, name): p for name, p in model.named_parameters()}
     if set(parameters) != set(arrays):
         raise ValueError(f"the model has {sorted(parameters)}, the workload {sorted(arrays)}")
@@ -104,7 +138,7 @@ def our_name(model: Any, name: str) -> str:
     """As the parameter is called in plugrad, where a Sequential counts links alone."""
     path, _, kind = name.rpartition(".")
     owner = model.get_submodule(path)
-    if isinstance(model, torch.nn.Sequential):
+    if isinstance(model, torch.nn.Sequential) and path.isdecimal():
         learning = [child for child, m in model.named_children() if list(m.parameters())]
         path = str(learning.index(path))
     normalizes = isinstance(owner, (torch.nn.BatchNorm2d, torch.nn.LayerNorm))

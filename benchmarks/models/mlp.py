@@ -25,10 +25,19 @@ def work(w):
 
 
 def chainer(w, c):
-    layers = []
-    for n, m in pairwise(w.sizes):
-        layers += [c.links.Linear(n, m), c.functions.relu]
-    return c.Sequential(*layers[:-1])
+    F, L = c.functions, c.links
+
+    class MLP(c.ChainList):
+        def __init__(self):
+            super().__init__(*[L.Linear(n, m) for n, m in pairwise(w.sizes)])
+
+        def forward(self, x):
+            *inner, last = self
+            for link in inner:
+                x = F.relu(link(x))
+            return last(x)
+
+    return MLP()
 
 
 def torch(w):

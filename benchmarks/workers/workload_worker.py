@@ -14,7 +14,8 @@ from benchmarks.workloads import WORKLOADS
 
 def main(framework: str, setting: str, threads: str, workload: str) -> None:
     work = Work(framework, setting, int(threads), WORKLOADS[workload])
-    questions = {"able": work.able, "amount": work.amount, "values": work.values}
+    asked = (work.able, work.amount, work.values, work.settle, work.peak)
+    questions = {question.__name__: question for question in asked}
     serve({workload: work.run}, work.kit.versions(), questions)
 
 
