@@ -27,7 +27,7 @@ COMPUTE = {
         "pooling.max_pooling:MaxPoolingGradient": "pooling:max_pooling_gradient",
         "pooling.max_pooling:MaxPoolingND": "pooling:max_pooling",
     }.items()
-}
+} | {f"{_OPTIMIZERS}.hooks.norms:SquaredNorm": f"{__name__}.norms:squared_norm"}
 GRADIENT = {
     f"{_FUNCTIONS}.{operation}": f"{__name__}.{kernel}_gradient"
     for operation, kernel in {
