@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,12 @@ class NumpyRandom(Random):
 
     def bernoulli(self, p: float, shape: Any = (), *, device: Any = None) -> Array:
         """Booleans, True with probability `p`."""
+        from backends.numpy_backend.kernels import compiler
+
+        if prod(shape) >= compiler.SMALL and compiler.available():
+            from backends.numpy_backend.kernels.compiled import noise
+
+            return np.asarray(noise.bernoulli(p, shape, self.next_key()))
         return np.asarray(_unit(shape, np.dtype("float32")) >= 1.0 - p)
 
     def permutation(self, n: int, *, device: Any = None) -> Array:
@@ -50,6 +57,16 @@ class NumpyRandom(Random):
         if generator is None:
             return np.asarray(np.random.randint(low, high, shape))
         return np.asarray(generator.integers(low, high, shape))
+
+    def next_key(self) -> int:
+        """128 bits for a draw by a generator of one's own: seed and number of the draw, if known.
+
+        While NumPy's global generator decides, these are drawn from it.
+        """
+        installed = stream()
+        if installed is not None:
+            return installed.next_key()
+        return int.from_bytes(np.random.bytes(16), "little")
 
     def get_state(self) -> dict[str, Any]:
         """The state of NumPy's global generator, with lists in place of arrays."""

@@ -19,6 +19,7 @@ COMPUTE = {
         "connection.convolution:ConvolutionFilterGradient": "convolution:filter_gradient",
         "connection.convolution:Deconvolution": "convolution:deconvolution",
         "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "softmax:softmax_cross_entropy",
+        "noise.dropout:Dropout": "noise:dropout",
         "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
         "normalization.fixed_batch_normalization:FixedBatchNormalization": (
             "normalization:fixed_batch_normalization"
