@@ -18,6 +18,7 @@ import core
 import core.functions as F
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiled, compiler, plain, tables
+from backends.numpy_backend.kernels.compiled import normalization
 from core.arrays.backend import KernelTable
 from core.registry.lazy import resolve
 from core.testing import check_op
@@ -32,6 +33,7 @@ BY_NAME = {key.rpartition(":")[2]: key for key in compiled.COMPUTE | compiled.GR
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """No array that has elements is too small for the kernels."""
     monkeypatch.setattr(compiler, "SMALL", 1)
+    monkeypatch.setattr(normalization, "SHORT", 1)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import core
 import core.functions as F
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import normalization, pooling, softmax
+from backends.numpy_backend.kernels.compiled import activation, normalization, pooling, softmax
 from core.testing.tolerances import assert_near, tolerance
 
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
@@ -27,7 +27,7 @@ def many_parts() -> Any:
     """Three threads, and several parts of small arrays."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parallel, "_count", 3)
-        for module in (normalization, pooling, softmax):
+        for module in (activation, normalization, pooling, softmax):
             patch.setattr(module, "LEAST", 16)
         yield
 
@@ -203,3 +203,52 @@ def test_labels_outside_are_refused_by_the_formula() -> None:
         t[599] = label
         with pytest.raises(core.errors.OutOfRange, match="SoftmaxCrossEntropy"):
             F.softmax_cross_entropy(x, t)
+
+
+@settings(max_examples=15)
+@given(st.sampled_from([2, 3]).flatmap(images), st.integers(1, 2))
+def test_layer_normalization(x: Any, axes: int) -> None:
+    axes = min(axes, x.ndim - 1)
+    generator = np.random.default_rng(1)
+    gamma, beta = generator.uniform(0.5, 2, (2, *x.shape[-axes:])).astype(x.dtype)
+    compare(lambda *a: F.layer_normalization(*a, eps=0.1), x, gamma, beta)
+
+
+@settings(max_examples=15)
+@given(st.sampled_from([3, 4]).flatmap(images))
+def test_group_normalization(x: Any) -> None:
+    for groups in (1, x.shape[1]):
+        gamma, beta = channel_values(x)[:2]
+        compare(
+            lambda *a, g=groups: F.group_normalization(a[0], g, *a[1:], eps=0.1), x, gamma, beta
+        )
+
+
+SMOOTH = [F.elu, lambda x: F.elu(x, 0.5), F.gelu, F.silu, F.softplus, lambda x: F.softplus(x, 2.0)]
+PIECEWISE = [F.relu, F.leaky_relu, lambda x: F.leaky_relu(x, 0.01)]
+
+
+@settings(max_examples=15)
+@given(st.sampled_from([2, 3]).flatmap(images), st.sampled_from([1, 10, 40]))
+def test_activations(x: Any, scale: int) -> None:
+    for function in SMOOTH:
+        compare(function, x * x.dtype.type(scale), kind="elementwise")
+    for function in PIECEWISE:
+        compare(function, x, kind="exact")
+
+
+@pytest.mark.parametrize("function", SMOOTH + PIECEWISE)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_activations_of_what_is_not_finite(function: Any, dtype: str) -> None:
+    x = np.array([np.inf, -np.inf, np.nan, 0.0, 1e30, -1e30, 1e-30] * 40, dtype)
+    with np.errstate(all="ignore"):
+        compare(function, x, kind="elementwise")
+
+
+def test_inputs_without_gradient_get_none() -> None:
+    x = core.Variable(np.ones((4, 8, 30, 30), "f"), requires_grad=False)
+    for normalize in (F.batch_normalization, lambda x, *a: F.group_normalization(x, 2, *a)):
+        gamma, beta = core.Variable(np.ones(8, "f")), core.Variable(np.zeros(8, "f"))
+        F.sum(normalize(x, gamma, beta)).backward()
+        assert x.grad is None
+        np.testing.assert_array_equal(beta.grad, np.full(8, 3600, "f"))

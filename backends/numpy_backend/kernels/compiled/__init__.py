@@ -13,8 +13,13 @@ _OPTIMIZERS = "plugins.optimizers"
 COMPUTE = {
     f"{_FUNCTIONS}.{operation}": f"{__name__}.{kernel}"
     for operation, kernel in {
+        "activation.elu:ELU": "activation:elu",
+        "activation.gelu:GELU": "activation:gelu",
+        "activation.leaky_relu:LeakyReLU": "activation:leaky_relu",
         "activation.log_softmax:LogSoftmax": "softmax:log_softmax",
         "activation.softmax:Softmax": "softmax:softmax",
+        "activation.softplus:Softplus": "activation:softplus",
+        "activation.swish:SiLU": "activation:silu",
         "connection.convolution:Convolution": "convolution:convolution",
         "connection.convolution:ConvolutionFilterGradient": "convolution:filter_gradient",
         "connection.convolution:Deconvolution": "convolution:deconvolution",
@@ -24,6 +29,12 @@ COMPUTE = {
         "normalization.fixed_batch_normalization:FixedBatchNormalization": (
             "normalization:fixed_batch_normalization"
         ),
+        "normalization.group_normalization:GroupNormalization": (
+            "own_statistics:group_normalization"
+        ),
+        "normalization.layer_normalization:LayerNormalization": (
+            "own_statistics:layer_normalization"
+        ),
         "pooling.max_pooling:MaxPooling2D": "pooling:max_pooling",
         "pooling.max_pooling:MaxPoolingGradient": "pooling:max_pooling_gradient",
         "pooling.max_pooling:MaxPoolingND": "pooling:max_pooling",
@@ -32,11 +43,22 @@ COMPUTE = {
 GRADIENT = {
     f"{_FUNCTIONS}.{operation}": f"{__name__}.{kernel}_gradient"
     for operation, kernel in {
+        "activation.elu:ELU": "activation:elu",
+        "activation.gelu:GELU": "activation:gelu",
+        "activation.leaky_relu:LeakyReLU": "activation:leaky_relu",
         "activation.log_softmax:LogSoftmax": "softmax:log_softmax",
         "activation.relu:ReLU": "activation:relu",
         "activation.softmax:Softmax": "softmax:softmax",
+        "activation.softplus:Softplus": "activation:softplus",
+        "activation.swish:SiLU": "activation:silu",
         "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "softmax:softmax_cross_entropy",
         "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
+        "normalization.group_normalization:GroupNormalization": (
+            "own_statistics:group_normalization"
+        ),
+        "normalization.layer_normalization:LayerNormalization": (
+            "own_statistics:layer_normalization"
+        ),
     }.items()
 }
 UPDATE_ALL = {

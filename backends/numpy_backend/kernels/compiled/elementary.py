@@ -99,3 +99,53 @@ def tanh(x: Any) -> Any:
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
     return ONE / (ONE + exp(-x))
+
+
+# 2 artanh(s) / s = 2 + 2/3 s^2 + 2/5 s^4 + ... for |s| <= 1/3: every other term, the last first.
+_EVEN = number(tuple([2 / k for k in range(13, 0, -4)]), tuple([2 / k for k in range(33, 0, -4)]))
+_ODD = number(tuple([2 / k for k in range(15, 0, -4)]), tuple([2 / k for k in range(31, 0, -4)]))
+
+
+@inlined
+def log1p(x: Any) -> Any:
+    """log(1 + x) for x from 0 to 1."""
+    s = x / (x + TWO)
+    square = s * s
+    fourth = square * square
+    p = ZERO
+    for c in _EVEN:
+        p = p * fourth + c
+    q = ZERO
+    for c in _ODD:
+        q = q * fourth + c
+    return (p + q * square) * s
+
+
+_SPREAD = number(0.25)
+# Phi(-x) exp(x^2 / 2) / t as a polynomial in t = 1 / (1 + x / 4), by interpolation at Chebyshev
+# points: within 5e-8 of the values, the highest power first.
+_TAIL = number(
+    (
+        0.0201370329,
+        -0.0823398045,
+        0.098084741,
+        -0.033975494,
+        0.0648789399,
+        0.0586182717,
+        0.0816626947,
+        0.0934614767,
+        0.0997365814,
+        0.099735566,
+    )
+)
+
+
+@inlined
+def normal_below(x: Any, bell: Any) -> Any:
+    """The probability of a normal number below x, `bell` being exp(-x^2 / 2); for float32."""
+    t = ONE / (ONE + _SPREAD * abs(x))
+    p = ZERO
+    for c in _TAIL:
+        p = p * t + c
+    tail = bell * (p * t)
+    return ONE - tail if x > ZERO else tail

@@ -33,7 +33,7 @@ SHORT = 8  # rows of fewer elements are left to the formula
 
 
 @compiled(fastmath=SUMS)
-def _moments(x: Read2, mean: Write1, squares: Write1, start: int, stop: int) -> None:
+def moments(x: Read2, mean: Write1, squares: Write1, start: int, stop: int) -> None:
     """Means of rows, and sums of squared differences from them."""
     for r in range(start, stop):
         row = x[r]
@@ -60,7 +60,7 @@ def affine(
 
 
 @compiled(fastmath=SUMS)
-def _products(
+def products(
     g: Read2, x: Read2, mean: Read1, total: Write1, product: Write1, start: int, stop: int
 ) -> None:
     """Sums of g, and of g (x - mean)."""
@@ -74,7 +74,7 @@ def _products(
 
 
 @compiled
-def _combined(
+def combined(
     g: Read2,
     x: Read2,
     mean: Read1,
@@ -93,11 +93,12 @@ def _combined(
             out[i] = k * given[i] - a - b * (row[i] - m)
 
 
-def _divide(loop: Any, rows: Array, *others: Array) -> None:
+def divide(loop: Any, rows: Array, *others: Any) -> None:
+    """Call a loop for parts of the rows, in threads."""
     parallel.divide(loop, len(rows), LEAST // rows.shape[1] + 1, rows, *others)
 
 
-def _two(rows: Array) -> tuple[Array, Array]:
+def two(rows: Array) -> tuple[Array, Array]:
     """Two results of each row."""
     return np.empty(len(rows), rows.dtype), np.empty(len(rows), rows.dtype)
 
@@ -122,8 +123,8 @@ def batch_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
         return NotImplemented
     examples, channels, places = shape
     rows = np.ascontiguousarray(x).reshape(examples * channels, places)
-    means, squares = _two(rows)
-    _divide(_moments, rows, means, squares)
+    means, squares = two(rows)
+    divide(moments, rows, means, squares)
     means = means.reshape(examples, channels)
     mean = np.mean(means, axis=0)
     apart = means - mean
@@ -137,7 +138,7 @@ def batch_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
 def _normalized(rows: Array, mean: Array, square: Array, gamma: Array, beta: Array) -> Array:
     scale = gamma.reshape(-1) / np.sqrt(square)
     y = np.empty_like(rows)
-    _divide(affine, rows, mean, scale, np.ascontiguousarray(beta).reshape(-1), y)
+    divide(affine, rows, mean, scale, np.ascontiguousarray(beta).reshape(-1), y)
     return y
 
 
@@ -153,8 +154,8 @@ def batch_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     examples, channels, places = shape
     rows, given = [np.ascontiguousarray(a).reshape(-1, places) for a in (x, gy)]
     mean, var = [a.reshape(-1) for a in f.data[1:]]
-    total, product = _two(rows)
-    _divide(_products, given, rows, mean, total, product)
+    total, product = two(rows)
+    divide(products, given, rows, mean, total, product)
     total, product = [np.sum(a.reshape(examples, channels), axis=0) for a in (total, product)]
     deviation = np.sqrt(var + f.eps)
     ggamma, gx = product / deviation, None
@@ -162,7 +163,7 @@ def batch_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
         scale = gamma.reshape(-1) / deviation
         each = scale / x.dtype.type(examples * places)
         gx = np.empty_like(rows)
-        _divide(_combined, given, rows, mean, scale, each * total, each * ggamma / deviation, gx)
+        divide(combined, given, rows, mean, scale, each * total, each * ggamma / deviation, gx)
         gx = gx.reshape(x.shape)
     return (
         gx,

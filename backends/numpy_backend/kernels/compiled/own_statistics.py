@@ -1,0 +1,191 @@
+"""Layer and group normalization: by the mean and variance of parts of each example.
+
+Sums are taken in the order of the machine's vectors, and in parts by the number of threads.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels.compiled import normalization
+from backends.numpy_backend.kernels.compiled.elementary import ONE, ZERO
+from backends.numpy_backend.kernels.compiled.normalization import (
+    affine,
+    combined,
+    divide,
+    moments,
+    products,
+    two,
+)
+from backends.numpy_backend.kernels.compiler import (
+    SUMS,
+    Array,
+    Read1,
+    Read2,
+    Real,
+    Write1,
+    Write2,
+    compiled,
+    contiguous,
+    suits,
+)
+
+CALLS = 4  # the formulas make so many times the calls of NumPy that one of few steps makes
+
+
+# -- layers: each row is a part, and has a parameter for each of its elements ----------------------
+
+
+@compiled(fastmath=SUMS)
+def _layer(
+    x: Read2,
+    gamma: Read1,
+    beta: Read1,
+    eps: Real,
+    mean: Write1,
+    scale: Write1,
+    y: Write2,
+    start: int,
+    stop: int,
+) -> None:
+    for r in range(start, stop):
+        row, out = x[r], y[r]
+        count = row.dtype.type(row.size)
+        total = ZERO
+        for i in range(row.size):
+            total += row[i]
+        m = total / count
+        total = ZERO
+        for i in range(row.size):
+            total += (row[i] - m) * (row[i] - m)
+        s = ONE / np.sqrt(total / count + eps)
+        mean[r], scale[r] = m, s
+        for i in range(row.size):
+            out[i] = (row[i] - m) * s * gamma[i] + beta[i]
+
+
+@compiled(fastmath=SUMS)
+def _layer_gradient(
+    g: Read2,
+    x: Read2,
+    gamma: Read1,
+    mean: Read1,
+    scale: Read1,
+    gx: Write2,
+    ggamma: Write1,
+    gbeta: Write1,
+    start: int,
+    stop: int,
+) -> None:
+    for i in range(ggamma.size):
+        ggamma[i], gbeta[i] = ZERO, ZERO
+    for r in range(start, stop):
+        given, row, out, m, s = g[r], x[r], gx[r], mean[r], scale[r]
+        count = row.dtype.type(row.size)
+        total, product = ZERO, ZERO
+        for i in range(row.size):
+            total += given[i] * gamma[i]
+            product += given[i] * gamma[i] * (row[i] - m)
+        shift, slope = s * total / count, s * s * s * product / count
+        for i in range(row.size):
+            out[i] = s * given[i] * gamma[i] - shift - slope * (row[i] - m)
+        for i in range(row.size):
+            ggamma[i] += given[i] * ((row[i] - m) * s)
+        for i in range(row.size):
+            gbeta[i] += given[i]
+
+
+def _along_rows(f: Any, x: Array) -> bool:
+    """Whether parts are rows: along the last axes."""
+    return bool(f.axis == tuple(range(x.ndim - len(f.axis), x.ndim)))
+
+
+def layer_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
+    """`gamma * (x - mean) / sqrt(var + eps) + beta`; `mean` and the factor are kept."""
+    if not suits(x, calls=CALLS) or not _along_rows(f, x):
+        return NotImplemented
+    rows = np.ascontiguousarray(x).reshape(-1, gamma.size)
+    y, (mean, scale) = np.empty_like(rows), two(rows)
+    eps = x.dtype.type(f.eps)
+    divide(_layer, rows, *contiguous(gamma, beta), eps, mean, scale, y)
+    kept = (*x.shape[: x.ndim - len(f.axis)], *(1,) * len(f.axis))
+    f.mean, f.scale = mean.reshape(kept), scale.reshape(kept)
+    return y.reshape(x.shape)
+
+
+def layer_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
+    """All three gradients in one pass over the rows."""
+    x, gamma = f._sources[0].data, f._sources[1].data
+    if not suits(x, g, calls=CALLS) or not _along_rows(f, x):
+        return NotImplemented
+    given, rows = [np.ascontiguousarray(a).reshape(-1, gamma.size) for a in (g, x)]
+    gx = np.empty_like(rows)
+    edges = parallel.bounds(len(rows), normalization.LEAST // gamma.size + 1)
+    sums = np.empty((2, len(edges) - 1, gamma.size), x.dtype)
+    arrays = given, rows, *contiguous(gamma, f.mean, f.scale), gx
+    parts = [(*arrays, *sums[:, i], *part) for i, part in enumerate(pairwise(edges))]
+    parallel.each(_layer_gradient, parts)
+    ggamma, gbeta = [np.sum(a, axis=0).reshape(gamma.shape) for a in sums]
+    return _asked_for(needs_grad, gx.reshape(x.shape), ggamma, gbeta)
+
+
+def _asked_for(needs_grad: int, *gradients: Array) -> tuple[Array | None, ...]:
+    return tuple([g if needs_grad >> i & 1 else None for i, g in enumerate(gradients)])
+
+
+# -- groups: several rows make a part, and each row has its parameters -----------------------------
+
+
+def _places(x: Array) -> int | None:
+    places = prod(x.shape[2:])
+    return places if places >= normalization.SHORT else None
+
+
+def _of_rows(f: Any, of_groups: Array, channels: int) -> Array:
+    """What belongs to groups, for each of their channels."""
+    return np.repeat(of_groups.reshape(-1), channels // f.groups)
+
+
+def group_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
+    """`gamma * (x - mean) / sqrt(var + eps) + beta`; `mean` and the factor are kept."""
+    places = _places(x)
+    if places is None or not suits(x):
+        return NotImplemented
+    examples, channels = x.shape[:2]
+    rows = np.ascontiguousarray(x).reshape(-1, places)
+    parts = rows.reshape(examples * f.groups, -1)
+    mean, squares = two(parts)
+    divide(moments, parts, mean, squares)
+    scale = 1 / np.sqrt(squares / x.dtype.type(parts.shape[1]) + x.dtype.type(f.eps))
+    f.mean, f.scale = [a.reshape(examples, f.groups, 1) for a in (mean, scale)]
+    factor = _of_rows(f, scale, channels) * np.tile(gamma, examples)
+    y = np.empty_like(rows)
+    divide(affine, rows, _of_rows(f, mean, channels), factor, np.tile(beta, examples), y)
+    return y.reshape(x.shape)
+
+
+def group_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
+    """All three gradients from the sums of rows."""
+    x, gamma = f._sources[0].data, f._sources[1].data
+    places = _places(x)
+    if places is None or not suits(x, g):
+        return NotImplemented
+    examples, channels = x.shape[:2]
+    given, rows = [np.ascontiguousarray(a).reshape(-1, places) for a in (g, x)]
+    mean, scale = [_of_rows(f, a, channels) for a in (f.mean, f.scale)]
+    total, product = two(rows)
+    divide(products, given, rows, mean, total, product)
+    factor = np.tile(gamma, examples)
+    count = x.dtype.type(x.size // (examples * f.groups))
+    sums = [(a * factor).reshape(examples * f.groups, -1).sum(axis=1) for a in (total, product)]
+    shift, slope = [_of_rows(f, a / count, channels) for a in sums]
+    gx = np.empty_like(rows)
+    divide(combined, given, rows, mean, scale * factor, scale * shift, scale**3 * slope, gx)
+    ggamma = (product * scale).reshape(examples, channels).sum(axis=0)
+    gbeta = total.reshape(examples, channels).sum(axis=0)
+    return _asked_for(needs_grad, gx.reshape(x.shape), ggamma, gbeta)
