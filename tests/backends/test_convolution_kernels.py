@@ -116,6 +116,27 @@ LAYOUTS: dict[str, Callable[[Array], Array]] = {
 @example(Case(1, 1, 3, 4, (150, 151), (7, 7), (2, 2), (3, 3)), "float32", "contiguous")
 @example(Case(9, 1, 64, 33, (2, 2), (1, 1)), "float32", "contiguous")
 def test_equal_to_the_formula(case: Case, dtype: str, layout: str) -> None:
+    compare(case, dtype, layout)
+
+
+@st.composite
+def threes(draw: st.DrawFn) -> Case:
+    numbers = [draw(st.integers(low, high)) for low, high in ((0, 5), (1, 1), (1, 20), (1, 20))]
+    size, pad = (draw(st.tuples(*[st.integers(*of)] * 2)) for of in ((1, 35), (0, 4)))
+    case = Case(*numbers, size, (3, 3), pad=pad, bias=draw(st.booleans()))
+    assume(min(case.out) > 0)
+    return case
+
+
+@given(threes(), st.sampled_from(["float32", "float64"]))
+def test_three_by_three_by_tiles(case: Case, dtype: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "TILED_CHANNELS", 1)
+        patch.setattr(kernels, "TILED_PLACES", 0)
+        compare(case, dtype, "contiguous")
+
+
+def compare(case: Case, dtype: str, layout: str) -> None:
     r = np.random.default_rng(0)
 
     def drawn(*shape: int) -> Any:
@@ -192,7 +213,9 @@ from numba.core.registry import cpu_target
 assert emitter.registers(cpu_target.target_context.codegen().magic_tuple()[2]) == {expected}
 compiler.SMALL = -1
 case = tests.Case(3, 2, 20, 27, (12, 11), (3, 5), (1, 2), (1, 0), bias=True)
-tests.test_equal_to_the_formula.hypothesis.inner_test(case, "float32", "contiguous")
+tests.compare(case, "float32", "contiguous")
+case = tests.Case(5, 1, 20, 27, (18, 21), (3, 3), pad=(1, 0), bias=True)
+tests.compare(case, "float32", "contiguous")
 """
 
 

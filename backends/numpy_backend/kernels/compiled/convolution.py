@@ -22,6 +22,7 @@ from backends.numpy_backend.kernels.compiled.convolution_loops import (
     spread,
 )
 from backends.numpy_backend.kernels.compiled.panels import LANE_BYTES
+from backends.numpy_backend.kernels.compiled.winograd import PLACES, convolve_tiles, filters
 from backends.numpy_backend.kernels.compiler import contiguous
 from core.arrays.windows import Geometry, unfolded
 
@@ -29,6 +30,8 @@ Array = np.ndarray[Any, Any]
 
 BLOCK = 960  # lanes of a panel of which the filters' gradient takes the sum
 BLOCK_ROWS = 160  # and its rows, with which it fills half of a second-level cache
+TILED_CHANNELS = 16  # of which Winograd's sums are, at least
+TILED_PLACES = 1024  # for which its filters are worth their own transformation
 LEAST = 1 << 18  # products of a part; less is done sooner than another thread wakes up
 BAND = 1 << 18  # bytes of an image with its padding, unless a row of windows needs more
 
@@ -145,8 +148,55 @@ def convolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     lanes = LANE_BYTES // x.itemsize
     plan = _plan(_axes(g), f.groups, channels, filters, lanes, BAND // x.itemsize)
     y = np.empty((len(x), W.shape[0], *g.out), x.dtype)
+    if _by_tiles(g, f.groups, len(x), *W.shape[:2]):
+        _tiles(x, W, b, y, g.pad, turned=False)
+        return y
     _forward(plan, x, W, b, y, plan.sizes.rows, 1)
     return y
+
+
+def _by_tiles(g: Geometry, groups: int, images: int, outer: int, inner: int) -> bool:
+    """Whether Winograd's products are fewer in sum, with what it does before and after them."""
+    return (
+        g.ksize == (3, 3)
+        and g.stride == g.dilate == (1, 1)
+        and groups == 1
+        and min(outer, inner) >= TILED_CHANNELS
+        and images * prod(g.out) >= TILED_PLACES
+    )
+
+
+def _tiles(
+    x: Array, W: Array, b: Array | None, y: Array, pad: tuple[int, ...], *, turned: bool
+) -> None:
+    """`y`, by windows of three by three; with filters turned around and their axes exchanged."""
+    dtype, channels, outer = x.dtype, x.shape[1], y.shape[1]
+    height, width = y.shape[2:]
+    tiles = (-(-height // 2), -(-width // 2))
+    axes = _Axes(
+        (x.shape[2], 1, x.shape[3]),
+        (4, 1, 4),
+        (2, 1, 2),
+        (pad[0], 0, pad[1]),
+        (1, 1, 1),
+        (tiles[0], 1, tiles[1]),
+    )
+    plan = _plan(axes, 1, channels, outer, LANE_BYTES // x.itemsize, BAND // x.itemsize // 2)
+    s = plan.sizes
+    biases, bias = _biases(b, dtype)
+    U = filters(contiguous(W)[0], turned)
+    arrays = [*contiguous(x, U), biases, np.zeros(1, dtype), y.reshape(-1)]
+    steps = (1, outer) if turned else (channels, 1)
+    spans = _parts(len(x) * s.places, s.lanes, _many(y.size * channels * 4))
+
+    def part(start: int, stop: int) -> None:
+        room = _scratch("room", channels * s.plane, dtype)
+        one = _scratch("inputs", PLACES * max(channels, outer + 8) * s.lanes, dtype)
+        other = _scratch("outputs", max(PLACES * channels, 4 * outer) * s.lanes, dtype)
+        known = (plan.offsets, plan.numbers, *steps, bias, height, width)
+        convolve_tiles(*arrays, room, one, other, *known, start, stop)
+
+    parallel.each(part, spans)
 
 
 def _forward(
@@ -183,8 +233,11 @@ def deconvolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     shape = (1, 1, *W.shape[2:], *x.shape[2:])
     g = unfolded(shape, size, f.stride, f.pad, f.dilate)
     lanes = LANE_BYTES // x.itemsize
-    plan = _plan(_axes(g), f.groups, channels, filters, lanes, 0)
     y = np.empty((len(x), channels * f.groups, *size), x.dtype)
+    if max(g.pad) < 3 and _by_tiles(g, f.groups, len(x), *W.shape[:2]):
+        _tiles(x, W, b, y, tuple([2 - p for p in g.pad]), turned=True)
+        return y
+    plan = _plan(_axes(g), f.groups, channels, filters, lanes, 0)
     s, dtype = plan.sizes, x.dtype
     biases, bias = _biases(b, dtype)
     arrays = [*contiguous(x, W), biases, np.zeros(1, dtype), y.reshape(-1)]

@@ -24,6 +24,7 @@ from backends.numpy_backend.kernels.compiled.panels import (
     gather,
     product,
     scatter,
+    unweave,
 )
 from backends.numpy_backend.kernels.compiler import Indices, Read1, Write1, compiled
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
@@ -80,7 +81,7 @@ class Sizes(NamedTuple):
         return self.room_d * self.room_h * self.line
 
 
-class _Walk:
+class Walk:
     """Windows in the order in which they are counted, row by row over all images."""
 
     def __init__(self, e: Emitter, s: Sizes, start: Any) -> None:
@@ -117,6 +118,19 @@ def _maps(e: Emitter, s: Sizes, q: Any, count: Any) -> Iterator[Any]:
         lane.set(lane.get() + run)
 
 
+def _place(s: Sizes, w: Any) -> Any:
+    """Where in the room's row an element of a row is."""
+    return (w + s.pad_w) % s.stride_w * s.column + (w + s.pad_w) // s.stride_w
+
+
+def _apart(e: Emitter, s: Sizes, width: Any) -> Iterator[Any]:
+    """The first `width` elements of a row, and where in the room's row each of them is."""
+    with e.loop(s.stride_w) as first:
+        place = _place(s, first)
+        with e.loop((width - first + s.stride_w - 1) // s.stride_w) as i:
+            yield first + i * s.stride_w, place + i
+
+
 @emitted
 def _put(e: Emitter, room: Any, x: Any, channels: Any, first: Any, sizes: Any) -> None:
     """Put rows of an image, of its padding from `first` on, into the room."""
@@ -131,10 +145,16 @@ def _put(e: Emitter, room: Any, x: Any, channels: Any, first: Any, sizes: Any) -
                 with inside, e.whether(s.stride_w <= 1) as (close, apart):
                     with close:
                         copy(e, to, s.pad_w, source, 0, width)
-                    with apart, e.loop(width) as w:
-                        at = w + s.pad_w
-                        place = at % s.stride_w * s.column + at // s.stride_w
-                        e.write(e.read(e.at(source, w)), e.at(to, place))
+                    with apart, e.whether(s.stride_w <= 2) as (by_two, by_more):
+                        with by_two:
+                            first, second = (_place(s, e.number(w)) for w in range(2))
+                            unweave(e, to, first, second, source, 0, width // 2)
+                            with e.when((width % 2).is_not(0)):
+                                last = e.read(e.at(source, width - 1))
+                                e.write(last, e.at(to, first + width // 2))
+                        with by_more:
+                            for w, place in _apart(e, s, width):
+                                e.write(e.read(e.at(source, w)), e.at(to, place))
                 with outside:
                     fill(e, to, 0, s.line, e.constant(0.0))
 
@@ -152,17 +172,16 @@ def _take(e: Emitter, x: Any, room: Any, b: Any, bias: Any, channels: Any, sizes
         with e.whether(s.stride_w <= 1) as (close, apart):
             with close:
                 copy(e, to, 0, source, s.pad_w, reached)
-            with apart, e.loop(reached) as w:
-                at = w + s.pad_w
-                place = at % s.stride_w * s.column + at // s.stride_w
-                e.write(e.read(e.at(source, place)), e.at(to, w))
+            with apart:
+                for w, place in _apart(e, s, reached):
+                    e.write(e.read(e.at(source, place)), e.at(to, w))
         fill(e, to, reached, s.width - reached, e.read(e.at(b, c * bias)))
 
 
-def _gathering(
+def gathering(
     e: Emitter,
     s: Sizes,
-    walk: _Walk,
+    walk: Walk,
     filled: Any,
     room: Any,
     x: Any,
@@ -218,23 +237,12 @@ def _convolution(
     s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
     fill(e, room, 0, s.channels * s.plane, e.constant(0.0))
     with e.loop(s.groups) as group:
-        walk, filled = _Walk(e, s, start), e.variable(e.number(-1))
+        walk, filled = Walk(e, s, start), e.variable(e.number(-1))
         with e.loop(stop, s.lanes, start) as q:
             count = s.lanes.least(stop - q)
-            _gathering(
-                e,
-                s,
-                walk,
-                filled,
-                room,
-                x,
-                inputs,
-                offsets,
-                sizes,
-                count,
-                group,
-                e.number(0),
-                s.channels,
+            gathering(
+                *(e, s, walk, filled, room, x, inputs, offsets, sizes, count),
+                *(group, e.number(0), s.channels),
             )
             first = group * s.filters + low
             matrix = e.at(W, group * s.filters * s.rows + low * row)
@@ -280,7 +288,7 @@ def _deconvolution(
     s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
     used = (high - low) * s.taps
     with e.loop(s.groups) as group:
-        walk, filled = _Walk(e, s, start), e.variable(e.number(-1))
+        walk, filled = Walk(e, s, start), e.variable(e.number(-1))
         channel = group * s.channels + low
         with e.loop(stop, s.lanes, start) as q:
             count = s.lanes.least(stop - q)
@@ -320,10 +328,10 @@ def _filter_gradient(
     used = (high - low) * s.taps
     zero = e.constant(0.0)
     fill(e, room, 0, (high - low) * s.plane, zero)
-    walk, filled = _Walk(e, s, start), e.variable(e.number(-1))
+    walk, filled = Walk(e, s, start), e.variable(e.number(-1))
     with e.loop(stop, s.lanes, start) as q:
         count = s.lanes.least(stop - q)
-        _gathering(e, s, walk, filled, room, x, inputs, offsets, sizes, count, group, low, high)
+        gathering(e, s, walk, filled, room, x, inputs, offsets, sizes, count, group, low, high)
         _reading(e, s, outputs, y, q, count, group)
         full = (count + e.lanes - 1) & -e.lanes
         for panel, rows in ((inputs, used), (outputs, s.filters)):

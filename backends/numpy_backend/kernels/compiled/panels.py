@@ -42,6 +42,27 @@ def fill(e: Emitter, to: Any, t: Any, count: Any, value: Any) -> None:
 
 
 @emitted
+def weave(e: Emitter, to: Any, t: Any, source: Any, even: Any, odd: Any, count: Any) -> None:
+    """`to[t::2], to[t + 1::2] = source[even:], source[odd:]`, `count` elements of each."""
+    to = e.at(to, t)
+    for i, width in _pieces(e, count):
+        a, b = (e.load(e.at(source, start + i), width) for start in (even, odd))
+        in_turn = [place for lane in range(width) for place in (lane, width + lane)]
+        e.store(e.shuffle(a, b, in_turn), e.at(to, i * 2))
+
+
+@emitted
+def unweave(e: Emitter, to: Any, even: Any, odd: Any, source: Any, s: Any, count: Any) -> None:
+    """`to[even:], to[odd:] = source[s::2], source[s + 1::2]`, `count` elements of each."""
+    source = e.at(source, s)
+    for i, width in _pieces(e, count):
+        a, b = (e.load(e.at(source, i * 2 + half), width) for half in (0, width))
+        for start in (0, 1):
+            places = list(range(start, 2 * width, 2))
+            e.store(e.shuffle(a, b, places), e.at(to, (odd if start else even) + i))
+
+
+@emitted
 def gather(
     e: Emitter,
     to: Any,
@@ -146,11 +167,11 @@ def dots(
         zeros = e.broadcast(e.constant(0.0))
         sums = [[e.variable(zeros) for _ in range(height)] for _ in range(width)]
         with e.loop(lanes, e.lanes) as lane:
-            factors = [e.load(e.at(line, lane)) for line in above]
-            for line, totals in zip(beside, sums, strict=True):
+            factors = [e.load(e.at(line, lane)) for line in beside]
+            for i, line in enumerate(above):
                 other = e.load(e.at(line, lane))
-                for total, factor in zip(totals, factors, strict=True):
-                    total.set(e.fused(factor, other, total.get()))
+                for totals, factor in zip(sums, factors, strict=True):
+                    totals[i].set(e.fused(factor, other, totals[i].get()))
         for j, totals in enumerate(sums):
             values = e.sums([total.get() for total in totals])
             with e.when(c + j < columns):

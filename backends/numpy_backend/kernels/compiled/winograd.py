@@ -1,0 +1,164 @@
+"""Convolution by windows of three by three, two by two outputs at a time, with 16 products for 36.
+
+Lavin, Gray: Fast Algorithms for Convolutional Neural Networks (2016), F(2x2, 3x3). With d the four
+by four inputs of a tile and w a filter, the outputs are A^T ((G w G^T) * (B^T d B)) A, where the
+sum over channels is taken inside: sixteen products of matrices, one for each place of a tile. So
+the tiles are windows of four by four, two apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from backends.numpy_backend.kernels.compiled.convolution_loops import Sizes, Walk, gathering
+from backends.numpy_backend.kernels.compiled.panels import fill, product, weave
+from backends.numpy_backend.kernels.compiler import Indices, Read1, Write1, compiled
+from backends.numpy_backend.kernels.emitter import Emitter, emitted
+
+PLACES = 16  # of a tile
+
+_G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
+
+
+def filters(W: Any, turned: bool) -> Any:
+    """`G w G^T` of each filter: (16, o * c); of filters turned around for `turned`."""
+    basis = np.kron(_G, _G)[:, ::-1] if turned else np.kron(_G, _G)
+    return np.ascontiguousarray(basis, W.dtype) @ W.reshape(-1, 9).T
+
+
+def _both_ways(f: Callable[..., Sequence[Any]], square: Sequence[Sequence[Any]]) -> list[Any]:
+    """`f` of each row, and then of each column: M s M^T for a matrix M, row by row."""
+    columns = zip(*[f(*row) for row in square], strict=True)
+    return [value for row in zip(*[f(*column) for column in columns], strict=True) for value in row]
+
+
+@emitted
+def _transform(e: Emitter, to: Any, inputs: Any, channels: Any, sizes: Any) -> None:
+    """`B^T d B` of a panel whose rows are places of channels, into a panel for each place."""
+    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
+    add, less = e.builder.fadd, e.builder.fsub
+
+    def rows(a: Any, b: Any, c: Any, d: Any) -> list[Any]:
+        return [less(a, c), add(b, c), less(c, b), less(b, d)]
+
+    with e.loop(channels) as c, e.loop(s.lanes, e.lanes) as lane:
+        tile = e.at(inputs, c * PLACES * s.lanes + lane)
+        d = [e.load(e.at(tile, s.lanes * i)) for i in range(PLACES)]
+        for i, value in enumerate(_both_ways(rows, [d[i : i + 4] for i in range(0, PLACES, 4)])):
+            e.store(value, e.at(to, (channels * i + c) * s.lanes + lane))
+
+
+@emitted
+def _outputs(e: Emitter, to: Any, products: Any, b: Any, bias: Any, sizes: Any) -> None:
+    """`A^T m A + b` of the products for each place, into a panel with four rows for each filter."""
+    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
+    add, less = e.builder.fadd, e.builder.fsub
+
+    def rows(a: Any, b: Any, c: Any, d: Any) -> list[Any]:
+        return [add(add(a, b), c), less(less(b, c), d)]
+
+    with e.loop(s.filters) as f, e.loop(s.lanes, e.lanes) as lane:
+        first = e.broadcast(e.read(e.at(b, f * bias)))
+        m = [
+            e.load(e.at(products, ((s.filters + 8) * i + f) * s.lanes + lane))
+            for i in range(PLACES)
+        ]
+        for i, value in enumerate(_both_ways(rows, [m[i : i + 4] for i in range(0, PLACES, 4)])):
+            e.store(add(value, first), e.at(to, (f * 4 + i) * s.lanes + lane))
+
+
+@emitted
+def _tiles(
+    e: Emitter,
+    x: Any,
+    U: Any,
+    b: Any,
+    zero: Any,
+    y: Any,
+    room: Any,
+    one: Any,
+    other: Any,
+    offsets: Any,
+    sizes: Any,
+    row: Any,
+    column: Any,
+    bias: Any,
+    height: Any,
+    width: Any,
+    start: Any,
+    stop: Any,
+) -> None:
+    # One panel holds what is gathered and then the products, the other what is transformed.
+    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
+    fill(e, room, 0, s.channels * s.plane, e.constant(0.0))
+    walk, back = Walk(e, s, start), Walk(e, s, start)
+    filled, group = e.variable(e.number(-1)), e.number(0)
+    with e.loop(stop, s.lanes, start) as q:
+        count = s.lanes.least(stop - q)
+        gathering(
+            *(e, s, walk, filled, room, x, one, offsets, sizes, count),
+            *(group, group, s.channels),
+        )
+        _transform(e, other, one, s.channels, sizes)
+        with e.loop(PLACES) as i:
+            to = e.at(one, i * (s.filters + 8) * s.lanes)
+            matrix = e.at(U, i * s.filters * s.channels)
+            panel = e.at(other, i * s.channels * s.lanes)
+            product(e, to, matrix, row, column, zero, 0, panel, s.filters, s.channels, count)
+        _outputs(e, other, one, b, bias, sizes)
+        for lane, n, d, _, w, run in back.runs(count):
+            pairs = run.least((width - w * 2) // 2)
+            with e.loop(s.filters) as f:
+                for j in range(2):
+                    with e.when(d * 2 + j < height):
+                        to = ((n * s.filters + f) * height + d * 2 + j) * width + w * 2
+                        even = (f * 4 + 2 * j) * s.lanes + lane
+                        weave(e, y, to, other, even, even + s.lanes, pairs)
+                        with e.when(pairs < run):
+                            last = e.read(e.at(other, even + pairs))
+                            e.write(last, e.at(y, to + pairs * 2))
+
+
+@compiled
+def convolve_tiles(
+    x: Read1,
+    U: Read1,
+    b: Read1,
+    zero: Read1,
+    y: Write1,
+    room: Write1,
+    one: Write1,
+    other: Write1,
+    offsets: Indices,
+    sizes: Indices,
+    row: int,
+    column: int,
+    bias: int,
+    height: int,
+    width: int,
+    start: int,
+    stop: int,
+) -> None:
+    """The tiles from `start` to `stop`, of outputs of a height and width."""
+    _tiles(
+        x,
+        U,
+        b,
+        zero,
+        y,
+        room,
+        one,
+        other,
+        offsets,
+        sizes,
+        row,
+        column,
+        bias,
+        height,
+        width,
+        start,
+        stop,
+    )
