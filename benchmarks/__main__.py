@@ -13,6 +13,7 @@ from benchmarks import (
     instructions,
     overhead,
     parallel,
+    products,
     threads,
     typecheck,
 )
@@ -22,6 +23,7 @@ COMMANDS = {
     "overhead": overhead,
     "importtime": importtime,
     "parallel": parallel,
+    "products": products,
     "threads": threads,
     "typecheck": typecheck,
 }

@@ -24,6 +24,7 @@ from core.arrays.backend import use as use
 from core.arrays.backend import using as using
 from core.arrays.backend import using_device as using_device
 from core.arrays.mixed import mixed16 as mixed16
+from core.arrays.threads import using_threads as using_threads
 from core.graph.backprop import backward as backward
 from core.graph.backprop import grad as grad
 from core.graph.function_hook import FunctionHook as FunctionHook

@@ -48,6 +48,7 @@ def slice_of(wall=0.02, *, repeat=10, waited=1.0, slowed=1.0):
         (["overhead", "--rounds", "0"], "expected a whole number above zero, got '0'"),
         (["importtime", "--rounds", "many"], "expected a whole number above zero, got 'many'"),
         (["typecheck", "--rounds", "0"], "expected a whole number above zero, got '0'"),
+        (["products", "--seconds", "many"], "invalid float value: 'many'"),
         (["allocation", "--steps", "0"], "expected a whole number above zero, got '0'"),
         (["parallel", "--rounds", "0"], "expected a whole number above zero, got '0'"),
     ],

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 
 import core
+from backends.numpy_backend import blas
+from core.arrays.threads import num_threads
 
 
 class Numbers:
@@ -84,6 +86,14 @@ class Processes(Numbers):
     def __getitem__(self, index):
         time.sleep(0.02)
         return os.getpid()
+
+
+class Threads(Numbers):
+    """How many threads work is divided among where it is loaded, and those of BLAS at most."""
+
+    def __getitem__(self, index):
+        control = blas.control()
+        return num_threads(), 1 if control is None else control.get()
 
 
 class Unloadable(Numbers):

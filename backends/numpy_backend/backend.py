@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from backends.numpy_backend import allocation, threads
@@ -12,6 +12,8 @@ allocation.prepare()
 
 import numpy as np  # noqa: E402
 
+from backends.numpy_backend import blas  # noqa: E402
+from backends.numpy_backend.namespace import namespace  # noqa: E402
 from backends.numpy_backend.random import NumpyRandom  # noqa: E402
 from backends.numpy_backend.scatter import scatter_add  # noqa: E402
 from backends.numpy_backend.windows import windows  # noqa: E402
@@ -31,8 +33,10 @@ class NumpyBackend(Backend):
     library = "numpy"
     array_type = np.ndarray
     xp = np
+    ops_xp = namespace
 
     def __init__(self) -> None:
+        blas.prepare()
         self.random = NumpyRandom()
         self._device = Device(self)
 
@@ -73,6 +77,10 @@ class NumpyBackend(Backend):
     def dtypes(self) -> tuple[str, ...]:
         """The standard's dtypes, and float16."""
         return ("float16", *super().dtypes())
+
+    def limited_threads(self, number: int) -> AbstractContextManager[None]:
+        """NumPy's BLAS, in the whole process, where it is an OpenBLAS that can be told."""
+        return blas.limited(number)
 
     def overflowing(self) -> np.errstate:
         """A context without warnings of overflow and NaN."""

@@ -13,23 +13,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 
-VARIABLE = "PLUGRAD_NUM_THREADS"
-
-
-def _processors() -> int:
-    """How many processors this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _asked_for() -> int:
-    text = os.environ.get(VARIABLE, "")
-    if not text:
-        return _processors()
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"{VARIABLE}: expected a whole number of at least 1, got {text!r}")
-    return int(text)
+from core.arrays.threads import num_threads
 
 
 class _Job:
@@ -98,7 +82,6 @@ class _Pool:
 
 
 _pool = _Pool()
-_count: int | None = None
 
 
 def _forget() -> None:
@@ -111,15 +94,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-def count() -> int:
-    """How many threads a loop is divided among: `PLUGRAD_NUM_THREADS`, else all processors."""
-    global _count
-    if _count is None:
-        _count = _asked_for()
-    return _count
-
-
-def bounds(size: int, least: int, parts_of_each: int = 2) -> list[int]:
+def bounds(size: int, least: int, parts_of_each: int = 2, threads: int | None = None) -> list[int]:
     """Where parts of `range(size)` begin, and the end: of at least `least`, if there are several.
 
     There are two for each thread, so that one which is late is not waited for that long.
@@ -127,7 +102,8 @@ def bounds(size: int, least: int, parts_of_each: int = 2) -> list[int]:
     >>> bounds(100, least=200)
     [0, 100]
     """
-    parts = max(1, min(size // max(least, 1), count() * parts_of_each if count() > 1 else 1))
+    threads = threads or num_threads()
+    parts = max(1, min(size // max(least, 1), threads * parts_of_each if threads > 1 else 1))
     return [size * i // parts for i in range(parts + 1)]
 
 
@@ -144,9 +120,11 @@ def divide(function: Callable[..., Any], size: int, least: int, *args: Any) -> N
     each(function, parts)
 
 
-def each(function: Callable[..., Any], parts: list[tuple[Any, ...]]) -> None:
+def each(
+    function: Callable[..., Any], parts: list[tuple[Any, ...]], threads: int | None = None
+) -> None:
     """Call `function(*part)` for each part, in threads."""
-    workers = min(count(), len(parts)) - 1
+    workers = min(threads or num_threads(), len(parts)) - 1
     if workers < 1:
         for part in parts:
             function(*part)

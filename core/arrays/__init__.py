@@ -11,5 +11,6 @@ __all__ = [
     "random_streams",
     "scatter",
     "spec",
+    "threads",
     "windows",
 ]

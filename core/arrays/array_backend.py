@@ -161,7 +161,16 @@ class Backend(Fallbacks, ABC):
     def to_host(self, array: AnyArray) -> Any:
         """The values as a `numpy.ndarray` (shared with `array` where the library allows that)."""
 
-    # -- kernels -------------------------------------------------------------------------------
+    # -- what ops compute with -----------------------------------------------------------------
+
+    @once
+    def ops_xp(self) -> Any:
+        """The namespace that formulas of ops get: `xp`, with some functions done better, or not."""
+        return self.xp
+
+    def limited_threads(self, number: int) -> AbstractContextManager[Any]:
+        """A context in which the library itself takes at most so many threads of the host."""
+        return nullcontext()
 
     @once
     def kernels(self) -> KernelTable:

@@ -80,8 +80,8 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
     if result is not None and not result.shape:
         compute = ensured(compute, result)
     if cls._inlined and compute is cls.compute:  # type: ignore[attr-defined]
-        return None, backend.xp, result
-    return compute, backend.xp, result
+        return None, backend.ops_xp, result
+    return compute, backend.ops_xp, result
 
 
 def _lead(specs: list[Spec]) -> Spec:

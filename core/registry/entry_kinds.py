@@ -61,6 +61,22 @@ class FloatingDtype(Choice):
         return any(str(name).rpartition(".")[2] in self.words for name in names)
 
 
+class Count:
+    """A number of things, at least 1, or None for as many as there are."""
+
+    expected = "a whole number of at least 1, or None"
+    written = "a whole number of at least 1"
+    words: tuple[str, ...] = ()
+
+    def accepts(self, value: Any) -> bool:
+        """Whether `value` is one."""
+        return value is None or (type(value) is int and value >= 1)
+
+    def read(self, text: str) -> Any:
+        """The number that a text means; the text itself where it means none."""
+        return int(text) if text.strip().isdecimal() else text
+
+
 FLAG = Flag()
 TERNARY = Choice(*get_args(Ternary))
 FLOATING = FloatingDtype("float16", "bfloat16", "float32", "float64")
@@ -81,11 +97,24 @@ class Entries:
     autotune: bool = False
     warn_nondeterministic: bool = False
     in_recomputing: bool = False
+    num_threads: int | None = None
 
 
-_OF_TYPE: dict[str, Flag | Choice] = {"bool": FLAG, "DType": FLOATING, "Ternary": TERNARY}
+_OF_TYPE: dict[str, Flag | Choice | Count] = {
+    "bool": FLAG,
+    "DType": FLOATING,
+    "Ternary": TERNARY,
+    "int | None": Count(),
+}
 KINDS = {n: _OF_TYPE[t] for n, t in Entries.__annotations__.items()}
-_IN_ENVIRONMENT = ("debug", "type_check", "keep_graph_on_report", "dtype", "use_cudnn")
+_IN_ENVIRONMENT = (
+    "debug",
+    "type_check",
+    "keep_graph_on_report",
+    "dtype",
+    "use_cudnn",
+    "num_threads",
+)
 
 
 def at_first() -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import mmap
 import random
 from collections.abc import Sequence
@@ -12,11 +11,9 @@ from typing import Any
 import numpy as np
 
 import core
+from core.arrays.threads import set_threads
 from plugins.iterators.positioned import located
 from plugins.processes.ipc import decode
-
-# Of malloc's settings, as in malloc.h of the GNU C library.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 
 class Loader:
@@ -37,7 +34,7 @@ class Loader:
 
     def prepare(self) -> None:
         """Load the dataset."""
-        _keep_memory()
+        set_threads(1)  # the workers beside it have the other processors
         np.random.seed(None)  # a forked copy would draw what its siblings draw
         random.seed()
         try:
@@ -62,20 +59,6 @@ class Loader:
                 where = f"MultiprocessIterator: raised by dataset[{index}] in a worker process."
                 raise located(error, where)  # noqa: B904 - it is the error itself, or has it as cause
         return examples
-
-
-def _keep_memory() -> None:
-    """Have the C library keep the memory of examples that are gone for those to come.
-
-    It would give large blocks back, and get them anew, page by page, which takes longer than most
-    of what a dataset computes. A libc without such settings is left as it is.
-    """
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError, TypeError):
-        return
-    mallopt(_TRIM_THRESHOLD, 1 << 30)
-    mallopt(_MMAP_THRESHOLD, 1 << 25)
 
 
 def _seed(key: tuple[int, ...]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from concurrent import futures
 from typing import Any
 
 from core.arrays.random_streams import stream
+from core.arrays.threads import num_threads
 from core.errors import place
 from core.errors.kinds import checked
 from plugins.iterators.loader import Loader
@@ -35,9 +35,10 @@ class TimeoutWarning(RuntimeWarning):
 class MultiprocessIterator(PrefetchIterator):
     """Hands out what SerialIterator would; worker processes load `n_prefetch` batches meanwhile.
 
-    It pays where a dataset computes in Python. Each of the `n_processes` workers (as many as there
-    are cores, if None) has a copy of the dataset, made when the first batch is asked for; arrays in
-    it share memory until a worker writes to them. The dataset and its examples must be picklable.
+    It pays where a dataset computes in Python. Each of the `n_processes` workers (if None, as many
+    as `config.num_threads` says, else one for each processor) computes in one thread, and has a
+    copy of the dataset, made when the first batch is asked for; arrays in it share memory until a
+    worker writes to them. The dataset and its examples must be picklable.
     Workers are started afresh (forkserver, or spawn): a script needs
     `if __name__ == "__main__":` around what it does.
 
@@ -75,7 +76,7 @@ class MultiprocessIterator(PrefetchIterator):
         dataset_timeout: float | None = 30.0,
         maxtasksperchild: int | None = None,
     ) -> None:
-        self.n_processes = _cores() if n_processes is None else n_processes
+        self.n_processes = num_threads() if n_processes is None else n_processes
         self.shared_mem = shared_mem
         self.dataset_timeout = dataset_timeout
         self.maxtasksperchild = maxtasksperchild
@@ -161,12 +162,6 @@ def _workers(dataset: Any, n_processes: int) -> Workers:
         made.close()
         raise
     return made
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _key(start: Position, offset: int) -> tuple[int, ...] | None:

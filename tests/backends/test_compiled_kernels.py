@@ -16,10 +16,10 @@ from all_ops import CHECKED, KINDS, REFERENCES
 
 import core
 import core.functions as F
-from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiled, compiler, plain, tables
 from backends.numpy_backend.kernels.compiled import normalization
 from core.arrays.backend import KernelTable
+from core.registry import configuration
 from core.registry.lazy import resolve
 from core.testing import check_op
 
@@ -39,7 +39,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def divided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three threads, however many processors there are."""
-    monkeypatch.setattr(parallel, "_count", 3)
+    monkeypatch.setitem(configuration._shared, "num_threads", 3)
 
 
 @pytest.fixture

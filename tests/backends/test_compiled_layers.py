@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import core
 import core.functions as F
-from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import activation, normalization, pooling, softmax
+from core.registry import configuration
 from core.testing.tolerances import assert_near, tolerance
 
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
@@ -26,7 +26,7 @@ NOTHING_SUITS = 1 << 62
 def many_parts() -> Any:
     """Three threads, and several parts of small arrays."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parallel, "_count", 3)
+        patch.setitem(configuration._shared, "num_threads", 3)
         for module in (activation, normalization, pooling, softmax):
             patch.setattr(module, "LEAST", 16)
         yield

@@ -10,10 +10,10 @@ import pytest
 
 import core
 import core.functions as F
-from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import noise
 from core.arrays.random_streams import set_stream_state, stream
+from core.registry import configuration
 
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
 
@@ -96,7 +96,7 @@ def test_bits_are_those_of_any_number_of_threads(monkeypatch: pytest.MonkeyPatch
     found = []
     for count in (1, 2, 3):
         core.seed(5)
-        monkeypatch.setattr(parallel, "_count", count)
+        monkeypatch.setitem(configuration._shared, "num_threads", count)
         found.append(mask(0.3, (7, 30011)).tobytes())
     assert len(set(found)) == 1
 

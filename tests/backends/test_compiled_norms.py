@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import core
-from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import norms
 from core import optimizer_hooks, optimizers
+from core.registry import configuration
 from plugins.optimizers.hooks.norms import SquaredNorm, inner, squared_norm
 
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
@@ -47,7 +47,7 @@ def test_its_bits_are_those_of_any_number_of_threads(monkeypatch: pytest.MonkeyP
     x = np.random.default_rng(0).standard_normal(30011).astype("f")
     found = set()
     for count in (1, 2, 3):
-        monkeypatch.setattr(parallel, "_count", count)
+        monkeypatch.setitem(configuration._shared, "num_threads", count)
         found.add(float(squared_norm(x)))
     assert len(found) == 1
 

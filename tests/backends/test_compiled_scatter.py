@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import core
 import core.functions as F
-from backends.numpy_backend import parallel, scatter
+from backends.numpy_backend import scatter
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import scatter as loops
+from core.registry import configuration
 from core.testing import check_op
 
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
@@ -28,7 +29,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiler, "SMALL", 1)
     monkeypatch.setattr(scatter, "SMALL", 1)
     monkeypatch.setattr(loops, "LEAST", 50)
-    monkeypatch.setattr(parallel, "_count", 3)
+    monkeypatch.setitem(configuration._shared, "num_threads", 3)
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

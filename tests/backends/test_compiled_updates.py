@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
 import core
-from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import UPDATE_ALL, update
 from core import optimizers
+from core.registry import configuration
 from core.testing import check_optimizer
 
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
@@ -38,7 +38,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small parts, in three threads; no group of parameters is too small."""
     monkeypatch.setattr(compiler, "SMALL", 0)
     monkeypatch.setattr(update, "LEAST", 600)
-    monkeypatch.setattr(parallel, "_count", 3)
+    monkeypatch.setitem(configuration._shared, "num_threads", 3)
 
 
 @contextmanager

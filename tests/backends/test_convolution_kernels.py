@@ -17,11 +17,11 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import core
-from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import convolution as kernels
 from backends.numpy_backend.kernels.emitter import Registers, registers
 from core.arrays.windows import window_count
+from core.registry import configuration
 from plugins.functions.connection.convolution import (
     Convolution,
     ConvolutionFilterGradient,
@@ -39,7 +39,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """No array is too small for the kernels, and there are three threads."""
     monkeypatch.setattr(compiler, "SMALL", -1)
     monkeypatch.setattr(kernels, "LEAST", 1000)
-    monkeypatch.setattr(parallel, "_count", 3)
+    monkeypatch.setitem(configuration._shared, "num_threads", 3)
 
 
 @contextmanager

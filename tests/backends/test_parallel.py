@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import core
 from backends.numpy_backend import parallel
 
 
 @given(st.integers(0, 1000), st.integers(0, 300), st.integers(1, 5))
 def test_every_element_is_in_one_part(size: int, least: int, threads: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parallel, "_count", threads)
+    with core.using_config("num_threads", threads):
         edges = parallel.bounds(size, least)
         seen: list[int] = []
         parallel.divide(lambda start, stop: seen.extend(range(start, stop)), size, least)
@@ -27,16 +27,16 @@ def test_every_element_is_in_one_part(size: int, least: int, threads: int) -> No
     assert len(parts) <= 2 * threads
 
 
-def test_callers_of_several_threads_get_their_own_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "_count", 3)
+def test_callers_of_several_threads_get_their_own_results() -> None:
     wrong: list[int] = []
 
     def call(number: int) -> None:
-        for _ in range(200):
-            seen: list[int] = []
-            parallel.divide(lambda start, stop, s=seen: s.append(stop - start), 100, 1)
-            if sum(seen) != 100:
-                wrong.append(number)
+        with core.using_config("num_threads", 3):
+            for _ in range(200):
+                seen: list[int] = []
+                parallel.divide(lambda start, stop, s=seen: s.append(stop - start), 100, 1)
+                if sum(seen) != 100:
+                    wrong.append(number)
 
     threads = [threading.Thread(target=call, args=(i,)) for i in range(4)]
     for thread in threads:
@@ -46,8 +46,8 @@ def test_callers_of_several_threads_get_their_own_results(monkeypatch: pytest.Mo
     assert not wrong
 
 
-def test_an_error_in_a_part_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "_count", 2)
+@core.using_config("num_threads", 2)
+def test_an_error_in_a_part_reaches_the_caller() -> None:
 
     def fail(start: int, stop: int) -> None:
         if start == 0:
@@ -68,7 +68,7 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-COUNT = "from backends.numpy_backend import parallel; print(parallel.count())"
+COUNT = "from core.arrays.threads import num_threads; print(num_threads())"
 
 
 def test_the_variable_decides() -> None:

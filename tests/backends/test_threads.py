@@ -44,6 +44,16 @@ def test_what_the_user_set_stays(name: str, seen: str) -> None:
     assert run(LOAD, **{name: "ACTIVE"}) == seen
 
 
+def test_the_number_of_threads_is_also_that_of_numpys_own_products() -> None:
+    code = """
+        import core
+        from backends.numpy_backend import blas
+        core.backend.get("numpy")
+        print(core.config.num_threads, blas.control() is None or blas.control().get())
+    """
+    assert run(code, PLUGRAD_NUM_THREADS="1", OPENBLAS_NUM_THREADS="2") in ("1 1", "1 True")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_fork_after_blas_has_started_can_multiply() -> None:
     code = """

@@ -179,18 +179,24 @@ GOOD = {
     "flag": [True, False, 0, 1, np.bool_(False), np.True_],
     "choice": ["always", "auto", "never"],
     "dtype": ["float64", "bfloat16", np.float16, np.dtype("f8"), ml_dtypes.bfloat16, core.mixed16],
+    "count": [1, 7, None],
 }
 BAD = {
     "flag": ["no", "False", None, 2, -1, 0.5, [], np.zeros(1), "train"],
     "choice": [True, None, "sometimes", 1],
     "dtype": ["int32", np.int32, None, 32, "f4", "flaot32", float, np.ones(1, "f")],
+    "count": [0, -1, True, 1.0, "2", np.ones(1)],
 }
 
 
 def kind_of(name):
-    return {"dtype": "dtype", "use_cudnn": "choice", "use_cudnn_tensor_core": "choice"}.get(
-        name, "flag"
-    )
+    kinds = {
+        "dtype": "dtype",
+        "use_cudnn": "choice",
+        "use_cudnn_tensor_core": "choice",
+        "num_threads": "count",
+    }
+    return kinds.get(name, "flag")
 
 
 def entries():

@@ -37,7 +37,12 @@ def test_debug_and_type_check(value, on):
 
 @pytest.mark.parametrize(
     ("variable", "expected"),
-    [("DEBUG", "1, true, yes"), ("DTYPE", "'float16', "), ("USE_CUDNN", "'always', 'auto' or ")],
+    [
+        ("DEBUG", "1, true, yes"),
+        ("DTYPE", "'float16', "),
+        ("USE_CUDNN", "'always', 'auto' or "),
+        ("NUM_THREADS", "a whole number of at least 1"),
+    ],
 )
 def test_what_an_entry_cannot_be_is_refused(variable, expected):
     done = run("import core", **{f"PLUGRAD_{variable}": "maybe"})

@@ -393,6 +393,14 @@ def test_several_processes_load():
         wait_until(lambda: len(set(iterator.next())) == 2)
 
 
+def test_the_number_of_threads_is_that_of_workers_which_have_one_each():
+    with core.using_config("num_threads", 2):
+        iterator = MultiprocessIterator(datasets.Threads(4), 4)
+    with iterator:
+        assert iterator.n_processes == 2
+        assert iterator.next() == [(1, 1)] * 4
+
+
 def test_random_numbers_of_a_dataset_follow_the_seed_and_the_place():
     def drawn(n_processes, skipped, count):
         core.seed(5)

@@ -6,13 +6,13 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any
 
 import core
 from core import Link
 from core.arrays import backend
 from core.arrays.random_streams import stream
+from core.arrays.threads import num_threads, set_threads
 from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer
 from plugins.processes.worker import WorkerError
@@ -108,14 +108,14 @@ class Replica:
         self._converter = converter
         self._device = device
         self._board = board
-        self._n_processes = n_processes
+        self._threads = max(1, num_threads() // n_processes)
         self._settings = {name: getattr(core.config, name) for name in _SENT}
         self._place = str(backend.current_device())
         self._seed = _seed_of(number)
 
     def prepare(self) -> None:
         """Make the settings of the main process those of this one."""
-        _share_cores(self._n_processes)
+        set_threads(self._threads)
         for name, value in self._settings.items():
             setattr(core.global_config, name, value)
         core.use(self._place)
@@ -180,13 +180,3 @@ def _seed_of(number: int) -> int | None:
         return None
     text = f"{installed.seed} {installed.draws} {number}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
-
-
-def _share_cores(n_processes: int) -> None:
-    """Give BLAS in this process its share of the cores, where threadpoolctl is installed."""
-    import os
-
-    with suppress(ImportError):
-        import threadpoolctl  # type: ignore[import-untyped]
-
-        threadpoolctl.threadpool_limits(max(1, (os.cpu_count() or 1) // n_processes))

@@ -24,6 +24,7 @@ from backends.numpy_backend.kernels.compiled.convolution_loops import (
 from backends.numpy_backend.kernels.compiled.panels import LANE_BYTES
 from backends.numpy_backend.kernels.compiled.winograd import PLACES, convolve_tiles, filters
 from backends.numpy_backend.kernels.compiler import contiguous
+from core.arrays.threads import num_threads
 from core.arrays.windows import Geometry, unfolded
 
 Array = np.ndarray[Any, Any]
@@ -130,7 +131,7 @@ def _parts(size: int, unit: int, most: int) -> list[tuple[int, int]]:
 
 def _many(products: int) -> int:
     """Into how many parts so many products are divided, at most."""
-    threads = parallel.count()
+    threads = num_threads()
     return max(1, min(products // LEAST, threads * 2 if threads > 1 else 1))
 
 

@@ -1,0 +1,12 @@
+"""What formulas of ops compute with on NumPy: the numpy module, with products in our threads."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+
+from backends.numpy_backend.products import matmul
+
+namespace = ModuleType("numpy", "The numpy module with some functions replaced.")
+vars(namespace).update({**vars(np), "matmul": matmul})

@@ -1,0 +1,78 @@
+"""Matrix products in threads of ours, each part on one thread of BLAS.
+
+Rows of the result, its columns, or the matrices of a stack are divided, whichever there are more
+of, by the sizes and the number of threads alone: so products repeat to the bit. What the limits
+below were measured at stands in docs/performance.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from backends.numpy_backend import blas, parallel
+from core.arrays.threads import num_threads
+
+Array = np.ndarray[Any, Any]
+
+ALONE = 1 << 19  # multiplications: for fewer OpenBLAS itself takes one thread
+DIVIDED = 1 << 26  # for fewer a step gains nothing: what one wrote the other has to fetch
+LEAST = 32  # rows or columns of a part
+WIDE = 96  # as many, and a thread may have two parts: each part packs the whole other factor anew
+
+
+def matmul(a: Array, b: Array, /, **options: Any) -> Any:
+    """`numpy.matmul`; large products of floats are divided among threads."""
+    work = a.size * b.shape[-1]
+    if options or (work < ALONE and b.ndim < 3):
+        return np.matmul(a, b, **options)
+    limits = blas.limits()
+    if limits is None:
+        return np.matmul(a, b)
+    before = limits.enter(1)
+    try:
+        if (work >= DIVIDED or b.ndim > 2) and a.ndim > 1 and b.ndim > 1:
+            threads = min(num_threads(), before)
+            if threads > 1:
+                return _in_threads(a, b, threads)
+        return np.matmul(a, b)
+    finally:
+        limits.leave(1)
+
+
+def _in_threads(a: Array, b: Array, threads: int) -> Any:
+    (m, k), n = a.shape[-2:], b.shape[-1]
+    small = max(a.size * n, b.size * m) < DIVIDED
+    if small or k != b.shape[-2] or a.dtype != b.dtype or a.dtype.kind not in "fc":
+        return np.matmul(a, b)
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    stack = lead[0] if lead else 1
+    out = np.empty((*lead, m, n), a.dtype)
+    if stack >= 2 * threads:
+        size, least = stack, 1
+
+        def part(i: int, j: int) -> None:
+            np.matmul(_some(a, i, j, out.ndim), _some(b, i, j, out.ndim), out=out[i:j])
+
+    elif m >= n:
+        size, least = m, LEAST
+
+        def part(i: int, j: int) -> None:
+            np.matmul(a[..., i:j, :], b, out=out[..., i:j, :])
+
+    else:
+        size, least = n, LEAST
+
+        def part(i: int, j: int) -> None:
+            np.matmul(a, b[..., i:j], out=out[..., i:j])
+
+    of_each = 2 if least == 1 or size >= 2 * threads * WIDE else 1
+    edges = parallel.bounds(size, least, of_each, threads)
+    parallel.each(part, list(zip(edges, edges[1:], strict=False)), threads)
+    return out
+
+
+def _some(a: Array, i: int, j: int, ndim: int) -> Array:
+    """Matrices i to j of a stack; all of what is the same for every one of them."""
+    return a[i:j] if a.ndim == ndim and a.shape[0] > 1 else a

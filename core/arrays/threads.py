@@ -1,0 +1,64 @@
+"""How many threads work is divided among: one number for BLAS, compiled loops and loaders.
+
+It is `config.num_threads`, at first what PLUGRAD_NUM_THREADS says; None stands for a thread for
+each processor. Each thread of a program may have its own, as of every entry of the configuration.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from core.arrays.array_backend import known
+from core.registry.configuration import current_state, global_config, using_config
+
+
+def processors() -> int:
+    """How many processors this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def num_threads() -> int:
+    """How many threads work is divided among here.
+
+    >>> with using_threads(3):
+    ...     num_threads()
+    3
+    """
+    number: int | None = current_state().get("num_threads")
+    return processors() if number is None else number
+
+
+@contextmanager
+def using_threads(number: int) -> Iterator[None]:
+    """Divide work among `number` threads within a `with` block, or in a decorated function.
+
+    That is `using_config("num_threads", number)`, which matrix products, compiled loops and loaders
+    made in the block go by, and a limit to the library's own threads (NumPy's BLAS, as in
+    `numpy.linalg`): one for the whole process, in which the lowest that is open holds.
+    Results repeat to the bit for a number of threads.
+
+    Raises ValueError for a number that is no whole one of at least 1.
+
+    >>> import core
+    >>> with core.using_threads(1):
+    ...     core.config.num_threads
+    1
+    """
+    if number is None:
+        raise ValueError("using_threads: expected a whole number of at least 1, got None.")
+    with using_config("num_threads", number), known.host().limited_threads(number):
+        yield
+
+
+_whole_process = ExitStack()
+
+
+def set_threads(number: int) -> None:
+    """Divide work among `number` threads from now on, in the whole process."""
+    global_config.num_threads = number
+    _whole_process.close()
+    _whole_process.enter_context(known.host().limited_threads(number))

@@ -1,0 +1,193 @@
+"""Matrix products in our threads: what they compute, and what BLAS is told before, in and after."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import core
+import core.functions as F
+from backends.numpy_backend import blas, parallel, products
+
+needs_openblas = pytest.mark.skipif(blas.control() is None, reason="NumPy has another BLAS")
+
+
+@contextmanager
+def blas_threads(number: int) -> Iterator[Any]:
+    """OpenBLAS with so many threads, as a user may set it."""
+    control = blas.control()
+    assert control is not None
+    before = control.get()
+    control.set(number)
+    try:
+        yield control
+    finally:
+        control.set(before)
+
+
+@pytest.fixture
+def two() -> Iterator[Any]:
+    with blas_threads(2) as control, core.using_config("num_threads", 2):
+        yield control
+
+
+SHAPES = [
+    ((300, 5), (5, 200)),
+    ((70, 40), (40, 500)),
+    ((9, 30, 20), (9, 20, 30)),
+    ((9, 30, 20), (1, 20, 30)),
+    ((30, 20), (9, 20, 30)),
+    ((9, 30, 20), (20, 30)),
+    ((3, 1, 70, 20), (4, 20, 90)),
+    ((1, 48, 400), (1, 400, 216)),
+    ((64,), (64, 30)),
+    ((3, 40, 64), (64,)),
+    ((0, 4), (4, 300)),
+    ((300, 0), (0, 300)),
+]
+
+
+@needs_openblas
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int32"])
+def test_divided_products_are_products(
+    shapes: Any, dtype: str, two: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "ALONE", 0)
+    monkeypatch.setattr(products, "DIVIDED", 0)
+    r = np.random.RandomState(0)
+    a, b = [r.randint(-4, 5, shape).astype(dtype) for shape in shapes]
+    expected = np.matmul(a, b)  # whole numbers: exact in any order
+    for left in (a, np.asfortranarray(a)):
+        found = products.matmul(left, b)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    assert two.get() == 2
+
+
+@needs_openblas
+@given(st.integers(1, 400), st.integers(1, 400), st.integers(1, 4))
+def test_results_repeat_to_the_bit(m: int, n: int, threads: int) -> None:
+    r = np.random.RandomState(m)
+    a, b = r.randn(m, 64).astype("f"), r.randn(64, n).astype("f")
+    with pytest.MonkeyPatch.context() as patch, blas_threads(4):
+        patch.setattr(products, "DIVIDED", 0)
+        with core.using_config("num_threads", threads):
+            first = products.matmul(a, b)
+            assert all((products.matmul(a, b) == first).all() for _ in range(3))
+
+
+@needs_openblas
+def test_shapes_that_do_not_fit_are_numpys_to_refuse(two: Any) -> None:
+    for a, b in ((np.ones((3, 4)), np.ones((5, 6))), (np.ones((600, 500)), np.ones((501, 600)))):
+        with pytest.raises(ValueError, match="mismatch in its core dimension"):
+            products.matmul(a, b)
+    assert two.get() == 2
+
+
+@needs_openblas
+def test_inside_a_product_of_ours_blas_has_one_thread(
+    two: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, real = [], np.matmul
+
+    def spy(*args: Any, **options: Any) -> Any:
+        seen.append((two.get(), threading.current_thread().name))
+        return real(*args, **options)
+
+    monkeypatch.setattr(np, "matmul", spy)
+    x, w = (core.Variable(np.ones((600, 600), "f")) for _ in range(2))
+    F.linear(x, w)
+    assert len(seen) == 4 and {threads for threads, _ in seen} == {1}
+    assert two.get() == 2
+
+
+@needs_openblas
+def test_where_the_user_limits_blas_products_are_not_divided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parallel, "each", lambda *_: pytest.fail("divided"))
+    with blas_threads(1) as control, core.using_config("num_threads", 2):
+        products.matmul(np.ones((600, 600), "f"), np.ones((600, 600), "f"))
+        assert control.get() == 1
+
+
+@needs_openblas
+def test_the_lowest_of_the_open_limits_holds() -> None:
+    with blas_threads(4) as control:
+        with core.using_threads(3):
+            assert control.get() == 3
+            with core.using_threads(2):
+                assert control.get() == 2 and core.config.num_threads == 2
+                other = threading.Thread(target=lambda: seen.append(control.get()))
+                seen: list[int] = []
+                other.start()
+                other.join()
+                assert seen == [2], "one number for the process"
+            assert control.get() == 3
+            with core.using_threads(8):
+                assert control.get() == 3 and core.config.num_threads == 8
+        assert control.get() == 4 and core.config.num_threads is None
+
+
+@pytest.mark.parametrize("number", [0, None, "2", 1.5])
+def test_what_is_no_number_of_threads_is_refused(number: Any) -> None:
+    with pytest.raises(ValueError, match="expected a whole number of at least 1"):
+        core.using_threads(number).__enter__()
+
+
+@needs_openblas
+def test_products_of_several_threads_leave_blas_as_it_was(two: Any) -> None:
+    def work() -> None:
+        a = np.ones((120, 120), "f")
+        for _ in range(50):
+            assert (products.matmul(a, a) == 120).all()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert two.get() == 2
+
+
+@needs_openblas
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_fork_inside_a_limit_has_all_threads_again() -> None:
+    with blas_threads(2) as control:
+        with blas.limited(1):
+            child = os.fork()
+            if not child:
+                os._exit(control.get())
+            _, status = os.waitpid(child, 0)
+        assert os.waitstatus_to_exitcode(status) == 2
+
+
+def test_another_blas_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blas, "_limits", None)
+    monkeypatch.setattr(blas, "control", lambda: None)
+    monkeypatch.setattr(parallel, "each", lambda *_: pytest.fail("divided"))
+    a = np.ones((600, 600), "f")
+    assert (products.matmul(a, a) == 600).all()
+    with core.using_threads(1):
+        assert core.config.num_threads == 1
+
+
+@needs_openblas
+def test_threadpoolctl_finds_it_where_it_is_not_beside_numpy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("threadpoolctl")
+    monkeypatch.setattr(blas.Path, "glob", lambda self, pattern: [])
+    found = blas.control.__wrapped__()
+    expected = blas.control()
+    assert found is not None and expected is not None
+    assert found.name == expected.name
