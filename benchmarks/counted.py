@@ -13,6 +13,7 @@ sys.path[:0] = [str(Path(__file__).with_name("workers")), str(Path(__file__).par
 
 from calibration import calibration  # noqa: E402
 from plugrad_worker import cases  # noqa: E402
+from small import cases as small_cases  # noqa: E402
 
 WARM = 10
 """Repetitions before: specialised bytecode, interned shapes and free lists are all in place."""
@@ -21,7 +22,7 @@ mark = os.getloadavg
 
 
 def main(arguments: list[str]) -> None:
-    functions = {**cases(), "calibration": calibration}
+    functions = {**cases(), **small_cases(), "calibration": calibration}
     gc.disable()
     for function in functions.values():
         function(WARM)

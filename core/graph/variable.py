@@ -279,7 +279,9 @@ def as_variable(obj: Any) -> Variable:
     >>> core.as_variable(np.zeros(2)).requires_grad
     False
     """
-    return obj if isinstance(obj, Variable) else Variable(obj, requires_grad=False)
+    if isinstance(obj, Variable):
+        return obj
+    return wrap(obj) if is_array(obj) else Variable(obj, requires_grad=False)
 
 
 def as_array(obj: Any) -> BackendArray:

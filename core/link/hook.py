@@ -6,19 +6,15 @@ A hook given to `with` sees every link that its thread calls in the block; one g
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from core.errors import HookError
 from core.errors.set_by_init import NeedsInit
 from core.graph.debug import links as links_called
-from core.registry.configuration import current_state
+from core.registry.configuration import current_state, install_link_hooks
 
 if TYPE_CHECKING:
     from core.link.link import Link
-
-_hooks: ContextVar[dict[str, LinkHook] | None] = ContextVar("core.link_hooks", default=None)
-hooks_in_force = _hooks.get
 
 
 class ForwardArgs(NamedTuple):
@@ -55,19 +51,19 @@ class LinkHook(NeedsInit):
     name: str = "LinkHook"
 
     def __enter__(self) -> Self:
-        hooks = _hooks.get() or {}
+        hooks = current_state().link_hooks
         if self.name in hooks:
             raise HookError(
                 f"with {type(self).__name__}: a hook named {self.name!r} is active already. "
                 "Leave its block first, or set another `name` on the hook."
             )
         self.added(None)
-        _hooks.set({**hooks, self.name: self})
+        install_link_hooks({**hooks, self.name: self})
         return self
 
     def __exit__(self, *_: object) -> None:
-        rest = {name: hook for name, hook in (_hooks.get() or {}).items() if hook is not self}
-        _hooks.set(rest or None)
+        hooks = current_state().link_hooks
+        install_link_hooks({name: hook for name, hook in hooks.items() if hook is not self})
         self.deleted(None)
 
     def added(self, link: Link | None) -> None:
@@ -88,7 +84,7 @@ class LinkHook(NeedsInit):
 
 def call_observed(link: Link, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call `link.forward` with the hooks around it; in debug mode errors can name its path."""
-    hooks = [*(hooks_in_force() or {}).values(), *link.local_link_hooks.values()]
+    hooks = [*current_state().link_hooks.values(), *link.local_link_hooks.values()]
     told = ForwardArgs(link, "forward", args, kwargs)
     begun: list[LinkHook] = []
     forward = _call_in_path if current_state().debug else _call

@@ -13,7 +13,7 @@ from core.errors import HookError, RegistrationError, nearest
 from core.errors.keywords import KnownKeywords
 from core.errors.synonyms import real_names, refuse_foreign
 from core.graph.fitting import is_array
-from core.link.hook import LinkHook, call_observed, hooks_in_force
+from core.link.hook import LinkHook, call_observed
 from core.link.parameter import Parameter
 from core.link.recurrent_state import RecurrentState
 from core.link.registering import Registering
@@ -94,7 +94,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
         def __call__(self, *args: Any, **kwargs: Any) -> Any:
             """Apply the link: `forward`, with the active hooks around it."""
             try:
-                if self._hooks is None and hooks_in_force() is None and not current_state().debug:
+                if self._hooks is None and not current_state().observes_links:
                     return self.forward(*args, **kwargs)
                 return call_observed(self, args, kwargs)
             except Exception as error:

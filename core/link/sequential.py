@@ -40,10 +40,10 @@ class Sequential(ChainList):
 
     def forward(self, *x: Any) -> Any:
         """Apply the layers in order."""
+        y: Any = x
         for layer in self._layers:
-            y = layer(*x)
-            x = y if isinstance(y, tuple) else (y,)
-        return x if len(x) > 1 else x[0]
+            y = layer(*y) if isinstance(y, tuple) else layer(y)
+        return y[0] if isinstance(y, tuple) and len(y) == 1 else y
 
     def _place(self, layers: list[Layer]) -> None:
         """Make these the layers, if all of them can be."""

@@ -97,15 +97,15 @@ def specialize_class(cls: type[FunctionNode]) -> None:
         known = declared.differentiable
         set_rules(cls, _raw_by_arity if known else None, _var_by_arity if known else None)
         cls._run = _run_by_arity
-        call: Any = partial(_call_by_arity, cls)
-        call.operation = cls
-        cls.call = call
     else:
         made = variant(cls, len(declared.names))
         set_rules(cls, made.raw, made.var)
         cls._run = made.run
-        made.call.operation = cls
-        cls.call = staticmethod(made.call)
+    call: Any = partial(_call_by_arity, cls)
+    if not declared.variadic:
+        call = variant(cls, len(declared.names)).call
+    call.operation = cls
+    cls.call = staticmethod(call)
     cls._is_specialized = True  # last, since who reads it asks for nothing else
 
 
@@ -133,8 +133,6 @@ def variant(cls: type[FunctionNode], arity: int) -> Variant:
 
 
 def _call_by_arity(cls: type[FunctionNode], *inputs: Any, **settings: Any) -> Any:
-    while inputs and inputs[-1] is None:
-        inputs = inputs[:-1]
     return variant(cls, len(inputs)).call(*inputs, **settings)
 
 

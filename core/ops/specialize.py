@@ -87,7 +87,14 @@ class _Calls(Writer):
 
     def call(self) -> Callable[..., Any]:
         star = "*, " if self.declared.variadic or self.declared.optional else ""
-        lines = [f"def call({self.each('x#')}{parameters(self.declared, star)}):"]
+        inputs, lines = [f"x{i}" for i in range(self.arity)], []
+        required = len(self.declared.names) - self.declared.optional
+        if self.declared.optional and self.arity > required:  # None is no input
+            given = [*inputs[:-1], *[f"{name}={name}_" for name in self.declared.fields]]
+            fewer = f"cls.variant({self.arity - 1}).call({', '.join(given)})"
+            lines = [f"  if {inputs[-1]} is None: return {fewer}"]
+            inputs[required:] = [f"{x}=None" for x in inputs[required:]]
+        lines = [f"def call({', '.join(inputs)}{parameters(self.declared, star)}):", *lines]
         if self._records_only:
             self.node = "new(cls)"
         else:

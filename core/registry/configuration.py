@@ -42,13 +42,18 @@ class State:
         "debug",
         "derived",
         "hooks",
+        "link_hooks",
+        "observes_links",
         "own",
         "slow_path",
     )
 
-    def __init__(self, own: Mapping[str, Any], hooks: Mapping[str, Any]) -> None:
+    def __init__(
+        self, own: Mapping[str, Any], hooks: Mapping[str, Any], link_hooks: Mapping[str, Any]
+    ) -> None:
         self.own = own
         self.hooks = hooks
+        self.link_hooks = link_hooks
         self.derived: dict[tuple[str, Any], State] = {}
         with publishing:  # no shared value changes between
             self.refresh()
@@ -59,11 +64,12 @@ class State:
         return self.own[name] if name in self.own else _shared[name]
 
     def refresh(self) -> None:
-        """Work out what operations read: `slow_path` is for hooks and debug mode."""
+        """Work out what operations and links read, of hooks and debug mode in one flag each."""
         self.backprop = bool(self.get("enable_backprop"))
         self.debug = bool(self.get("debug"))
         self.check = bool(self.get("type_check"))
         self.slow_path = bool(self.hooks) or self.debug
+        self.observes_links = bool(self.link_hooks) or self.debug
 
 
 _states: dict[ref[State], None] = {}  # all that are alive
@@ -73,13 +79,20 @@ def _forget(state: ref[State]) -> None:
     _states.pop(state, None)
 
 
-_state: ContextVar[State] = ContextVar("core.state", default=State({}, {}))  # noqa: B039
+_state: ContextVar[State] = ContextVar("core.state", default=State({}, {}, {}))  # noqa: B039
 current_state = _state.get
 
 
 def install_hooks(hooks: Mapping[str, Any]) -> None:
     """Make `hooks` the function hooks of this context."""
-    _state.set(State(current_state().own, hooks))
+    state = current_state()
+    _state.set(State(state.own, hooks, state.link_hooks))
+
+
+def install_link_hooks(hooks: Mapping[str, Any]) -> None:
+    """Make `hooks` the link hooks of this context."""
+    state = current_state()
+    _state.set(State(state.own, state.hooks, hooks))
 
 
 def _accept(name: str, value: Any) -> None:
@@ -224,7 +237,8 @@ class _Config(LocalConfig):
         return current_state().own
 
     def _install(self, own: Mapping[str, Any]) -> None:
-        _state.set(State(own, current_state().hooks))
+        state = current_state()
+        _state.set(State(own, state.hooks, state.link_hooks))
 
 
 def _show(entries: Mapping[str, Any], file: TextIO | None) -> None:
@@ -329,12 +343,13 @@ def _derive(state: State, name: str, value: Any) -> State:
         known = None
     except TypeError:  # an unhashable value is simply not remembered
         _accept(name, value)
-        return State({**state.own, name: value}, state.hooks)
+        return State({**state.own, name: value}, state.hooks, state.link_hooks)
     if known is None or known.own[name] is not value:
         _accept(name, value)
         if len(state.derived) >= _REMEMBERED:
             state.derived.clear()
-        known = state.derived[name, value] = State({**state.own, name: value}, state.hooks)
+        known = State({**state.own, name: value}, state.hooks, state.link_hooks)
+        state.derived[name, value] = known
     return known
 
 
