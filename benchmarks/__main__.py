@@ -8,19 +8,25 @@ from types import ModuleType
 from benchmarks import (
     BenchmarkError,
     allocation,
+    busy,
     compare,
+    growth,
     importtime,
     instructions,
     overhead,
     parallel,
     products,
+    show,
     threads,
     typecheck,
 )
 
 COMMANDS = {
     "allocation": allocation,
+    "show": show,
     "overhead": overhead,
+    "growth": growth,
+    "busy": busy,
     "importtime": importtime,
     "parallel": parallel,
     "products": products,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import BenchmarkError
-from benchmarks.contestants import PLAIN
+from benchmarks.contestants import ALL, PLAIN, SUBJECT
 from benchmarks.table import table
 
 UNITS = {
@@ -15,6 +15,10 @@ UNITS = {
     "images": ("images/s", 1),
     "operations": ("million/s", 1e6),
 }
+START = "<!-- workloads: written by `python -m benchmarks show` -->"
+END = "<!-- end of workloads -->"
+COLUMNS = {"torch-best": "PyTorch, best setting"}
+
 OVERUSED = 1.15
 """A framework that keeps more than so many times its threads' processors busy is flagged."""
 
@@ -24,6 +28,22 @@ Result = dict[str, Any]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there")
+    add_outputs(parser)
+
+
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--markdown",
+        type=Path,
+        metavar="FILE",
+        help="write the table into a document, between its two marks",
+    )
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="draw the ratios, as FILE and, for a dark page, as FILE with -dark in its name",
+    )
 
 
 def heading(result: Result) -> str:
@@ -44,11 +64,12 @@ def footing(result: Result) -> str:
         f"{name}: {', '.join(f'{k} {v}' for k, v in found.items())}"
         for name, found in result["versions"].items()
     ]
-    return "\n".join([*versions, "", *legend(result), f"$ {result['command']}"])
+    commands = [f"$ {line}" for line in result["command"].splitlines()]
+    return "\n".join([*versions, "", *legend(result), *commands])
 
 
 def legend(result: Result) -> list[str]:
-    busy = [r["title"] for r in result["rows"].values() if r["kept"] == 0]
+    busy = unsure(result)
     lines = ["Ratios: plugrad's time over theirs. Medians (quartiles) of undisturbed rounds."]
     if busy:
         lines.append(f"NO UNDISTURBED ROUND (figures of disturbed ones): {'; '.join(busy)}")
@@ -116,8 +137,14 @@ def count(number: int, what: str) -> str:
 
 def write(result: Result, options: argparse.Namespace) -> None:
     """Write the files that were asked for."""
-    if options.json:
+    if getattr(options, "json", None):
         save(options.json, json.dumps(result, indent=1) + "\n")
+    if options.markdown:
+        insert(options.markdown, document(result))
+    if options.plot:
+        from benchmarks import picture
+
+        picture.draw(result, options.plot)
 
 
 def save(path: Path, text: str) -> None:
@@ -126,3 +153,90 @@ def save(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise BenchmarkError(f"could not write {path}: {error}") from error
+
+
+def insert(path: Path, text: str) -> None:
+    """Put text between the marks of a document, in place of what stands there."""
+    try:
+        before, start, rest = path.read_text(encoding="utf-8").partition(START)
+    except OSError as error:
+        raise BenchmarkError(f"could not read {path}: {error}") from error
+    _, end, after = rest.partition(END)
+    if not end:
+        raise BenchmarkError(f"{path} has no lines {START} and {END} to put the table between")
+    save(path, f"{before}{start}\n{text}\n{end}{after}")
+
+
+def document(result: Result) -> str:
+    """The table and how it was measured, in Markdown: a line for each workload."""
+    rows = result["rows"].values()
+    others = [
+        n for n in ALL if n not in (SUBJECT, PLAIN) and any(n in row["labels"] for row in rows)
+    ]
+    plain = ["torch"] if any("torch" in row["plain"] for row in rows) else []
+    header = ["plugrad takes of the time of"]
+    header += [COLUMNS.get(n, ALL[n].label) for n in others]
+    header += [f"without [fast]: {ALL[n].label}" for n in plain]
+    header += ["plugrad", "in a second", "of the limit"]
+    lines = [header, ["---"] * len(header)]
+    for row in rows:
+        cells = [with_goal(row, n) for n in others]
+        cells += [spread_text(row["plain"].get(n)) for n in plain]
+        lines.append([row["title"] + ("" if row["kept"] else " *"), *cells, *absolute(row, result)])
+    return "\n".join(
+        [
+            "",
+            *("| " + " | ".join(cells) + " |" for cells in lines),
+            "",
+            *told(result),
+            "",
+            "```sh",
+            result["command"],
+            "```",
+            "",
+        ]
+    )
+
+
+def with_goal(row: Row, name: str) -> str:
+    """A ratio, in bold where its goal is met; the goal behind it."""
+    ratio, goal = row["ratios"].get(name), row["goals"].get(name)
+    text = spread_text(ratio)
+    if ratio is None or goal is None:
+        return text
+    met = ratio["median"] <= goal
+    return f"{f'**{text}**' if met else text}, goal {goal:g}"
+
+
+def absolute(row: Row, result: Result) -> list[str]:
+    """What plugrad takes, does in a second, and reaches of the machine's limit."""
+    found = figures(row, SUBJECT, result["roofline"])
+    units = measures(row)
+    return [
+        f"{found[0]} {units[0]}",
+        f"{found[1]} {units[1]}" if found[1:] else "",
+        *found[2:3],
+    ] + [""] * (len(found) < 3)
+
+
+def told(result: Result) -> list[str]:
+    """Everything that a reader needs to repeat the table, as sentences."""
+    m = result["machine"]
+    versions = {k: v for found in result["versions"].values() for k, v in found.items()}
+    lines = [
+        f"Measured {m['time'][:10]}: {heading(result).strip()}.".replace("\n", "; "),
+        "Versions: " + ", ".join(f"{k} {v}" for k, v in versions.items()) + ".",
+        "Medians (quartiles) of rounds; a goal that is met is bold."
+        + (" Every round of a row with * was disturbed." if unsure(result) else ""),
+    ]
+    best = {
+        row["labels"][n] for row in result["rows"].values() for n in row["labels"] if "best" in n
+    }
+    if best:
+        lines.append(f"Best settings: {'; '.join(sorted(best))}.")
+    return lines
+
+
+def unsure(result: Result) -> list[str]:
+    """Titles of the rows that had no undisturbed round."""
+    return [row["title"] for row in result["rows"].values() if row["kept"] == 0]

@@ -49,7 +49,7 @@ DEEP = (1000,) * 51
 
 
 def chain(form: str, what: str, goal: float) -> Workload:
-    title = f"100 operations on 4 numbers, {what}"
+    title = f"100 small operations, {what}"
     return Workload(f"chain-{form}", title, "chain", "chain", form=form, goals={"torch": goal})
 
 

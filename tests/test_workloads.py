@@ -1,13 +1,24 @@
 """The measured workloads: what runs is the same everywhere, and what is said of it."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from benchmarks import BenchmarkError, compare, contestants, results, roofline
+from benchmarks import (
+    BenchmarkError,
+    busy,
+    compare,
+    contestants,
+    growth,
+    picture,
+    results,
+    roofline,
+)
 from benchmarks.__main__ import main
 from benchmarks.contestants import ALL, chosen
 from benchmarks.rounds import Slice
@@ -54,7 +65,14 @@ def row_of(rounds, clock="wall"):
 def result_of(**rows):
     return {
         "command": "python -m benchmarks lenet",
-        "machine": {"processor": "P", "cores": 2, "system": "S", "python": "Y", "build": "B"},
+        "machine": {
+            "processor": "P",
+            "cores": 2,
+            "system": "S",
+            "python": "Y",
+            "build": "B",
+            "time": "2026-11-22T10:00",
+        },
         "threads": 1,
         "clock": "wall",
         "roofline": {"flop": 1e11, "bytes": 1e10},
@@ -239,3 +257,106 @@ def test_a_result_that_cannot_be_written_is_named(tmp_path):
 
 def test_the_roofline_is_positive_for_each_thread():
     assert all(v > 0 for v in roofline.measure(2, side=8, copied=64).values())
+
+
+# ---------------------------------------------------------------------------- documents
+
+
+MARKED = f"before\n{results.START}\nstale\n{results.END}\nafter\n"
+
+
+def written(tmp_path, **results):
+    found = []
+    for name, result in results.items():
+        found.append(tmp_path / f"{name}.json")
+        found[-1].write_text(json.dumps(result))
+    return [str(path) for path in found]
+
+
+def test_parts_of_a_table_are_shown_together_in_a_document(tmp_path, capsys):
+    first = result_of(lenet=row_of(ROUNDS), vgg=row_of(ROUNDS[:1]))
+    second = result_of(vgg=row_of(ROUNDS[1:])) | {"roofline": {"flop": 2e11, "bytes": 5e9}}
+    document = tmp_path / "page.md"
+    document.write_text(MARKED)
+    paths = written(tmp_path, first=first, second=second)
+    assert main(["show", *paths, "--markdown", str(document)]) == 0
+    assert "at most 200 GFLOP/s" in capsys.readouterr().out
+    text = document.read_text()
+    assert text.startswith(f"before\n{results.START}") and text.endswith(f"{results.END}\nafter\n")
+    assert "stale" not in text and "10.0 GB/s (copy)" in text
+    (header, _, lenet, vgg) = [line for line in text.splitlines() if line.startswith("|")]
+    assert "| PyTorch eager | without [fast]: PyTorch eager | plugrad |" in header
+    assert "| **0.50**, goal 0.7 | 2.50 | 200.0 (150.0-250.0) ms | 10 GFLOP/s | 5 % |" in lenet
+    assert vgg.split(" | ")[-3] == "250.0 (225.0-275.0) ms"  # the later part's
+    assert "2026-11-22" in text and text.count("python -m benchmarks lenet") == 2
+
+
+def test_parts_that_do_not_belong_together_are_refused(tmp_path, capsys):
+    here = result_of(lenet=row_of(ROUNDS))
+    elsewhere = here | {"machine": here["machine"] | {"processor": "Q"}}
+    for other, why in (
+        (elsewhere, "different machines: processor"),
+        (here | {"threads": 2}, "threads"),
+    ):
+        assert main(["show", *written(tmp_path, here=here, other=other)]) == 2
+        assert why in capsys.readouterr().err
+    assert main(["show", *written(tmp_path, nothing=[])]) == 2
+    assert "expected what --json writes" in capsys.readouterr().err
+
+
+def test_a_document_without_marks_is_left_alone(tmp_path):
+    path = tmp_path / "page.md"
+    path.write_text(text := MARKED.replace(results.END, ""))
+    with pytest.raises(BenchmarkError, match="no lines"):
+        results.insert(path, "new")
+    assert path.read_text() == text
+
+
+def test_pictures_are_for_light_and_for_dark_pages(tmp_path):
+    pytest.importorskip("matplotlib")
+    memory = compare.remembered(
+        WORKLOADS["memory-lenet"], LABELS, {n: {"values": [1.0], "bytes": 1e6} for n in LABELS}
+    )
+    picture.draw(result_of(lenet=row_of(ROUNDS), memory=memory), tmp_path / "speed.png")
+    costs = {name: {10: 2.0, 100: 1.0} for name in growth.CASES}
+    found = {"machine": result_of()["machine"], "microseconds": costs}
+    picture.draw_growth(found, tmp_path / "growth.png")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["growth-dark.png", "growth.png", "speed-dark.png", "speed.png"]
+    assert all(path.read_bytes()[1:4] == b"PNG" for path in tmp_path.iterdir())
+
+
+# ---------------------------------------------------------------------------- growth, load
+
+
+def test_growth_compares_large_numbers_with_one_another():
+    costs = {"deep": {10: 9.0, 1_000: 2.0, 100_000: 3.0}, "parameters": {1: 5.0, 10: 1.0}}
+    assert growth.growth(costs) == {"deep": 1.5, "parameters": 1.0}
+    lines = growth.report(costs).splitlines()
+    assert lines[3].split() == ["10", "9.00", "1.00"]
+    assert lines[-1].split() == ["from", "1,000", "on", "x", "1.50", "x", "1.00"]
+
+
+def test_graphs_of_every_form_grow_to_the_number_asked_for():
+    costs = growth.measure(dict.fromkeys(growth.SIZES, (2, 11)), seconds=0)
+    assert all(cost > 0 for found in costs.values() for cost in found.values())
+    assert [*costs["wide"]] == [2, 11]
+
+
+def test_the_example_is_timed_alone_and_beside_busy_processes(monkeypatch):
+    started = []
+
+    class Other(subprocess.Popen):
+        def __init__(self, command, **settings):
+            started.append(command)
+            super().__init__(command, **settings)
+
+    monkeypatch.setattr(busy, "SPIN", [sys.executable, "-c", "import time; time.sleep(60)"])
+    monkeypatch.setattr(busy.subprocess, "Popen", Other)
+    nothing = [sys.executable, "-c", "pass"]
+    ((alone, beside),) = busy.measure(nothing, 1, cores=2)
+    assert alone > 0 < beside < 60
+    assert started.count(nothing) == 2 and started.count(busy.SPIN) == 2
+    with pytest.raises(BenchmarkError, match="ended with 3"):
+        busy.seconds([sys.executable, "-c", "raise SystemExit(3)"], 0)
+    assert busy.report([(1.0, 3.0), (2.0, 3.0), (1.0, 2.5)]).endswith("2.50 times (goal: 2)")
