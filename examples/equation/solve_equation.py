@@ -3,9 +3,9 @@
     python examples/equation/solve_equation.py             some seconds
     python examples/equation/solve_equation.py --resume    go on where a run was interrupted
 
-The equation is that of a damped oscillator, u'' + 2 d u' + w² u = 0 with u(0) = 1 and u'(0) = 0. The
-network knows no values of u inside the interval; what it is trained on is how far the equation is
-from holding. The exact solution is only compared with in the end.
+The equation is that of a damped oscillator, u'' + 2 d u' + w² u = 0 with u(0) = 1 and u'(0) = 0.
+The network knows no values of u inside the interval; what it is trained on is how far the equation
+is from holding. The exact solution is only compared with in the end.
 """
 
 from __future__ import annotations

@@ -116,6 +116,24 @@ def test_a_folder_that_cannot_be_written_costs_the_cache_only(tmp_path: Path) ->
     assert run(STEP, NUMBA_CACHE_DIR=str(blocked)) == "2048.0 True"
 
 
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="permissions of POSIX")
+@pytest.mark.parametrize("others", ["write", "own by a link"])
+def test_no_machine_code_is_taken_from_where_others_may_write(others: str, tmp_path: Path) -> None:
+    cache = tmp_path / "plugrad"
+    if others == "write":
+        cache.mkdir()
+        cache.chmod(0o777)
+    else:
+        (tmp_path / "theirs").mkdir()
+        cache.symlink_to(tmp_path / "theirs")
+    code = "from backends.numpy_backend.kernels import compiler; print(compiler.cache_folder())"
+    found = run(code, XDG_CACHE_HOME=str(tmp_path), TMPDIR=str(tmp_path / "temporary"))
+    assert not found.startswith(str(tmp_path))
+    mine = run(code, XDG_CACHE_HOME=str(tmp_path / "mine"))
+    assert mine.startswith(str(tmp_path / "mine" / "plugrad"))
+    assert stat.S_IMODE(Path(mine).stat().st_mode) == 0o700
+
+
 def test_relu_on_many_elements(always: None, divided: None) -> None:
     r = np.random.RandomState(0)
     y, g = (r.standard_normal((512, 700)).astype("f") for _ in range(2))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import sys
 import tempfile
 import threading
@@ -246,17 +247,28 @@ def cache_folder() -> Path | None:
 
     In `NUMBA_CACHE_DIR` if that is set, else where the system keeps what can be made again. The
     sources of all loops and the version of numba are in its name, so that nothing outdated is
-    found.
+    found. What others may write into is not taken: who can write machine code can run it.
     """
     for base in _bases():
         folder = base / f"loops-{_digest()}"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            base.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            if "NUMBA_CACHE_DIR" not in os.environ and not (_is_ours(base) and _is_ours(folder)):
+                continue
             with tempfile.TemporaryFile(dir=folder):
                 return folder
         except OSError:
             continue
     return None
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether nobody else may write into a folder that is no link."""
+    if not hasattr(os, "getuid"):
+        return True  # below the user's own profile
+    found = folder.lstat()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
 
 
 def _bases() -> list[Path]:
