@@ -38,6 +38,8 @@ COMPUTE = {
         "pooling.max_pooling:MaxPooling2D": "pooling:max_pooling",
         "pooling.max_pooling:MaxPoolingGradient": "pooling:max_pooling_gradient",
         "pooling.max_pooling:MaxPoolingND": "pooling:max_pooling",
+        "rnn.gru:GRUStep": "recurrent:gru",
+        "rnn.lstm:LSTM": "recurrent:lstm",
     }.items()
 } | {f"{_OPTIMIZERS}.hooks.norms:SquaredNorm": f"{__name__}.norms:squared_norm"}
 GRADIENT = {
@@ -59,6 +61,8 @@ GRADIENT = {
         "normalization.layer_normalization:LayerNormalization": (
             "own_statistics:layer_normalization"
         ),
+        "rnn.gru:GRUStep": "recurrent:gru",
+        "rnn.lstm:LSTM": "recurrent:lstm",
     }.items()
 }
 UPDATE_ALL = {

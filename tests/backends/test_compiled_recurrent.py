@@ -1,0 +1,105 @@
+"""Recurrent cells in compiled loops: values and gradients of the formulas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import core
+import core.functions as F
+from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels import compiler
+from backends.numpy_backend.kernels.compiled import recurrent
+from plugins.functions.rnn.gru import GRUStep
+from plugins.functions.rnn.lstm import LSTM
+
+pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
+
+NUMPY = core.backend.get("numpy")
+CELLS = {LSTM: (1, 4), GRUStep: (1, 3, 3)}
+
+
+@pytest.fixture(autouse=True)
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small batches, in three threads."""
+    monkeypatch.setattr(compiler, "SMALL", 0)
+    monkeypatch.setattr(recurrent, "LEAST", 100)
+    monkeypatch.setattr(parallel, "_count", 3)
+
+
+def run(cell: Any, inputs: list[Any], given: list[Any]) -> list[Any]:
+    """Outputs, and gradients of the inputs by those of the outputs that are given."""
+    variables = [core.Variable(x) for x in inputs]
+    outputs = cell().apply(variables)
+    used = [(y, core.Variable(g)) for y, g in zip(outputs, given, strict=True) if g is not None]
+    gradients = core.grad([y for y, _ in used], variables, [g for _, g in used])
+    return [y.array for y in (*outputs, *gradients)]
+
+
+def by_formula(cell: Any, *args: Any) -> list[Any]:
+    tables = (NUMPY.kernels, NUMPY.gradient_kernels)
+    kernels = [table.pop(cell) for table in tables]
+    try:
+        return run(cell, *args)
+    finally:
+        for table, kernel in zip(tables, kernels, strict=True):
+            table[cell] = kernel
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    cell=st.sampled_from(list(CELLS)),
+    n=st.integers(0, 9),
+    units=st.sampled_from([1, 7, 33, 130]),
+    dtype=st.sampled_from(["float32", "float64"]),
+    turned=st.booleans(),
+    missing=st.sampled_from([None, 0, 1]),
+    scale=st.sampled_from([1, 30]),
+    seed=st.integers(0, 99),
+)
+def test_values_and_gradients_are_those_of_the_formula(
+    cell: Any, n: int, units: int, dtype: str, turned: bool, missing: Any, scale: int, seed: int
+) -> None:
+    r = np.random.default_rng(seed)
+
+    def drawn(columns: int) -> Any:
+        x = (scale * r.standard_normal((n, columns))).astype(dtype)
+        return np.asfortranarray(x) if turned else x
+
+    inputs = [drawn(width * units) for width in CELLS[cell]]
+    count = 2 if cell is LSTM else 1
+    given = [drawn(units) if count == 1 or i != missing else None for i in range(count)]
+    mine, theirs = run(cell, inputs, given), by_formula(cell, inputs, given)
+    near = 1e-5 if dtype == "float32" else 1e-13
+    for a, b in zip(mine, theirs, strict=True):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=near, atol=near * scale**2)
+
+
+def test_a_batch_that_shrinks_is_left_to_the_formula() -> None:
+    r = np.random.default_rng(0)
+    inputs = [r.standard_normal((5, 8)).astype("f"), r.standard_normal((3, 32)).astype("f")]
+    given = [np.ones((5, 8), "f"), np.ones((3, 8), "f")]
+    for a, b in zip(run(LSTM, inputs, given), by_formula(LSTM, inputs, given), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_gates_have_second_gradients() -> None:
+    r = np.random.default_rng(1)
+    c, x = (core.Variable(r.standard_normal((4, n))) for n in (3, 12))
+
+    def slope() -> Any:
+        _, h = F.lstm(c, x)
+        (gx,) = core.grad([F.sum(h * h)], [x], enable_double_backprop=True)
+        return F.sum(gx * gx)
+
+    (found,) = core.grad([slope()], [x])
+    x.array[1, 5] += 1e-6
+    above = float(slope().array)
+    x.array[1, 5] -= 2e-6
+    below = float(slope().array)
+    np.testing.assert_allclose(found.array[1, 5], (above - below) / 2e-6, rtol=1e-5)
