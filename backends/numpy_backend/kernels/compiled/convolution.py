@@ -22,7 +22,13 @@ from backends.numpy_backend.kernels.compiled.convolution_loops import (
     spread,
 )
 from backends.numpy_backend.kernels.compiled.panels import LANE_BYTES
-from backends.numpy_backend.kernels.compiled.winograd import PLACES, convolve_tiles, filters
+from backends.numpy_backend.kernels.compiled.winograd import (
+    PLACES,
+    convolve_tiles,
+    correlate_tiles,
+    filters,
+    filters_of,
+)
 from backends.numpy_backend.kernels.compiler import contiguous
 from core.arrays.threads import num_threads
 from core.arrays.windows import Geometry, unfolded
@@ -33,6 +39,8 @@ BLOCK = 960  # lanes of a panel of which the filters' gradient takes the sum
 BLOCK_ROWS = 160  # and its rows, with which it fills half of a second-level cache
 TILED_CHANNELS = 16  # of which Winograd's sums are, at least
 TILED_PLACES = 1024  # for which its filters are worth their own transformation
+TILED_BYTES = 1536  # of the lanes that are summed at once for the filters' gradient
+TILED_CHUNK = 24  # channels of which these panels are
 LEAST = 1 << 18  # products of a part; less is done sooner than another thread wakes up
 BAND = 1 << 18  # bytes of an image with its padding, unless a row of windows needs more
 
@@ -167,22 +175,21 @@ def _by_tiles(g: Geometry, groups: int, images: int, outer: int, inner: int) -> 
     )
 
 
+def _tile_plan(x: Array, y: Array, pad: tuple[int, ...], lane_bytes: int) -> _Plan:
+    tiles = [-(-size // 2) for size in y.shape[2:]]
+    sizes = (x.shape[2:], (4, 4), (2, 2), pad, (1, 1), tiles)
+    axes = _Axes(*[(of[0], one, of[1]) for of, one in zip(sizes, (1, 1, 1, 0, 1, 1), strict=True)])
+    channels = x.shape[1], y.shape[1]
+    return _plan(axes, 1, *channels, lane_bytes // x.itemsize, BAND // x.itemsize // 2)
+
+
 def _tiles(
     x: Array, W: Array, b: Array | None, y: Array, pad: tuple[int, ...], *, turned: bool
 ) -> None:
     """`y`, by windows of three by three; with filters turned around and their axes exchanged."""
     dtype, channels, outer = x.dtype, x.shape[1], y.shape[1]
     height, width = y.shape[2:]
-    tiles = (-(-height // 2), -(-width // 2))
-    axes = _Axes(
-        (x.shape[2], 1, x.shape[3]),
-        (4, 1, 4),
-        (2, 1, 2),
-        (pad[0], 0, pad[1]),
-        (1, 1, 1),
-        (tiles[0], 1, tiles[1]),
-    )
-    plan = _plan(axes, 1, channels, outer, LANE_BYTES // x.itemsize, BAND // x.itemsize // 2)
+    plan = _tile_plan(x, y, pad, LANE_BYTES)
     s = plan.sizes
     biases, bias = _biases(b, dtype)
     U = filters(contiguous(W)[0], turned)
@@ -266,6 +273,8 @@ def filter_gradient(f: Any, xp: Any, x: Any, y: Any) -> Any:
     if not _suits(x, y.size * channels * taps, y):
         return NotImplemented
     g = Geometry(x.shape[2:], f.ksize, f.stride, f.pad, f.dilate, f.cover_all).checked()
+    if _by_tiles(g, f.groups, len(x), y.shape[1], channels):
+        return _tiles_gradient(x, y, g.pad)
     plan = _plan(_axes(g), f.groups, channels, filters, BLOCK, BAND // x.itemsize)
     W = np.zeros((y.shape[1], channels, *f.ksize), x.dtype)
     s, dtype = plan.sizes, x.dtype
@@ -290,3 +299,33 @@ def filter_gradient(f: Any, xp: Any, x: Any, y: Any) -> Any:
     for more in sums[1:]:
         sums[0] += more
     return W
+
+
+def _tiles_gradient(x: Array, y: Array, pad: tuple[int, ...]) -> Array:
+    """The gradient of filters of three by three."""
+    dtype, channels, outer = x.dtype, x.shape[1], y.shape[1]
+    plan = _tile_plan(x, y, pad, TILED_BYTES)
+    s = plan.sizes
+    places, size = len(x) * s.places, PLACES * outer * channels
+    many = _many(y.size * channels * 4)
+    spans = _parts(places, s.lanes, max(1, min(many, (x.size + y.size) // (2 * size))))
+    ranges = _parts(channels, TILED_CHUNK, -(-many // len(spans)))
+    totals = [np.zeros(size, dtype) for _ in spans]
+    arrays = contiguous(x, y)
+
+    def part(total: Array, low: int, high: int, start: int, stop: int) -> None:
+        chunk = min(TILED_CHUNK, high - low)
+        room = _scratch("room", chunk * s.plane, dtype)
+        inputs = _scratch("inputs", PLACES * chunk * s.lanes, dtype)
+        transformed = _scratch("transformed", PLACES * chunk * s.lanes, dtype)
+        outputs = _scratch("outputs", 4 * outer * s.lanes, dtype)
+        spread = _scratch("spread", PLACES * outer * s.lanes, dtype)
+        panels = (room, inputs, transformed, outputs, spread)
+        known = (plan.offsets, plan.numbers, *y.shape[2:], chunk)
+        correlate_tiles(*arrays, total, *panels, *known, low, high, start, stop)
+
+    parallel.each(part, [(t, *r, *s) for r in ranges for t, s in zip(totals, spans, strict=True)])
+    for more in totals[1:]:
+        totals[0] += more
+    W: Array = filters_of(totals[0].reshape(PLACES, -1))
+    return W.reshape(outer, channels, 3, 3)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend.kernels.compiled.convolution_loops import Sizes, Walk, gathering
-from backends.numpy_backend.kernels.compiled.panels import fill, product, weave
+from backends.numpy_backend.kernels.compiled.panels import dots, fill, product, unweave, weave
 from backends.numpy_backend.kernels.compiler import Indices, Read1, Write1, compiled
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 
@@ -27,6 +27,11 @@ def filters(W: Any, turned: bool) -> Any:
     """`G w G^T` of each filter: (16, o * c); of filters turned around for `turned`."""
     basis = np.kron(_G, _G)[:, ::-1] if turned else np.kron(_G, _G)
     return np.ascontiguousarray(basis, W.dtype) @ W.reshape(-1, 9).T
+
+
+def filters_of(products: Any) -> Any:
+    """`G^T m G` of the sums (16, o * c) that stand for each filter: (o * c, 9)."""
+    return products.T @ np.kron(_G, _G).astype(products.dtype)
 
 
 def _both_ways(f: Callable[..., Sequence[Any]], square: Sequence[Sequence[Any]]) -> list[Any]:
@@ -68,6 +73,21 @@ def _outputs(e: Emitter, to: Any, products: Any, b: Any, bias: Any, sizes: Any) 
         ]
         for i, value in enumerate(_both_ways(rows, [m[i : i + 4] for i in range(0, PLACES, 4)])):
             e.store(add(value, first), e.at(to, (f * 4 + i) * s.lanes + lane))
+
+
+@emitted
+def _spread(e: Emitter, to: Any, panel: Any, sizes: Any) -> None:
+    """`A g A^T` of a panel with four rows for each filter, into a panel for each place."""
+    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
+    add, less = e.builder.fadd, e.builder.fsub
+
+    def rows(a: Any, b: Any) -> list[Any]:
+        return [a, add(a, b), less(a, b), e.builder.fneg(b)]
+
+    with e.loop(s.filters) as f, e.loop(s.lanes, e.lanes) as lane:
+        g = [e.load(e.at(panel, (f * 4 + i) * s.lanes + lane)) for i in range(4)]
+        for i, value in enumerate(_both_ways(rows, [g[:2], g[2:]])):
+            e.store(value, e.at(to, (s.filters * i + f) * s.lanes + lane))
 
 
 @emitted
@@ -120,6 +140,106 @@ def _tiles(
                         with e.when(pairs < run):
                             last = e.read(e.at(other, even + pairs))
                             e.write(last, e.at(y, to + pairs * 2))
+
+
+@emitted
+def _correlation(
+    e: Emitter,
+    x: Any,
+    y: Any,
+    total: Any,
+    room: Any,
+    inputs: Any,
+    transformed: Any,
+    outputs: Any,
+    spread: Any,
+    offsets: Any,
+    sizes: Any,
+    height: Any,
+    width: Any,
+    chunk: Any,
+    low: Any,
+    high: Any,
+    start: Any,
+    stop: Any,
+) -> None:
+    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
+    zero, group = e.constant(0.0), e.number(0)
+    fill(e, room, 0, chunk * s.plane, zero)
+    with e.loop(stop, s.lanes, start) as q:
+        count = s.lanes.least(stop - q)
+        rest = s.lanes - count
+        fill(e, outputs, 0, s.filters * s.lanes * 4, zero)
+        for lane, n, d, _, w, run in Walk(e, s, q).runs(count):
+            pairs = run.least((width - w * 2) // 2)
+            with e.loop(s.filters) as f:
+                for j in range(2):
+                    with e.when(d * 2 + j < height):
+                        source = ((n * s.filters + f) * height + d * 2 + j) * width + w * 2
+                        even = (f * 4 + 2 * j) * s.lanes + lane
+                        unweave(e, outputs, even, even + s.lanes, y, source, pairs)
+                        with e.when(pairs < run):
+                            last = e.read(e.at(y, source + pairs * 2))
+                            e.write(last, e.at(outputs, even + pairs))
+        _spread(e, spread, outputs, sizes)
+        with e.loop(high, chunk, low) as first:
+            channels = chunk.least(high - first)
+            walk, filled = Walk(e, s, q), e.variable(e.number(-1))
+            gathering(
+                *(e, s, walk, filled, room, x, inputs, offsets, sizes, count),
+                *(group, first, first + channels),
+            )
+            with e.loop(channels * PLACES) as r:
+                fill(e, inputs, r * s.lanes + count, rest, zero)
+            _transform(e, transformed, inputs, channels, sizes)
+            full = (count + e.lanes - 1) & -e.lanes
+            with e.loop(PLACES) as i:
+                to = e.at(total, i * s.filters * s.channels + first)
+                a = e.at(spread, i * s.filters * s.lanes)
+                b = e.at(transformed, i * channels * s.lanes)
+                dots(e, to, s.channels, a, s.filters, b, channels, s.lanes, full)
+
+
+@compiled
+def correlate_tiles(
+    x: Read1,
+    y: Read1,
+    total: Write1,
+    room: Write1,
+    inputs: Write1,
+    transformed: Write1,
+    outputs: Write1,
+    spread: Write1,
+    offsets: Indices,
+    sizes: Indices,
+    height: int,
+    width: int,
+    chunk: int,
+    low: int,
+    high: int,
+    start: int,
+    stop: int,
+) -> None:
+    """Channels `low` to `high`, some at a time, summed over the tiles from `start` to `stop`."""
+    _correlation(
+        x,
+        y,
+        total,
+        room,
+        inputs,
+        transformed,
+        outputs,
+        spread,
+        offsets,
+        sizes,
+        height,
+        width,
+        chunk,
+        low,
+        high,
+        start,
+        stop,
+    )
 
 
 @compiled
