@@ -42,7 +42,8 @@ class KnownKeywords:
 
 def _check(cls: type, given: dict[str, Any]) -> None:
     init: Any = cls.__init__  # type: ignore[misc]
-    known, (_, renamed) = _taken_by(init), getattr(init, "__removed__", ((), ()))
+    known, removed = _taken_by(init), getattr(init, "__removed__", None)
+    renamed = removed.renamed if removed else ()
     unknown = [name for name in given if name not in known and name not in renamed]
     if known and unknown:
         refuse_unknown(cls.__name__, unknown, known[1:])

@@ -10,10 +10,12 @@ is brought into the declared form; the rest is refused by name.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
+from core import typing as shared
 from core.errors.exceptions import InvalidSetting, refuse_unknown
 from core.errors.interval import Interval
 from core.errors.keywords import UNKNOWN
@@ -174,7 +176,7 @@ def kind_of(annotation: Any, module: str = "builtins", default: Any = MISSING) -
     """
     if isinstance(annotation, str):
         try:
-            annotation = eval(annotation, dict(vars(sys.modules[module])))
+            annotation = eval(annotation, {**vars(shared), **vars(sys.modules[module])})
         except Exception:  # a name that only type checkers know
             return ANYTHING
     kind = _meaning(type(None) if annotation is None else annotation, module)
@@ -285,9 +287,11 @@ def checked(function: _Function) -> _Function:
     TypeError: halve: unexpected keyword argument 'time'. Did you mean 'times'?
     """
     plain: Any = function
-    if hasattr(function, "__removed__"):  # whose refusals the written function makes
+    refused = getattr(function, "__removed__", None)  # by the function that is written here
+    if refused is not None:
         plain = plain.__wrapped__
-    made: Any = wraps(plain)(_written(plain, {}, ()))
+    made: Any = wraps(plain)(written(plain, removed=refused or Removed()))
+    made.__removed__ = refused or Removed()
     return made  # type: ignore[no-any-return]
 
 
@@ -303,7 +307,7 @@ def narrowed(function: Any, by_name: Iterable[str] = (), **fixed: Any) -> Any:
     import inspect
 
     function = inspect.unwrap(function)
-    made: Any = wraps(function)(_written(function, fixed, by_name))
+    made: Any = wraps(function)(written(function, fixed, by_name))
     signature = inspect.signature(function)
     taken = [p for p in signature.parameters.values() if p.name not in fixed]
     taken = [p.replace(kind=p.KEYWORD_ONLY) if p.name in by_name else p for p in taken]
@@ -313,11 +317,41 @@ def narrowed(function: Any, by_name: Iterable[str] = (), **fixed: Any) -> Any:
     return made
 
 
-def _written(function: Any, fixed: dict[str, Any], by_name: Iterable[str]) -> Any:
-    """A function of the same arguments, written for them, as the calls of ops are.
+class Removed(NamedTuple):
+    """What a function once took: names in order, what to write instead, and what has a new name."""
 
-    It stands in one line, which tracebacks and errors take for the first of the function itself.
+    had: tuple[str, ...] = ()
+    cures: Mapping[str, str] = MappingProxyType({})
+    renamed: Mapping[str, str] = MappingProxyType({})
+
+
+def written(
+    function: Any,
+    fixed: Mapping[str, Any] = MappingProxyType({}),
+    by_name: Iterable[str] = (),
+    removed: Removed | None = None,
+    *,
+    checks: bool = True,
+    calls: str = "_function",
+    **scope: Any,
+) -> Any:
+    """A function of the same arguments, written for them as the calls of ops are.
+
+    It stands in one line, which tracebacks and errors take for the first of the function itself: it
+    refuses keywords that are not known, checks the others, and hands them on.
+
+    Args:
+        function: Whose arguments, annotations and defaults it has.
+        fixed: Arguments that it does not take, and what they are.
+        by_name: Arguments that it takes by keyword alone.
+        removed: What it refuses by name, with a cure. A function that has nothing but required
+            arguments takes what it `had` by position too, and, unless it is checked, leaves other
+            keywords to Python.
+        checks: Whether arguments have to be of the kinds that their annotations say.
+        calls: What is called, an expression.
+        **scope: What names in it stand for.
     """
+    removed = removed or Removed()
     code, annotations = function.__code__, function.__annotations__
     names, count = code.co_varnames, code.co_argcount
     ordered, keyed = names[:count], names[count : (end := count + code.co_kwonlyargcount)]
@@ -326,47 +360,63 @@ def _written(function: Any, fixed: dict[str, Any], by_name: Iterable[str]) -> An
     more = others[:1] if "*" in rest else ["*"] * bool(keyed or by_name)
     last = others[-1:] if "**" in rest else []
     passed = [*ordered, *others[:1] * ("*" in rest), *[f"{n}={n}" for n in keyed], *last]
-    where, owner = function.__name__.lstrip("_"), ""
-    if function.__name__ == "__init__":
-        where, owner = "", f", {ordered[0]}"
-    scope: dict[str, Any] = {"_function": function, **fixed}
+    where, title, owner = _titles(function, ordered)
+    scope |= {"_function": function, **fixed}
     takes = []
     given = [*(function.__defaults__ or ())]
     defaults = dict(zip(reversed(ordered), reversed(given), strict=False))
     defaults |= function.__kwdefaults__ or {}
     front = [name for name in ordered if name not in fixed and name not in by_name]
     own = [name for name in ordered if name in by_name] + [*keyed]
-    for name in (*front, *own):
+    for name in (*front, *own) if checks else ():
         default = defaults.get(name, MISSING)
         kind = kind_of(annotations.get(name, Any), function.__module__, default)
         if not kind.anything:
             scope[f"take_{name}"] = taking(kind, where, name)
             test = kind.test(name, scope)
             takes += [f"{name} = {name} if {test} else take_{name}({name}{owner}); "]
+    simple = not (defaults or keyed or rest)  # left to Python: to take any keyword costs a dict
+    had = [*removed.had] if simple else []
     if "**" not in rest:
-        cures, renamed = getattr(function, "__removed__", ({}, {}))
-        scope |= {"refuse_unknown": refuse_unknown, "known": (*front, *own), "cures": cures}
-        title = repr(where) if where else f"type({ordered[0]}).__name__"
-        takes.insert(0, f"{UNKNOWN} and refuse_unknown({title}, {UNKNOWN}, known, cures); ")
-        for old, new in renamed.items():
+        scope |= {"refuse_unknown": refuse_unknown, "known": (*front, *own)}
+        scope["cures"] = removed.cures
+        refuse = f"refuse_unknown({title}, {{}}, known, cures); "
+        takes[:0] = [f"{n} is None or {refuse.format(f'{{{n!r}: {n}}}')}" for n in had]
+        if checks or not simple:
+            takes.insert(0, f"{UNKNOWN} and {refuse.format(UNKNOWN)}")
+            last = [f"**{UNKNOWN}"]
+        for old, new in removed.renamed.items():
             scope[f"default_{new}"] = defaults[new]
             alone_given = f"{UNKNOWN} and {new} is default_{new}"
             found = f"{UNKNOWN}.pop({old!r}, {new})"
             takes.insert(0, f"{new} = {found} if {alone_given} else {new}; ")
-        last = [f"**{UNKNOWN}"]
     alone = [name for name in ordered[: code.co_posonlyargcount] if name in front]
-    head = [*alone, *["/"] * bool(alone), *front[len(alone) :], *more, *own, *last]
-    body = f"{''.join(takes)}return _function({', '.join(passed)})"
-    text = f"def make({', '.join(scope)}):\n def made({', '.join(head)}): {body}\n return made"
-    here: dict[str, Any] = {}
-    exec(text, function.__globals__, here)
-    made = here["make"](**scope)
+    head = [*alone, *["/"] * bool(alone), *front[len(alone) :], *had, *more, *own, *last]
+    body = f"{''.join(takes)}return {calls}({', '.join(passed)})"
+    # Globals of its own cost less than a closure, of which every call takes all cells.
+    scope["__name__"] = function.__globals__.get("__name__", "")
+    exec(f"def made({', '.join(head)}): {body}", scope)
+    made = scope["made"]
     made.__code__ = made.__code__.replace(
         co_filename=code.co_filename,
         co_firstlineno=code.co_firstlineno,
         co_name=code.co_name,
         co_qualname=code.co_qualname,
     )
-    made.__defaults__ = tuple([defaults[name] for name in front if name in defaults]) or None
+    made.__defaults__ = (
+        *[defaults[name] for name in front if name in defaults],
+        *[None] * len(had),
+    ) or None
     made.__kwdefaults__ = {name: defaults[name] for name in own if name in defaults} or None
     return made
+
+
+def _titles(function: Any, arguments: Sequence[str]) -> tuple[str, str, str]:
+    """What errors call a function, the text that gives that, and the text of whose constructor."""
+    owner, _, name = function.__qualname__.rpartition("<locals>.")[2].rpartition(".")
+    if name == "__init__":
+        return "", f"type({arguments[0]}).__name__", f", {arguments[0]}"
+    where = function.__name__.lstrip("_")
+    if owner and arguments[:1] == ("self",):
+        return where, f"type(self).__name__ + {'.' + name!r}", ""
+    return where, repr(where), ""

@@ -4,44 +4,32 @@ from typing import Literal, overload
 
 from core import Variable
 from core.registry import Offer
-from core.typing import Array, BackendArray, Sizes, Widths
+from core.typing import Array, Axes, BackendArray, Operand, Pair, Sizes, Widths
 from plugins.functions.activation.clipped_relu import ClippedReLU as ClippedReLU
-from plugins.functions.activation.clipped_relu import clipped_relu as clipped_relu
 from plugins.functions.activation.clipped_relu import relu6 as relu6
 from plugins.functions.activation.crelu import CReLU as CReLU
-from plugins.functions.activation.crelu import crelu as crelu
 from plugins.functions.activation.elu import ELU as ELU
-from plugins.functions.activation.elu import elu as elu
 from plugins.functions.activation.elu import selu as selu
 from plugins.functions.activation.gelu import GELU as GELU
 from plugins.functions.activation.hard_sigmoid import HardSigmoid as HardSigmoid
 from plugins.functions.activation.leaky_relu import LeakyReLU as LeakyReLU
-from plugins.functions.activation.leaky_relu import leaky_relu as leaky_relu
 from plugins.functions.activation.log_softmax import LogSoftmax as LogSoftmax
-from plugins.functions.activation.log_softmax import log_softmax as log_softmax
 from plugins.functions.activation.maxout import maxout as maxout
 from plugins.functions.activation.prelu import PReLU as PReLU
 from plugins.functions.activation.prelu import prelu as prelu
 from plugins.functions.activation.relu import ReLU as ReLU
-from plugins.functions.activation.relu import relu as relu
 from plugins.functions.activation.rrelu import RReLU as RReLU
 from plugins.functions.activation.sigmoid import Sigmoid as Sigmoid
-from plugins.functions.activation.sigmoid import sigmoid as sigmoid
 from plugins.functions.activation.softmax import Softmax as Softmax
-from plugins.functions.activation.softmax import softmax as softmax
 from plugins.functions.activation.softplus import Softplus as Softplus
-from plugins.functions.activation.softplus import softplus as softplus
 from plugins.functions.activation.swish import SiLU as SiLU
 from plugins.functions.activation.swish import swish as swish
 from plugins.functions.activation.tanh import Tanh as Tanh
-from plugins.functions.activation.tanh import tanh as tanh
 from plugins.functions.array.as_strided import as_strided as as_strided
 from plugins.functions.array.axis_order import Rollaxis as Rollaxis
 from plugins.functions.array.axis_order import Swapaxes as Swapaxes
 from plugins.functions.array.axis_order import Transpose as Transpose
 from plugins.functions.array.axis_order import moveaxis as moveaxis
-from plugins.functions.array.axis_order import rollaxis as rollaxis
-from plugins.functions.array.axis_order import swapaxes as swapaxes
 from plugins.functions.array.axis_order import transpose as transpose
 from plugins.functions.array.broadcast import Broadcast as Broadcast
 from plugins.functions.array.broadcast import BroadcastTo as BroadcastTo
@@ -58,11 +46,8 @@ from plugins.functions.array.copy import Copy as Copy
 from plugins.functions.array.copy import copy as copy
 from plugins.functions.array.depth2space import Depth2Space as Depth2Space
 from plugins.functions.array.depth2space import Space2Depth as Space2Depth
-from plugins.functions.array.depth2space import depth2space as depth2space
-from plugins.functions.array.depth2space import space2depth as space2depth
 from plugins.functions.array.diagonal import diagonal as diagonal
 from plugins.functions.array.expand_dims import ExpandDims as ExpandDims
-from plugins.functions.array.expand_dims import expand_dims as expand_dims
 from plugins.functions.array.flip import Flip as Flip
 from plugins.functions.array.flip import FlipLR as FlipLR
 from plugins.functions.array.flip import FlipUD as FlipUD
@@ -72,7 +57,6 @@ from plugins.functions.array.flip import flipud as flipud
 from plugins.functions.array.get_item import GetItem as GetItem
 from plugins.functions.array.get_item import get_item as get_item
 from plugins.functions.array.im2col import Im2Col as Im2Col
-from plugins.functions.array.im2col import im2col as im2col
 from plugins.functions.array.one_hot import one_hot as one_hot
 from plugins.functions.array.pad import Pad as Pad
 from plugins.functions.array.pad import pad as pad
@@ -85,27 +69,18 @@ from plugins.functions.array.reshape import Reshape as Reshape
 from plugins.functions.array.reshape import flatten as flatten
 from plugins.functions.array.reshape import reshape as reshape
 from plugins.functions.array.resize_images import ResizeImages as ResizeImages
-from plugins.functions.array.resize_images import resize_images as resize_images
 from plugins.functions.array.scatter_add import scatter_add as scatter_add
 from plugins.functions.array.select_item import SelectItem as SelectItem
-from plugins.functions.array.select_item import select_item as select_item
 from plugins.functions.array.spatial_transformer import (
     SpatialTransformerGrid as SpatialTransformerGrid,
 )
 from plugins.functions.array.spatial_transformer import (
     SpatialTransformerSampler as SpatialTransformerSampler,
 )
-from plugins.functions.array.spatial_transformer import (
-    spatial_transformer_grid as spatial_transformer_grid,
-)
-from plugins.functions.array.spatial_transformer import (
-    spatial_transformer_sampler as spatial_transformer_sampler,
-)
 from plugins.functions.array.split_axis import SplitAxis as SplitAxis
 from plugins.functions.array.split_axis import separate as separate
 from plugins.functions.array.split_axis import split_axis as split_axis
 from plugins.functions.array.squeeze import Squeeze as Squeeze
-from plugins.functions.array.squeeze import squeeze as squeeze
 from plugins.functions.array.stack import Stack as Stack
 from plugins.functions.array.stack import stack as stack
 from plugins.functions.array.tile import Tile as Tile
@@ -131,7 +106,6 @@ from plugins.functions.connection.dilated_convolution import (
     dilated_convolution_2d as dilated_convolution_2d,
 )
 from plugins.functions.connection.embed_id import EmbedIDFunction as EmbedIDFunction
-from plugins.functions.connection.embed_id import embed_id as embed_id
 from plugins.functions.connection.linear import LinearFunction as LinearFunction
 from plugins.functions.connection.linear import linear as linear
 from plugins.functions.connection.local_convolution import (
@@ -142,7 +116,6 @@ from plugins.functions.connection.shift import shift as shift
 from plugins.functions.evaluation.accuracy import Accuracy as Accuracy
 from plugins.functions.evaluation.accuracy import accuracy as accuracy
 from plugins.functions.evaluation.binary_accuracy import BinaryAccuracy as BinaryAccuracy
-from plugins.functions.evaluation.binary_accuracy import binary_accuracy as binary_accuracy
 from plugins.functions.evaluation.classification_summary import (
     ClassificationSummary as ClassificationSummary,
 )
@@ -155,7 +128,6 @@ from plugins.functions.evaluation.classification_summary import recall as recall
 from plugins.functions.evaluation.r2_score import R2Score as R2Score
 from plugins.functions.evaluation.r2_score import r2_score as r2_score
 from plugins.functions.loss.absolute_error import AbsoluteError as AbsoluteError
-from plugins.functions.loss.absolute_error import absolute_error as absolute_error
 from plugins.functions.loss.black_out import black_out as black_out
 from plugins.functions.loss.connectionist_temporal_classification import (
     ConnectionistTemporalClassification as ConnectionistTemporalClassification,
@@ -167,32 +139,22 @@ from plugins.functions.loss.contrastive import Contrastive as Contrastive
 from plugins.functions.loss.contrastive import contrastive as contrastive
 from plugins.functions.loss.covariance import CrossCovariance as CrossCovariance
 from plugins.functions.loss.covariance import DeCov as DeCov
-from plugins.functions.loss.covariance import cross_covariance as cross_covariance
-from plugins.functions.loss.covariance import decov as decov
 from plugins.functions.loss.crf1d import argmax_crf1d as argmax_crf1d
 from plugins.functions.loss.crf1d import crf1d as crf1d
 from plugins.functions.loss.discriminative import (
     discriminative_margin_based_clustering_loss as discriminative_margin_based_clustering_loss,
 )
 from plugins.functions.loss.hinge import Hinge as Hinge
-from plugins.functions.loss.hinge import hinge as hinge
 from plugins.functions.loss.huber_loss import HuberLoss as HuberLoss
-from plugins.functions.loss.huber_loss import huber_loss as huber_loss
 from plugins.functions.loss.mean_absolute_error import MeanAbsoluteError as MeanAbsoluteError
-from plugins.functions.loss.mean_absolute_error import mean_absolute_error as mean_absolute_error
 from plugins.functions.loss.mean_squared_error import MeanSquaredError as MeanSquaredError
-from plugins.functions.loss.mean_squared_error import mean_squared_error as mean_squared_error
 from plugins.functions.loss.negative_sampling import negative_sampling as negative_sampling
 from plugins.functions.loss.sigmoid_cross_entropy import SigmoidCrossEntropy as SigmoidCrossEntropy
-from plugins.functions.loss.sigmoid_cross_entropy import (
-    sigmoid_cross_entropy as sigmoid_cross_entropy,
-)
 from plugins.functions.loss.softmax_cross_entropy import SoftmaxCrossEntropy as SoftmaxCrossEntropy
 from plugins.functions.loss.softmax_cross_entropy import (
     softmax_cross_entropy as softmax_cross_entropy,
 )
 from plugins.functions.loss.squared_error import SquaredError as SquaredError
-from plugins.functions.loss.squared_error import squared_error as squared_error
 from plugins.functions.loss.triplet import Triplet as Triplet
 from plugins.functions.loss.triplet import triplet as triplet
 from plugins.functions.loss.vae import bernoulli_nll as bernoulli_nll
@@ -204,22 +166,16 @@ from plugins.functions.math.add import Add as Add
 from plugins.functions.math.add import add as add
 from plugins.functions.math.argextrema import ArgMax as ArgMax
 from plugins.functions.math.argextrema import ArgMin as ArgMin
-from plugins.functions.math.argextrema import argmax as argmax
-from plugins.functions.math.argextrema import argmin as argmin
 from plugins.functions.math.average import Mean as Mean
 from plugins.functions.math.average import average as average
 from plugins.functions.math.average import mean as mean
 from plugins.functions.math.bias import bias as bias
 from plugins.functions.math.cholesky import Cholesky as Cholesky
-from plugins.functions.math.cholesky import cholesky as cholesky
 from plugins.functions.math.clip import Clip as Clip
 from plugins.functions.math.clip import clip as clip
 from plugins.functions.math.cumulative import Cumprod as Cumprod
 from plugins.functions.math.cumulative import Cumsum as Cumsum
-from plugins.functions.math.cumulative import cumprod as cumprod
-from plugins.functions.math.cumulative import cumsum as cumsum
 from plugins.functions.math.det import BatchDet as BatchDet
-from plugins.functions.math.det import batch_det as batch_det
 from plugins.functions.math.det import det as det
 from plugins.functions.math.einsum import EinSum as EinSum
 from plugins.functions.math.einsum import einsum as einsum
@@ -232,13 +188,10 @@ from plugins.functions.math.exponential import Exp as Exp
 from plugins.functions.math.exponential import Expm1 as Expm1
 from plugins.functions.math.extrema import Max as Max
 from plugins.functions.math.extrema import Min as Min
-from plugins.functions.math.extrema import max as max
-from plugins.functions.math.extrema import min as min
 from plugins.functions.math.fft import FFT as FFT
 from plugins.functions.math.fft import fft as fft
 from plugins.functions.math.fft import ifft as ifft
 from plugins.functions.math.fmod import Fmod as Fmod
-from plugins.functions.math.fmod import fmod as fmod
 from plugins.functions.math.gamma import Digamma as Digamma
 from plugins.functions.math.gamma import LGamma as LGamma
 from plugins.functions.math.gamma import Polygamma as Polygamma
@@ -252,31 +205,23 @@ from plugins.functions.math.identity import Identity as Identity
 from plugins.functions.math.identity import identity as identity
 from plugins.functions.math.inv import BatchInv as BatchInv
 from plugins.functions.math.inv import Inv as Inv
-from plugins.functions.math.inv import batch_inv as batch_inv
-from plugins.functions.math.inv import inv as inv
 from plugins.functions.math.linear_interpolate import LinearInterpolate as LinearInterpolate
 from plugins.functions.math.linear_interpolate import linear_interpolate as linear_interpolate
 from plugins.functions.math.logarithm import Log as Log
 from plugins.functions.math.logarithm import Log1p as Log1p
 from plugins.functions.math.logarithm import Log2 as Log2
 from plugins.functions.math.logarithm import Log10 as Log10
-from plugins.functions.math.logarithm import log as log
 from plugins.functions.math.logsumexp import LogSumExp as LogSumExp
-from plugins.functions.math.logsumexp import logsumexp as logsumexp
 from plugins.functions.math.matmul import MatMul as MatMul
 from plugins.functions.math.matmul import batch_matmul as batch_matmul
 from plugins.functions.math.matmul import matmul as matmul
 from plugins.functions.math.maximum import Maximum as Maximum
 from plugins.functions.math.maximum import Minimum as Minimum
-from plugins.functions.math.maximum import maximum as maximum
-from plugins.functions.math.maximum import minimum as minimum
 from plugins.functions.math.ndtr import LogNdtr as LogNdtr
 from plugins.functions.math.ndtr import Ndtr as Ndtr
 from plugins.functions.math.ndtr import Ndtri as Ndtri
 from plugins.functions.math.norm import BatchL2NormSquared as BatchL2NormSquared
-from plugins.functions.math.norm import batch_l2_norm_squared as batch_l2_norm_squared
 from plugins.functions.math.prod import Prod as Prod
-from plugins.functions.math.prod import prod as prod
 from plugins.functions.math.root import Rsqrt as Rsqrt
 from plugins.functions.math.root import Sqrt as Sqrt
 from plugins.functions.math.root import Square as Square
@@ -285,14 +230,11 @@ from plugins.functions.math.rounding import Fix as Fix
 from plugins.functions.math.rounding import Floor as Floor
 from plugins.functions.math.scale import scale as scale
 from plugins.functions.math.sign import Sign as Sign
-from plugins.functions.math.sign import sign as sign
 from plugins.functions.math.sparse_matmul import CooMatMul as CooMatMul
 from plugins.functions.math.sparse_matmul import sparse_matmul as sparse_matmul
 from plugins.functions.math.squared_difference import SquaredDifference as SquaredDifference
-from plugins.functions.math.squared_difference import squared_difference as squared_difference
 from plugins.functions.math.sum import Sum as Sum
 from plugins.functions.math.sum import SumTo as SumTo
-from plugins.functions.math.sum import sum as sum
 from plugins.functions.math.sum import sum_to as sum_to
 from plugins.functions.math.tensordot import tensordot as tensordot
 from plugins.functions.math.trigonometric import Arccos as Arccos
@@ -302,9 +244,7 @@ from plugins.functions.math.trigonometric import Arctan2 as Arctan2
 from plugins.functions.math.trigonometric import Cos as Cos
 from plugins.functions.math.trigonometric import Sin as Sin
 from plugins.functions.math.trigonometric import Tan as Tan
-from plugins.functions.math.trigonometric import arctan2 as arctan2
 from plugins.functions.math.zeta import Zeta as Zeta
-from plugins.functions.math.zeta import zeta as zeta
 from plugins.functions.noise.dropout import Dropout as Dropout
 from plugins.functions.noise.dropout import dropout as dropout
 from plugins.functions.noise.gaussian import Gaussian as Gaussian
@@ -348,7 +288,6 @@ from plugins.functions.normalization.group_normalization import (
     group_normalization as group_normalization,
 )
 from plugins.functions.normalization.l2_normalization import NormalizeL2 as NormalizeL2
-from plugins.functions.normalization.l2_normalization import normalize as normalize
 from plugins.functions.normalization.layer_normalization import (
     LayerNormalization as LayerNormalization,
 )
@@ -358,11 +297,7 @@ from plugins.functions.normalization.layer_normalization import (
 from plugins.functions.normalization.local_response_normalization import (
     LocalResponseNormalization as LocalResponseNormalization,
 )
-from plugins.functions.normalization.local_response_normalization import (
-    local_response_normalization as local_response_normalization,
-)
 from plugins.functions.normalization.rms_normalization import RMSNormalization as RMSNormalization
-from plugins.functions.normalization.rms_normalization import rms_normalization as rms_normalization
 from plugins.functions.pooling.average_pooling import AveragePooling2D as AveragePooling2D
 from plugins.functions.pooling.average_pooling import AveragePoolingND as AveragePoolingND
 from plugins.functions.pooling.max_pooling import MaxPooling2D as MaxPooling2D
@@ -406,6 +341,76 @@ from plugins.functions.rnn.tree_lstm import tree_lstm as tree_lstm
 from plugins.functions.util.forget import Forget as Forget
 from plugins.functions.util.forget import forget as forget
 
+def clipped_relu(x: Array, z: float = 20.0) -> Variable:
+    """Clip each element to between 0 and `z`: min(max(x, 0), z).
+
+    The derivative is 1 strictly between 0 and `z`, and 0 elsewhere; so it is at 0 and at `z`.
+
+    Args:
+        x: Floating, of any shape.
+        z: The ceiling, greater than 0.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    Source: Hannun et al. 2014 (arXiv:1412.5567), section 2.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.clipped_relu(np.array([-1, 2, 99], "f"))
+    variable([ 0.,  2., 20.], dtype=float32)
+    """
+
+def crelu(x: Array, axis: int = 1) -> Variable:
+    """Join the rectified parts of x and -x along an axis, which doubles its length.
+
+    max(x, 0) is followed by max(-x, 0).
+
+    The derivative at 0 is taken as 0.
+
+    Args:
+        x: Floating, of any shape that has the axis.
+        axis: The axis to join along.
+
+    Returns:
+        The dtype of `x`, and its shape but for the axis.
+
+    Raises:
+        InvalidType: `x` is not floating, or has no such axis.
+
+    Source: Shang et al. 2016 (arXiv:1603.05201).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.crelu(np.array([[-1, 2]], "f"))
+    variable([[0., 2., 1., 0.]], dtype=float32)
+    """
+
+def elu(x: Array, alpha: float = 1.0) -> Variable:
+    """Apply the exponential linear unit: x for x >= 0, otherwise alpha * (exp(x) - 1).
+
+    The derivative for negative elements is alpha exp(x).
+
+    The derivative at 0 is taken as `alpha`.
+
+    Args:
+        x: Floating, of any shape.
+        alpha: What negative elements tend to, negated.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    Source: Clevert et al. 2016 (arXiv:1511.07289).
+
+    >>> import core.functions as F, numpy as np
+    >>> F.elu(np.array([-100, 2], "f"))
+    variable([-1.,  2.], dtype=float32)
+    """
+
 def gelu(x: Array) -> Variable:
     """Apply the Gaussian error linear unit: x times the probability of a normal number below x.
 
@@ -444,6 +449,73 @@ def hard_sigmoid(x: Array) -> Variable:
     >>> import core.functions as F, numpy as np
     >>> F.hard_sigmoid(np.array([-3, 0, 3], "f"))
     variable([0. , 0.5, 1. ], dtype=float32)
+    """
+
+def leaky_relu(x: Array, slope: float = 0.2) -> Variable:
+    """Scale negative elements down: x for x >= 0, otherwise slope * x.
+
+    The derivative at 0 is taken as `slope`.
+
+    Args:
+        x: Floating, of any shape.
+        slope: The factor for negative elements.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    Source: Maas et al. 2013, "Rectifier nonlinearities improve neural network acoustic models".
+
+    >>> import core.functions as F, numpy as np
+    >>> F.leaky_relu(np.array([-2, 3], "f"), slope=0.5)
+    variable([-1.,  3.], dtype=float32)
+    """
+
+def log_softmax(x: Array, axis: int = 1) -> Variable:
+    """Compute the logarithm of the softmax along an axis: x_i - log sum_j exp(x_j).
+
+    With y the result, the gradient is g - exp(y) sum g.
+
+    Exact where the logarithm of `softmax(x)` would be that of a rounded zero.
+
+    Args:
+        x: Floating, of any shape that has the axis.
+        axis: The axis to sum over.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating, or has no such axis.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.log_softmax(np.array([[1000, 0]], "f"))
+    variable([[    0., -1000.]], dtype=float32)
+    """
+
+def relu(x: Array) -> Variable:
+    """Set negative elements to zero: max(x, 0).
+
+    The derivative is 1 for x > 0, and 0 for x < 0.
+
+    The derivative at 0 is taken as 0.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    Source: Nair and Hinton 2010, "Rectified linear units improve restricted Boltzmann machines".
+
+    >>> import core.functions as F, numpy as np
+    >>> F.relu(np.array([-1, 2], "f"))
+    variable([0., 2.], dtype=float32)
     """
 
 @overload
@@ -501,6 +573,72 @@ def rrelu(
     r: Array | None = None,
     return_r: bool,
 ) -> Variable | tuple[Variable, BackendArray]: ...
+def sigmoid(x: Array) -> Variable:
+    """Compute the logistic function of each element: 1 / (1 + exp(-x)).
+
+    With s the result, the derivative is s (1 - s). Written with tanh it can neither overflow nor
+    branch.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`, in [0, 1].
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sigmoid(np.array([0, 100], "f"))
+    variable([0.5, 1. ], dtype=float32)
+    """
+
+def softmax(x: Array, axis: int = 1) -> Variable:
+    """Compute weights that sum to 1 along an axis: exp(x_i) / sum_j exp(x_j).
+
+    With y the result, the gradient is y (g - sum g y).
+
+    The greatest element is subtracted first, so that nothing overflows.
+
+    Args:
+        x: Floating, of any shape that has the axis.
+        axis: The axis to sum over.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating, or has no such axis.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.softmax(np.array([[0, 0], [1000, 0]], "f"))
+    variable([[0.5, 0.5],
+              [1. , 0. ]], dtype=float32)
+    """
+
+def softplus(x: Array, beta: float = 1.0) -> Variable:
+    """Apply a smooth rectifier, without overflow: log(1 + exp(beta * x)) / beta.
+
+    The derivative is the sigmoid of beta x.
+
+    Args:
+        x: Floating, of any shape.
+        beta: The greater, the nearer to `relu`.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    Source: Dugas et al. 2001, "Incorporating second-order functional knowledge for better option
+    pricing".
+
+    >>> import core.functions as F, numpy as np
+    >>> F.softplus(np.array([0, 1000], "f"))
+    variable([6.931472e-01, 1.000000e+03], dtype=float32)
+    """
+
 def silu(x: Array) -> Variable:
     """Weight each element by its own sigmoid: x / (1 + exp(-x)).
 
@@ -520,6 +658,278 @@ def silu(x: Array) -> Variable:
     >>> import core.functions as F, numpy as np
     >>> F.silu(np.array([-100, 0, 100], "f"))
     variable([ -0.,   0., 100.], dtype=float32)
+    """
+
+def tanh(x: Array) -> Variable:
+    """Compute the hyperbolic tangent of each element.
+
+    The derivative is 1 - tanh(x)^2.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`, in [-1, 1].
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.tanh(np.array([0, 1], "f"))
+    variable([0.       , 0.7615942], dtype=float32)
+    """
+
+def rollaxis(x: Array, axis: int, start: int = 0) -> Variable:
+    """Move an axis to before another one.
+
+    Args:
+        x: Of any shape and dtype that has the axis.
+        axis: The axis to move.
+        start: The axis that it comes to stand before; the number of axes puts it last.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.rollaxis(np.zeros((2, 3, 4), "f"), 2).shape
+    (4, 2, 3)
+    """
+
+def swapaxes(x: Array, axis1: int, axis2: int) -> Variable:
+    """Swap two axes.
+
+    Args:
+        x: Of any shape and dtype that has the axes.
+        axis1: One axis.
+        axis2: The other one.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.swapaxes(np.zeros((2, 3, 4), "f"), 0, -1).shape
+    (4, 3, 2)
+    """
+
+def depth2space(X: Array, r: int) -> Variable:
+    """Turn channels into pixels: r² channels become a block of r x r pixels.
+
+    Pixel (i, j) of each block of channel k comes from channel (i r + j) c + k, with c channels in
+    the result. It is the shuffle of "Real-Time Single Image and Video Super-Resolution Using an
+    Efficient Sub-Pixel Convolutional Neural Network" (Shi et al. 2016, eq. 4).
+
+    Args:
+        X: (n, r² c, h, w), floating.
+        r: The factor of height and width.
+
+    Returns:
+        (n, c, r h, r w), and the dtype of `X`.
+
+    Raises:
+        InvalidType: `r²` does not divide the channels, or `X` has no four axes.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.depth2space(np.arange(4, dtype="f").reshape(1, 4, 1, 1), 2)
+    variable([[[[0., 1.],
+                [2., 3.]]]], dtype=float32)
+    """
+
+def space2depth(X: Array, r: int) -> Variable:
+    """Turn pixels into channels: a block of r x r pixels becomes r² channels.
+
+    It undoes `depth2space`.
+
+    Args:
+        X: (n, c, r h, r w), floating.
+        r: The factor of height and width.
+
+    Returns:
+        (n, r² c, h, w), and the dtype of `X`.
+
+    Raises:
+        InvalidType: `r` does not divide height and width, or `X` has no four axes.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.space2depth(np.arange(4, dtype="f").reshape(1, 1, 2, 2), 2).array.ravel()
+    array([0., 1., 2., 3.], dtype=float32)
+    """
+
+def expand_dims(x: Array, axis: int) -> Variable:
+    """Insert a new axis of length 1.
+
+    Args:
+        x: Of any shape and dtype.
+        axis: Where the new axis comes to stand.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: The axis is out of range.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.expand_dims(np.zeros((2, 3), "f"), 1).shape
+    (2, 1, 3)
+    """
+
+def im2col(
+    x: Array,
+    ksize: Pair,
+    stride: Pair = 1,
+    pad: Pair = 0,
+    cover_all: bool = False,
+    dilate: Pair = 1,
+) -> Variable:
+    """Arrange the windows of images as columns, as a convolution sees them.
+
+    The gradient's columns are added up where they came from.
+
+    Args:
+        x: Images (n, c, h, w), floating.
+        ksize: Height and width of a window, a pair or an int.
+        stride: How far apart windows are, a pair or an int.
+        pad: How many zeros go around the images, a pair or an int.
+        cover_all: Whether the last windows reach every pixel.
+        dilate: How far apart the pixels of a window are, a pair or an int.
+
+    Returns:
+        (n, c kh kw, out_h, out_w), and the dtype of `x`: channel by channel, then row by row, the
+        pixels of the window at each place.
+
+    Raises:
+        InvalidType: `x` has no four axes, or is not floating.
+        ValueError: Not one window fits.
+
+    >>> import core.functions as F, numpy as np
+    >>> x = np.arange(9, dtype="f").reshape(1, 1, 3, 3)
+    >>> F.im2col(x, 2).array[0, :, 0, 1]
+    array([1., 2., 4., 5.], dtype=float32)
+    """
+
+def resize_images(
+    x: Array,
+    output_shape: tuple[int, int],
+    *,
+    mode: str = "bilinear",
+    align_corners: bool = True,
+) -> Variable:
+    """Resize images by bilinear interpolation, or by repeating and omitting pixels.
+
+    The result is R x C^T, with the weights of rows R and of columns C; the gradient is R^T g C.
+
+    Args:
+        x: Images (n, c, h, w), floating.
+        output_shape: Height and width of the result.
+        mode: 'bilinear', or 'nearest': the pixel under the corner of the new one.
+        align_corners: Of bilinear interpolation: whether the middles of the corner pixels stay
+            where they are, or the outer edges of the image.
+
+    Returns:
+        (n, c, *output_shape), and the dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no four axes, has no pixels, or is not floating.
+        ValueError: There is no such mode.
+
+    >>> import core.functions as F, numpy as np
+    >>> x = np.array([[[[0, 2]]]], "f")
+    >>> F.resize_images(x, (1, 3))
+    variable([[[[0., 1., 2.]]]], dtype=float32)
+    >>> F.resize_images(x, (1, 4), align_corners=False)
+    variable([[[[0. , 0.5, 1.5, 2. ]]]], dtype=float32)
+    """
+
+def select_item(x: Array, t: Array) -> Variable:
+    """Select one element of each row by its index: x[i, t[i]].
+
+    The gradient goes to these places.
+
+    Args:
+        x: Of any dtype, (n, k).
+        t: Integers, (n,), each in [0, k).
+
+    Returns:
+        (n,), and the dtype of `x`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        OutOfRange: An element of `t` is not in [0, k); where devices run ahead, under
+            `core.config.debug`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.select_item(np.array([[1, 2], [3, 4]], "f"), np.array([1, 0]))
+    variable([2., 3.], dtype=float32)
+    """
+
+def spatial_transformer_grid(theta: Array, output_shape: tuple[int, int]) -> Variable:
+    """Map each pixel of the result to a place by an affine map (Jaderberg et al. 2015).
+
+    The result is theta (u, v, 1)^T at every place (u, v) of an even grid (eq. 1).
+
+    Args:
+        theta: Affine maps (n, 2, 3), floating.
+        output_shape: Height and width of the grid.
+
+    Returns:
+        (n, 2, *output_shape), and the dtype of `theta`: how far across, then how far down, each
+        pixel is to be sampled, from -1 to 1.
+
+    Raises:
+        InvalidType: `theta` has another shape, or is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.spatial_transformer_grid(np.array([[[1, 0, 0], [0, 1, 0.5]]], "f"), (1, 3))
+    variable([[[[-1. ,  0. ,  1. ]],
+    <BLANKLINE>
+               [[-0.5, -0.5, -0.5]]]], dtype=float32)
+    """
+
+def spatial_transformer_sampler(x: Array, grid: Array) -> Variable:
+    """Sample images at the places of a grid, bilinearly (Jaderberg et al. 2015, eq. 5).
+
+    Each element lies between four pixels, with zeros outside the image (eq. 5 to 7). The image gets
+    a border of zeros, and places beyond that are moved onto it. Rows of the border and the image
+    are taken by number, so that the derivatives are takings and addings of rows.
+
+    Args:
+        x: Images (n, c, h, w), floating.
+        grid: (n, 2, p, q), of the dtype of `x`: how far across, then how far down, from -1, the
+            first pixel, to 1, the last one. Beyond them the images are 0.
+
+    Returns:
+        (n, c, p, q), and the dtype of `x`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> grid = np.array([[[[0.5, 3]], [[0, 0]]]], "f")
+    >>> F.spatial_transformer_sampler(np.array([[[[1, 2, 3]]]], "f"), grid)
+    variable([[[[2.5, 0. ]]]], dtype=float32)
+    """
+
+def squeeze(x: Array, axis: Axes = None) -> Variable:
+    """Remove axes of length 1.
+
+    Args:
+        x: Of any shape and dtype.
+        axis: An axis, or several, each of length 1; None takes all of that length.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis, or one of another length.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.squeeze(np.zeros((1, 2, 1), "f"), axis=0).shape
+    (2, 1)
     """
 
 def convolution_1d(
@@ -836,6 +1246,396 @@ def deconvolution_nd(
     (1, 3, 8, 8, 8, 8)
     """
 
+def embed_id(x: Array, W: Array, ignore_label: int | None = None) -> Variable:
+    """Look up rows of `W` by number.
+
+    Args:
+        x: Integers of any shape, each in [0, v) or equal to `ignore_label`.
+        W: The table, (v, k), floating.
+        ignore_label: A number whose row is zeros and gets no gradient, or None.
+
+    Returns:
+        The shape of `x` with an axis of length k added, in the dtype of `W`.
+
+    Raises:
+        InvalidType: `x` is not integral or `W` not a floating matrix.
+        OutOfRange: A number has no row; where devices run ahead, under `core.config.debug`.
+
+    >>> import core.functions as F, numpy as np
+    >>> W = np.array([[0, 0], [1, 1], [2, 2]], "f")
+    >>> F.embed_id(np.array([2, -1]), W, ignore_label=-1)
+    variable([[2., 2.],
+              [0., 0.]], dtype=float32)
+    """
+
+def binary_accuracy(y: Array, t: Array) -> Variable:
+    """Compute the share of scores on the right side of 0; without gradient.
+
+    Args:
+        y: Scores, floating, of any shape; 0 and more mean the label 1.
+        t: Integers of the shape of `y`: labels 0 and 1, or -1 for what does not count.
+
+    Returns:
+        No axes, the dtype of `y`; 0 where no score counts.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.binary_accuracy(np.array([2, -1, 3], "f"), np.array([1, 1, -1]))
+    variable(0.5, dtype=float32)
+    """
+
+def absolute_error(x0: Array, x1: Array) -> Variable:
+    """Compute the absolute difference of each two elements: |x0 - x1|.
+
+    The derivatives are the sign of x0 - x1 and its negative.
+
+    The derivative where both are equal is taken as 0.
+
+    Args:
+        x0: Floating, of any shape.
+        x1: Of the shape and dtype of `x0`.
+
+    Returns:
+        The shape and dtype of `x0`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.absolute_error(np.array([1, 5], "f"), np.array([3, 5], "f"))
+    variable([2., 0.], dtype=float32)
+    """
+
+def cross_covariance(y: Array, z: Array, reduce: str = "half_squared_sum") -> Variable:
+    """Measure the covariance of the features of `y` and `z`: ½ Σᵢⱼ (1/n Σₙ (yᵢ - ȳᵢ)(zⱼ - z̄ⱼ))².
+
+    C = Y^T Z / n of centered Y and Z, or half the sum of its squares. With G the gradient of C the
+    derivatives are Z G^T / n and Y G / n, of the centered ones.
+
+    Args:
+        y: Features, (n, k), floating.
+        z: Other features of the same examples, (n, m), of the dtype of `y`.
+        reduce: 'half_squared_sum', or 'no' for the cross-covariance matrix itself.
+
+    Returns:
+        No axes, or (k, m) with `reduce='no'`, and the dtype of `y`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: `reduce` is unknown.
+
+    Source: Cheung, Livezey, Bansal and Olshausen 2014 (arXiv:1412.6583), equation 6.
+
+    >>> import core.functions as F, numpy as np
+    >>> y = np.array([[1], [-1]], "f")
+    >>> F.cross_covariance(y, 2 * y)
+    variable(2., dtype=float32)
+    """
+
+def decov(h: Array, reduce: str = "half_squared_sum") -> Variable:
+    """Measure how much features vary together: half the sum of their squared covariances.
+
+    C = H^T H / n of centered H, or half the sum of its squares. With G the gradient of C, its
+    diagonal zero, the derivative is H (G + G^T) / n.
+
+    Variances do not count: the diagonal of the covariance matrix is set to zero.
+
+    Args:
+        h: Features, (n, k), floating.
+        reduce: 'half_squared_sum', or 'no' for the matrix of covariances.
+
+    Returns:
+        No axes, or (k, k) with `reduce='no'`, and the dtype of `h`.
+
+    Raises:
+        InvalidType: `h` is not a floating matrix.
+        ValueError: `reduce` is unknown.
+
+    Source: Cogswell, Ahmed, Girshick, Zitnick and Batra 2015 (arXiv:1511.06068), equation 2.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.decov(np.array([[1, 2], [-1, -2]], "f"), reduce="no")
+    variable([[0., 2.],
+              [2., 0.]], dtype=float32)
+    """
+
+def hinge(x: Array, t: Array, norm: str = "L1", reduce: str = "mean") -> Variable:
+    """Compute the one-against-rest hinge loss: max(0, 1 - x) at the label, max(0, 1 + x) elsewhere.
+
+    It is m = max(0, 1 + s x), or its square, with s = -1 at the label and 1 elsewhere.
+
+    The derivative at the hinge is taken as 0.
+
+    Args:
+        x: Scores, (n, classes), floating.
+        t: Labels, (n,), integers in [0, classes).
+        norm: 'L1', or 'L2' for squares.
+        reduce: 'mean' for the sum over the classes, averaged over the examples; or 'no' for the
+            loss of each score.
+
+    Returns:
+        No axes, or the shape of `x` with `reduce='no'`, and its dtype.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        OutOfRange: A label is not a class; where devices run ahead, under `core.config.debug`.
+        ValueError: A setting is unknown.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.hinge(np.array([[2, -3], [0.5, 0.5]], "f"), np.array([0, 0]))
+    variable(1., dtype=float32)
+    """
+
+def huber_loss(x: Array, t: Array, delta: float, reduce: str = "sum_along_second_axis") -> Variable:
+    """Compute the Huber loss: half the squared difference up to `delta`, and linear beyond.
+
+    With d = x - t it is d^2 / 2 for |d| < delta, otherwise delta (|d| - delta / 2). The derivative
+    is d, cut off at -delta and delta.
+
+    Args:
+        x: Floating, of any shape; at least two axes unless `reduce` is 'no'.
+        t: Of the shape and dtype of `x`.
+        delta: Where the square ends, greater than 0.
+        reduce: 'sum_along_second_axis', or 'no' for the loss of each element.
+
+    Returns:
+        The shape of `x`, without axis 1 where it is summed over, and its dtype.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: `reduce` is unknown.
+
+    Source: Huber 1964, "Robust estimation of a location parameter".
+
+    >>> import core.functions as F, numpy as np
+    >>> F.huber_loss(np.array([[1, 5]], "f"), np.zeros((1, 2), "f"), delta=2)
+    variable([8.5], dtype=float32)
+    """
+
+def mean_absolute_error(x0: Array, x1: Array) -> Variable:
+    """Average the absolute differences of all elements.
+
+    The derivatives are the sign of x0 - x1, divided by n, and its negative.
+
+    The derivative where two elements are equal is taken as 0.
+
+    Args:
+        x0: Floating, of any shape. Floats of 16 bits are summed in float32.
+        x1: Of the shape and dtype of `x0`.
+
+    Returns:
+        No axes, the dtype of `x0`; 0 where there is no element.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.mean_absolute_error(np.array([1, 5], "f"), np.array([3, 5], "f"))
+    variable(1., dtype=float32)
+    """
+
+def mean_squared_error(x0: Array, x1: Array) -> Variable:
+    """Average the squared differences of all elements.
+
+    The derivatives are 2 (x0 - x1) / n and its negative.
+
+    Args:
+        x0: Floating, of any shape. Floats of 16 bits are summed in float32.
+        x1: Of the shape and dtype of `x0`.
+
+    Returns:
+        No axes, the dtype of `x0`; 0 where there is no element.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.mean_squared_error(np.array([1, 5], "f"), np.array([3, 5], "f"))
+    variable(2., dtype=float32)
+    """
+
+def sigmoid_cross_entropy(
+    x: Array,
+    t: Array,
+    normalize: bool = True,
+    reduce: str = "mean",
+) -> Variable:
+    """Compute the cross entropy of labels and the sigmoid of scores: log(1 + exp(x)) - x * t.
+
+    It is computed as w (max(x, 0) - x t + log(1 + exp(-|x|))), and the gradient is
+    g w (sigmoid(x) - t): w is 0 for the label -1, otherwise 1, divided by the count where the mean
+    is taken.
+
+    Right for scores of any size: nothing can overflow.
+
+    Args:
+        x: Scores, floating, of any shape.
+        t: Integers of the shape of `x`: 0 and 1, or -1 for what counts for nothing.
+        normalize: Whether the mean is over the labels that are not -1; else it is the sum divided
+            by the length of the first axis.
+        reduce: 'mean', or 'no' for the loss of each element.
+
+    Returns:
+        No axes, or the shape of `x` with `reduce='no'`, and its dtype. 0 where all labels are -1.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: `reduce` is unknown.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sigmoid_cross_entropy(np.array([0, -1000], "f"), np.array([1, 1]), reduce="no")
+    variable([6.931472e-01, 1.000000e+03], dtype=float32)
+    """
+
+def squared_error(x0: Array, x1: Array) -> Variable:
+    """Compute the squared difference of each two elements: (x0 - x1)².
+
+    The derivatives are 2 (x0 - x1) and its negative.
+
+    Args:
+        x0: Floating, of any shape.
+        x1: Of the shape and dtype of `x0`.
+
+    Returns:
+        The shape and dtype of `x0`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.squared_error(np.array([1, 5], "f"), np.array([3, 5], "f"))
+    variable([4., 0.], dtype=float32)
+    """
+
+def argmax(x: Array, axis: int | None = None) -> Variable:
+    """Find the index of the greatest element, the first one of equals; without gradient.
+
+    Args:
+        x: Floating, of any shape.
+        axis: The axis to search along; None searches the flattened array.
+
+    Returns:
+        int32, the shape of `x` without the axis.
+
+    Raises:
+        InvalidType: `x` has no such axis, or has no element along it.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.argmax(np.array([[1, 2], [4, 3]], "f"), axis=1)
+    variable([1, 0], dtype=int32)
+    """
+
+def argmin(x: Array, axis: int | None = None) -> Variable:
+    """Find the index of the least element, the first one of equals; without gradient.
+
+    Args:
+        x: Floating, of any shape.
+        axis: The axis to search along; None searches the flattened array.
+
+    Returns:
+        int32, the shape of `x` without the axis.
+
+    Raises:
+        InvalidType: `x` has no such axis, or has no element along it.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.argmin(np.array([[1, 2], [4, 3]], "f"), axis=1)
+    variable([0, 1], dtype=int32)
+    """
+
+def cholesky(a: Array) -> Variable:
+    """Factorize a positive definite matrix: return the lower triangular L with L L^T = a.
+
+    With P the lower triangle of L^T g, its diagonal halved, the gradient is the symmetric part of
+    L^-T P L^-1 (Murray, "Differentiation of the Cholesky decomposition", 2016, eq. 9 and 10).
+
+    A matrix that is not symmetric counts as its symmetric part, and so does the gradient.
+
+    Args:
+        a: (n, n), floating, symmetric and positive definite. Floats of 16 bits are computed in
+            float32.
+
+    Returns:
+        (n, n), and the dtype of `a`; zeros above the diagonal.
+
+    Raises:
+        InvalidType: `a` is not a square matrix, or not floating.
+        numpy.linalg.LinAlgError: On NumPy: `a` is not positive definite.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cholesky(np.array([[4, 2], [2, 5]], "f"))
+    variable([[2., 0.],
+              [1., 2.]], dtype=float32)
+    """
+
+def cumprod(x: Array, axis: int | None = None) -> Variable:
+    """Multiply each element and those before it along an axis.
+
+    An element's gradient is the product of those before it times r_i = g_i + x_(i+1) r_(i+1): no
+    division, so it is right where there are zeros.
+
+    Args:
+        x: Of any shape, floating or of integers. Floats of 16 bits are multiplied in float32.
+        axis: The axis; None multiplies along the flattened array.
+
+    Returns:
+        The dtype of `x`; its shape, or one axis without `axis`.
+
+    Raises:
+        InvalidType: `x` has no such axis, or is not of real numbers.
+        TypeError: `axis` is neither None nor an int.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cumprod(np.array([[1, 2], [3, 4]], "f"))
+    variable([ 1.,  2.,  6., 24.], dtype=float32)
+    """
+
+def cumsum(x: Array, axis: int | None = None) -> Variable:
+    """Sum each element and those before it along an axis.
+
+    The gradient is summed from the other end.
+
+    Args:
+        x: Of any shape, floating or of integers. Floats of 16 bits are summed in float32.
+        axis: The axis; None sums along the flattened array.
+
+    Returns:
+        The dtype of `x`; its shape, or one axis without `axis`.
+
+    Raises:
+        InvalidType: `x` has no such axis, or is not of real numbers.
+        TypeError: `axis` is neither None nor an int.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cumsum(np.array([[1, 2], [3, 4]], "f"), axis=0)
+    variable([[1., 2.],
+              [4., 6.]], dtype=float32)
+    """
+
+def batch_det(a: Array) -> Variable:
+    """Compute the determinants of a batch of matrices.
+
+    With y the determinant, the gradient is g y a^-T.
+
+    The gradient needs the inverse, so it is there only where the determinant is not 0.
+
+    Args:
+        a: (batch, n, n), floating. Floats of 16 bits are computed in float32.
+
+    Returns:
+        (batch,), and the dtype of `a`.
+
+    Raises:
+        InvalidType: `a` is not a batch of square matrices, or not floating.
+        numpy.linalg.LinAlgError: On NumPy, in the backward: a matrix has no inverse.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.batch_det(np.array([[[2]], [[4]]], "f"))
+    variable([2., 4.], dtype=float32)
+    """
+
 def erf(x: Array) -> Variable:
     """Compute the error function of each element: 2/√π times the integral of exp(-t²) from 0 to x.
 
@@ -967,6 +1767,70 @@ def expm1(x: Array) -> Variable:
     >>> import core.functions as F, numpy as np
     >>> F.expm1(np.array([0, 1e-6], "f"))
     variable([0.0000000e+00, 1.0000005e-06], dtype=float32)
+    """
+
+def max(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
+    """Find the greatest element over axes; NaN if there is one.
+
+    Each of several equal maxima gets the whole gradient.
+
+    Args:
+        x: Floating, of any shape.
+        axis: None for all axes, an int, or several.
+        keepdims: Whether the axes stay, with length 1.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis, or has no element along it.
+        ValueError: An axis comes twice.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.max(np.array([[1, 2], [4, 3]], "f"), axis=1)
+    variable([2., 4.], dtype=float32)
+    """
+
+def min(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
+    """Find the least element over axes; NaN if there is one.
+
+    Each of several equal minima gets the whole gradient.
+
+    Args:
+        x: Floating, of any shape.
+        axis: None for all axes, an int, or several.
+        keepdims: Whether the axes stay, with length 1.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis, or has no element along it.
+        ValueError: An axis comes twice.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.min(np.array([[1, 2], [4, 3]], "f"), axis=1)
+    variable([1., 3.], dtype=float32)
+    """
+
+def fmod(x: Operand, divisor: Operand) -> Variable:
+    """Compute the remainder of the division of each element, with the sign of `x`, as C's fmod.
+
+    It is x - n y with n = x / y cut off at the point; the derivatives are 1 and -n.
+
+    Args:
+        x: Floating, of any shape.
+        divisor: Of the dtype of `x`, and a shape that broadcasts; a number will do.
+
+    Returns:
+        The common shape, and the dtype of `x`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.fmod(np.array([-7, 7], "f"), 3)
+    variable([-1.,  1.], dtype=float32)
     """
 
 def digamma(x: Array) -> Variable:
@@ -1102,6 +1966,64 @@ def sinh(x: Array) -> Variable:
     variable([0.       , 1.1752012], dtype=float32)
     """
 
+def batch_inv(a: Array) -> Variable:
+    """Compute the inverses of a batch of matrices.
+
+    Args:
+        a: (batch, n, n), floating. Floats of 16 bits are computed in float32.
+
+    Returns:
+        (batch, n, n), and the dtype of `a`.
+
+    Raises:
+        InvalidType: `a` is not a batch of square matrices, or not floating.
+        numpy.linalg.LinAlgError: On NumPy: a matrix has no inverse.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.batch_inv(np.array([[[2]], [[4]]], "f"))
+    variable([[[0.5 ]],
+    <BLANKLINE>
+              [[0.25]]], dtype=float32)
+    """
+
+def inv(a: Array) -> Variable:
+    """Compute the inverse of a matrix.
+
+    With y the result, the gradient is -y^T g y^T.
+
+    Args:
+        a: (n, n), floating. Floats of 16 bits are computed in float32.
+
+    Returns:
+        (n, n), and the dtype of `a`.
+
+    Raises:
+        InvalidType: `a` is not a square matrix, or not floating.
+        numpy.linalg.LinAlgError: On NumPy: `a` has no inverse.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.inv(np.array([[2, 0], [0, 4]], "f"))
+    variable([[0.5 , 0.  ],
+              [0.  , 0.25]], dtype=float32)
+    """
+
+def log(x: Array) -> Variable:
+    """Compute the natural logarithm of each element.
+
+    Args:
+        x: Floating, of any shape, positive.
+
+    Returns:
+        The shape and dtype of `x`; -inf for 0, NaN below.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.log(np.array([1, 0.5], "f"))
+    variable([ 0.       , -0.6931472], dtype=float32)
+    """
+
 def log10(x: Array) -> Variable:
     """Compute the logarithm to base 10 of each element.
 
@@ -1159,6 +2081,67 @@ def log2(x: Array) -> Variable:
     variable([0., 3.], dtype=float32)
     """
 
+def logsumexp(x: Array, axis: Axes = None) -> Variable:
+    """Compute the logarithm of the sum of exponentials over axes, without overflow.
+
+    With y the result, the gradient is that of the softmax: g exp(x - y).
+
+    Args:
+        x: Floating, of any shape.
+        axis: None for all axes, an int, or several.
+
+    Returns:
+        The dtype of `x`; -inf where all elements are.
+
+    Raises:
+        InvalidType: `x` has no such axis, or has no element along it.
+        ValueError: An axis comes twice.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.logsumexp(np.array([[1000, -1000], [0, 0]], "f"), axis=1)
+    variable([1.000000e+03, 6.931472e-01], dtype=float32)
+    """
+
+def maximum(x1: Operand, x2: Operand) -> Variable:
+    """Take the greater of two elements; NaN if one is NaN.
+
+    Where both are equal, `x1` gets the gradient.
+
+    Args:
+        x1: Floating, of any shape.
+        x2: Of the dtype of `x1`, and a shape that broadcasts. One of the two may be a number.
+
+    Returns:
+        The common shape and dtype.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.maximum(np.array([1, 5], "f"), np.array([3, 4], "f"))
+    variable([3., 5.], dtype=float32)
+    """
+
+def minimum(x1: Operand, x2: Operand) -> Variable:
+    """Take the lesser of two elements; NaN if one is NaN.
+
+    Where both are equal, `x1` gets the gradient.
+
+    Args:
+        x1: Floating, of any shape.
+        x2: Of the dtype of `x1`, and a shape that broadcasts. One of the two may be a number.
+
+    Returns:
+        The common shape and dtype.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.minimum(np.array([1, 5], "f"), np.array([3, 4], "f"))
+    variable([1., 4.], dtype=float32)
+    """
+
 def log_ndtr(x: Array) -> Variable:
     """Compute the logarithm of the normal distribution function, finite far below 0 as well.
 
@@ -1214,6 +2197,47 @@ def ndtri(x: Array) -> Variable:
     >>> import core.functions as F, numpy as np
     >>> F.ndtri(np.array([0.025, 0.5], "d"))
     variable([-1.95996398, -0.        ])
+    """
+
+def batch_l2_norm_squared(x: Array) -> Variable:
+    """Compute the squared Euclidean length of each example.
+
+    It is the sum of squares over all axes but the first; the gradient is 2 g x.
+
+    Args:
+        x: Floating, (batch, n, ...). Floats of 16 bits are summed in float32.
+
+    Returns:
+        (batch,), and the dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating, or has less than two axes.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.batch_l2_norm_squared(np.array([[3, 4], [0, 1]], "f"))
+    variable([25.,  1.], dtype=float32)
+    """
+
+def prod(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
+    """Multiply over axes; the gradient is also right where elements are 0.
+
+    Each element's derivative is the product of the others.
+
+    Args:
+        x: Floating, of any shape. Floats of 16 bits are multiplied in float32.
+        axis: None for all axes, an int, or several.
+        keepdims: Whether the axes stay, with length 1.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+        ValueError: An axis comes twice.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.prod(np.array([[1, 2], [3, 4]], "f"), axis=1)
+    variable([ 2., 12.], dtype=float32)
     """
 
 def rsqrt(x: Array) -> Variable:
@@ -1324,6 +2348,63 @@ def floor(x: Array) -> Variable:
     variable([-2.,  1.], dtype=float32)
     """
 
+def sign(x: Array) -> Variable:
+    """Compute the sign of each element: -1, 0 or 1. The derivative is 0.
+
+    Args:
+        x: Floating, of any shape.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sign(np.array([-2, 0, 3], "f"))
+    variable([-1.,  0.,  1.], dtype=float32)
+    """
+
+def squared_difference(x1: Operand, x2: Operand) -> Variable:
+    """Square the difference of each two elements: (x1 - x2)².
+
+    The derivatives are 2 (x1 - x2) and its negative.
+
+    Args:
+        x1: Floating, of any shape.
+        x2: Of the dtype of `x1`, and a shape that broadcasts.
+
+    Returns:
+        The common shape and dtype.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.squared_difference(np.array([1, 5], "f"), np.array([3, 4], "f"))
+    variable([4., 1.], dtype=float32)
+    """
+
+def sum(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
+    """Sum over axes.
+
+    Args:
+        x: Of any shape. Floats of 16 bits are summed in float32.
+        axis: None for all axes, an int, or several.
+        keepdims: Whether the axes stay, with length 1.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+        ValueError: An axis comes twice.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sum(np.array([[1, 2], [3, 4]], "f"), axis=0)
+    variable([4., 6.], dtype=float32)
+    """
+
 def arccos(x: Array) -> Variable:
     """Compute the inverse cosine of each element.
 
@@ -1379,6 +2460,26 @@ def arctan(x: Array) -> Variable:
     >>> import core.functions as F, numpy as np
     >>> F.arctan(np.array([0, 1], "f"))
     variable([0.       , 0.7853982], dtype=float32)
+    """
+
+def arctan2(x1: Operand, x2: Operand) -> Variable:
+    """Compute the angle of the point (x2, x1): arctan(x1 / x2) in the right quadrant.
+
+    With r the distance of the point, the derivatives are x2 / r^2 and -x1 / r^2.
+
+    Args:
+        x1: Floating, of any shape.
+        x2: Of the dtype of `x1`, and a shape that broadcasts.
+
+    Returns:
+        The common shape and dtype, in [-π, π].
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arctan2(np.array([0, 1], "f"), np.array([1, 0], "f"))
+    variable([0.       , 1.5707964], dtype=float32)
     """
 
 def cos(x: Array) -> Variable:
@@ -1438,6 +2539,27 @@ def tan(x: Array) -> Variable:
     variable([0.       , 1.5574077], dtype=float32)
     """
 
+def zeta(x: Operand, q: Operand) -> Variable:
+    """Compute Hurwitz's zeta function of each pair: the sum of (q + k)^-x over k = 0, 1, 2, ...
+
+    Its derivative by q is -x zeta(x + 1, q); that by x is the derivative, term by term, of the sum
+    and estimate that compute it.
+
+    Args:
+        x: Floating, of any shape, greater than 1.
+        q: Of the dtype of `x` and a shape that broadcasts, positive; a number will do.
+
+    Returns:
+        The common shape, and the dtype of `x`; NaN unless x > 1 and q > 0.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.zeta(np.array([2, 4], "d"), 1.0)
+    variable([1.64493407, 1.08232323])
+    """
+
 @overload
 def gaussian(
     mean: Array,
@@ -1485,6 +2607,83 @@ def gaussian(
     eps: Array | None = None,
     return_eps: bool,
 ) -> Variable | tuple[Variable, BackendArray]: ...
+def normalize(x: Array, eps: float = 1e-05, axis: Axes = 1) -> Variable:
+    """Divide by the Euclidean norm over `axis`: y = x / (‖x‖ + ε).
+
+    At x = 0 the derivative is that of x / eps, and the second derivative, which does not exist
+    there, is given as 0.
+
+    Args:
+        x: Floating.
+        eps: Added to the norm, so that zeros stay zeros.
+        axis: The axis of the vectors, or several axes, whose elements together are a vector.
+
+    Returns:
+        The shape and dtype of `x`. The gradient at a vector of zeros is that of x / ε.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.normalize(np.array([[3, 4]], "f"), eps=1e-8)
+    variable([[0.6, 0.8]], dtype=float32)
+    """
+
+def local_response_normalization(
+    x: Array,
+    n: int = 5,
+    k: float = 2,
+    alpha: float = 0.0001,
+    beta: float = 0.75,
+) -> Variable:
+    """Divide by the strength of neighbouring channels at the same place.
+
+    y_i = x_i / (k + α Σ_j x_j²)^β, with j from i - n // 2 to i + n // 2 where there are channels.
+
+    Args:
+        x: Floating, (b, c, ...).
+        n: How many channels are neighbours, the channel itself included.
+        k: Added to the sum, above 0.
+        alpha: Weight of the squares.
+        beta: Exponent.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating, or has no channels.
+
+    Source: Krizhevsky, Sutskever and Hinton 2012, "ImageNet classification with deep convolutional
+    neural networks", section 3.3.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.local_response_normalization(np.array([[3, 4]], "f"), k=0, alpha=1, beta=0.5)
+    variable([[0.6, 0.8]], dtype=float32)
+    """
+
+def rms_normalization(x: Array, gamma: Array, eps: float = 1e-05) -> Variable:
+    """Divide each example by the root of the mean square of its features, then scale.
+
+    y = γ x / √(mean(x²) + ε), the mean over the last axis.
+
+    Args:
+        x: Floating, (..., k), k > 0.
+        gamma: Scales, (k,), of the dtype of `x`.
+        eps: Added to the mean square.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: Sizes or dtypes do not fit.
+
+    Source: Zhang and Sennrich 2019 (arXiv:1910.07467), equation 4.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.rms_normalization(np.array([[1, 7]], "f"), np.full(2, 5, "f"), eps=1e-8)
+    variable([[1., 7.]], dtype=float32)
+    """
+
 def average_pooling_1d(
     x: Array,
     ksize: Sizes,

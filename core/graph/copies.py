@@ -95,3 +95,17 @@ class Copies:
 def _bare(cls: Any) -> Any:
     """An object of the class on which nothing was called yet."""
     return cls.__new__(cls)
+
+
+class Uncopied:
+    """Function nodes, of which only those outside a graph are copied."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        if self._sources is not None:
+            raise GraphError(
+                f"{self.label} is part of a graph, which can be neither pickled nor copied. Keep "
+                "the arrays, or the links that made it."
+            )
+        return object.__reduce_ex__(self, protocol)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
 from core.errors import GraphError
+from core.graph.copies import Uncopied
 from core.graph.history import rank_of
 from core.graph.hooked import Hooked
 from core.graph.output_node import OutputNode
@@ -26,7 +27,7 @@ next_sequence = places.__next__
 """The place of a function that is about to be recorded in the order of creation."""
 
 
-class GraphNode(Hooked):
+class GraphNode(Hooked, Uncopied):
     """What every function node has for its neighbours in the graph."""
 
     __slots__ = ("__dict__", "__weakref__", "_sources", "data", "sequence", "spec", "needs_grad")
@@ -135,14 +136,6 @@ class GraphNode(Hooked):
     def output_data(self) -> tuple[Any, ...]:
         """The retained output arrays, None for those that are not retained."""
         return (self.data,) if self._single else tuple(self.data or ())
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        if self._sources is not None:
-            raise GraphError(
-                f"{self.label} is part of a graph, which can be neither pickled nor copied. Keep "
-                "the arrays, or the links that made it."
-            )
-        return super().__reduce_ex__(protocol)
 
     def _output_variable(self: Any, index: int) -> Variable:
         """Output `index` as a Variable whose creator is this node, revived if it is gone."""

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 REQUIRED = MISSING  # in the place of a default
 _ENGINE = (
     "builtins",
+    "core.graph.copies",
     "core.graph.graph_node",
     "core.graph.hooked",
     "core.ops.elementwise",
     "core.ops.evaluated",
     "core.ops.function_node",
     "core.ops.general_form",
+    "core.ops.settled",
 )
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, dataclass_transform
 
 from core.arrays.backend import on_kernels_changed
-from core.graph.graph_node import GraphNode
 from core.graph.variable import Variable
 from core.ops import declaring, dispatch
 from core.ops.evaluated import Evaluated
 from core.ops.general_form import GeneralForm
+from core.ops.settled import Settled
 from core.registry.once import publishing
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass_transform()  # checkers derive the constructor from the settings, as `declaring` does
-class FunctionNode(Evaluated, GeneralForm):
+class FunctionNode(Evaluated, GeneralForm, Settled):
     """One operation in a graph, from its input nodes to its output nodes.
 
     See docs/architecture.md for the declared form. In the general form a subclass defines `forward`
@@ -106,13 +106,6 @@ class FunctionNode(Evaluated, GeneralForm):
         """The specialised functions for calls with that many inputs."""
         return declaring.variant(cls, arity)
 
-    def __repr__(self) -> str:
-        name = type(self).__name__
-        if self.declared is None:
-            return f"<{name}>"
-        settings = [f"{field}={getattr(self, field)!r}" for field in self.declared.fields]
-        return f"{name}({', '.join(settings)})"
-
     # ------------------------------------------------------------------ applying
 
     def __call__(self, *inputs: Any) -> Any:
@@ -145,15 +138,6 @@ class FunctionNode(Evaluated, GeneralForm):
             self.variant(len(inputs))  # which refuses a wrong number of them by name
             raise
         return (made,) if self._single else made
-
-    def again(self) -> Self:
-        """Make a node with the same settings and hooks that is in no graph."""
-        made: Self = GraphNode.__new__(type(self))
-        own = {name: kept for name, kept in vars(self).items() if not hasattr(FunctionNode, name)}
-        vars(made).update(own)
-        if self._local_hooks:
-            made._local_hooks, made._plain_raw, made._plain_var = self._local_hooks, None, None
-        return made
 
 
 on_kernels_changed.append(partial(dispatch.forget_plans, FunctionNode))

@@ -9,6 +9,8 @@ from contextlib import suppress
 from types import FunctionType
 from typing import Any
 
+from core.errors.kinds import MISSING
+
 
 class Bare(str):
     """The text of an annotation, which shows itself without quotes."""
@@ -43,7 +45,12 @@ def of_call(operation: Any) -> inspect.Signature:
     kind = made.KEYWORD_ONLY if by_name else made.POSITIONAL_OR_KEYWORD
     classes = operation.__mro__
     settings = [
-        made(name, kind, default=default, annotation=annotation(classes, name))
+        made(
+            name,
+            kind,
+            default=made.empty if default is MISSING else default,
+            annotation=annotation(classes, name),
+        )
         for name, default in declared.fields.items()
     ]
     gives = "tuple[Variable, ...]" if declared.outputs else "Variable"

@@ -9,6 +9,7 @@ unless its source says so.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import textwrap
 from typing import Any, get_overloads
@@ -16,7 +17,7 @@ from typing import Any, get_overloads
 from core.optimizer import GradientMethod
 from core.registry.signatures import Bare, of_call, operation_of
 
-SHARED = ("Array", "BackendArray", "Sizes", "Widths")
+SHARED = ("Array", "Axes", "BackendArray", "Operand", "Pair", "Sizes", "Widths")
 """What annotations name of `core.typing`, besides builtin types."""
 
 _KNOWN = {"Any", "Literal", "None", "True", "False", "Variable", *SHARED}
@@ -96,9 +97,7 @@ def _definition(
     shown = [
         p.replace(
             annotation=p.empty if p.name == "self" else Bare(_type(p.annotation)),
-            default=p.default
-            if p.default is p.empty or isinstance(p.default, _LITERAL)
-            else Bare("..."),
+            default=p.default if p.default is p.empty else Bare(_default(p.default)),
         )
         for p in signature.parameters.values()
     ]
@@ -113,6 +112,13 @@ def _definition(
         return line + body
     parts = "".join(f"{indent}    {row},\n" for row in rows)
     return f"{indent}def {name}(\n{parts}{indent}) -> {gives}:{body}"
+
+
+def _default(value: Any) -> str:
+    """A default as formatters have it, where it can be written."""
+    if isinstance(value, str):
+        return json.dumps(value)
+    return repr(value) if isinstance(value, _LITERAL) else "..."
 
 
 def _docstring(text: str) -> str:

@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 from core import Domain, Elementwise, Variable, number, real
-from core.errors.removed import removed
 from core.typing import Array
+from plugins.functions.derived import function_of
 
 
 class ClippedReLU(Elementwise):
-    """min(max(x, 0), z), whose derivative is 1 strictly between 0 and z, else 0."""
-
-    z: float = 20.0
-    domain = Domain(x=real(-3, 4), kinks=(0, "z"), settings={"z": number(1.0, 3.0)})
-
-    @property
-    def cap(self) -> float:
-        """The ceiling, by the name that it had as an attribute."""
-        return self.z
-
-    def compute(self, xp, x):
-        return xp.minimum(xp.maximum(x, 0.0), self.z)
-
-    def gradient(self, xp, g, x):
-        return xp.where(x > 0, xp.where(x < self.z, g, 0.0), 0.0)
-
-
-@removed()
-def clipped_relu(x: Array, z: float = 20.0) -> Variable:
     """Clip each element to between 0 and `z`: min(max(x, 0), z).
 
-    The derivative at 0 and at `z` is taken as 0.
+    The derivative is 1 strictly between 0 and `z`, and 0 elsewhere; so it is at 0 and at `z`.
 
     Args:
         x: Floating, of any shape.
@@ -47,7 +28,23 @@ def clipped_relu(x: Array, z: float = 20.0) -> Variable:
     >>> F.clipped_relu(np.array([-1, 2, 99], "f"))
     variable([ 0.,  2., 20.], dtype=float32)
     """
-    return ClippedReLU.call(x, z)
+
+    z: float = 20.0
+    domain = Domain(x=real(-3, 4), kinks=(0, "z"), settings={"z": number(1.0, 3.0)})
+
+    @property
+    def cap(self) -> float:
+        """The ceiling, by the name that it had as an attribute."""
+        return self.z
+
+    def compute(self, xp, x):
+        return xp.minimum(xp.maximum(x, 0.0), self.z)
+
+    def gradient(self, xp, g, x):
+        return xp.where(x > 0, xp.where(x < self.z, g, 0.0), 0.0)
+
+
+clipped_relu = function_of(ClippedReLU, "clipped_relu")
 
 
 def relu6(x: Array) -> Variable:

@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, axes, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, FunctionNode, axes, real
+from plugins.functions.derived import function_of
 
 
 class CReLU(FunctionNode):
-    """max(x, 0) and max(-x, 0), joined along an axis."""
-
-    axis: int = 1
-    domain = Domain("(...)->(...b)", x=real(-3, 3), kinks=(0,), settings={"axis": axes("x")})
-
-    def compute(self, xp, x):
-        return xp.concat([xp.maximum(x, 0), xp.maximum(-x, 0)], axis=self.axis)
-
-    def gradient(self, xp, g, x):
-        axis = self.axis % x.ndim
-        half = x.shape[axis]
-        before = (slice(None),) * axis
-        positive = xp.where(x > 0, g[(*before, slice(0, half), ...)], 0)
-        return positive - xp.where(x < 0, g[(*before, slice(half, 2 * half), ...)], 0)
-
-
-@removed()
-def crelu(x: Array, axis: int = 1) -> Variable:
     """Join the rectified parts of x and -x along an axis, which doubles its length.
+
+    max(x, 0) is followed by max(-x, 0).
 
     The derivative at 0 is taken as 0.
 
@@ -46,4 +29,19 @@ def crelu(x: Array, axis: int = 1) -> Variable:
     >>> F.crelu(np.array([[-1, 2]], "f"))
     variable([[0., 2., 1., 0.]], dtype=float32)
     """
-    return CReLU.call(x, axis)
+
+    axis: int = 1
+    domain = Domain("(...)->(...b)", x=real(-3, 3), kinks=(0,), settings={"axis": axes("x")})
+
+    def compute(self, xp, x):
+        return xp.concat([xp.maximum(x, 0), xp.maximum(-x, 0)], axis=self.axis)
+
+    def gradient(self, xp, g, x):
+        axis = self.axis % x.ndim
+        half = x.shape[axis]
+        before = (slice(None),) * axis
+        positive = xp.where(x > 0, g[(*before, slice(0, half), ...)], 0)
+        return positive - xp.where(x < 0, g[(*before, slice(half, 2 * half), ...)], 0)
+
+
+crelu = function_of(CReLU, "crelu")

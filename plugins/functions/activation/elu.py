@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from core import Domain, Elementwise, Variable, number, real
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.typing import Array
+from plugins.functions.derived import function_of
 
 
 class ELU(Elementwise):
-    """x for x > 0, else alpha (exp(x) - 1), whose derivative is alpha exp(x)."""
-
-    alpha: float = 1.0
-    domain = Domain(x=real(-3, 3), kinks=(0,), settings={"alpha": number(0.5, 2.0)})
-
-    def compute(self, xp, x):
-        return xp.where(x >= 0, x, xp.expm1(xp.minimum(x, 0.0)) * self.alpha)
-
-    def gradient(self, xp, g, x):
-        return xp.where(x > 0, g, g * (xp.exp(xp.minimum(x, 0.0)) * self.alpha))
-
-
-@removed()
-def elu(x: Array, alpha: float = 1.0) -> Variable:
     """Apply the exponential linear unit: x for x >= 0, otherwise alpha * (exp(x) - 1).
+
+    The derivative for negative elements is alpha exp(x).
 
     The derivative at 0 is taken as `alpha`.
 
@@ -43,7 +31,18 @@ def elu(x: Array, alpha: float = 1.0) -> Variable:
     >>> F.elu(np.array([-100, 2], "f"))
     variable([-1.,  2.], dtype=float32)
     """
-    return ELU.call(x, alpha)
+
+    alpha: float = 1.0
+    domain = Domain(x=real(-3, 3), kinks=(0,), settings={"alpha": number(0.5, 2.0)})
+
+    def compute(self, xp, x):
+        return xp.where(x >= 0, x, xp.expm1(xp.minimum(x, 0.0)) * self.alpha)
+
+    def gradient(self, xp, g, x):
+        return xp.where(x > 0, g, g * (xp.exp(xp.minimum(x, 0.0)) * self.alpha))
+
+
+elu = function_of(ELU, "elu")
 
 
 @checked

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from core import Domain, Elementwise, Variable, number, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, Elementwise, number, real
+from plugins.functions.derived import function_of
 
 
 class LeakyReLU(Elementwise):
-    """x for x >= 0, else slope x."""
-
-    slope: float = 0.2
-    domain = Domain(x=real(-3, 3), kinks=(0,), settings={"slope": number(0.0, 0.5)})
-
-    def compute(self, xp, x):
-        return xp.where(x >= 0, x, x * self.slope)
-
-    def gradient(self, xp, g, x):
-        return xp.where(x > 0, g, g * self.slope)
-
-
-@removed()
-def leaky_relu(x: Array, slope: float = 0.2) -> Variable:
     """Scale negative elements down: x for x >= 0, otherwise slope * x.
 
     The derivative at 0 is taken as `slope`.
@@ -42,4 +27,15 @@ def leaky_relu(x: Array, slope: float = 0.2) -> Variable:
     >>> F.leaky_relu(np.array([-2, 3], "f"), slope=0.5)
     variable([-1.,  3.], dtype=float32)
     """
-    return LeakyReLU.call(x, slope)
+
+    slope: float = 0.2
+    domain = Domain(x=real(-3, 3), kinks=(0,), settings={"slope": number(0.0, 0.5)})
+
+    def compute(self, xp, x):
+        return xp.where(x >= 0, x, x * self.slope)
+
+    def gradient(self, xp, g, x):
+        return xp.where(x > 0, g, g * self.slope)
+
+
+leaky_relu = function_of(LeakyReLU, "leaky_relu")

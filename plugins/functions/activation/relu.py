@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from core import Domain, Elementwise, Variable, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, Elementwise, real
+from plugins.functions.derived import function_of
 
 
 class ReLU(Elementwise):
-    """max(x, 0), whose derivative is 1 for x > 0, else 0."""
-
-    inline = True
-    domain = Domain(x=real(-3, 3), kinks=(0,))
-
-    def compute(self, xp, x):
-        return xp.maximum(x, 0.0)
-
-    def gradient(self, xp, g, out):
-        return xp.where(out > 0, g, 0.0)
-
-
-@removed("use_cudnn", "inplace")
-def relu(x: Array) -> Variable:
     """Set negative elements to zero: max(x, 0).
+
+    The derivative is 1 for x > 0, and 0 for x < 0.
 
     The derivative at 0 is taken as 0.
 
@@ -41,4 +28,15 @@ def relu(x: Array) -> Variable:
     >>> F.relu(np.array([-1, 2], "f"))
     variable([0., 2.], dtype=float32)
     """
-    return ReLU.call(x)
+
+    inline = True
+    domain = Domain(x=real(-3, 3), kinks=(0,))
+
+    def compute(self, xp, x):
+        return xp.maximum(x, 0.0)
+
+    def gradient(self, xp, g, out):
+        return xp.where(out > 0, g, 0.0)
+
+
+relu = function_of(ReLU, "relu", "use_cudnn", "inplace")

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from core import Domain, Elementwise, Variable, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, Elementwise, real
+from plugins.functions.derived import function_of
 
 
 class Sigmoid(Elementwise):
-    """s = 1 / (1 + exp(-x)), whose derivative is s (1 - s).
-
-    Written with tanh it can neither overflow nor branch.
-    """
-
-    inline = True
-    domain = Domain(x=real(-20, 20))
-
-    def compute(self, xp, x):
-        return 0.5 * xp.tanh(0.5 * x) + 0.5
-
-    def gradient(self, xp, g, out):
-        return (g - g * out) * out
-
-
-@removed("use_cudnn", "inplace")
-def sigmoid(x: Array) -> Variable:
     """Compute the logistic function of each element: 1 / (1 + exp(-x)).
+
+    With s the result, the derivative is s (1 - s). Written with tanh it can neither overflow nor
+    branch.
 
     Args:
         x: Floating, of any shape.
@@ -40,4 +25,15 @@ def sigmoid(x: Array) -> Variable:
     >>> F.sigmoid(np.array([0, 100], "f"))
     variable([0.5, 1. ], dtype=float32)
     """
-    return Sigmoid.call(x)
+
+    inline = True
+    domain = Domain(x=real(-20, 20))
+
+    def compute(self, xp, x):
+        return 0.5 * xp.tanh(0.5 * x) + 0.5
+
+    def gradient(self, xp, g, out):
+        return (g - g * out) * out
+
+
+sigmoid = function_of(Sigmoid, "sigmoid", "use_cudnn", "inplace")

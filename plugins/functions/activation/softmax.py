@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, axes, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, FunctionNode, axes, real
+from plugins.functions.derived import function_of
 
 
 class Softmax(FunctionNode):
-    """y = exp(x) / sum exp(x) along an axis; the gradient is y (g - sum g y)."""
-
-    axis: int = 1
-    wide = True
-    domain = Domain("(...)->(...)", x=real(-6, 6), settings={"axis": axes("x")})
-
-    def compute(self, xp, x):
-        if 0 in x.shape:
-            return xp.zeros_like(x)
-        y = xp.exp(x - xp.max(x, axis=self.axis, keepdims=True))
-        y /= xp.sum(y, axis=self.axis, keepdims=True)
-        return y
-
-    def gradient(self, xp, g, out):
-        return out * (g - xp.sum(g * out, axis=self.axis, keepdims=True))
-
-
-@removed()
-def softmax(x: Array, axis: int = 1) -> Variable:
     """Compute weights that sum to 1 along an axis: exp(x_i) / sum_j exp(x_j).
+
+    With y the result, the gradient is y (g - sum g y).
 
     The greatest element is subtracted first, so that nothing overflows.
 
@@ -46,4 +28,20 @@ def softmax(x: Array, axis: int = 1) -> Variable:
     variable([[0.5, 0.5],
               [1. , 0. ]], dtype=float32)
     """
-    return Softmax.call(x, axis)
+
+    axis: int = 1
+    wide = True
+    domain = Domain("(...)->(...)", x=real(-6, 6), settings={"axis": axes("x")})
+
+    def compute(self, xp, x):
+        if 0 in x.shape:
+            return xp.zeros_like(x)
+        y = xp.exp(x - xp.max(x, axis=self.axis, keepdims=True))
+        y /= xp.sum(y, axis=self.axis, keepdims=True)
+        return y
+
+    def gradient(self, xp, g, out):
+        return out * (g - xp.sum(g * out, axis=self.axis, keepdims=True))
+
+
+softmax = function_of(Softmax, "softmax")

@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-from core import Domain, Elementwise, Variable, number, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, Elementwise, number, real
+from plugins.functions.derived import function_of
 
 
 class Softplus(Elementwise):
-    """log(1 + exp(beta x)) / beta, whose derivative is the sigmoid of beta x."""
-
-    beta: float = 1.0
-    domain = Domain(x=real(-8, 8), settings={"beta": number(0.5, 2.0)})
-
-    @property
-    def beta_inv(self) -> float:
-        """1 / beta."""
-        return 1.0 / self.beta
-
-    def compute(self, xp, x):
-        z = x * self.beta
-        return (xp.maximum(z, 0.0) + xp.log1p(xp.exp(-xp.abs(z)))) / self.beta
-
-    def gradient(self, xp, g, x):
-        return g * (0.5 * xp.tanh(x * (0.5 * self.beta)) + 0.5)
-
-
-@removed()
-def softplus(x: Array, beta: float = 1.0) -> Variable:
     """Apply a smooth rectifier, without overflow: log(1 + exp(beta * x)) / beta.
+
+    The derivative is the sigmoid of beta x.
 
     Args:
         x: Floating, of any shape.
@@ -47,4 +28,21 @@ def softplus(x: Array, beta: float = 1.0) -> Variable:
     >>> F.softplus(np.array([0, 1000], "f"))
     variable([6.931472e-01, 1.000000e+03], dtype=float32)
     """
-    return Softplus.call(x, beta)
+
+    beta: float = 1.0
+    domain = Domain(x=real(-8, 8), settings={"beta": number(0.5, 2.0)})
+
+    @property
+    def beta_inv(self) -> float:
+        """1 / beta."""
+        return 1.0 / self.beta
+
+    def compute(self, xp, x):
+        z = x * self.beta
+        return (xp.maximum(z, 0.0) + xp.log1p(xp.exp(-xp.abs(z)))) / self.beta
+
+    def gradient(self, xp, g, x):
+        return g * (0.5 * xp.tanh(x * (0.5 * self.beta)) + 0.5)
+
+
+softplus = function_of(Softplus, "softplus")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from core import Domain, Elementwise, Variable, as_variable, real
 from core.typing import Operand
 from plugins.functions.activation.sigmoid import sigmoid
+from plugins.functions.derived import function_of
 from plugins.functions.math.alongside import alongside
-from plugins.functions.unary import function_of
 
 
 class SiLU(Elementwise):

@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from core import Domain, Elementwise, Variable, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, Elementwise, real
+from plugins.functions.derived import function_of
 
 
 class Tanh(Elementwise):
-    """tanh(x), whose derivative is 1 - tanh(x)^2."""
-
-    inline = True
-    domain = Domain(x=real(-4, 4))
-
-    def compute(self, xp, x):
-        return xp.tanh(x)
-
-    def gradient(self, xp, g, out):
-        return g - g * out * out
-
-
-@removed("use_cudnn", "inplace")
-def tanh(x: Array) -> Variable:
     """Compute the hyperbolic tangent of each element.
+
+    The derivative is 1 - tanh(x)^2.
 
     Args:
         x: Floating, of any shape.
@@ -37,4 +24,15 @@ def tanh(x: Array) -> Variable:
     >>> F.tanh(np.array([0, 1], "f"))
     variable([0.       , 0.7615942], dtype=float32)
     """
-    return Tanh.call(x)
+
+    inline = True
+    domain = Domain(x=real(-4, 4))
+
+    def compute(self, xp, x):
+        return xp.tanh(x)
+
+    def gradient(self, xp, g, out):
+        return g - g * out * out
+
+
+tanh = function_of(Tanh, "tanh", "use_cudnn", "inplace")

@@ -14,6 +14,7 @@ from core.ops import intrinsics
 from core.ops.intrinsics import Transpose as Transpose
 from core.ops.intrinsics import axes_of
 from core.typing import Array
+from plugins.functions.derived import function_of
 
 
 class _Reordered(FunctionNode):
@@ -28,7 +29,23 @@ class _Reordered(FunctionNode):
 
 
 class Swapaxes(_Reordered):
-    """x with two axes swapped."""
+    """Swap two axes.
+
+    Args:
+        x: Of any shape and dtype that has the axes.
+        axis1: One axis.
+        axis2: The other one.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.swapaxes(np.zeros((2, 3, 4), "f"), 0, -1).shape
+    (4, 3, 2)
+    """
 
     axis1: int
     axis2: int
@@ -45,7 +62,23 @@ class Swapaxes(_Reordered):
 
 
 class Rollaxis(_Reordered):
-    """x with an axis moved to before another one."""
+    """Move an axis to before another one.
+
+    Args:
+        x: Of any shape and dtype that has the axis.
+        axis: The axis to move.
+        start: The axis that it comes to stand before; the number of axes puts it last.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.rollaxis(np.zeros((2, 3, 4), "f"), 2).shape
+    (4, 2, 3)
+    """
 
     axis: int
     start: int = 0
@@ -91,47 +124,10 @@ def transpose(x: Array, axes: Sequence[int] | None = None) -> Variable:
     return intrinsics.transpose(x, axes)
 
 
-def swapaxes(x: Array, axis1: int, axis2: int) -> Variable:
-    """Swap two axes.
-
-    Args:
-        x: Of any shape and dtype that has the axes.
-        axis1: One axis.
-        axis2: The other one.
-
-    Returns:
-        The dtype of `x`.
-
-    Raises:
-        InvalidType: `x` has no such axis.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.swapaxes(np.zeros((2, 3, 4), "f"), 0, -1).shape
-    (4, 3, 2)
-    """
-    return Swapaxes.call(x, axis1, axis2)
+swapaxes = function_of(Swapaxes, "swapaxes")
 
 
-@removed()
-def rollaxis(x: Array, axis: int, start: int = 0) -> Variable:
-    """Move an axis to before another one.
-
-    Args:
-        x: Of any shape and dtype that has the axis.
-        axis: The axis to move.
-        start: The axis that it comes to stand before; the number of axes puts it last.
-
-    Returns:
-        The dtype of `x`.
-
-    Raises:
-        InvalidType: `x` has no such axis.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.rollaxis(np.zeros((2, 3, 4), "f"), 2).shape
-    (4, 2, 3)
-    """
-    return Rollaxis.call(x, axis, start)
+rollaxis = function_of(Rollaxis, "rollaxis")
 
 
 @checked

@@ -2,54 +2,11 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, choice, real
-from core.typing import Array
+from core import Domain, FunctionNode, choice, real
+from plugins.functions.derived import function_of
 
 
 class Depth2Space(FunctionNode):
-    """Blocks of r x r pixels from r^2 channels each; the gradient is put back into channels."""
-
-    r: int
-    domain = Domain(
-        "(n,c,h,w)->(n,d,p,q)",
-        X=real(-3, 3),
-        settings={"r": choice(1, 2)},
-        dims={"c": (4, 8)},
-        valid="c % r**2 == 0",
-    )
-
-    def compute(self, xp, X):
-        n, c, h, w = X.shape
-        c, r = c // self.r**2, self.r
-        blocks = xp.permute_dims(xp.reshape(X, (n, r, r, c, h, w)), (0, 3, 4, 1, 5, 2))
-        return xp.reshape(blocks, (n, c, h * r, w * r))
-
-    def gradient(self, xp, g):
-        return Space2Depth(self.r).evaluate(g)
-
-
-class Space2Depth(FunctionNode):
-    """r^2 channels from blocks of r x r pixels; the gradient is put back into blocks."""
-
-    r: int
-    domain = Domain(
-        "(n,c,h,w)->(n,d,p,q)",
-        X=real(-3, 3),
-        settings={"r": choice(1, 2)},
-        valid=("h % r == 0", "w % r == 0"),
-    )
-
-    def compute(self, xp, X):
-        n, c, h, w = X.shape
-        h, w, r = h // self.r, w // self.r, self.r
-        blocks = xp.permute_dims(xp.reshape(X, (n, c, h, r, w, r)), (0, 3, 5, 1, 2, 4))
-        return xp.reshape(blocks, (n, r * r * c, h, w))
-
-    def gradient(self, xp, g):
-        return Depth2Space(self.r).evaluate(g)
-
-
-def depth2space(X: Array, r: int) -> Variable:
     """Turn channels into pixels: r² channels become a block of r x r pixels.
 
     Pixel (i, j) of each block of channel k comes from channel (i r + j) c + k, with c channels in
@@ -71,10 +28,27 @@ def depth2space(X: Array, r: int) -> Variable:
     variable([[[[0., 1.],
                 [2., 3.]]]], dtype=float32)
     """
-    return Depth2Space.call(X, r)
+
+    r: int
+    domain = Domain(
+        "(n,c,h,w)->(n,d,p,q)",
+        X=real(-3, 3),
+        settings={"r": choice(1, 2)},
+        dims={"c": (4, 8)},
+        valid="c % r**2 == 0",
+    )
+
+    def compute(self, xp, X):
+        n, c, h, w = X.shape
+        c, r = c // self.r**2, self.r
+        blocks = xp.permute_dims(xp.reshape(X, (n, r, r, c, h, w)), (0, 3, 4, 1, 5, 2))
+        return xp.reshape(blocks, (n, c, h * r, w * r))
+
+    def gradient(self, xp, g):
+        return Space2Depth(self.r).evaluate(g)
 
 
-def space2depth(X: Array, r: int) -> Variable:
+class Space2Depth(FunctionNode):
     """Turn pixels into channels: a block of r x r pixels becomes r² channels.
 
     It undoes `depth2space`.
@@ -93,4 +67,26 @@ def space2depth(X: Array, r: int) -> Variable:
     >>> F.space2depth(np.arange(4, dtype="f").reshape(1, 1, 2, 2), 2).array.ravel()
     array([0., 1., 2., 3.], dtype=float32)
     """
-    return Space2Depth.call(X, r)
+
+    r: int
+    domain = Domain(
+        "(n,c,h,w)->(n,d,p,q)",
+        X=real(-3, 3),
+        settings={"r": choice(1, 2)},
+        valid=("h % r == 0", "w % r == 0"),
+    )
+
+    def compute(self, xp, X):
+        n, c, h, w = X.shape
+        h, w, r = h // self.r, w // self.r, self.r
+        blocks = xp.permute_dims(xp.reshape(X, (n, c, h, r, w, r)), (0, 3, 5, 1, 2, 4))
+        return xp.reshape(blocks, (n, r * r * c, h, w))
+
+    def gradient(self, xp, g):
+        return Depth2Space(self.r).evaluate(g)
+
+
+depth2space = function_of(Depth2Space, "depth2space")
+
+
+space2depth = function_of(Space2Depth, "space2depth")

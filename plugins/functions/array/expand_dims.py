@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, anything, axes
-from core.typing import Array
+from core import Domain, FunctionNode, anything, axes
+from plugins.functions.derived import function_of
 
 
 class ExpandDims(FunctionNode):
-    """x with a new axis of length 1."""
-
-    axis: int
-    domain = Domain("(...)->(...b)", x=anything(), settings={"axis": axes("x", beyond=1)})
-
-    def compute(self, xp, x):
-        return xp.expand_dims(x, axis=self.axis)
-
-    def gradient(self, xp, g):
-        return xp.reshape(g, self.input_shape(0))
-
-
-def expand_dims(x: Array, axis: int) -> Variable:
     """Insert a new axis of length 1.
 
     Args:
@@ -36,4 +23,15 @@ def expand_dims(x: Array, axis: int) -> Variable:
     >>> F.expand_dims(np.zeros((2, 3), "f"), 1).shape
     (2, 1, 3)
     """
-    return ExpandDims.call(x, axis)
+
+    axis: int
+    domain = Domain("(...)->(...b)", x=anything(), settings={"axis": axes("x", beyond=1)})
+
+    def compute(self, xp, x):
+        return xp.expand_dims(x, axis=self.axis)
+
+    def gradient(self, xp, g):
+        return xp.reshape(g, self.input_shape(0))
+
+
+expand_dims = function_of(ExpandDims, "expand_dims")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, choice, real
+from core import Domain, FunctionNode, choice, real
 from core.arrays.windows import per_axis
-from core.errors.removed import removed
-from core.typing import Array, Pair
+from core.typing import Pair
+from plugins.functions.derived import function_of
 from plugins.functions.windows import ImageWindows, windows_fit
 
 
@@ -30,7 +30,31 @@ class _Columns(FunctionNode):
 
 
 class Im2Col(ImageWindows, _Columns):
-    """Every window of x as a column; the gradient's columns are added up where they came from."""
+    """Arrange the windows of images as columns, as a convolution sees them.
+
+    The gradient's columns are added up where they came from.
+
+    Args:
+        x: Images (n, c, h, w), floating.
+        ksize: Height and width of a window, a pair or an int.
+        stride: How far apart windows are, a pair or an int.
+        pad: How many zeros go around the images, a pair or an int.
+        cover_all: Whether the last windows reach every pixel.
+        dilate: How far apart the pixels of a window are, a pair or an int.
+
+    Returns:
+        (n, c kh kw, out_h, out_w), and the dtype of `x`: channel by channel, then row by row, the
+        pixels of the window at each place.
+
+    Raises:
+        InvalidType: `x` has no four axes, or is not floating.
+        ValueError: Not one window fits.
+
+    >>> import core.functions as F, numpy as np
+    >>> x = np.arange(9, dtype="f").reshape(1, 1, 3, 3)
+    >>> F.im2col(x, 2).array[0, :, 0, 1]
+    array([1., 2., 4., 5.], dtype=float32)
+    """
 
     domain = Domain(
         "(n,c,h,w)->(n,d,p,q)",
@@ -73,36 +97,4 @@ class Col2Im(_Columns):
         return Im2Col(*self.settings).evaluate(g)
 
 
-@removed()
-def im2col(
-    x: Array,
-    ksize: Pair,
-    stride: Pair = 1,
-    pad: Pair = 0,
-    cover_all: bool = False,
-    dilate: Pair = 1,
-) -> Variable:
-    """Arrange the windows of images as columns, as a convolution sees them.
-
-    Args:
-        x: Images (n, c, h, w), floating.
-        ksize: Height and width of a window, a pair or an int.
-        stride: How far apart windows are, a pair or an int.
-        pad: How many zeros go around the images, a pair or an int.
-        cover_all: Whether the last windows reach every pixel.
-        dilate: How far apart the pixels of a window are, a pair or an int.
-
-    Returns:
-        (n, c kh kw, out_h, out_w), and the dtype of `x`: channel by channel, then row by row, the
-        pixels of the window at each place.
-
-    Raises:
-        InvalidType: `x` has no four axes, or is not floating.
-        ValueError: Not one window fits.
-
-    >>> import core.functions as F, numpy as np
-    >>> x = np.arange(9, dtype="f").reshape(1, 1, 3, 3)
-    >>> F.im2col(x, 2).array[0, :, 0, 1]
-    array([1., 2., 4., 5.], dtype=float32)
-    """
-    return Im2Col.call(x, ksize, stride, pad, cover_all, dilate)
+im2col = function_of(Im2Col, "im2col")

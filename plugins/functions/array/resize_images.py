@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, choice, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, FunctionNode, choice, real
+from plugins.functions.derived import function_of
 
 
 class ResizeImages(FunctionNode):
-    """R x C^T, with the weights of rows R and of columns C; the gradient is R^T g C."""
+    """Resize images by bilinear interpolation, or by repeating and omitting pixels.
+
+    The result is R x C^T, with the weights of rows R and of columns C; the gradient is R^T g C.
+
+    Args:
+        x: Images (n, c, h, w), floating.
+        output_shape: Height and width of the result.
+        mode: 'bilinear', or 'nearest': the pixel under the corner of the new one.
+        align_corners: Of bilinear interpolation: whether the middles of the corner pixels stay
+            where they are, or the outer edges of the image.
+
+    Returns:
+        (n, c, *output_shape), and the dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no four axes, has no pixels, or is not floating.
+        ValueError: There is no such mode.
+
+    >>> import core.functions as F, numpy as np
+    >>> x = np.array([[[[0, 2]]]], "f")
+    >>> F.resize_images(x, (1, 3))
+    variable([[[[0., 1., 2.]]]], dtype=float32)
+    >>> F.resize_images(x, (1, 4), align_corners=False)
+    variable([[[[0. , 0.5, 1.5, 2. ]]]], dtype=float32)
+    """
 
     output_shape: tuple[int, int]
     mode: str = "bilinear"
@@ -75,31 +98,11 @@ PLACES = {"bilinear": _between, "nearest": _on_pixels}
 """Where, among n pixels, the `count` of the result lie."""
 
 
-@removed()
-def resize_images(
-    x: Array, output_shape: tuple[int, int], *, mode: str = "bilinear", align_corners: bool = True
-) -> Variable:
-    """Resize images by bilinear interpolation, or by repeating and omitting pixels.
-
-    Args:
-        x: Images (n, c, h, w), floating.
-        output_shape: Height and width of the result.
-        mode: 'bilinear', or 'nearest': the pixel under the corner of the new one.
-        align_corners: Of bilinear interpolation: whether the middles of the corner pixels stay
-            where they are, or the outer edges of the image.
-
-    Returns:
-        (n, c, *output_shape), and the dtype of `x`.
-
-    Raises:
-        InvalidType: `x` has no four axes, has no pixels, or is not floating.
-        ValueError: There is no such mode.
-
-    >>> import core.functions as F, numpy as np
-    >>> x = np.array([[[[0, 2]]]], "f")
-    >>> F.resize_images(x, (1, 3))
-    variable([[[[0., 1., 2.]]]], dtype=float32)
-    >>> F.resize_images(x, (1, 4), align_corners=False)
-    variable([[[[0. , 0.5, 1.5, 2. ]]]], dtype=float32)
-    """
-    return ResizeImages.call(x, output_shape, mode, align_corners)
+resize_images = function_of(
+    ResizeImages,
+    "resize_images",
+    by_name=(
+        "mode",
+        "align_corners",
+    ),
+)

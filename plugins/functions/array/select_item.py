@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, anything, integers
-from core.typing import Array
+from core import Domain, FunctionNode, anything, integers
+from plugins.functions.derived import function_of
 from plugins.functions.labels import refuse_outside
 
 
 class SelectItem(FunctionNode):
-    """x[i, t[i]] for each row i; the gradient goes to these places."""
+    """Select one element of each row by its index: x[i, t[i]].
+
+    The gradient goes to these places.
+
+    Args:
+        x: Of any dtype, (n, k).
+        t: Integers, (n,), each in [0, k).
+
+    Returns:
+        (n,), and the dtype of `x`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        OutOfRange: An element of `t` is not in [0, k); where devices run ahead, under
+            `core.config.debug`.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.select_item(np.array([[1, 2], [3, 4]], "f"), np.array([1, 0]))
+    variable([2., 3.], dtype=float32)
+    """
 
     domain = Domain("(n,k),(n)->(n)", x=anything(), t=integers(0, "k"), dims={"k": (1, 4)})
 
@@ -35,23 +54,4 @@ class PlaceItem(FunctionNode):
         return SelectItem().evaluate(g, t)
 
 
-def select_item(x: Array, t: Array) -> Variable:
-    """Select one element of each row by its index: x[i, t[i]].
-
-    Args:
-        x: Of any dtype, (n, k).
-        t: Integers, (n,), each in [0, k).
-
-    Returns:
-        (n,), and the dtype of `x`.
-
-    Raises:
-        InvalidType: Shapes or dtypes do not fit.
-        OutOfRange: An element of `t` is not in [0, k); where devices run ahead, under
-            `core.config.debug`.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.select_item(np.array([[1, 2], [3, 4]], "f"), np.array([1, 0]))
-    variable([2., 3.], dtype=float32)
-    """
-    return SelectItem.call(x, t)
+select_item = function_of(SelectItem, "select_item")

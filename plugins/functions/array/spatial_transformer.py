@@ -8,14 +8,33 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, choice, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, FunctionNode, choice, real
 from plugins.functions.array.take import AddTaken, Take
+from plugins.functions.derived import function_of
 
 
 class SpatialTransformerGrid(FunctionNode):
-    """theta (u, v, 1)^T at every place (u, v) of an even grid (eq. 1)."""
+    """Map each pixel of the result to a place by an affine map (Jaderberg et al. 2015).
+
+    The result is theta (u, v, 1)^T at every place (u, v) of an even grid (eq. 1).
+
+    Args:
+        theta: Affine maps (n, 2, 3), floating.
+        output_shape: Height and width of the grid.
+
+    Returns:
+        (n, 2, *output_shape), and the dtype of `theta`: how far across, then how far down, each
+        pixel is to be sampled, from -1 to 1.
+
+    Raises:
+        InvalidType: `theta` has another shape, or is not floating.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.spatial_transformer_grid(np.array([[[1, 0, 0], [0, 1, 0.5]]], "f"), (1, 3))
+    variable([[[[-1. ,  0. ,  1. ]],
+    <BLANKLINE>
+               [[-0.5, -0.5, -0.5]]]], dtype=float32)
+    """
 
     output_shape: tuple[int, int]
     saved = ("places",)
@@ -44,10 +63,27 @@ def _even(xp: Any, shape: tuple[int, int], like: Any) -> Any:
 
 
 class SpatialTransformerSampler(FunctionNode):
-    """x between the four pixels around each place of the grid, 0 outside (eq. 5 to 7).
+    """Sample images at the places of a grid, bilinearly (Jaderberg et al. 2015, eq. 5).
 
-    The image gets a border of zeros, and places beyond that are moved onto it. Rows of the border
-    and the image are taken by number, so that the derivatives are takings and addings of rows.
+    Each element lies between four pixels, with zeros outside the image (eq. 5 to 7). The image gets
+    a border of zeros, and places beyond that are moved onto it. Rows of the border and the image
+    are taken by number, so that the derivatives are takings and addings of rows.
+
+    Args:
+        x: Images (n, c, h, w), floating.
+        grid: (n, 2, p, q), of the dtype of `x`: how far across, then how far down, from -1, the
+            first pixel, to 1, the last one. Beyond them the images are 0.
+
+    Returns:
+        (n, c, p, q), and the dtype of `x`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> grid = np.array([[[[0.5, 3]], [[0, 0]]]], "f")
+    >>> F.spatial_transformer_sampler(np.array([[[[1, 2, 3]]]], "f"), grid)
+    variable([[[[2.5, 0. ]]]], dtype=float32)
     """
 
     wide = True
@@ -145,48 +181,11 @@ def _off_pixels(xp: Any, values: Any) -> Any:
     return xp.floor(scaled) + 0.05 + 0.9 * (scaled - xp.floor(scaled)) - 2.0
 
 
-@removed("use_cudnn")
-def spatial_transformer_grid(theta: Array, output_shape: tuple[int, int]) -> Variable:
-    """Map each pixel of the result to a place by an affine map (Jaderberg et al. 2015).
-
-    Args:
-        theta: Affine maps (n, 2, 3), floating.
-        output_shape: Height and width of the grid.
-
-    Returns:
-        (n, 2, *output_shape), and the dtype of `theta`: how far across, then how far down, each
-        pixel is to be sampled, from -1 to 1.
-
-    Raises:
-        InvalidType: `theta` has another shape, or is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.spatial_transformer_grid(np.array([[[1, 0, 0], [0, 1, 0.5]]], "f"), (1, 3))
-    variable([[[[-1. ,  0. ,  1. ]],
-    <BLANKLINE>
-               [[-0.5, -0.5, -0.5]]]], dtype=float32)
-    """
-    return SpatialTransformerGrid.call(theta, output_shape)
+spatial_transformer_grid = function_of(
+    SpatialTransformerGrid, "spatial_transformer_grid", "use_cudnn"
+)
 
 
-@removed("use_cudnn")
-def spatial_transformer_sampler(x: Array, grid: Array) -> Variable:
-    """Sample images at the places of a grid, bilinearly (Jaderberg et al. 2015, eq. 5).
-
-    Args:
-        x: Images (n, c, h, w), floating.
-        grid: (n, 2, p, q), of the dtype of `x`: how far across, then how far down, from -1, the
-            first pixel, to 1, the last one. Beyond them the images are 0.
-
-    Returns:
-        (n, c, p, q), and the dtype of `x`.
-
-    Raises:
-        InvalidType: Shapes or dtypes do not fit.
-
-    >>> import core.functions as F, numpy as np
-    >>> grid = np.array([[[[0.5, 3]], [[0, 0]]]], "f")
-    >>> F.spatial_transformer_sampler(np.array([[[[1, 2, 3]]]], "f"), grid)
-    variable([[[[2.5, 0. ]]]], dtype=float32)
-    """
-    return SpatialTransformerSampler.call(x, grid)
+spatial_transformer_sampler = function_of(
+    SpatialTransformerSampler, "spatial_transformer_sampler", "use_cudnn"
+)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, anything, axes
+from core import Domain, FunctionNode, anything, axes
 from core.errors import InvalidType
-from core.errors.removed import removed
 from core.ops.types.shapes import as_axes
-from core.typing import Array, Axes, Axis
+from core.typing import Axis
+from plugins.functions.derived import function_of
 
 
 def _of_length_one(f: Any, x: Any) -> None:
@@ -18,7 +18,22 @@ def _of_length_one(f: Any, x: Any) -> None:
 
 
 class Squeeze(FunctionNode):
-    """x without some axes of length 1, or without all of them."""
+    """Remove axes of length 1.
+
+    Args:
+        x: Of any shape and dtype.
+        axis: An axis, or several, each of length 1; None takes all of that length.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis, or one of another length.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.squeeze(np.zeros((1, 2, 1), "f"), axis=0).shape
+    (2, 1)
+    """
 
     axis: Axis = None
     domain = Domain(
@@ -37,22 +52,4 @@ class Squeeze(FunctionNode):
         return xp.reshape(g, self.input_shape(0))
 
 
-@removed()
-def squeeze(x: Array, axis: Axes = None) -> Variable:
-    """Remove axes of length 1.
-
-    Args:
-        x: Of any shape and dtype.
-        axis: An axis, or several, each of length 1; None takes all of that length.
-
-    Returns:
-        The dtype of `x`.
-
-    Raises:
-        InvalidType: `x` has no such axis, or one of another length.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.squeeze(np.zeros((1, 2, 1), "f"), axis=0).shape
-    (2, 1)
-    """
-    return Squeeze.call(x, axis)
+squeeze = function_of(Squeeze, "squeeze")

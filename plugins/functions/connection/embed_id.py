@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from math import prod
 
-from core import Domain, FunctionNode, Variable, integers, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, FunctionNode, integers, real
+from plugins.functions.derived import function_of
 from plugins.functions.labels import refuse_outside
 
 NUMBERS = "W has a row for each of these; name the number to leave out as ignore_label."
 
 
 class EmbedIDFunction(FunctionNode):
-    """Row x of W for each number x; a row of zeros for the ignored one."""
+    """Look up rows of `W` by number.
+
+    Args:
+        x: Integers of any shape, each in [0, v) or equal to `ignore_label`.
+        W: The table, (v, k), floating.
+        ignore_label: A number whose row is zeros and gets no gradient, or None.
+
+    Returns:
+        The shape of `x` with an axis of length k added, in the dtype of `W`.
+
+    Raises:
+        InvalidType: `x` is not integral or `W` not a floating matrix.
+        OutOfRange: A number has no row; where devices run ahead, under `core.config.debug`.
+
+    >>> import core.functions as F, numpy as np
+    >>> W = np.array([[0, 0], [1, 1], [2, 2]], "f")
+    >>> F.embed_id(np.array([2, -1]), W, ignore_label=-1)
+    variable([[2., 2.],
+              [0., 0.]], dtype=float32)
+    """
 
     ignore_label: int | None = None
     domain = Domain("(...),(v,k)->(...,k)", x=integers(0, "v"), W=real(-2, 2), dims={"v": (1, 5)})
@@ -56,26 +74,4 @@ class EmbedIDGradient(FunctionNode):
         return EmbedIDFunction(self.ignore_label).evaluate(x, g)
 
 
-@removed()
-def embed_id(x: Array, W: Array, ignore_label: int | None = None) -> Variable:
-    """Look up rows of `W` by number.
-
-    Args:
-        x: Integers of any shape, each in [0, v) or equal to `ignore_label`.
-        W: The table, (v, k), floating.
-        ignore_label: A number whose row is zeros and gets no gradient, or None.
-
-    Returns:
-        The shape of `x` with an axis of length k added, in the dtype of `W`.
-
-    Raises:
-        InvalidType: `x` is not integral or `W` not a floating matrix.
-        OutOfRange: A number has no row; where devices run ahead, under `core.config.debug`.
-
-    >>> import core.functions as F, numpy as np
-    >>> W = np.array([[0, 0], [1, 1], [2, 2]], "f")
-    >>> F.embed_id(np.array([2, -1]), W, ignore_label=-1)
-    variable([[2., 2.],
-              [0., 0.]], dtype=float32)
-    """
-    return EmbedIDFunction.call(x, W, ignore_label)
+embed_id = function_of(EmbedIDFunction, "embed_id")

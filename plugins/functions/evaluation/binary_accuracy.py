@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, integers, real
-from core.typing import Array
+from core import Domain, FunctionNode, integers, real
+from plugins.functions.derived import function_of
 
 
 class BinaryAccuracy(FunctionNode):
-    """How many scores have the sign of their label, as a share; the label -1 does not count."""
-
-    wide = True
-    domain = Domain(
-        "(...),(...)->()",
-        y=real(-3, 3),
-        t=integers(-1, 2),
-        leave_out={"gradient": "not differentiable"},
-    )
-
-    def compute(self, xp, y, t):
-        counted = t != -1
-        right = ((y >= 0) == (t == 1)) & counted
-        count = xp.sum(xp.astype(counted, y.dtype))
-        return xp.sum(xp.astype(right, y.dtype)) / xp.maximum(count, xp.ones_like(count))
-
-
-def binary_accuracy(y: Array, t: Array) -> Variable:
     """Compute the share of scores on the right side of 0; without gradient.
 
     Args:
@@ -41,4 +23,20 @@ def binary_accuracy(y: Array, t: Array) -> Variable:
     >>> F.binary_accuracy(np.array([2, -1, 3], "f"), np.array([1, 1, -1]))
     variable(0.5, dtype=float32)
     """
-    return BinaryAccuracy.call(y, t)
+
+    wide = True
+    domain = Domain(
+        "(...),(...)->()",
+        y=real(-3, 3),
+        t=integers(-1, 2),
+        leave_out={"gradient": "not differentiable"},
+    )
+
+    def compute(self, xp, y, t):
+        counted = t != -1
+        right = ((y >= 0) == (t == 1)) & counted
+        count = xp.sum(xp.astype(counted, y.dtype))
+        return xp.sum(xp.astype(right, y.dtype)) / xp.maximum(count, xp.ones_like(count))
+
+
+binary_accuracy = function_of(BinaryAccuracy, "binary_accuracy")

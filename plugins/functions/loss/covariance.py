@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, choice, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, FunctionNode, choice, real
+from plugins.functions.derived import function_of
 from plugins.functions.loss.reduction import check_reduce
 
 REDUCTIONS = ("half_squared_sum", "no")
@@ -17,9 +16,29 @@ def _centered(xp: Any, x: Any) -> Any:
 
 
 class CrossCovariance(FunctionNode):
-    """C = Y^T Z / n of centered Y and Z, or half the sum of its squares.
+    """Measure the covariance of the features of `y` and `z`: ½ Σᵢⱼ (1/n Σₙ (yᵢ - ȳᵢ)(zⱼ - z̄ⱼ))².
 
-    With G the gradient of C the derivatives are Z G^T / n and Y G / n, of the centered ones.
+    C = Y^T Z / n of centered Y and Z, or half the sum of its squares. With G the gradient of C the
+    derivatives are Z G^T / n and Y G / n, of the centered ones.
+
+    Args:
+        y: Features, (n, k), floating.
+        z: Other features of the same examples, (n, m), of the dtype of `y`.
+        reduce: 'half_squared_sum', or 'no' for the cross-covariance matrix itself.
+
+    Returns:
+        No axes, or (k, m) with `reduce='no'`, and the dtype of `y`.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: `reduce` is unknown.
+
+    Source: Cheung, Livezey, Bansal and Olshausen 2014 (arXiv:1412.6583), equation 6.
+
+    >>> import core.functions as F, numpy as np
+    >>> y = np.array([[1], [-1]], "f")
+    >>> F.cross_covariance(y, 2 * y)
+    variable(2., dtype=float32)
     """
 
     reduce: str = "half_squared_sum"
@@ -49,9 +68,30 @@ class CrossCovariance(FunctionNode):
 
 
 class DeCov(FunctionNode):
-    """C = H^T H / n of centered H, with zeros on the diagonal, or half the sum of its squares.
+    """Measure how much features vary together: half the sum of their squared covariances.
 
-    With G the gradient of C, its diagonal zero, the derivative is H (G + G^T) / n.
+    C = H^T H / n of centered H, or half the sum of its squares. With G the gradient of C, its
+    diagonal zero, the derivative is H (G + G^T) / n.
+
+    Variances do not count: the diagonal of the covariance matrix is set to zero.
+
+    Args:
+        h: Features, (n, k), floating.
+        reduce: 'half_squared_sum', or 'no' for the matrix of covariances.
+
+    Returns:
+        No axes, or (k, k) with `reduce='no'`, and the dtype of `h`.
+
+    Raises:
+        InvalidType: `h` is not a floating matrix.
+        ValueError: `reduce` is unknown.
+
+    Source: Cogswell, Ahmed, Girshick, Zitnick and Batra 2015 (arXiv:1511.06068), equation 2.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.decov(np.array([[1, 2], [-1, -2]], "f"), reduce="no")
+    variable([[0., 2.],
+              [2., 0.]], dtype=float32)
     """
 
     reduce: str = "half_squared_sum"
@@ -84,54 +124,7 @@ class DeCov(FunctionNode):
         return h @ (g + g.T) / max(h.shape[0], 1)
 
 
-@removed()
-def cross_covariance(y: Array, z: Array, reduce: str = "half_squared_sum") -> Variable:
-    """Measure the covariance of the features of `y` and `z`: ½ Σᵢⱼ (1/n Σₙ (yᵢ - ȳᵢ)(zⱼ - z̄ⱼ))².
-
-    Args:
-        y: Features, (n, k), floating.
-        z: Other features of the same examples, (n, m), of the dtype of `y`.
-        reduce: 'half_squared_sum', or 'no' for the cross-covariance matrix itself.
-
-    Returns:
-        No axes, or (k, m) with `reduce='no'`, and the dtype of `y`.
-
-    Raises:
-        InvalidType: Shapes or dtypes do not fit.
-        ValueError: `reduce` is unknown.
-
-    Source: Cheung, Livezey, Bansal and Olshausen 2014 (arXiv:1412.6583), equation 6.
-
-    >>> import core.functions as F, numpy as np
-    >>> y = np.array([[1], [-1]], "f")
-    >>> F.cross_covariance(y, 2 * y)
-    variable(2., dtype=float32)
-    """
-    return CrossCovariance.call(y, z, reduce)
+cross_covariance = function_of(CrossCovariance, "cross_covariance")
 
 
-@removed()
-def decov(h: Array, reduce: str = "half_squared_sum") -> Variable:
-    """Measure how much features vary together: half the sum of their squared covariances.
-
-    Variances do not count: the diagonal of the covariance matrix is set to zero.
-
-    Args:
-        h: Features, (n, k), floating.
-        reduce: 'half_squared_sum', or 'no' for the matrix of covariances.
-
-    Returns:
-        No axes, or (k, k) with `reduce='no'`, and the dtype of `h`.
-
-    Raises:
-        InvalidType: `h` is not a floating matrix.
-        ValueError: `reduce` is unknown.
-
-    Source: Cogswell, Ahmed, Girshick, Zitnick and Batra 2015 (arXiv:1511.06068), equation 2.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.decov(np.array([[1, 2], [-1, -2]], "f"), reduce="no")
-    variable([[0., 2.],
-              [2., 0.]], dtype=float32)
-    """
-    return DeCov.call(h, reduce)
+decov = function_of(DeCov, "decov")

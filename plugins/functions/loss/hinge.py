@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, choice, integers, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, FunctionNode, choice, integers, real
+from plugins.functions.derived import function_of
 from plugins.functions.labels import refuse_outside
 from plugins.functions.loss.reduction import check_reduce
 
 
 class Hinge(FunctionNode):
-    """m = max(0, 1 + s x), or its square, with s = -1 at the label and 1 elsewhere."""
+    """Compute the one-against-rest hinge loss: max(0, 1 - x) at the label, max(0, 1 + x) elsewhere.
+
+    It is m = max(0, 1 + s x), or its square, with s = -1 at the label and 1 elsewhere.
+
+    The derivative at the hinge is taken as 0.
+
+    Args:
+        x: Scores, (n, classes), floating.
+        t: Labels, (n,), integers in [0, classes).
+        norm: 'L1', or 'L2' for squares.
+        reduce: 'mean' for the sum over the classes, averaged over the examples; or 'no' for the
+            loss of each score.
+
+    Returns:
+        No axes, or the shape of `x` with `reduce='no'`, and its dtype.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        OutOfRange: A label is not a class; where devices run ahead, under `core.config.debug`.
+        ValueError: A setting is unknown.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.hinge(np.array([[2, -3], [0.5, 0.5]], "f"), np.array([0, 0]))
+    variable(1., dtype=float32)
+    """
 
     norm: str = "L1"
     reduce: str = "mean"
@@ -53,29 +76,4 @@ class Hinge(FunctionNode):
         return g * signs * slope
 
 
-@removed()
-def hinge(x: Array, t: Array, norm: str = "L1", reduce: str = "mean") -> Variable:
-    """Compute the one-against-rest hinge loss: max(0, 1 - x) at the label, max(0, 1 + x) elsewhere.
-
-    The derivative at the hinge is taken as 0.
-
-    Args:
-        x: Scores, (n, classes), floating.
-        t: Labels, (n,), integers in [0, classes).
-        norm: 'L1', or 'L2' for squares.
-        reduce: 'mean' for the sum over the classes, averaged over the examples; or 'no' for the
-            loss of each score.
-
-    Returns:
-        No axes, or the shape of `x` with `reduce='no'`, and its dtype.
-
-    Raises:
-        InvalidType: Shapes or dtypes do not fit.
-        OutOfRange: A label is not a class; where devices run ahead, under `core.config.debug`.
-        ValueError: A setting is unknown.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.hinge(np.array([[2, -3], [0.5, 0.5]], "f"), np.array([0, 0]))
-    variable(1., dtype=float32)
-    """
-    return Hinge.call(x, t, norm, reduce)
+hinge = function_of(Hinge, "hinge")

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, choice, number, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, FunctionNode, choice, number, real
+from plugins.functions.derived import function_of
 from plugins.functions.loss.reduction import check_reduce
 
 REDUCTIONS = ("sum_along_second_axis", "no")
 
 
 class HuberLoss(FunctionNode):
-    """d^2 / 2 for |d| < delta, else delta (|d| - delta / 2), of d = x - t; summed over axis 1.
+    """Compute the Huber loss: half the squared difference up to `delta`, and linear beyond.
 
-    The derivative is d, cut off at -delta and delta.
+    With d = x - t it is d^2 / 2 for |d| < delta, otherwise delta (|d| - delta / 2). The derivative
+    is d, cut off at -delta and delta.
+
+    Args:
+        x: Floating, of any shape; at least two axes unless `reduce` is 'no'.
+        t: Of the shape and dtype of `x`.
+        delta: Where the square ends, greater than 0.
+        reduce: 'sum_along_second_axis', or 'no' for the loss of each element.
+
+    Returns:
+        The shape of `x`, without axis 1 where it is summed over, and its dtype.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: `reduce` is unknown.
+
+    Source: Huber 1964, "Robust estimation of a location parameter".
+
+    >>> import core.functions as F, numpy as np
+    >>> F.huber_loss(np.array([[1, 5]], "f"), np.zeros((1, 2), "f"), delta=2)
+    variable([8.5], dtype=float32)
     """
 
     delta: float
@@ -47,27 +66,4 @@ class HuberLoss(FunctionNode):
         return g if self.reduce == "no" else xp.expand_dims(g, axis=1)
 
 
-@removed()
-def huber_loss(x: Array, t: Array, delta: float, reduce: str = "sum_along_second_axis") -> Variable:
-    """Compute the Huber loss: half the squared difference up to `delta`, and linear beyond.
-
-    Args:
-        x: Floating, of any shape; at least two axes unless `reduce` is 'no'.
-        t: Of the shape and dtype of `x`.
-        delta: Where the square ends, greater than 0.
-        reduce: 'sum_along_second_axis', or 'no' for the loss of each element.
-
-    Returns:
-        The shape of `x`, without axis 1 where it is summed over, and its dtype.
-
-    Raises:
-        InvalidType: Shapes or dtypes do not fit.
-        ValueError: `reduce` is unknown.
-
-    Source: Huber 1964, "Robust estimation of a location parameter".
-
-    >>> import core.functions as F, numpy as np
-    >>> F.huber_loss(np.array([[1, 5]], "f"), np.zeros((1, 2), "f"), delta=2)
-    variable([8.5], dtype=float32)
-    """
-    return HuberLoss.call(x, t, delta, reduce)
+huber_loss = function_of(HuberLoss, "huber_loss")

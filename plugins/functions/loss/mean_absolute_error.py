@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from math import prod
 
-from core import Domain, FunctionNode, Variable, real
-from core.typing import Array
+from core import Domain, FunctionNode, real
+from plugins.functions.derived import function_of
 
 
 class MeanAbsoluteError(FunctionNode):
-    """mean |x0 - x1|, whose derivatives are the sign of x0 - x1, over n, and its negative."""
-
-    wide = True
-    domain = Domain("(...),(...)->()", x0=real(-3, 3, distinct=True), x1=real(-3, 3, distinct=True))
-
-    def compute(self, xp, x0, x1):
-        return xp.sum(xp.abs(x0 - x1), dtype=x0.dtype) / max(prod(x0.shape), 1)
-
-    def gradient(self, xp, g, x0, x1):
-        gradient = xp.sign(x0 - x1) * (g / max(prod(x0.shape), 1))
-        return gradient, -gradient
-
-
-def mean_absolute_error(x0: Array, x1: Array) -> Variable:
     """Average the absolute differences of all elements.
+
+    The derivatives are the sign of x0 - x1, divided by n, and its negative.
 
     The derivative where two elements are equal is taken as 0.
 
@@ -41,4 +29,16 @@ def mean_absolute_error(x0: Array, x1: Array) -> Variable:
     >>> F.mean_absolute_error(np.array([1, 5], "f"), np.array([3, 5], "f"))
     variable(1., dtype=float32)
     """
-    return MeanAbsoluteError.call(x0, x1)
+
+    wide = True
+    domain = Domain("(...),(...)->()", x0=real(-3, 3, distinct=True), x1=real(-3, 3, distinct=True))
+
+    def compute(self, xp, x0, x1):
+        return xp.sum(xp.abs(x0 - x1), dtype=x0.dtype) / max(prod(x0.shape), 1)
+
+    def gradient(self, xp, g, x0, x1):
+        gradient = xp.sign(x0 - x1) * (g / max(prod(x0.shape), 1))
+        return gradient, -gradient
+
+
+mean_absolute_error = function_of(MeanAbsoluteError, "mean_absolute_error")

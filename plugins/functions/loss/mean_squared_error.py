@@ -4,28 +4,14 @@ from __future__ import annotations
 
 from math import prod
 
-from core import Domain, FunctionNode, Variable, real
-from core.typing import Array
+from core import Domain, FunctionNode, real
+from plugins.functions.derived import function_of
 
 
 class MeanSquaredError(FunctionNode):
-    """mean (x0 - x1)^2, whose derivatives are 2 (x0 - x1) / n and its negative."""
-
-    wide = True
-    domain = Domain("(...),(...)->()", x0=real(-3, 3), x1=real(-3, 3))
-
-    def compute(self, xp, x0, x1):
-        difference = x0 - x1
-        total = xp.sum(difference * difference, dtype=x0.dtype)
-        return total / max(prod(x0.shape), 1)
-
-    def gradient(self, xp, g, x0, x1):
-        gradient = (x0 - x1) * (g * (2.0 / max(prod(x0.shape), 1)))
-        return gradient, -gradient
-
-
-def mean_squared_error(x0: Array, x1: Array) -> Variable:
     """Average the squared differences of all elements.
+
+    The derivatives are 2 (x0 - x1) / n and its negative.
 
     Args:
         x0: Floating, of any shape. Floats of 16 bits are summed in float32.
@@ -41,4 +27,18 @@ def mean_squared_error(x0: Array, x1: Array) -> Variable:
     >>> F.mean_squared_error(np.array([1, 5], "f"), np.array([3, 5], "f"))
     variable(2., dtype=float32)
     """
-    return MeanSquaredError.call(x0, x1)
+
+    wide = True
+    domain = Domain("(...),(...)->()", x0=real(-3, 3), x1=real(-3, 3))
+
+    def compute(self, xp, x0, x1):
+        difference = x0 - x1
+        total = xp.sum(difference * difference, dtype=x0.dtype)
+        return total / max(prod(x0.shape), 1)
+
+    def gradient(self, xp, g, x0, x1):
+        gradient = (x0 - x1) * (g * (2.0 / max(prod(x0.shape), 1)))
+        return gradient, -gradient
+
+
+mean_squared_error = function_of(MeanSquaredError, "mean_squared_error")

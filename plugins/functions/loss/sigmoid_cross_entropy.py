@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, choice, integers, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, FunctionNode, choice, integers, real
+from plugins.functions.derived import function_of
 from plugins.functions.loss.reduction import check_reduce
 
 
 class SigmoidCrossEntropy(FunctionNode):
-    """w (max(x, 0) - x t + log(1 + exp(-|x|))); the gradient is g w (sigmoid(x) - t).
+    """Compute the cross entropy of labels and the sigmoid of scores: log(1 + exp(x)) - x * t.
 
-    w is 0 for the label -1, else 1, divided by the count where the mean is taken.
+    It is computed as w (max(x, 0) - x t + log(1 + exp(-|x|))), and the gradient is
+    g w (sigmoid(x) - t): w is 0 for the label -1, otherwise 1, divided by the count where the mean
+    is taken.
+
+    Right for scores of any size: nothing can overflow.
+
+    Args:
+        x: Scores, floating, of any shape.
+        t: Integers of the shape of `x`: 0 and 1, or -1 for what counts for nothing.
+        normalize: Whether the mean is over the labels that are not -1; else it is the sum divided
+            by the length of the first axis.
+        reduce: 'mean', or 'no' for the loss of each element.
+
+    Returns:
+        No axes, or the shape of `x` with `reduce='no'`, and its dtype. 0 where all labels are -1.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+        ValueError: `reduce` is unknown.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.sigmoid_cross_entropy(np.array([0, -1000], "f"), np.array([1, 1]), reduce="no")
+    variable([6.931472e-01, 1.000000e+03], dtype=float32)
     """
 
     normalize: bool = True
@@ -49,30 +70,4 @@ class SigmoidCrossEntropy(FunctionNode):
         return xp.where(t == -1, 0.0, g * error)
 
 
-@removed()
-def sigmoid_cross_entropy(
-    x: Array, t: Array, normalize: bool = True, reduce: str = "mean"
-) -> Variable:
-    """Compute the cross entropy of labels and the sigmoid of scores: log(1 + exp(x)) - x * t.
-
-    Right for scores of any size: nothing can overflow.
-
-    Args:
-        x: Scores, floating, of any shape.
-        t: Integers of the shape of `x`: 0 and 1, or -1 for what counts for nothing.
-        normalize: Whether the mean is over the labels that are not -1; else it is the sum divided
-            by the length of the first axis.
-        reduce: 'mean', or 'no' for the loss of each element.
-
-    Returns:
-        No axes, or the shape of `x` with `reduce='no'`, and its dtype. 0 where all labels are -1.
-
-    Raises:
-        InvalidType: Shapes or dtypes do not fit.
-        ValueError: `reduce` is unknown.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.sigmoid_cross_entropy(np.array([0, -1000], "f"), np.array([1, 1]), reduce="no")
-    variable([6.931472e-01, 1.000000e+03], dtype=float32)
-    """
-    return SigmoidCrossEntropy.call(x, t, normalize, reduce)
+sigmoid_cross_entropy = function_of(SigmoidCrossEntropy, "sigmoid_cross_entropy")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, axes, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, FunctionNode, axes, real
+from plugins.functions.derived import function_of
 
 
 class _Place(FunctionNode):
@@ -21,21 +20,6 @@ class _Place(FunctionNode):
 
 
 class ArgMax(_Place):
-    """The index of the first greatest element, int32."""
-
-    def compute(self, xp, x):
-        return xp.astype(xp.argmax(x, axis=self.axis), xp.int32)
-
-
-class ArgMin(_Place):
-    """The index of the first least element, int32."""
-
-    def compute(self, xp, x):
-        return xp.astype(xp.argmin(x, axis=self.axis), xp.int32)
-
-
-@removed()
-def argmax(x: Array, axis: int | None = None) -> Variable:
     """Find the index of the greatest element, the first one of equals; without gradient.
 
     Args:
@@ -52,11 +36,12 @@ def argmax(x: Array, axis: int | None = None) -> Variable:
     >>> F.argmax(np.array([[1, 2], [4, 3]], "f"), axis=1)
     variable([1, 0], dtype=int32)
     """
-    return ArgMax.call(x, axis)
+
+    def compute(self, xp, x):
+        return xp.astype(xp.argmax(x, axis=self.axis), xp.int32)
 
 
-@removed()
-def argmin(x: Array, axis: int | None = None) -> Variable:
+class ArgMin(_Place):
     """Find the index of the least element, the first one of equals; without gradient.
 
     Args:
@@ -73,4 +58,12 @@ def argmin(x: Array, axis: int | None = None) -> Variable:
     >>> F.argmin(np.array([[1, 2], [4, 3]], "f"), axis=1)
     variable([0, 1], dtype=int32)
     """
-    return ArgMin.call(x, axis)
+
+    def compute(self, xp, x):
+        return xp.astype(xp.argmin(x, axis=self.axis), xp.int32)
+
+
+argmax = function_of(ArgMax, "argmax")
+
+
+argmin = function_of(ArgMin, "argmin")

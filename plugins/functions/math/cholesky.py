@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, real
-from core.typing import Array
+from core import Domain, FunctionNode, real
+from plugins.functions.derived import function_of
 from plugins.functions.math.inv import StackedInv, dominant
 
 
 class Cholesky(FunctionNode):
-    """The lower triangle L with L L^T = (a + a^T) / 2.
+    """Factorize a positive definite matrix: return the lower triangular L with L L^T = a.
 
     With P the lower triangle of L^T g, its diagonal halved, the gradient is the symmetric part of
     L^-T P L^-1 (Murray, "Differentiation of the Cholesky decomposition", 2016, eq. 9 and 10).
+
+    A matrix that is not symmetric counts as its symmetric part, and so does the gradient.
+
+    Args:
+        a: (n, n), floating, symmetric and positive definite. Floats of 16 bits are computed in
+            float32.
+
+    Returns:
+        (n, n), and the dtype of `a`; zeros above the diagonal.
+
+    Raises:
+        InvalidType: `a` is not a square matrix, or not floating.
+        numpy.linalg.LinAlgError: On NumPy: `a` is not positive definite.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cholesky(np.array([[4, 2], [2, 5]], "f"))
+    variable([[2., 0.],
+              [1., 2.]], dtype=float32)
     """
 
     label = "cholesky"
@@ -41,25 +59,4 @@ def symmetric_part(xp: Any, a: Any) -> Any:
     return (a + xp.matrix_transpose(a)) * 0.5
 
 
-def cholesky(a: Array) -> Variable:
-    """Factorize a positive definite matrix: return the lower triangular L with L L^T = a.
-
-    A matrix that is not symmetric counts as its symmetric part, and so does the gradient.
-
-    Args:
-        a: (n, n), floating, symmetric and positive definite. Floats of 16 bits are computed in
-            float32.
-
-    Returns:
-        (n, n), and the dtype of `a`; zeros above the diagonal.
-
-    Raises:
-        InvalidType: `a` is not a square matrix, or not floating.
-        numpy.linalg.LinAlgError: On NumPy: `a` is not positive definite.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.cholesky(np.array([[4, 2], [2, 5]], "f"))
-    variable([[2., 0.],
-              [1., 2.]], dtype=float32)
-    """
-    return Cholesky.call(a)
+cholesky = function_of(Cholesky, "cholesky")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, axes, numeric
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, FunctionNode, axes, numeric
+from plugins.functions.derived import function_of
 
 
 def _running(xp: Any, standard: str, older: str) -> Any:
@@ -15,7 +14,26 @@ def _running(xp: Any, standard: str, older: str) -> Any:
 
 
 class Cumsum(FunctionNode):
-    """The sums up to each element along an axis; the gradient is summed from the other end."""
+    """Sum each element and those before it along an axis.
+
+    The gradient is summed from the other end.
+
+    Args:
+        x: Of any shape, floating or of integers. Floats of 16 bits are summed in float32.
+        axis: The axis; None sums along the flattened array.
+
+    Returns:
+        The dtype of `x`; its shape, or one axis without `axis`.
+
+    Raises:
+        InvalidType: `x` has no such axis, or is not of real numbers.
+        TypeError: `axis` is neither None nor an int.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cumsum(np.array([[1, 2], [3, 4]], "f"), axis=0)
+    variable([[1., 2.],
+              [4., 6.]], dtype=float32)
+    """
 
     axis: int | None = None
     wide = True
@@ -32,10 +50,25 @@ class Cumsum(FunctionNode):
 
 
 class Cumprod(FunctionNode):
-    """The products up to each element along an axis.
+    """Multiply each element and those before it along an axis.
 
     An element's gradient is the product of those before it times r_i = g_i + x_(i+1) r_(i+1): no
     division, so it is right where there are zeros.
+
+    Args:
+        x: Of any shape, floating or of integers. Floats of 16 bits are multiplied in float32.
+        axis: The axis; None multiplies along the flattened array.
+
+    Returns:
+        The dtype of `x`; its shape, or one axis without `axis`.
+
+    Raises:
+        InvalidType: `x` has no such axis, or is not of real numbers.
+        TypeError: `axis` is neither None nor an int.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.cumprod(np.array([[1, 2], [3, 4]], "f"))
+    variable([ 1.,  2.,  6., 24.], dtype=float32)
     """
 
     axis: int | None = None
@@ -87,46 +120,7 @@ def _recurrence(xp: Any, a: Any, g: Any, axis: int) -> Any:
     return g
 
 
-@removed()
-def cumsum(x: Array, axis: int | None = None) -> Variable:
-    """Sum each element and those before it along an axis.
-
-    Args:
-        x: Of any shape, floating or of integers. Floats of 16 bits are summed in float32.
-        axis: The axis; None sums along the flattened array.
-
-    Returns:
-        The dtype of `x`; its shape, or one axis without `axis`.
-
-    Raises:
-        InvalidType: `x` has no such axis, or is not of real numbers.
-        TypeError: `axis` is neither None nor an int.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.cumsum(np.array([[1, 2], [3, 4]], "f"), axis=0)
-    variable([[1., 2.],
-              [4., 6.]], dtype=float32)
-    """
-    return Cumsum.call(x, axis)
+cumsum = function_of(Cumsum, "cumsum")
 
 
-@removed()
-def cumprod(x: Array, axis: int | None = None) -> Variable:
-    """Multiply each element and those before it along an axis.
-
-    Args:
-        x: Of any shape, floating or of integers. Floats of 16 bits are multiplied in float32.
-        axis: The axis; None multiplies along the flattened array.
-
-    Returns:
-        The dtype of `x`; its shape, or one axis without `axis`.
-
-    Raises:
-        InvalidType: `x` has no such axis, or is not of real numbers.
-        TypeError: `axis` is neither None nor an int.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.cumprod(np.array([[1, 2], [3, 4]], "f"))
-    variable([ 1.,  2.,  6., 24.], dtype=float32)
-    """
-    return Cumprod.call(x, axis)
+cumprod = function_of(Cumprod, "cumprod")

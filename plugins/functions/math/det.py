@@ -5,11 +5,31 @@ from __future__ import annotations
 from core import Domain, FunctionNode, Variable, as_variable, real
 from core.errors import InvalidType
 from core.typing import Array
+from plugins.functions.derived import function_of
 from plugins.functions.math.inv import StackedInv, dominant
 
 
 class BatchDet(FunctionNode):
-    """y = det a of each matrix, with the gradient g y a^-T."""
+    """Compute the determinants of a batch of matrices.
+
+    With y the determinant, the gradient is g y a^-T.
+
+    The gradient needs the inverse, so it is there only where the determinant is not 0.
+
+    Args:
+        a: (batch, n, n), floating. Floats of 16 bits are computed in float32.
+
+    Returns:
+        (batch,), and the dtype of `a`.
+
+    Raises:
+        InvalidType: `a` is not a batch of square matrices, or not floating.
+        numpy.linalg.LinAlgError: On NumPy, in the backward: a matrix has no inverse.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.batch_det(np.array([[[2]], [[4]]], "f"))
+    variable([2., 4.], dtype=float32)
+    """
 
     label = "det"
     wide = True
@@ -54,23 +74,4 @@ def det(a: Array) -> Variable:
     return BatchDet.call(a.reshape((1, *a.shape))).reshape(())
 
 
-def batch_det(a: Array) -> Variable:
-    """Compute the determinants of a batch of matrices.
-
-    The gradient needs the inverse, so it is there only where the determinant is not 0.
-
-    Args:
-        a: (batch, n, n), floating. Floats of 16 bits are computed in float32.
-
-    Returns:
-        (batch,), and the dtype of `a`.
-
-    Raises:
-        InvalidType: `a` is not a batch of square matrices, or not floating.
-        numpy.linalg.LinAlgError: On NumPy, in the backward: a matrix has no inverse.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.batch_det(np.array([[[2]], [[4]]], "f"))
-    variable([2., 4.], dtype=float32)
-    """
-    return BatchDet.call(a)
+batch_det = function_of(BatchDet, "batch_det")

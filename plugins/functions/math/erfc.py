@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import pi, sqrt
 
 from core import Domain, Elementwise, real
+from plugins.functions.derived import function_of
 from plugins.functions.math import error_functions
-from plugins.functions.unary import function_of
 
 
 class Erfc(Elementwise):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, axes, choice, real
-from core.errors.removed import removed
-from core.typing import Array, Axes, Axis
+from core import Domain, FunctionNode, axes, choice, real
+from core.typing import Axis
 from plugins.functions.axes import kept_shape
+from plugins.functions.derived import function_of
 
 
 class _Extremum(FunctionNode):
@@ -30,21 +30,6 @@ class _Extremum(FunctionNode):
 
 
 class Max(_Extremum):
-    """The greatest element along axes."""
-
-    def compute(self, xp, x):
-        return xp.max(x, axis=self.axis, keepdims=self.keepdims)
-
-
-class Min(_Extremum):
-    """The least element along axes."""
-
-    def compute(self, xp, x):
-        return xp.min(x, axis=self.axis, keepdims=self.keepdims)
-
-
-@removed()
-def max(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
     """Find the greatest element over axes; NaN if there is one.
 
     Each of several equal maxima gets the whole gradient.
@@ -65,11 +50,12 @@ def max(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
     >>> F.max(np.array([[1, 2], [4, 3]], "f"), axis=1)
     variable([2., 4.], dtype=float32)
     """
-    return Max.call(x, axis, keepdims)
+
+    def compute(self, xp, x):
+        return xp.max(x, axis=self.axis, keepdims=self.keepdims)
 
 
-@removed()
-def min(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
+class Min(_Extremum):
     """Find the least element over axes; NaN if there is one.
 
     Each of several equal minima gets the whole gradient.
@@ -90,4 +76,12 @@ def min(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
     >>> F.min(np.array([[1, 2], [4, 3]], "f"), axis=1)
     variable([1., 3.], dtype=float32)
     """
-    return Min.call(x, axis, keepdims)
+
+    def compute(self, xp, x):
+        return xp.min(x, axis=self.axis, keepdims=self.keepdims)
+
+
+max = function_of(Max, "max")
+
+
+min = function_of(Min, "min")

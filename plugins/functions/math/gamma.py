@@ -8,9 +8,9 @@ from typing import Any
 from core import Domain, Elementwise, Variable, as_variable, integers, real
 from core.errors.scalars import is_whole
 from core.typing import Operand
+from plugins.functions.derived import function_of
 from plugins.functions.math import gamma_functions
 from plugins.functions.math.zeta import Zeta
-from plugins.functions.unary import function_of
 
 
 class LGamma(Elementwise):

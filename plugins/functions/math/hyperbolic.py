@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import Domain, Elementwise, real
-from plugins.functions.unary import function_of
+from plugins.functions.derived import function_of
 
 
 class Sinh(Elementwise):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, real
-from core.typing import Array
+from core import Domain, FunctionNode, real
+from plugins.functions.derived import function_of
 
 
 def dominant(xp: Any, values: Any) -> Any:
@@ -14,33 +14,9 @@ def dominant(xp: Any, values: Any) -> Any:
 
 
 class Inv(FunctionNode):
-    """y = a^-1, with the gradient -y^T g y^T."""
-
-    wide = True
-    domain = Domain("(n,n)->(n,n)", a=real(-0.5, 0.5, make=dominant))
-
-    def compute(self, xp, a):
-        return xp.linalg.inv(a)
-
-    def gradient(self, xp, g, out):
-        turned = xp.matrix_transpose(out)
-        return -(turned @ g @ turned)
-
-
-class BatchInv(Inv):
-    """The inverse of each matrix of a batch."""
-
-    domain = Domain("(b,n,n)->(b,n,n)", a=real(-0.5, 0.5, make=dominant))
-
-
-class StackedInv(Inv):
-    """The inverse of each matrix of a stack of any shape."""
-
-    domain = Domain("(...,n,n)->(...,n,n)", a=real(-0.5, 0.5, make=dominant))
-
-
-def inv(a: Array) -> Variable:
     """Compute the inverse of a matrix.
+
+    With y the result, the gradient is -y^T g y^T.
 
     Args:
         a: (n, n), floating. Floats of 16 bits are computed in float32.
@@ -57,10 +33,19 @@ def inv(a: Array) -> Variable:
     variable([[0.5 , 0.  ],
               [0.  , 0.25]], dtype=float32)
     """
-    return Inv.call(a)
+
+    wide = True
+    domain = Domain("(n,n)->(n,n)", a=real(-0.5, 0.5, make=dominant))
+
+    def compute(self, xp, a):
+        return xp.linalg.inv(a)
+
+    def gradient(self, xp, g, out):
+        turned = xp.matrix_transpose(out)
+        return -(turned @ g @ turned)
 
 
-def batch_inv(a: Array) -> Variable:
+class BatchInv(Inv):
     """Compute the inverses of a batch of matrices.
 
     Args:
@@ -79,4 +64,17 @@ def batch_inv(a: Array) -> Variable:
     <BLANKLINE>
               [[0.25]]], dtype=float32)
     """
-    return BatchInv.call(a)
+
+    domain = Domain("(b,n,n)->(b,n,n)", a=real(-0.5, 0.5, make=dominant))
+
+
+class StackedInv(Inv):
+    """The inverse of each matrix of a stack of any shape."""
+
+    domain = Domain("(...,n,n)->(...,n,n)", a=real(-0.5, 0.5, make=dominant))
+
+
+inv = function_of(Inv, "inv")
+
+
+batch_inv = function_of(BatchInv, "batch_inv")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from math import log as _log
 
-from core import Domain, Elementwise, Variable, real
+from core import Domain, Elementwise, real
 from core.ops.intrinsics import Log as Log
-from core.typing import Array
-from plugins.functions.unary import function_of
+from plugins.functions.derived import function_of
 
 
 class Log2(Elementwise):
@@ -88,8 +87,10 @@ class Log1p(Elementwise):
         return g / (x + 1)
 
 
-def log(x: Array) -> Variable:
-    """Compute the natural logarithm of each element.
+log = function_of(
+    Log,
+    "log",
+    doc="""Compute the natural logarithm of each element.
 
     Args:
         x: Floating, of any shape, positive.
@@ -103,8 +104,8 @@ def log(x: Array) -> Variable:
     >>> import core.functions as F, numpy as np
     >>> F.log(np.array([1, 0.5], "f"))
     variable([ 0.       , -0.6931472], dtype=float32)
-    """
-    return Log.call(x)
+    """,
+)
 
 
 log2 = function_of(Log2, "log2")

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, axes, real
-from core.errors.removed import removed
+from core import Domain, FunctionNode, axes, real
 from core.ops.intrinsics import axes_of
-from core.typing import Array, Axes, Axis
+from core.typing import Axis
 from plugins.functions.axes import kept_shape
+from plugins.functions.derived import function_of
 
 
 class LogSumExp(FunctionNode):
-    """log sum exp(x) along axes; the gradient is that of the softmax: g exp(x - y)."""
+    """Compute the logarithm of the sum of exponentials over axes, without overflow.
+
+    With y the result, the gradient is that of the softmax: g exp(x - y).
+
+    Args:
+        x: Floating, of any shape.
+        axis: None for all axes, an int, or several.
+
+    Returns:
+        The dtype of `x`; -inf where all elements are.
+
+    Raises:
+        InvalidType: `x` has no such axis, or has no element along it.
+        ValueError: An axis comes twice.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.logsumexp(np.array([[1000, -1000], [0, 0]], "f"), axis=1)
+    variable([1.000000e+03, 6.931472e-01], dtype=float32)
+    """
 
     axis: Axis = None
     wide = True
@@ -37,23 +55,4 @@ class LogSumExp(FunctionNode):
         return xp.reshape(g, kept) * xp.exp(x - xp.reshape(out, kept))
 
 
-@removed()
-def logsumexp(x: Array, axis: Axes = None) -> Variable:
-    """Compute the logarithm of the sum of exponentials over axes, without overflow.
-
-    Args:
-        x: Floating, of any shape.
-        axis: None for all axes, an int, or several.
-
-    Returns:
-        The dtype of `x`; -inf where all elements are.
-
-    Raises:
-        InvalidType: `x` has no such axis, or has no element along it.
-        ValueError: An axis comes twice.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.logsumexp(np.array([[1000, -1000], [0, 0]], "f"), axis=1)
-    variable([1.000000e+03, 6.931472e-01], dtype=float32)
-    """
-    return LogSumExp.call(x, axis)
+logsumexp = function_of(LogSumExp, "logsumexp")

@@ -2,41 +2,11 @@
 
 from __future__ import annotations
 
-from core import Domain, Elementwise, Variable, real
-from core.typing import Operand
+from core import Domain, Elementwise, real
+from plugins.functions.derived import function_of
 
 
 class Maximum(Elementwise):
-    """max(x1, x2); where they are equal, x1 gets the gradient."""
-
-    domain = Domain(x1=real(-3, 3, distinct=True), x2=real(-3, 3, distinct=True))
-
-    def compute(self, xp, x1, x2):
-        return xp.maximum(x1, x2)
-
-    def gradient_x1(self, xp, g, x1, x2):
-        return xp.where(x1 >= x2, g, 0.0)
-
-    def gradient_x2(self, xp, g, x1, x2):
-        return xp.where(x1 < x2, g, 0.0)
-
-
-class Minimum(Elementwise):
-    """min(x1, x2); where they are equal, x1 gets the gradient."""
-
-    domain = Domain(x1=real(-3, 3, distinct=True), x2=real(-3, 3, distinct=True))
-
-    def compute(self, xp, x1, x2):
-        return xp.minimum(x1, x2)
-
-    def gradient_x1(self, xp, g, x1, x2):
-        return xp.where(x1 <= x2, g, 0.0)
-
-    def gradient_x2(self, xp, g, x1, x2):
-        return xp.where(x1 > x2, g, 0.0)
-
-
-def maximum(x1: Operand, x2: Operand) -> Variable:
     """Take the greater of two elements; NaN if one is NaN.
 
     Where both are equal, `x1` gets the gradient.
@@ -55,10 +25,20 @@ def maximum(x1: Operand, x2: Operand) -> Variable:
     >>> F.maximum(np.array([1, 5], "f"), np.array([3, 4], "f"))
     variable([3., 5.], dtype=float32)
     """
-    return Maximum.call(x1, x2)
+
+    domain = Domain(x1=real(-3, 3, distinct=True), x2=real(-3, 3, distinct=True))
+
+    def compute(self, xp, x1, x2):
+        return xp.maximum(x1, x2)
+
+    def gradient_x1(self, xp, g, x1, x2):
+        return xp.where(x1 >= x2, g, 0.0)
+
+    def gradient_x2(self, xp, g, x1, x2):
+        return xp.where(x1 < x2, g, 0.0)
 
 
-def minimum(x1: Operand, x2: Operand) -> Variable:
+class Minimum(Elementwise):
     """Take the lesser of two elements; NaN if one is NaN.
 
     Where both are equal, `x1` gets the gradient.
@@ -77,4 +57,20 @@ def minimum(x1: Operand, x2: Operand) -> Variable:
     >>> F.minimum(np.array([1, 5], "f"), np.array([3, 4], "f"))
     variable([1., 4.], dtype=float32)
     """
-    return Minimum.call(x1, x2)
+
+    domain = Domain(x1=real(-3, 3, distinct=True), x2=real(-3, 3, distinct=True))
+
+    def compute(self, xp, x1, x2):
+        return xp.minimum(x1, x2)
+
+    def gradient_x1(self, xp, g, x1, x2):
+        return xp.where(x1 <= x2, g, 0.0)
+
+    def gradient_x2(self, xp, g, x1, x2):
+        return xp.where(x1 > x2, g, 0.0)
+
+
+maximum = function_of(Maximum, "maximum")
+
+
+minimum = function_of(Minimum, "minimum")

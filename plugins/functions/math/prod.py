@@ -4,15 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, axes, choice, real
-from core.errors.removed import removed
+from core import Domain, FunctionNode, axes, choice, real
 from core.ops.intrinsics import axes_of
-from core.typing import Array, Axes, Axis
+from core.typing import Axis
 from plugins.functions.axes import count_along, kept_shape
+from plugins.functions.derived import function_of
 
 
 class Prod(FunctionNode):
-    """The product over axes; each element's derivative is the product of the others."""
+    """Multiply over axes; the gradient is also right where elements are 0.
+
+    Each element's derivative is the product of the others.
+
+    Args:
+        x: Floating, of any shape. Floats of 16 bits are multiplied in float32.
+        axis: None for all axes, an int, or several.
+        keepdims: Whether the axes stay, with length 1.
+
+    Returns:
+        The dtype of `x`.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+        ValueError: An axis comes twice.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.prod(np.array([[1, 2], [3, 4]], "f"), axis=1)
+    variable([ 2., 12.], dtype=float32)
+    """
 
     axis: Axis = None
     keepdims: bool = False
@@ -53,24 +72,4 @@ def _others(xp: Any, x: Any) -> Any:
     return xp.concat([pairs * right, pairs * left, outside[..., half:]], axis=-1)
 
 
-@removed()
-def prod(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
-    """Multiply over axes; the gradient is also right where elements are 0.
-
-    Args:
-        x: Floating, of any shape. Floats of 16 bits are multiplied in float32.
-        axis: None for all axes, an int, or several.
-        keepdims: Whether the axes stay, with length 1.
-
-    Returns:
-        The dtype of `x`.
-
-    Raises:
-        InvalidType: `x` has no such axis.
-        ValueError: An axis comes twice.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.prod(np.array([[1, 2], [3, 4]], "f"), axis=1)
-    variable([ 2., 12.], dtype=float32)
-    """
-    return Prod.call(x, axis, keepdims)
+prod = function_of(Prod, "prod")

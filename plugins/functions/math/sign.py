@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from core import Variable
 from core.ops.intrinsics import Sign as Sign
-from core.typing import Array
+from plugins.functions.derived import function_of
 
-
-def sign(x: Array) -> Variable:
-    """Compute the sign of each element: -1, 0 or 1. The derivative is 0.
+sign = function_of(
+    Sign,
+    "sign",
+    doc="""Compute the sign of each element: -1, 0 or 1. The derivative is 0.
 
     Args:
         x: Floating, of any shape.
@@ -22,5 +22,5 @@ def sign(x: Array) -> Variable:
     >>> import core.functions as F, numpy as np
     >>> F.sign(np.array([-2, 0, 3], "f"))
     variable([-1.,  0.,  1.], dtype=float32)
-    """
-    return Sign.call(x)
+    """,
+)

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from core import Domain, Elementwise, Variable, real
-from core.typing import Operand
+from core import Domain, Elementwise, real
+from plugins.functions.derived import function_of
 
 
 class SquaredDifference(Elementwise):
-    """(x1 - x2)^2, whose derivatives are 2 (x1 - x2) and its negative."""
-
-    domain = Domain(x1=real(-3, 3), x2=real(-3, 3))
-
-    def compute(self, xp, x1, x2):
-        difference = x1 - x2
-        return difference * difference
-
-    def gradient_x1(self, xp, g, x1, x2):
-        return g * (x1 - x2) * 2.0
-
-    def gradient_x2(self, xp, g, x1, x2):
-        return g * (x2 - x1) * 2.0
-
-
-def squared_difference(x1: Operand, x2: Operand) -> Variable:
     """Square the difference of each two elements: (x1 - x2)².
+
+    The derivatives are 2 (x1 - x2) and its negative.
 
     Args:
         x1: Floating, of any shape.
@@ -39,4 +25,18 @@ def squared_difference(x1: Operand, x2: Operand) -> Variable:
     >>> F.squared_difference(np.array([1, 5], "f"), np.array([3, 4], "f"))
     variable([4., 1.], dtype=float32)
     """
-    return SquaredDifference.call(x1, x2)
+
+    domain = Domain(x1=real(-3, 3), x2=real(-3, 3))
+
+    def compute(self, xp, x1, x2):
+        difference = x1 - x2
+        return difference * difference
+
+    def gradient_x1(self, xp, g, x1, x2):
+        return g * (x1 - x2) * 2.0
+
+    def gradient_x2(self, xp, g, x1, x2):
+        return g * (x2 - x1) * 2.0
+
+
+squared_difference = function_of(SquaredDifference, "squared_difference")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from core import Variable, as_variable
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.errors.removed import removed
 from core.ops.intrinsics import Sum as Sum
 from core.ops.intrinsics import SumTo as SumTo
-from core.typing import Array, Axes
+from core.typing import Array
+from plugins.functions.derived import function_of
 
-
-@removed()
-def sum(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
-    """Sum over axes.
+sum = function_of(
+    Sum,
+    "sum",
+    doc="""Sum over axes.
 
     Args:
         x: Of any shape. Floats of 16 bits are summed in float32.
@@ -30,8 +30,8 @@ def sum(x: Array, axis: Axes = None, keepdims: bool = False) -> Variable:
     >>> import core.functions as F, numpy as np
     >>> F.sum(np.array([[1, 2], [3, 4]], "f"), axis=0)
     variable([4., 6.], dtype=float32)
-    """
-    return Sum.call(x, axis, keepdims)
+    """,
+)
 
 
 @checked

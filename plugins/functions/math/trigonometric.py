@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from core import Domain, Elementwise, Variable, real
-from core.typing import Operand
-from plugins.functions.unary import function_of
+from core import Domain, Elementwise, real
+from plugins.functions.derived import function_of
 
 
 class Sin(Elementwise):
@@ -143,7 +142,24 @@ class Arctan(Elementwise):
 
 
 class Arctan2(Elementwise):
-    """The angle of the point (x2, x1); the derivatives are x2 / r^2 and -x1 / r^2."""
+    """Compute the angle of the point (x2, x1): arctan(x1 / x2) in the right quadrant.
+
+    With r the distance of the point, the derivatives are x2 / r^2 and -x1 / r^2.
+
+    Args:
+        x1: Floating, of any shape.
+        x2: Of the dtype of `x1`, and a shape that broadcasts.
+
+    Returns:
+        The common shape and dtype, in [-π, π].
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.arctan2(np.array([0, 1], "f"), np.array([1, 0], "f"))
+    variable([0.       , 1.5707964], dtype=float32)
+    """
 
     label = "arctan2"
     domain = Domain(x1=real(0.5, 3), x2=real(-3, 3))
@@ -166,21 +182,4 @@ arccos = function_of(Arccos, "arccos")
 arctan = function_of(Arctan, "arctan")
 
 
-def arctan2(x1: Operand, x2: Operand) -> Variable:
-    """Compute the angle of the point (x2, x1): arctan(x1 / x2) in the right quadrant.
-
-    Args:
-        x1: Floating, of any shape.
-        x2: Of the dtype of `x1`, and a shape that broadcasts.
-
-    Returns:
-        The common shape and dtype, in [-π, π].
-
-    Raises:
-        InvalidType: Shapes or dtypes do not fit.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.arctan2(np.array([0, 1], "f"), np.array([1, 0], "f"))
-    variable([0.       , 1.5707964], dtype=float32)
-    """
-    return Arctan2.call(x1, x2)
+arctan2 = function_of(Arctan2, "arctan2")

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from math import factorial
 
-from core import Domain, Elementwise, Variable, real
-from core.typing import Operand
+from core import Domain, Elementwise, real
+from plugins.functions.derived import function_of
 from plugins.functions.math import gamma_functions
 from plugins.functions.math.gamma_functions import BERNOULLI, DIRECT
 
 
 class Zeta(Elementwise):
-    """The sum of (q + k)^-x over k >= 0; its derivative by q is -x zeta(x + 1, q).
+    """Compute Hurwitz's zeta function of each pair: the sum of (q + k)^-x over k = 0, 1, 2, ...
 
-    That by x is the derivative, term by term, of the sum and estimate that compute it.
+    Its derivative by q is -x zeta(x + 1, q); that by x is the derivative, term by term, of the sum
+    and estimate that compute it.
+
+    Args:
+        x: Floating, of any shape, greater than 1.
+        q: Of the dtype of `x` and a shape that broadcasts, positive; a number will do.
+
+    Returns:
+        The common shape, and the dtype of `x`; NaN unless x > 1 and q > 0.
+
+    Raises:
+        InvalidType: Shapes or dtypes do not fit.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.zeta(np.array([2, 4], "d"), 1.0)
+    variable([1.64493407, 1.08232323])
     """
 
     label = "zeta"
@@ -43,21 +58,4 @@ class Zeta(Elementwise):
         return -(g * x) * Zeta().evaluate(x + 1.0, q)
 
 
-def zeta(x: Operand, q: Operand) -> Variable:
-    """Compute Hurwitz's zeta function of each pair: the sum of (q + k)^-x over k = 0, 1, 2, ...
-
-    Args:
-        x: Floating, of any shape, greater than 1.
-        q: Of the dtype of `x` and a shape that broadcasts, positive; a number will do.
-
-    Returns:
-        The common shape, and the dtype of `x`; NaN unless x > 1 and q > 0.
-
-    Raises:
-        InvalidType: Shapes or dtypes do not fit.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.zeta(np.array([2, 4], "d"), 1.0)
-    variable([1.64493407, 1.08232323])
-    """
-    return Zeta.call(x, q)
+zeta = function_of(Zeta, "zeta")

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, axes, number, real
-from core.errors.removed import removed
-from core.typing import Array, Axes, Axis
+from core import Domain, FunctionNode, axes, number, real
+from core.typing import Axis
+from plugins.functions.derived import function_of
 
 
 class NormalizeL2(FunctionNode):
-    """y = x / (n + eps), with n the norm of x over some axes.
+    """Divide by the Euclidean norm over `axis`: y = x / (‖x‖ + ε).
 
-    At n = 0 the derivative is that of x / eps, and the second derivative, which does not exist
+    At x = 0 the derivative is that of x / eps, and the second derivative, which does not exist
     there, is given as 0.
+
+    Args:
+        x: Floating.
+        eps: Added to the norm, so that zeros stay zeros.
+        axis: The axis of the vectors, or several axes, whose elements together are a vector.
+
+    Returns:
+        The shape and dtype of `x`. The gradient at a vector of zeros is that of x / ε.
+
+    Raises:
+        InvalidType: `x` has no such axis.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.normalize(np.array([[3, 4]], "f"), eps=1e-8)
+    variable([[0.6, 0.8]], dtype=float32)
     """
 
     eps: float = 1e-5
@@ -43,23 +58,4 @@ class NormalizeL2(FunctionNode):
         return g / length - x * (along / divisor)
 
 
-@removed()
-def normalize(x: Array, eps: float = 1e-5, axis: Axes = 1) -> Variable:
-    """Divide by the Euclidean norm over `axis`: y = x / (‖x‖ + ε).
-
-    Args:
-        x: Floating.
-        eps: Added to the norm, so that zeros stay zeros.
-        axis: The axis of the vectors, or several axes, whose elements together are a vector.
-
-    Returns:
-        The shape and dtype of `x`. The gradient at a vector of zeros is that of x / ε.
-
-    Raises:
-        InvalidType: `x` has no such axis.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.normalize(np.array([[3, 4]], "f"), eps=1e-8)
-    variable([[0.6, 0.8]], dtype=float32)
-    """
-    return NormalizeL2.call(x, eps, axis)
+normalize = function_of(NormalizeL2, "normalize")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, choice, number, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, FunctionNode, choice, number, real
+from plugins.functions.derived import function_of
 
 
 class NeighbourSum(FunctionNode):
@@ -32,7 +31,30 @@ class NeighbourSum(FunctionNode):
 
 
 class LocalResponseNormalization(FunctionNode):
-    """y = x / (k + alpha sum(x^2))^beta, the sum over neighbouring channels."""
+    """Divide by the strength of neighbouring channels at the same place.
+
+    y_i = x_i / (k + α Σ_j x_j²)^β, with j from i - n // 2 to i + n // 2 where there are channels.
+
+    Args:
+        x: Floating, (b, c, ...).
+        n: How many channels are neighbours, the channel itself included.
+        k: Added to the sum, above 0.
+        alpha: Weight of the squares.
+        beta: Exponent.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: `x` is not floating, or has no channels.
+
+    Source: Krizhevsky, Sutskever and Hinton 2012, "ImageNet classification with deep convolutional
+    neural networks", section 3.3.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.local_response_normalization(np.array([[3, 4]], "f"), k=0, alpha=1, beta=0.5)
+    variable([[0.6, 0.8]], dtype=float32)
+    """
 
     n: int = 5
     k: float = 2
@@ -66,32 +88,6 @@ class LocalResponseNormalization(FunctionNode):
         return scaled - x * shared * (2.0 * self.alpha * self.beta)
 
 
-@removed()
-def local_response_normalization(
-    x: Array, n: int = 5, k: float = 2, alpha: float = 1e-4, beta: float = 0.75
-) -> Variable:
-    """Divide by the strength of neighbouring channels at the same place.
-
-    y_i = x_i / (k + α Σ_j x_j²)^β, with j from i - n // 2 to i + n // 2 where there are channels.
-
-    Args:
-        x: Floating, (b, c, ...).
-        n: How many channels are neighbours, the channel itself included.
-        k: Added to the sum, above 0.
-        alpha: Weight of the squares.
-        beta: Exponent.
-
-    Returns:
-        The shape and dtype of `x`.
-
-    Raises:
-        InvalidType: `x` is not floating, or has no channels.
-
-    Source: Krizhevsky, Sutskever and Hinton 2012, "ImageNet classification with deep convolutional
-    neural networks", section 3.3.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.local_response_normalization(np.array([[3, 4]], "f"), k=0, alpha=1, beta=0.5)
-    variable([[0.6, 0.8]], dtype=float32)
-    """
-    return LocalResponseNormalization.call(x, n, k, alpha, beta)
+local_response_normalization = function_of(
+    LocalResponseNormalization, "local_response_normalization"
+)

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, number, real
-from core.errors.removed import removed
-from core.typing import Array
+from core import Domain, FunctionNode, number, real
+from plugins.functions.derived import function_of
 
 
 class RMSNormalization(FunctionNode):
-    """y = gamma x / sqrt(mean(x^2) + eps), the mean over the last axis."""
+    """Divide each example by the root of the mean square of its features, then scale.
+
+    y = γ x / √(mean(x²) + ε), the mean over the last axis.
+
+    Args:
+        x: Floating, (..., k), k > 0.
+        gamma: Scales, (k,), of the dtype of `x`.
+        eps: Added to the mean square.
+
+    Returns:
+        The shape and dtype of `x`.
+
+    Raises:
+        InvalidType: Sizes or dtypes do not fit.
+
+    Source: Zhang and Sennrich 2019 (arXiv:1910.07467), equation 4.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.rms_normalization(np.array([[1, 7]], "f"), np.full(2, 5, "f"), eps=1e-8)
+    variable([[1., 7.]], dtype=float32)
+    """
 
     eps: float = 1e-5
 
@@ -37,27 +56,4 @@ class RMSNormalization(FunctionNode):
         return xp.sum(g * x * scale, axis=tuple(range(x.ndim - 1)))
 
 
-@removed()
-def rms_normalization(x: Array, gamma: Array, eps: float = 1e-5) -> Variable:
-    """Divide each example by the root of the mean square of its features, then scale.
-
-    y = γ x / √(mean(x²) + ε), the mean over the last axis.
-
-    Args:
-        x: Floating, (..., k), k > 0.
-        gamma: Scales, (k,), of the dtype of `x`.
-        eps: Added to the mean square.
-
-    Returns:
-        The shape and dtype of `x`.
-
-    Raises:
-        InvalidType: Sizes or dtypes do not fit.
-
-    Source: Zhang and Sennrich 2019 (arXiv:1910.07467), equation 4.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.rms_normalization(np.array([[1, 7]], "f"), np.full(2, 5, "f"), eps=1e-8)
-    variable([[1., 7.]], dtype=float32)
-    """
-    return RMSNormalization.call(x, gamma, eps)
+rms_normalization = function_of(RMSNormalization, "rms_normalization")

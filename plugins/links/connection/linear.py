@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from core import Link, Parameter, Variable
-from core import functions as F
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Array
+from plugins.functions.connection.linear import affine
 from plugins.links import arguments
 
 
@@ -72,7 +72,7 @@ class Linear(Link):
         if not self.W.is_initialized:
             arguments.check_rank(self, x, max(n_batch_axes, 2), more=True)
             self._initialize(math.prod(x.shape[n_batch_axes:]))
-        return F.linear(x, self.W, self.b, n_batch_axes=n_batch_axes)
+        return affine(x, self.W, self.b, n_batch_axes)
 
     @classmethod
     def from_params(cls, W: Array, b: Array | None = None, nobias: bool = False) -> Self:

@@ -1,0 +1,33 @@
+"""Function nodes as what their settings make them: shown, and made anew."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from core.graph.graph_node import GraphNode
+from core.ops.class_reading import is_engine
+
+
+class Settled:
+    """A node as its class and its settings."""
+
+    __slots__ = ()
+
+    def __repr__(self: Any) -> str:
+        name = type(self).__name__
+        if self.declared is None:
+            return f"<{name}>"
+        settings = [f"{field}={getattr(self, field)!r}" for field in self.declared.fields]
+        return f"{name}({', '.join(settings)})"
+
+    def again(self) -> Self:
+        """Make a node with the same settings and hooks that is in no graph."""
+        cls: Any = type(self)
+        engine = next(base for base in cls.__mro__ if is_engine(base))
+        made: Any = GraphNode.__new__(cls)
+        own = {name: kept for name, kept in vars(self).items() if not hasattr(engine, name)}
+        vars(made).update(own)
+        hooks = getattr(self, "_local_hooks", None)
+        if hooks:
+            made._local_hooks, made._plain_raw, made._plain_var = hooks, None, None
+        return made  # type: ignore[no-any-return]
