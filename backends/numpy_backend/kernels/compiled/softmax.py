@@ -105,7 +105,7 @@ def _log_softmax_gradient(y: Read2, g: Read2, gx: Write2, start: int, stop: int)
             out[i] = given[i] - exp(row[i]) * total
 
 
-@compiled
+@compiled(fastmath=SUMS)
 def _losses(
     x: Read2,
     labels: Indices,
@@ -117,13 +117,17 @@ def _losses(
     start: int,
     stop: int,
 ) -> None:
-    """From maxima in `log_total` and sums in `loss`: logarithms of all sums, and the losses."""
+    """Logarithms of the sums of exponentials, losses, and 1 for the labels that count."""
     for r in range(start, stop):
-        top, total, label = log_total[r], np.log(loss[r]), labels[r]
+        row, label = x[r], labels[r]
+        top, total = _greatest(row), ZERO
+        for i in range(row.size):
+            total += exp(row[i] - top)
+        total = np.log(total)
         log_total[r], loss[r], weight[r] = top + total, ZERO, ZERO
         if label != ignored:
-            if 0 <= label < x.shape[1]:
-                loss[r], weight[r] = total - (x[r, label] - top), ONE
+            if 0 <= label < row.size:
+                loss[r], weight[r] = total - (row[label] - top), ONE
             else:
                 outside[0] = 1
 
@@ -206,8 +210,7 @@ def softmax_cross_entropy(f: Any, xp: Any, x: Any, t: Any) -> Any:
     x, labels = np.ascontiguousarray(x), np.ascontiguousarray(t, np.intp)
     log_total, loss, w = np.empty((3, len(x)), x.dtype)
     outside = np.zeros(1, np.int32)
-    _divide(_totals, x, log_total, loss)
-    _losses(x, labels, f.ignore_label, log_total, loss, w, outside, 0, len(x))
+    _divide(_losses, x, labels, f.ignore_label, log_total, loss, w, outside)
     if outside[0]:
         return NotImplemented  # the formula says which
     f.log_total = log_total.reshape(-1, 1)
