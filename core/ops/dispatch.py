@@ -9,6 +9,7 @@ none of them. A plan found is a check passed.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from core.arrays.backend import Backend
@@ -58,7 +59,7 @@ def plan_for(f: FunctionNode, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
 
 def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
     backend = specs[0].backend
-    compute = _with_kernel(cls, backend)
+    compute = _with_kernel(cls, backend, prod(specs[0].shape))
     result = None
     if cls._keeps_spec:
         lead = _lead(specs)
@@ -89,7 +90,7 @@ def _lead(specs: list[Spec]) -> Spec:
     return next((spec for spec in specs if spec.kind != "b"), specs[0])
 
 
-def _with_kernel(cls: type[FunctionNode], backend: Backend) -> Compute:
+def _with_kernel(cls: type[FunctionNode], backend: Backend, size: int) -> Compute:
     compute: Compute = cls.compute  # type: ignore[attr-defined]
     before = _changes
     kernel = backend.kernels.get(cls)
@@ -99,7 +100,7 @@ def _with_kernel(cls: type[FunctionNode], backend: Backend) -> Compute:
             if _changes == before:
                 cls._gradient_kernels[backend.array_type] = gradient
                 cls.specialize()
-    if kernel is None:
+    if kernel is None or size < getattr(kernel, "least", 0):
         return compute
 
     def overridden(f: FunctionNode, xp: Any, *arrays: Any) -> Any:

@@ -74,8 +74,10 @@ class GradientWriter(Writer):
         array_type = "f._sources[0].spec.type" if self.declared.outputs else "type(g)"
         for i, (known, kernel) in enumerate(self.cls._gradient_kernels.items()):
             self.scope[f"type{i}"], self.scope[f"kernel{i}"] = known, kernel
+            least = 0 if self.declared.outputs else getattr(kernel, "least", 0)
+            large = f" and g.size >= {least}" if least else ""
             lines += [
-                f"  if {array_type} is type{i}:",
+                f"  if {array_type} is type{i}{large}:",
                 f"    gradients = kernel{i}(f, g, needs_grad)",
                 "    if gradients is not NotImplemented: return gradients",
             ]

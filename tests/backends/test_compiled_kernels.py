@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from all_ops import CHECKED, KINDS, REFERENCES
+from compiled_kernels import taking
 
 import core
 import core.functions as F
@@ -30,10 +31,11 @@ BY_NAME = {key.rpartition(":")[2]: key for key in compiled.COMPUTE | compiled.GR
 
 
 @pytest.fixture
-def always(monkeypatch: pytest.MonkeyPatch) -> None:
+def always(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No array that has elements is too small for the kernels."""
-    monkeypatch.setattr(compiler, "SMALL", 1)
     monkeypatch.setattr(normalization, "SHORT", 1)
+    with taking(1):
+        yield
 
 
 @pytest.fixture

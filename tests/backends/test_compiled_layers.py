@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from compiled_kernels import NUMPY, taking
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +30,8 @@ def many_parts() -> Any:
         patch.setitem(configuration._shared, "num_threads", 3)
         for module in (activation, normalization, pooling, softmax):
             patch.setattr(module, "LEAST", 16)
-        yield
+        with taking(1):
+            yield
 
 
 def laid(values: Any, layout: str) -> Any:
@@ -224,7 +226,15 @@ def test_group_normalization(x: Any) -> None:
         )
 
 
-SMOOTH = [F.elu, lambda x: F.elu(x, 0.5), F.gelu, F.silu, F.softplus, lambda x: F.softplus(x, 2.0)]
+SMOOTH = [
+    F.sigmoid,
+    F.elu,
+    lambda x: F.elu(x, 0.5),
+    F.gelu,
+    F.silu,
+    F.softplus,
+    lambda x: F.softplus(x, 2.0),
+]
 PIECEWISE = [F.relu, F.leaky_relu, lambda x: F.leaky_relu(x, 0.01)]
 
 
@@ -243,6 +253,40 @@ def test_activations_of_what_is_not_finite(function: Any, dtype: str) -> None:
     x = np.array([np.inf, -np.inf, np.nan, 0.0, 1e30, -1e30, 1e-30] * 40, dtype)
     with np.errstate(all="ignore"):
         compare(function, x, kind="elementwise")
+
+
+def test_small_calls_do_not_ask_kernels_that_say_so() -> None:
+    asked = []
+
+    def kernel(f: Any, xp: Any, x: Any) -> Any:
+        asked.append(x.size)
+        return NotImplemented
+
+    def gradient(f: Any, g: Any, needs_grad: int) -> Any:
+        asked.append(-g.size)
+        return NotImplemented
+
+    kernel.least, gradient.least = 10, 11
+    NUMPY.kernels[Cube], NUMPY.gradient_kernels[Cube] = kernel, gradient
+    for size in (9, 10, 11):
+        x = core.Variable(np.full(size, 2.0))
+        F.sum(Cube().apply((x,))[0]).backward()
+        np.testing.assert_array_equal(x.grad, np.full(size, 12.0))
+    del NUMPY.kernels[Cube], NUMPY.gradient_kernels[Cube]
+    assert asked == [10, 11, -11]
+
+
+class Cube(core.Elementwise):
+    """x^3."""
+
+    inline = True
+    domain = core.Domain(x=core.real(-2, 2))
+
+    def compute(self, xp, x):
+        return x * x * x
+
+    def gradient(self, xp, g, x):
+        return g * (3.0 * x * x)
 
 
 def test_inputs_without_gradient_get_none() -> None:

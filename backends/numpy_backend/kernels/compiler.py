@@ -232,6 +232,12 @@ def suits(*arrays: Array, calls: int = 1) -> bool:
     )
 
 
+def large(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel, which is asked about `SMALL` elements or more."""
+    kernel.least = SMALL  # type: ignore[attr-defined]
+    return kernel
+
+
 def contiguous(*arrays: Array) -> list[Array]:
     """Arrays as one axis each, copied where they are not contiguous, or not aligned."""
     flat = [np.ascontiguousarray(a).reshape(-1) for a in arrays]

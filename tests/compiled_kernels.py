@@ -1,0 +1,29 @@
+"""Which arrays compiled kernels take, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+import core
+from backends.numpy_backend.kernels import compiled, compiler
+from core.ops.dispatch import forget_plans
+from core.registry.lazy import resolve
+
+NUMPY = core.backend.get("numpy")
+
+
+@contextmanager
+def taking(least: int) -> Iterator[None]:
+    """Compiled kernels take arrays of so many elements or more."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiler, "SMALL", least)
+        for target in {*compiled.COMPUTE.values(), *compiled.GRADIENT.values()}:
+            kernel = resolve(target)
+            if hasattr(kernel, "least"):
+                patch.setattr(kernel, "least", least)
+        forget_plans(core.FunctionNode, NUMPY)
+        yield
+    forget_plans(core.FunctionNode, NUMPY)
