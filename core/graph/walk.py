@@ -123,6 +123,7 @@ class Walk(CompleteStep):
                     if creator not in queued:
                         queued.add(creator)
                         heappush(heap, (-creator.sequence, creator))
+                    creator = None  # this name shall not outlive its use either
                 elif pending is None:
                     pending, cotangent = e, g
                 else:

@@ -9,6 +9,7 @@ import pytest
 from samples import (
     FORMS,
     GeneralTanh,
+    Halves,
     array,
     multiply,
     no_collector,
@@ -238,6 +239,28 @@ def test_a_step_takes_the_memory_of_its_activations_and_of_no_gradient_twice(
     finally:
         tracemalloc.stop()
     assert peak < allowed * layers * n * n * 4
+
+
+def test_a_function_of_several_outputs_dies_when_the_walk_has_passed_it():
+    alive = []
+
+    class Watch(Elementwise):
+        def compute(self, xp, x):
+            return x * 1
+
+        def gradient(self, xp, g):
+            alive.append(function() is not None)
+            return g
+
+    def loss():
+        nonlocal function
+        first, second = Halves.call(Watch.call(tanh(variable(4))))
+        function = ref(first.creator)
+        return total(first) + total(second)
+
+    function = None
+    loss().backward(free_graph=True)
+    assert alive == [False]
 
 
 def test_a_second_backward_over_a_freed_graph_is_refused_or_without_effect():
