@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import core
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import convolution as kernels
+from backends.numpy_backend.kernels.compiled import convolution_plans, winograd
 from backends.numpy_backend.kernels.emitter import Registers, registers
 from core.arrays.windows import window_count
 from core.registry import configuration
@@ -35,10 +36,10 @@ Array = np.ndarray[Any, Any]
 
 
 @pytest.fixture(autouse=True)
-def always(monkeypatch: pytest.MonkeyPatch) -> None:
+def always(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No array is too small for the kernels, and there are three threads."""
     monkeypatch.setattr(compiler, "SMALL", -1)
-    monkeypatch.setattr(kernels, "LEAST", 1000)
+    monkeypatch.setattr(convolution_plans, "LEAST", 1000)
     monkeypatch.setitem(configuration._shared, "num_threads", 3)
 
 
@@ -128,11 +129,21 @@ def threes(draw: st.DrawFn) -> Case:
     return case
 
 
+@st.composite
+def lone_channels(draw: st.DrawFn) -> Case:
+    return draw(cases())._replace(channels=1, filters=draw(st.integers(1, 4)))
+
+
+@given(lone_channels(), st.sampled_from(["float32", "float64"]))
+def test_channels_each_by_itself(case: Case, dtype: str) -> None:
+    compare(case, dtype, "contiguous")
+
+
 @given(threes(), st.sampled_from(["float32", "float64"]))
 def test_three_by_three_by_tiles(case: Case, dtype: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels, "TILED_CHANNELS", 1)
-        patch.setattr(kernels, "TILED_PLACES", 0)
+        patch.setattr(winograd, "TILED_CHANNELS", 1)
+        patch.setattr(winograd, "TILED_PLACES", 0)
         compare(case, dtype, "contiguous")
 
 
@@ -214,6 +225,7 @@ assert emitter.registers(cpu_target.target_context.codegen().magic_tuple()[2]) =
 compiler.SMALL = -1
 case = tests.Case(3, 2, 20, 27, (12, 11), (3, 5), (1, 2), (1, 0), bias=True)
 tests.compare(case, "float32", "contiguous")
+tests.compare(tests.Case(2, 3, 1, 2, (9, 27), (3, 3)), "float32", "contiguous")
 case = tests.Case(5, 1, 20, 27, (18, 21), (3, 3), pad=(1, 0), bias=True)
 tests.compare(case, "float32", "contiguous")
 """

@@ -183,13 +183,14 @@ class Emitter:
         place = self.builder.bitcast(pointer, value.type.as_pointer())
         self.builder.store(value, place).align = self.bytes
 
-    def broadcast(self, value: Any) -> Any:
-        """A vector of one real."""
+    def broadcast(self, value: Any, lanes: int = 0) -> Any:
+        """A vector of one real; without `lanes` a full one."""
         from llvmlite import ir
 
-        undefined = ir.Constant(ir.VectorType(self.real, self.lanes), ir.Undefined)
+        lanes = lanes or self.lanes
+        undefined = ir.Constant(ir.VectorType(self.real, lanes), ir.Undefined)
         one = self.builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
-        return self.shuffle(one, undefined, [0] * self.lanes)
+        return self.shuffle(one, undefined, [0] * lanes)
 
     def shuffle(self, a: Any, b: Any, places: list[int]) -> Any:
         """The lanes of two vectors at `places`."""
@@ -212,7 +213,7 @@ class Emitter:
         """The sum over the lanes of each of 2**n vectors."""
         from llvmlite import ir
 
-        lanes = share = self.lanes
+        lanes = share = vectors[0].type.count
         while share > 1:
             # Each lane belongs to the sum of one vector, `share` lanes side by side to each. The
             # halves of all shares are added; two vectors become one as long as there are two.

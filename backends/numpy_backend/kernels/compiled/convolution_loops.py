@@ -132,7 +132,7 @@ def _apart(e: Emitter, s: Sizes, width: Any) -> Iterator[Any]:
 
 
 @emitted
-def _put(e: Emitter, room: Any, x: Any, channels: Any, first: Any, sizes: Any) -> None:
+def put(e: Emitter, room: Any, x: Any, channels: Any, first: Any, sizes: Any) -> None:
     """Put rows of an image, of its padding from `first` on, into the room."""
     s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
     width = s.width.least(s.line - s.pad_w)
@@ -160,7 +160,7 @@ def _put(e: Emitter, room: Any, x: Any, channels: Any, first: Any, sizes: Any) -
 
 
 @emitted
-def _take(e: Emitter, x: Any, room: Any, b: Any, bias: Any, channels: Any, sizes: Any) -> None:
+def take(e: Emitter, x: Any, room: Any, b: Any, bias: Any, channels: Any, sizes: Any) -> None:
     """Take an image out of the room; what no window reaches is the bias."""
     s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
     width = s.width.least(s.line - s.pad_w)
@@ -200,7 +200,7 @@ def gathering(
         with e.when(unit.is_not(filled.get())):
             filled.set(unit)
             image = e.at(x, ((n * s.groups + group) * s.channels + low) * s.elements)
-            _put(e, room, image, high - low, band * s.stride_d, sizes)
+            put(e, room, image, high - low, band * s.stride_d, sizes)
         at = ((d - band) * s.stride_d * s.room_h + h * s.stride_h) * s.line + w
         rows = (high - low) * s.taps
         gather(e, inputs, lane, s.lanes, room, at, offsets, rows, run)
@@ -304,7 +304,7 @@ def _deconvolution(
                 scatter(e, room, at, offsets, inputs, lane, s.lanes, used, run)
                 with e.when((q + lane + run) % s.places < 1):
                     image = e.at(x, (n * s.groups * s.channels + channel) * s.elements)
-                    _take(e, image, room, e.at(b, channel * bias), bias, high - low, sizes)
+                    take(e, image, room, e.at(b, channel * bias), bias, high - low, sizes)
 
 
 @emitted

@@ -14,7 +14,7 @@ from backends.numpy_backend.kernels.emitter import Emitter, Number, emitted
 LANE_BYTES = 192  # of a panel of a product: 3 vectors of 512 bits, 6 of 256, 12 of 128
 
 
-def _pieces(e: Emitter, count: Number) -> Iterator[tuple[Number, int]]:
+def pieces(e: Emitter, count: Number) -> Iterator[tuple[Number, int]]:
     """Offset and width of vectors that cover `count` elements and none beyond."""
     whole = count & -e.lanes
     with e.loop(whole, e.lanes) as i:
@@ -30,7 +30,7 @@ def _pieces(e: Emitter, count: Number) -> Iterator[tuple[Number, int]]:
 def copy(e: Emitter, to: Any, t: Any, source: Any, s: Any, count: Any) -> None:
     """`to[t : t + count] = source[s : s + count]`."""
     to, source = e.at(to, t), e.at(source, s)
-    for i, width in _pieces(e, count):
+    for i, width in pieces(e, count):
         e.store(e.load(e.at(source, i), width), e.at(to, i))
 
 
@@ -45,7 +45,7 @@ def fill(e: Emitter, to: Any, t: Any, count: Any, value: Any) -> None:
 def weave(e: Emitter, to: Any, t: Any, source: Any, even: Any, odd: Any, count: Any) -> None:
     """`to[t::2], to[t + 1::2] = source[even:], source[odd:]`, `count` elements of each."""
     to = e.at(to, t)
-    for i, width in _pieces(e, count):
+    for i, width in pieces(e, count):
         a, b = (e.load(e.at(source, start + i), width) for start in (even, odd))
         in_turn = [place for lane in range(width) for place in (lane, width + lane)]
         e.store(e.shuffle(a, b, in_turn), e.at(to, i * 2))
@@ -55,7 +55,7 @@ def weave(e: Emitter, to: Any, t: Any, source: Any, even: Any, odd: Any, count: 
 def unweave(e: Emitter, to: Any, even: Any, odd: Any, source: Any, s: Any, count: Any) -> None:
     """`to[even:], to[odd:] = source[s::2], source[s + 1::2]`, `count` elements of each."""
     source = e.at(source, s)
-    for i, width in _pieces(e, count):
+    for i, width in pieces(e, count):
         a, b = (e.load(e.at(source, i * 2 + half), width) for half in (0, width))
         for start in (0, 1):
             places = list(range(start, 2 * width, 2))
@@ -76,7 +76,7 @@ def gather(
 ) -> None:
     """`to[t + r * pitch :][:count] = source[s + offsets[r] :][:count]` for each row."""
     to, source = e.at(to, t), e.at(source, s)
-    for i, width in _pieces(e, count):
+    for i, width in pieces(e, count):
         start, source_start = e.at(to, i), e.at(source, i)
         with e.loop(rows) as r:
             [offset] = e.numbers(e.at(offsets, r), 1)
@@ -97,7 +97,7 @@ def scatter(
 ) -> None:
     """`to[t + offsets[r] :][:count] += source[s + r * pitch :][:count]` for each row, in turn."""
     to, source = e.at(to, t), e.at(source, s)
-    for i, width in _pieces(e, count):
+    for i, width in pieces(e, count):
         start, source_start = e.at(to, i), e.at(source, i)
         with e.loop(rows) as r:
             [offset] = e.numbers(e.at(offsets, r), 1)
@@ -128,7 +128,7 @@ def product(
     height, vectors = (8, 3) if e.wide.number == 32 else (6, 2)
     pitch = LANE_BYTES // e.bytes
 
-    def tile(height: int, r: Number, lane: Number) -> None:
+    def tile(height: int, vectors: int, r: Number, lane: Number) -> None:
         places = [(r + i).least(rows - 1) for i in range(height)]
         lines = [e.at(a, place * row) for place in places]
         firsts = [e.broadcast(e.read(e.at(bias, place * bias_row))) for place in places]
@@ -144,15 +144,12 @@ def product(
             for j, total in enumerate(totals):
                 e.store(total.get(), e.at(to, (r + i) * pitch + lane + j * e.lanes))
 
-    with (
-        e.loop(lanes, vectors * e.lanes) as lane,
-        e.loop(rows, height) as r,
-        e.whether(rows - r <= height // 2) as (few, many),
-    ):
-        with few:
-            tile(height // 2, r, lane)
-        with many:
-            tile(height, r, lane)
+    with e.loop(lanes, vectors * e.lanes) as lane, e.whether(lanes - lane <= e.lanes) as cases:
+        for case, across in zip(cases, (1, vectors), strict=True):
+            with case, e.loop(rows, height) as r, e.whether(rows - r <= height // 2) as halves:
+                for half, down in zip(halves, (height // 2, height), strict=True):
+                    with half:
+                        tile(down, across, r, lane)
 
 
 @emitted

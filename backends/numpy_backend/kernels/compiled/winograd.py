@@ -9,27 +9,53 @@ the tiles are windows of four by four, two apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.convolution_loops import Sizes, Walk, gathering
-from backends.numpy_backend.kernels.compiled.panels import dots, fill, product, unweave, weave
-from backends.numpy_backend.kernels.compiler import Indices, Read1, Write1, compiled
+from backends.numpy_backend.kernels.compiled.convolution_plans import (
+    BAND,
+    Axes,
+    Plan,
+    biases_of,
+    parts,
+    parts_at_most,
+    plan_of,
+    scratch,
+)
+from backends.numpy_backend.kernels.compiled.panels import (
+    LANE_BYTES,
+    dots,
+    fill,
+    product,
+    unweave,
+    weave,
+)
+from backends.numpy_backend.kernels.compiler import Indices, Read1, Write1, compiled, contiguous
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
+from core.arrays.windows import Geometry
 
+Array = np.ndarray[Any, Any]
+
+TILED_CHANNELS = 16  # of which the sums are, at least
+TILED_PLACES = 1024  # for which filters are worth their own transformation
+TILED_BYTES = 1536  # of the lanes that are summed at once for the filters' gradient
+TILED_CHUNK = 24  # channels of which these panels are
 PLACES = 16  # of a tile
 
 _G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
 
 
-def filters(W: Any, turned: bool) -> Any:
+def _transformed(W: Any, turned: bool) -> Any:
     """`G w G^T` of each filter: (16, o * c); of filters turned around for `turned`."""
     basis = np.kron(_G, _G)[:, ::-1] if turned else np.kron(_G, _G)
     return np.ascontiguousarray(basis, W.dtype) @ W.reshape(-1, 9).T
 
 
-def filters_of(products: Any) -> Any:
+def _back(products: Any) -> Any:
     """`G^T m G` of the sums (16, o * c) that stand for each filter: (o * c, 9)."""
     return products.T @ np.kron(_G, _G).astype(products.dtype)
 
@@ -282,3 +308,79 @@ def convolve_tiles(
         start,
         stop,
     )
+
+
+# -- what offers them ------------------------------------------------------------------------------
+
+
+def suits(g: Geometry, groups: int, y: Array, channels: int, filters: int) -> bool:
+    """Whether there are fewer products in all, with what is done before and after them."""
+    return (
+        g.ksize == (3, 3)
+        and g.stride == g.dilate == (1, 1)
+        and groups == 1
+        and min(channels, filters) >= TILED_CHANNELS
+        and len(y) * prod(g.out) >= TILED_PLACES
+    )
+
+
+def _plan(x: Array, y: Array, pad: tuple[int, ...], lane_bytes: int) -> Plan:
+    tiles = [-(-size // 2) for size in y.shape[2:]]
+    sizes = (x.shape[2:], (4, 4), (2, 2), pad, (1, 1), tiles)
+    axes = Axes(*[(of[0], one, of[1]) for of, one in zip(sizes, (1, 1, 1, 0, 1, 1), strict=True)])
+    channels = x.shape[1], y.shape[1]
+    return plan_of(axes, 1, *channels, lane_bytes // x.itemsize, BAND // x.itemsize // 2)
+
+
+def convolution(
+    x: Array, W: Array, b: Array | None, y: Array, pad: tuple[int, ...], turned: bool = False
+) -> None:
+    """`y`; for `turned` from filters turned around, with their two axes exchanged."""
+    dtype, channels, outer = x.dtype, x.shape[1], y.shape[1]
+    height, width = y.shape[2:]
+    plan = _plan(x, y, pad, LANE_BYTES)
+    s = plan.sizes
+    biases, bias = biases_of(b, dtype)
+    U = _transformed(contiguous(W)[0], turned)
+    arrays = [*contiguous(x, U), biases, np.zeros(1, dtype), y.reshape(-1)]
+    steps = (1, outer) if turned else (channels, 1)
+    spans = parts(len(x) * s.places, s.lanes, parts_at_most(y.size * channels * 4))
+
+    def part(start: int, stop: int) -> None:
+        room = scratch("room", channels * s.plane, dtype)
+        one = scratch("inputs", PLACES * max(channels, outer + 8) * s.lanes, dtype)
+        other = scratch("outputs", max(PLACES * channels, 4 * outer) * s.lanes, dtype)
+        known = (plan.offsets, plan.numbers, *steps, bias, height, width)
+        convolve_tiles(*arrays, room, one, other, *known, start, stop)
+
+    parallel.each(part, spans)
+
+
+def filter_gradient(x: Array, y: Array, pad: tuple[int, ...]) -> Array:
+    """The gradient of filters of three by three."""
+    dtype, channels, outer = x.dtype, x.shape[1], y.shape[1]
+    plan = _plan(x, y, pad, TILED_BYTES)
+    s = plan.sizes
+    places, size = len(x) * s.places, PLACES * outer * channels
+    many = parts_at_most(y.size * channels * 4)
+    spans = parts(places, s.lanes, max(1, min(many, (x.size + y.size) // (2 * size))))
+    ranges = parts(channels, TILED_CHUNK, -(-many // len(spans)))
+    totals = [np.zeros(size, dtype) for _ in spans]
+    arrays = contiguous(x, y)
+
+    def part(total: Array, low: int, high: int, start: int, stop: int) -> None:
+        chunk = min(TILED_CHUNK, high - low)
+        room = scratch("room", chunk * s.plane, dtype)
+        inputs = scratch("inputs", PLACES * chunk * s.lanes, dtype)
+        transformed = scratch("transformed", PLACES * chunk * s.lanes, dtype)
+        outputs = scratch("outputs", 4 * outer * s.lanes, dtype)
+        spread = scratch("spread", PLACES * outer * s.lanes, dtype)
+        panels = (room, inputs, transformed, outputs, spread)
+        known = (plan.offsets, plan.numbers, *y.shape[2:], chunk)
+        correlate_tiles(*arrays, total, *panels, *known, low, high, start, stop)
+
+    parallel.each(part, [(t, *r, *s) for r in ranges for t, s in zip(totals, spans, strict=True)])
+    for more in totals[1:]:
+        totals[0] += more
+    W: Array = _back(totals[0].reshape(PLACES, -1))
+    return W.reshape(outer, channels, 3, 3)
