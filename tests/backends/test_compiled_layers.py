@@ -125,11 +125,22 @@ def test_maxima_and_their_places_are_those_of_the_formula(x: Any, data: Any) -> 
 SETTINGS = [(2, 2, 0), (2, 2, 1), (2, 1, 0)]
 
 
+@settings(max_examples=15)
+@given(images(), st.sampled_from([2, 3, (2, 1)]), st.sampled_from([None, 1, 2]))
+def test_average_pooling(x: Any, ksize: Any, stride: Any) -> None:
+    if min(x.shape[2:]) < 3:
+        x = np.tile(x, (1, 1, 3, 3))
+    compare(lambda v: F.average_pooling_2d(v, ksize, stride), x)
+    compare(lambda v: F.average_pooling_2d(v, ksize, stride, 1), x)
+    compare(lambda v: F.average_pooling_2d(v, x.shape[2:]), x)
+
+
 @pytest.mark.parametrize("ndim", [3, 5])
-def test_max_pooling_over_other_numbers_of_axes(ndim: int) -> None:
+def test_pooling_over_other_numbers_of_axes(ndim: int) -> None:
     x = np.random.RandomState(0).standard_normal((2, 3, *[7] * (ndim - 2))).astype("f")
     for ksize, stride in ((2, None), (3, 2)):
         compare(lambda v, k=ksize, s=stride: F.max_pooling_nd(v, k, s, 1), x)
+        compare(lambda v, k=ksize, s=stride: F.average_pooling_nd(v, k, s, 1), x)
 
 
 def channel_values(x: Any) -> list[Any]:

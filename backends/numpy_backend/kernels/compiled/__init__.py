@@ -37,6 +37,9 @@ COMPUTE = {
         "normalization.layer_normalization:LayerNormalization": (
             "own_statistics:layer_normalization"
         ),
+        "pooling.average_pooling:AveragePooling2D": "pooling:average_pooling",
+        "pooling.average_pooling:AveragePoolingGradient": "pooling:average_pooling_gradient",
+        "pooling.average_pooling:AveragePoolingND": "pooling:average_pooling",
         "pooling.max_pooling:MaxPooling2D": "pooling:max_pooling",
         "pooling.max_pooling:MaxPoolingGradient": "pooling:max_pooling_gradient",
         "pooling.max_pooling:MaxPoolingND": "pooling:max_pooling",

@@ -1,22 +1,23 @@
-"""Max pooling and its gradient, in one pass over the images.
+"""Pooling and its gradients, in one pass over the images.
 
-Maxima have the formula's bits; so have gradients, except where more than two windows meet, whose
-values are summed in another order.
+Maxima and means have the formula's bits; so have gradients, except where more than two windows
+meet, whose values are summed in another order.
 
 Windows are known by the place of their first element in an image, the rest of them by distances
-from it, so that one loop does for any number of axes. Average pooling has no loop: adding up the
-places of windows one after the other, as the formula does, is as fast.
+from it, so that one loop does for any number of axes.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiler import (
+    Array,
     ByType,
     Indices,
     Ints2,
@@ -143,6 +144,35 @@ def _scatter(
                 row[np.uint64(starts[o] + steps[place])] += given[o]
 
 
+@compiled
+def _means(x: Read2, starts: Indices, steps: Indices, y: Write2, start: int, stop: int) -> None:
+    for image in range(start, stop):
+        row, out = x[image], y[image]
+        count = row.dtype.type(steps.size)
+        for o in range(out.size):
+            total = row[np.uint64(starts[o])]
+            for k in range(1, steps.size):
+                total += row[np.uint64(starts[o] + steps[k])]
+            out[o] = total / count
+
+
+@compiled
+def _spread_evenly(
+    g: Read2, starts: Indices, steps: Indices, gx: Write2, start: int, stop: int
+) -> None:
+    for image in range(start, stop):
+        row, given = gx[image], g[image]
+        count = row.dtype.type(steps.size)
+        for o in range(given.size):
+            share = given[o] / count
+            for k in range(steps.size):
+                row[np.uint64(starts[o] + steps[k])] += share
+
+
+def _divide(loop: Any, images: Array, *others: Array) -> None:
+    parallel.divide(loop, len(images), LEAST // images.shape[1] + 1, images, *others)
+
+
 def max_pooling(f: Any, xp: Any, x: Any) -> Any:
     """The maximum of each window; the number of the first place that attains it in `indexes`."""
     if not suits(x):
@@ -159,8 +189,7 @@ def max_pooling(f: Any, xp: Any, x: Any) -> Any:
     else:
         images = (x.shape[0] * x.shape[1], -1)
         x, values, places = x.reshape(images), y.reshape(images), indexes.reshape(images)
-        least = LEAST // x.shape[1] + 1
-        parallel.divide(_greatest, len(x), least, x, w.starts, w.steps, values, places)
+        _divide(_greatest, x, w.starts, w.steps, values, places)
     f.indexes = indexes
     return y
 
@@ -175,6 +204,32 @@ def max_pooling_gradient(f: Any, xp: Any, g: Any) -> Any:
     gx = np.zeros((*g.shape[:2], *w.padded), g.dtype)
     images = (g.shape[0] * g.shape[1], -1)
     g, indexes, flat = [np.ascontiguousarray(a).reshape(images) for a in (g, indexes, gx)]
-    least = LEAST // flat.shape[1] + 1
-    parallel.divide(_scatter, len(g), least, g, indexes, w.starts, w.steps, flat)
+    _divide(_scatter, g, indexes, w.starts, w.steps, flat)
+    return gx[w.inside]
+
+
+def average_pooling(f: Any, xp: Any, x: Any) -> Any:
+    """The mean of each window, if they are not few large ones, which NumPy sums faster."""
+    if not suits(x):
+        return NotImplemented
+    w = _windows(x.shape[2:], f.ksize, f.stride, f.pad, f.cover_all)
+    if w.steps.size > w.starts.size:
+        return NotImplemented
+    y = np.empty((*x.shape[:2], *w.out), x.dtype)
+    images = (x.shape[0] * x.shape[1], -1)
+    x = np.ascontiguousarray(pad(np, x, w.widths, 0.0)).reshape(images)
+    _divide(_means, x, w.starts, w.steps, y.reshape(images))
+    return y
+
+
+def average_pooling_gradient(f: Any, xp: Any, g: Any) -> Any:
+    """Each value of `g` divided by the size of windows, added at every place of its window."""
+    ksize = per_axis(f.ksize, g.ndim - 2, "ksize")
+    if not suits(g, calls=prod(ksize)):
+        return NotImplemented
+    w = _spread((*ksize, *g.shape[2:]), tuple(f.size), f.stride, f.pad)
+    gx = np.zeros((*g.shape[:2], *w.padded), g.dtype)
+    images = (g.shape[0] * g.shape[1], -1)
+    flat = gx.reshape(images)
+    _divide(_spread_evenly, np.ascontiguousarray(g).reshape(images), w.starts, w.steps, flat)
     return gx[w.inside]
