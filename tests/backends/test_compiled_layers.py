@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,13 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import activation, normalization, pooling, softmax
+from backends.numpy_backend.kernels.compiled import (
+    activation,
+    columns,
+    normalization,
+    pooling,
+    softmax,
+)
 from core.registry import configuration
 from core.testing.tolerances import assert_near, tolerance
 
@@ -28,7 +35,7 @@ def many_parts() -> Any:
     """Three threads, and several parts of small arrays."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(configuration._shared, "num_threads", 3)
-        for module in (activation, normalization, pooling, softmax):
+        for module in (activation, columns, normalization, pooling, softmax):
             patch.setattr(module, "LEAST", 16)
         with taking(1):
             yield
@@ -149,9 +156,17 @@ def channel_values(x: Any) -> list[Any]:
 
 
 @settings(max_examples=15)
-@given(st.sampled_from([3, 4]).flatmap(images))
+@given(st.sampled_from([2, 3, 4]).flatmap(images))
 def test_batch_normalization(x: Any) -> None:
     compare(lambda *a: F.batch_normalization(*a, eps=0.1), x, *channel_values(x)[:2])
+
+
+@settings(max_examples=10)
+@given(st.sampled_from([2, 3, 4]).flatmap(images))
+def test_batch_normalization_with_channels_last(x: Any) -> None:
+    parameters = channel_values(np.moveaxis(x, -1, 1))[:2]
+    axis = tuple(range(x.ndim - 1))
+    compare(lambda *a: F.batch_normalization(*a, eps=0.1, axis=axis), x, *parameters)
 
 
 def test_statistics_of_values_far_from_zero() -> None:
@@ -301,9 +316,11 @@ class Cube(core.Elementwise):
 
 
 def test_inputs_without_gradient_get_none() -> None:
-    x = core.Variable(np.ones((4, 8, 30, 30), "f"), requires_grad=False)
-    for normalize in (F.batch_normalization, lambda x, *a: F.group_normalization(x, 2, *a)):
+    x = core.Variable(np.ones((4, 8, 16, 8), "f"), requires_grad=False)
+    beside = functools.partial(F.batch_normalization, axis=(0, 2, 3))
+    last = functools.partial(F.batch_normalization, axis=(0, 1, 2))
+    for normalize in (beside, last, lambda x, *a: F.group_normalization(x, 2, *a)):
         gamma, beta = core.Variable(np.ones(8, "f")), core.Variable(np.zeros(8, "f"))
         F.sum(normalize(x, gamma, beta)).backward()
         assert x.grad is None
-        np.testing.assert_array_equal(beta.grad, np.full(8, 3600, "f"))
+        np.testing.assert_array_equal(beta.grad, np.full(8, 512, "f"))

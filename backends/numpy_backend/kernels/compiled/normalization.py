@@ -1,8 +1,8 @@
-"""Batch and group normalization of arrays whose places of a channel lie side by side.
+"""Batch normalization, and what group normalization shares with it.
 
-They are seen as rows, one for each channel of each example. Means and sums of squares are taken of
-rows first, so that each element is read from memory once, and then put together; sums are
-therefore taken in another order than in the formulas.
+Arrays whose places of a channel lie side by side are seen as rows, one for each channel of each
+example. Means and sums of squares are taken of rows first, so that each element is read from memory
+once, and then put together; sums are therefore taken in another order than in the formulas.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels.compiled import columns
 from backends.numpy_backend.kernels.compiled.elementary import ZERO
 from backends.numpy_backend.kernels.compiler import (
     SUMS,
@@ -106,23 +107,26 @@ def two(rows: Array) -> tuple[Array, Array]:
 # -- batch normalization ---------------------------------------------------------------------------
 
 
-def _channels(shape: Shape, axis: tuple[int, ...] | None, channels: int) -> Shape | None:
-    """(examples, channels, places), if statistics are over all axes but those beside them."""
-    if axis is not None and axis != (0, *range(1 + channels, len(shape))):
+def _shape(x: Array, axis: tuple[int, ...] | None, gamma: Array) -> Shape | None:
+    """(examples, channels, places), places being 1 where channels lie side by side."""
+    reduced = (0, *range(1 + gamma.ndim, x.ndim)) if axis is None else axis
+    if reduced == tuple(range(len(reduced))):
+        return (x.size // gamma.size, gamma.size, 1)
+    places = prod(x.shape[1 + gamma.ndim :])
+    if reduced != (0, *range(1 + gamma.ndim, x.ndim)) or places < SHORT:
         return None
-    places = prod(shape[1 + channels :])
-    return (shape[0], prod(shape[1 : 1 + channels]), places) if places >= SHORT else None
+    return (x.shape[0], gamma.size, places)
 
 
 def batch_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
     """`y`, and mean and variance of each channel."""
-    if not suits(x):
-        return NotImplemented
-    shape = _channels(x.shape, f.axis, gamma.ndim)
+    shape = _shape(x, f.axis, gamma) if suits(x) else None
     if shape is None:
         return NotImplemented
     examples, channels, places = shape
-    rows = np.ascontiguousarray(x).reshape(examples * channels, places)
+    if places == 1:
+        return columns.batch_normalization(x, gamma, beta, f.eps)
+    rows = np.ascontiguousarray(x).reshape(-1, places)
     means, squares = two(rows)
     divide(moments, rows, means, squares)
     means = means.reshape(examples, channels)
@@ -148,38 +152,43 @@ def batch_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
     x, gamma = f._sources[0].data, f._sources[1].data
     if gy is None or gmean is not None or gvar is not None or not suits(x, gy):
         return NotImplemented
-    shape = _channels(x.shape, f.axis, gamma.ndim)
+    shape = _shape(x, f.axis, gamma)
     if shape is None:
         return NotImplemented
+    mean, var = f.data[1:]
+    deviation, wanted = np.sqrt(var + f.eps), needs_grad & 1 != 0
+    if shape[2] == 1:
+        found = columns.batch_normalization_gradient(gy, x, gamma, mean, deviation, wanted)
+    else:
+        found = _gradients(gy, x, gamma, mean, deviation, shape, wanted)
+    return tuple([a if needs_grad >> i & 1 else None for i, a in enumerate(found)])
+
+
+def _gradients(
+    g: Array, x: Array, gamma: Array, mean: Array, deviation: Array, shape: Shape, wanted: bool
+) -> tuple[Array | None, Array, Array]:
     examples, channels, places = shape
-    rows, given = [np.ascontiguousarray(a).reshape(-1, places) for a in (x, gy)]
-    mean, var = [a.reshape(-1) for a in f.data[1:]]
+    given, rows = [np.ascontiguousarray(a).reshape(-1, places) for a in (g, x)]
+    mean, deviation, gamma_ = [a.reshape(-1) for a in (mean, deviation, gamma)]
     total, product = two(rows)
     divide(products, given, rows, mean, total, product)
     total, product = [np.sum(a.reshape(examples, channels), axis=0) for a in (total, product)]
-    deviation = np.sqrt(var + f.eps)
     ggamma, gx = product / deviation, None
-    if needs_grad & 1:
-        scale = gamma.reshape(-1) / deviation
+    if wanted:
+        scale = gamma_ / deviation
         each = scale / x.dtype.type(examples * places)
         gx = np.empty_like(rows)
         divide(combined, given, rows, mean, scale, each * total, each * ggamma / deviation, gx)
         gx = gx.reshape(x.shape)
-    return (
-        gx,
-        ggamma.reshape(gamma.shape) if needs_grad & 2 else None,
-        total.reshape(gamma.shape) if needs_grad & 4 else None,
-    )
+    return gx, ggamma.reshape(gamma.shape), total.reshape(gamma.shape)
 
 
 def fixed_batch_normalization(
     f: Any, xp: Any, x: Any, gamma: Any, beta: Any, mean: Any, var: Any
 ) -> Any:
     """The formula, with its bits, in one pass."""
-    if not suits(x):
-        return NotImplemented
-    shape = _channels(x.shape, f.axis, gamma.ndim)
-    if shape is None:
+    shape = _shape(x, f.axis, gamma) if suits(x) else None
+    if shape is None or shape[2] == 1:
         return NotImplemented
     rows = np.ascontiguousarray(x).reshape(-1, shape[2])
     mean = np.ascontiguousarray(mean).reshape(-1)

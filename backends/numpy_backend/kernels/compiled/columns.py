@@ -1,0 +1,125 @@
+"""Batch normalization of arrays whose channels lie side by side, such as outputs of linear layers.
+
+They are seen as columns, and divided among threads by columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels.compiled.elementary import ZERO
+from backends.numpy_backend.kernels.compiler import (
+    Array,
+    Read1,
+    Read2,
+    Real,
+    Write1,
+    Write2,
+    compiled,
+    contiguous,
+)
+
+LEAST = 32768  # elements of a part
+
+
+@compiled
+def _normalized(
+    x: Read2,
+    gamma: Read1,
+    beta: Read1,
+    eps: Real,
+    mean: Write1,
+    var: Write1,
+    scale: Write1,
+    y: Write2,
+    start: int,
+    stop: int,
+) -> None:
+    count = mean.dtype.type(x.shape[0])
+    m, v, k, b = mean[start:stop], var[start:stop], scale[start:stop], beta[start:stop]
+    for i in range(m.size):
+        m[i], v[i] = ZERO, ZERO
+    for r in range(x.shape[0]):
+        row = x[r, start:stop]
+        for i in range(m.size):
+            m[i] += row[i]
+    for i in range(m.size):
+        m[i] /= count
+    for r in range(x.shape[0]):
+        row = x[r, start:stop]
+        for i in range(m.size):
+            v[i] += (row[i] - m[i]) * (row[i] - m[i])
+    for i in range(m.size):
+        v[i] /= count
+        k[i] = gamma[start + i] / np.sqrt(v[i] + eps)
+    for r in range(x.shape[0]):
+        row, out = x[r, start:stop], y[r, start:stop]
+        for i in range(m.size):
+            out[i] = (row[i] - m[i]) * k[i] + b[i]
+
+
+@compiled
+def _gradients(
+    g: Read2,
+    x: Read2,
+    mean: Read1,
+    deviation: Read1,
+    gamma: Read1,
+    total: Write1,
+    product: Write1,
+    shift: Write1,
+    slope: Write1,
+    gx: Write2,
+    start: int,
+    stop: int,
+) -> None:
+    """Sums of g and of g times normalized x; gx from them, if it has rows."""
+    count = mean.dtype.type(x.shape[0])
+    m, s, p = mean[start:stop], total[start:stop], product[start:stop]
+    a, b, k = shift[start:stop], slope[start:stop], gamma[start:stop]
+    for i in range(m.size):
+        s[i], p[i] = ZERO, ZERO
+    for r in range(x.shape[0]):
+        given, row = g[r, start:stop], x[r, start:stop]
+        for i in range(m.size):
+            s[i] += given[i]
+        for i in range(m.size):
+            p[i] += given[i] * (row[i] - m[i])
+    for i in range(m.size):
+        d = deviation[start + i]
+        p[i] /= d
+        a[i] = k[i] / d * s[i] / count
+        b[i] = k[i] / d * p[i] / d / count
+    for r in range(gx.shape[0]):
+        given, row, out = g[r, start:stop], x[r, start:stop], gx[r, start:stop]
+        d = deviation[start:stop]
+        for i in range(m.size):
+            out[i] = k[i] / d[i] * given[i] - a[i] - b[i] * (row[i] - m[i])
+
+
+def _divide(loop: Any, x: Array, *others: Any) -> None:
+    parallel.divide(loop, x.shape[1], LEAST // len(x) + 1, x, *others)
+
+
+def batch_normalization(x: Array, gamma: Array, beta: Array, eps: float) -> tuple[Array, ...]:
+    """`y`, and mean and variance of each channel, of which there are as many as scales."""
+    rows = np.ascontiguousarray(x).reshape(-1, gamma.size)
+    y, (mean, var, scale) = np.empty_like(rows), np.empty((3, gamma.size), x.dtype)
+    _divide(_normalized, rows, *contiguous(gamma, beta), x.dtype.type(eps), mean, var, scale, y)
+    return y.reshape(x.shape), mean.reshape(gamma.shape), var.reshape(gamma.shape)
+
+
+def batch_normalization_gradient(
+    g: Array, x: Array, gamma: Array, mean: Array, deviation: Array, wanted: bool
+) -> tuple[Array | None, Array, Array]:
+    """The gradients of x, if it is wanted, of scales and of shifts."""
+    given, rows = [np.ascontiguousarray(a).reshape(-1, gamma.size) for a in (g, x)]
+    gx = np.empty((len(rows) if wanted else 0, gamma.size), x.dtype)
+    total, product, shift, slope = np.empty((4, gamma.size), x.dtype)
+    channels = contiguous(mean, deviation, gamma)
+    _divide(_gradients, given, rows, *channels, total, product, shift, slope, gx)
+    gx_ = gx.reshape(x.shape) if wanted else None
+    return gx_, product.reshape(gamma.shape), total.reshape(gamma.shape)
