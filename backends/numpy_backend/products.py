@@ -24,9 +24,11 @@ WIDE = 96  # as many, and a thread may have two parts: each part packs the whole
 
 def matmul(a: Array, b: Array, /, **options: Any) -> Any:
     """`numpy.matmul`; large products of floats are divided among threads."""
-    work = a.size * b.shape[-1]
-    if options or (work < ALONE and b.ndim < 3):
+    if options:
         return np.matmul(a, b, **options)
+    work = a.size * b.shape[-1]
+    if work < ALONE and b.ndim < 3:
+        return np.matmul(a, b)
     limits = blas.limits()
     if limits is None:
         return np.matmul(a, b)

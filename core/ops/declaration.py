@@ -42,6 +42,8 @@ class Declaration:
         self.fields = fields(cls)
         self.kinds = kinds(cls, self.fields)
         self.joint: Rule | None = getattr(cls, "gradient", None)
+        author: dict[str, Any] = next((vars(b) for b in cls.__mro__ if "gradient" in vars(b)), {})
+        self.recorded: Any = author.get("recorded_gradient")
         self.rules = {n: r for n in self.names if (r := getattr(cls, f"gradient_{n}", None))}
         refuse_strays(self)
         refuse_reserved(self)

@@ -51,6 +51,7 @@ class FunctionNode(Evaluated, GeneralForm, Settled):
     promotes: ClassVar[bool] = False  # mixed inputs give the widest dtype, not that of the first
     inline: ClassVar[bool] = False  # copy one-line bodies into the calls; see core.ops.inline
     kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
+    recorded_gradient: ClassVar[type[FunctionNode] | None] = None  # see core.ops.gradients
     call: Any  # declared: call(*inputs, **settings) -> a Variable, or a tuple for several outputs
 
     # What is derived from it when the class is created.

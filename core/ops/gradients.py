@@ -3,6 +3,9 @@
     raw(f, g, needs_grad)    gradients on arrays                   -> one per input, or None
     var(f, g, needs_grad)    the same rules on Variables, so that the gradients have a graph
 
+A `gradient` of several array operations may have a `recorded_gradient` beside it: one operation of
+`g` and what the rule asks for, in this order, which `var` applies in its place.
+
 Names in the text are those of `core.ops.specialize`; `g` is the cotangent, `g0` the gradient of
 input 0.
 """
@@ -95,6 +98,9 @@ class GradientWriter(Writer):
         rule: Any = self.declared.joint
         self.scope["rule"] = rule
         texts = ["f", self._xp, "g", *[self._value(kind, n) for n in self.declared.joint_uses]]
+        if kind == "var" and self.declared.recorded:
+            self.scope["recorded"] = self.declared.recorded.ready_call()
+            return [f"  gradients = (recorded({', '.join(texts[2:])}),)"]
         lone = self.arity == 1 and not self.declared.variadic
         inline = self.expression(rule, texts) if self.inline and lone else None
         if inline:

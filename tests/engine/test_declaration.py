@@ -187,3 +187,44 @@ def test_a_setting_called_value_takes_integers_as_it_will():
     assert Halved.call(Variable(np.array([4, 5]))).array.tolist() == [2, 2]
     with pytest.raises(InvalidType, match="whole numbers beside int64"):
         Variable(np.array([4, 5])) * 0.5
+
+
+@pytest.mark.parametrize("name", ["tanh", "sigmoid", "relu"])
+def test_a_gradient_with_a_recorded_one_beside_it_is_one_node(name):
+    x = Variable(np.array([0.5, 1.5]))
+    y = getattr(core.functions, name)(x)
+    (g,) = core.grad([y], [x], [Variable(np.ones(2))], enable_double_backprop=True)
+    assert type(g.creator) is type(y.creator).recorded_gradient
+    (raw,) = core.grad([y], [x], [Variable(np.ones(2))])
+    assert g.array.tobytes() == raw.array.tobytes()
+
+
+def test_who_writes_another_gradient_does_not_inherit_the_recorded_one():
+    class Clipped(core.functions.tanh(Variable(np.ones(1))).creator.__class__):
+        def gradient(self, xp, g, out):
+            return g * 3.0
+
+    x = Variable(np.ones(2))
+    (g,) = core.grad([Clipped.call(x)], [x], [Variable(np.ones(2))], enable_double_backprop=True)
+    np.testing.assert_array_equal(g.array, [3.0, 3.0])
+
+
+@pytest.mark.parametrize("settings", [{}, {"pad": 1}])
+def test_an_optional_input_may_be_none_or_left_out(settings):
+    x, W = Variable(np.ones((1, 1, 3, 3))), Variable(np.ones((1, 1, 2, 2)))
+    convolve = core.functions.convolution_2d(x, W).creator.__class__.call
+    left_out, none = convolve(x, W, **settings), convolve(x, W, None, **settings)
+    np.testing.assert_array_equal(left_out.array, none.array)
+    assert len(none.creator.inputs) == 2
+
+
+def test_without_gradients_a_one_line_operation_makes_no_node(monkeypatch):
+    x, gone = Variable(np.ones(2)), []
+    assert (x * x).creator is not None  # which also plans the operation, by a node that is dropped
+    monkeypatch.setattr(Multiply, "__del__", lambda f: gone.append(f), raising=False)
+    with core.no_backprop_mode():
+        y = x * x
+    assert y.creator is None
+    assert not gone
+    x * x
+    assert len(gone) == 1

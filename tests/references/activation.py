@@ -39,9 +39,12 @@ REFERENCES = {
     "LogSoftmax": _of_some(special.log_softmax),
     "PReLU": each(lambda x, w: x if x >= 0 else w * x),
     "ReLU": each(lambda x: x if x > 0 else 0),
+    "ReLUGradient": each(lambda g, y: g if y > 0 else 0),
     "Sigmoid": each(sigmoid),
+    "SigmoidGradient": each(lambda g, s: g * s * (1 - s)),
     "SiLU": each(lambda x: x * sigmoid(x)),
     "Softmax": _of_some(special.softmax),
     "Softplus": each(lambda x, beta: math.log1p(math.exp(beta * x)) / beta),
     "Tanh": each(math.tanh),
+    "TanhGradient": each(lambda g, y: g * (1 - y * y)),
 }

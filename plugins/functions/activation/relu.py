@@ -6,6 +6,19 @@ from core import Domain, Elementwise, real
 from plugins.functions.derived import function_of
 
 
+class ReLUGradient(Elementwise):
+    """g where y > 0, else 0: the gradient of y = max(x, 0)."""
+
+    inline = True
+    domain = Domain(g=real(-3, 3), y=real(0, 3), kinks=(0,))
+
+    def compute(self, xp, g, y):
+        return xp.where(y > 0, g, 0.0)
+
+    def gradient_g(self, xp, gg, y):
+        return xp.where(y > 0, gg, 0.0)
+
+
 class ReLU(Elementwise):
     """Set negative elements to zero: max(x, 0).
 
@@ -34,6 +47,8 @@ class ReLU(Elementwise):
 
     def compute(self, xp, x):
         return xp.maximum(x, 0.0)
+
+    recorded_gradient = ReLUGradient
 
     def gradient(self, xp, g, out):
         return xp.where(out > 0, g, 0.0)

@@ -6,6 +6,22 @@ from core import Domain, Elementwise, real
 from plugins.functions.derived import function_of
 
 
+class SigmoidGradient(Elementwise):
+    """g s (1 - s): the gradient of s = sigmoid(x)."""
+
+    inline = True
+    domain = Domain(g=real(-3, 3), s=real(0, 1))
+
+    def compute(self, xp, g, s):
+        return (g - g * s) * s
+
+    def gradient_g(self, xp, gg, s):
+        return (gg - gg * s) * s
+
+    def gradient_s(self, xp, gg, g, s):
+        return gg * (g - g * s * 2.0)
+
+
 class Sigmoid(Elementwise):
     """Compute the logistic function of each element: 1 / (1 + exp(-x)).
 
@@ -31,6 +47,8 @@ class Sigmoid(Elementwise):
 
     def compute(self, xp, x):
         return 0.5 * xp.tanh(0.5 * x) + 0.5
+
+    recorded_gradient = SigmoidGradient
 
     def gradient(self, xp, g, out):
         return (g - g * out) * out

@@ -6,6 +6,22 @@ from core import Domain, Elementwise, real
 from plugins.functions.derived import function_of
 
 
+class TanhGradient(Elementwise):
+    """g (1 - y^2): the gradient of y = tanh(x)."""
+
+    inline = True
+    domain = Domain(g=real(-3, 3), y=real(-1, 1))
+
+    def compute(self, xp, g, y):
+        return g - g * y * y
+
+    def gradient_g(self, xp, gg, y):
+        return gg - gg * y * y
+
+    def gradient_y(self, xp, gg, g, y):
+        return gg * g * y * -2.0
+
+
 class Tanh(Elementwise):
     """Compute the hyperbolic tangent of each element.
 
@@ -30,6 +46,8 @@ class Tanh(Elementwise):
 
     def compute(self, xp, x):
         return xp.tanh(x)
+
+    recorded_gradient = TanhGradient
 
     def gradient(self, xp, g, out):
         return g - g * out * out
