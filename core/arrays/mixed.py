@@ -11,7 +11,7 @@ class Mixed16:
     """Stands for float16 where statistics, and copies that are updated, are float32.
 
     As `core.config.dtype` it gives parameters and images float16. `core.get_dtype` tells a link
-    that wants more precision for some of them: it names another dtype with `map_mixed16`. Call the
+    that needs more precision for some of them: it names another dtype with `map_mixed16`. Call the
     optimizer's `use_fp32_update()` and `loss_scaling()` for the rest.
 
     >>> import core

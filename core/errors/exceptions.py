@@ -68,7 +68,7 @@ class RemovedArgument(CoreError, ValueError, TypeError):
 
 
 class CheckpointError(CoreError, ValueError):
-    """A file of saved state that is damaged, foreign, or does not fit its target."""
+    """A file of saved state that is damaged, of another kind, or does not fit its target."""
 
 
 class CheckpointDamaged(CheckpointError):

@@ -33,27 +33,27 @@ class Copies:
     def __copy__(self: Any) -> Variable:
         return self._copy_to(_bare(type(self)))  # type: ignore[no-any-return]
 
-    def _copy_to(self: Any, twin: Variable) -> Variable:
-        twin._set_rest(self._rest())
-        twin._array, twin._spec = self._array, self._spec
-        twin._source = None if self._source is None else VariableNode(twin)
-        twin._grad = self._grad
+    def _copy_to(self: Any, clone: Variable) -> Variable:
+        clone._set_rest(self._rest())
+        clone._array, clone._spec = self._array, self._spec
+        clone._source = None if self._source is None else VariableNode(clone)
+        clone._grad = self._grad
         if self.name is not None:
-            twin.name = self.name
-        return twin
+            clone.name = self.name
+        return clone
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Variable:
         from core.graph.variable import as_array
 
         self._refuse_graph("copy.deepcopy")
-        twin = memo[id(self)] = self._copy_to(_bare(type(self)))
-        twin._set_rest({key: copy.deepcopy(value, memo) for key, value in self._rest().items()})
+        clone = memo[id(self)] = self._copy_to(_bare(type(self)))
+        clone._set_rest({key: copy.deepcopy(value, memo) for key, value in self._rest().items()})
         for name in ("_array", "_grad"):
             value = as_array(getattr(self, name))
             if value is not None and id(value) not in memo:  # what is shared stays shared
                 memo[id(value)] = BACKENDS[type(value)].copy(value)
-            setattr(twin, name, memo.get(id(value)))
-        return twin  # type: ignore[no-any-return]
+            setattr(clone, name, memo.get(id(value)))
+        return clone  # type: ignore[no-any-return]
 
     def __getstate__(self: Any) -> dict[str, Any]:
         self._refuse_graph("pickle")

@@ -1,7 +1,7 @@
 """The walk over a graph: from some roots towards the leaves, latest function first.
 
 Gradients flow in a dict of the walk's own, from source to gradient (see core.graph.variable_node):
-arrays in an ordinary backward, Variables when the graph of the backward is wanted. So walks do not
+arrays in an ordinary backward, Variables when the graph of the backward is needed. So walks do not
 disturb each other, and an exception leaves nothing behind. The next function is the pending one
 that was made last; a heap is needed only where paths branch. Leaves get their gradients in the end.
 """

@@ -120,8 +120,8 @@ class Chain(Link):
     def _share_children(self) -> None:
         self._children = dict(self._children)
         for name, child in self._named_children():
-            twin = self.__dict__[name] = child.copy("share")
-            twin.name = name
+            clone = self.__dict__[name] = child.copy("share")
+            clone.name = name
 
 
 class ChainList(Link, MutableSequence[Any]):

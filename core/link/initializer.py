@@ -1,7 +1,7 @@
 """Initializers, which fill the array of a new parameter.
 
 An initializer is called with an array and fills it in place. Any callable that does so will do; the
-`dtype` attribute, where it has one, says which dtype it wants the array to have.
+`dtype` attribute, where it has one, says which dtype the array shall have.
 """
 
 from __future__ import annotations

@@ -275,23 +275,23 @@ class Link(RecurrentState, Registering, KnownKeywords):
         self._check_mode("copy", mode)
         if mode == "share":
             return self._shared()
-        twin = copy.deepcopy(self)
-        twin.name = None
+        clone = copy.deepcopy(self)
+        clone.name = None
         if mode == "init":
-            for parameter in twin.params(include_uninit=False):
+            for parameter in clone.params(include_uninit=False):
                 _fill_anew(parameter)
-        return twin
+        return clone
 
     def _shared(self) -> Self:
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin._params, twin._persistent = dict(self._params), dict(self._persistent)
-        twin.name = None
+        clone = type(self).__new__(type(self))
+        clone.__dict__.update(self.__dict__)
+        clone._params, clone._persistent = dict(self._params), dict(self._persistent)
+        clone.name = None
         for name, mine in self._own_params():
-            parameter = twin.__dict__[name] = copy.copy(mine)
+            parameter = clone.__dict__[name] = copy.copy(mine)
             parameter.grad = None
-        twin._share_children()
-        return twin
+        clone._share_children()
+        return clone
 
     def _share_children(self) -> None:
         """In a fresh shared copy: give it children of its own, shared copies as well."""

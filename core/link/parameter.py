@@ -104,7 +104,7 @@ class Parameter(Variable):
     def frozen(self) -> bool:
         """Whether backpropagation passes it by for now: no gradient is computed, nothing kept.
 
-        Setting it clears the gradient. A parameter that never wanted one stays as it is.
+        Setting it clears the gradient. A parameter that never needed one stays as it is.
         """
         return self._frozen
 
@@ -145,12 +145,12 @@ class Parameter(Variable):
     def __copy__(self) -> Variable:
         """Another parameter with the same array; without one, both will share the one they get."""
         with sizing:
-            twin = super().__copy__()
-            if self._array is None and isinstance(twin, Parameter):
+            clone = super().__copy__()
+            if self._array is None and isinstance(clone, Parameter):
                 if self._sharers is None:
-                    self._sharers = twin._sharers = [self]
-                self._sharers.append(twin)
-        return twin
+                    self._sharers = clone._sharers = [self]
+                self._sharers.append(clone)
+        return clone
 
     def cleargrad(self) -> None:
         """Set the gradient to None."""

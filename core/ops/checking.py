@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from core.arrays.spec import Spec
 from core.errors import BackendError, CoreError, GraphError, InvalidType
 from core.ops import types
+from core.ops.types.domain import Axes
 
 if TYPE_CHECKING:
     from core.ops.general_form import GeneralForm
@@ -88,5 +89,8 @@ def _accepts(f: GeneralForm, given: Mapping[str, Any], inputs: dict[str, Any]) -
 
 
 def _names_axes(f: GeneralForm) -> bool:
-    fields: dict[str, Any] = {} if f.declared is None else f.declared.fields
-    return any([name[:2] == "ax" and getattr(f, name) != fields[name] for name in fields])
+    """Whether a setting that its domain declares to be axes has been chosen."""
+    if f.domain is None or f.declared is None:
+        return False
+    axes = [name for name, setting in f.domain.settings.items() if isinstance(setting, Axes)]
+    return any([getattr(f, name) != f.declared.fields[name] for name in axes])

@@ -1,7 +1,7 @@
 """The differentiable namespace: the array standard's names, on Variables.
 
 Gradient rules are given it in place of a backend's namespace when the graph of the gradients is
-wanted, and `Variable.__array_namespace__()` returns that of the Variable's backend, in which new
+needed, and `Variable.__array_namespace__()` returns that of the Variable's backend, in which new
 arrays and dtypes are those of the backend. The names come from plugins (`register_namespace`).
 NumPy's own functions, called on a Variable, arrive here as well, and are refused by name where they
 have no counterpart.

@@ -23,7 +23,7 @@ def widening(cls: type[FunctionNode], specs: list[Spec]) -> tuple[str, Any] | No
     """In which dtype floats are computed, and to which the result is rounded; None for their own.
 
     Mixed ones are computed in the widest; 16-bit floats in float32 where the class says so, and
-    bfloat16 always: to NumPy it is foreign, with a Python number it becomes float32, or float64.
+    bfloat16 always: NumPy does not know it, and makes float32 or float64 of it and a Python number.
     """
     floats = {spec.name for spec in specs if spec.name in _FLOATS}
     if len(floats) > 1 and cls.domain is not None and cls.domain.mixes:

@@ -3,7 +3,7 @@
 Start with `optimizer`, then `step` and `update_rule`; the algorithms themselves are plugins.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.optimizer.hyperparameter import Hyperparameter as Hyperparameter
 from core.optimizer.hyperparameter import HyperparameterProxy as HyperparameterProxy
@@ -30,8 +30,20 @@ __all__ = [
 __dir__ = listing(__name__)
 
 
-def __getattr__(name: str) -> Any:
-    """The hooks, which existing scripts look for here: `core.optimizer.WeightDecay`."""
-    if name.startswith("_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return catalogue("optimizer_hooks").get(name)
+if TYPE_CHECKING:
+    from core.optimizer_hooks import ExponentialMovingAverage as ExponentialMovingAverage
+    from core.optimizer_hooks import GradientClipping as GradientClipping
+    from core.optimizer_hooks import GradientHardClipping as GradientHardClipping
+    from core.optimizer_hooks import GradientLARS as GradientLARS
+    from core.optimizer_hooks import GradientNoise as GradientNoise
+    from core.optimizer_hooks import GradientValueClipping as GradientValueClipping
+    from core.optimizer_hooks import Lasso as Lasso
+    from core.optimizer_hooks import WeightDecay as WeightDecay
+    from core.optimizer_hooks import exponential_decay_noise as exponential_decay_noise
+else:  # checkers shall not take every name for known
+
+    def __getattr__(name: str) -> Any:
+        """The hooks, which existing scripts look for here: `core.optimizer.WeightDecay`."""
+        if name.startswith("_"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return catalogue("optimizer_hooks").get(name)

@@ -37,7 +37,7 @@ class Step:
         """
         if not rule.enabled or parameter._array is None:
             return None
-        if parameter._frozen:  # a rule that was enabled by itself wants gradients again
+        if parameter._frozen:  # a rule that was enabled by itself needs gradients again
             parameter.frozen = False
         grad = parameter.grad
         if grad is None:

@@ -311,12 +311,12 @@ class UpdateRule(KnownAttributes):
 
     def _initial_names(self) -> list[str]:
         """The names of what `init_state` makes."""
-        twin = copy.copy(self)
-        twin._state = {}
+        clone = copy.copy(self)
+        clone._state = {}
         stand_in = Parameter(0.0, (1,))
         stand_in.zerograd()
-        twin.init_state(stand_in)
-        return list(twin._state)
+        clone.init_state(stand_in)
+        return list(clone._state)
 
     @classmethod
     def continues(cls, rule: str, hyperparameters: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ the hooks it needs, decorated with `core.hookimpl`, and may state `requires_plug
 A string of the form `'package.module:attribute'` is imported when the name is first asked for, so
 a plugin costs nothing until it is used. Hooks are called once, when a name is first looked up.
 Within one plugin API, hooks are only ever added and only ever gain arguments, and an
-implementation names just the arguments it wants.
+implementation names just the arguments that it needs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lazy names: 'package.module:attribute', imported when the object is wanted."""
+"""Lazy names: 'package.module:attribute', imported when the object is needed."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ API = registry.PLUGIN_API
 def prefer(kind: str, name: str, distribution: str) -> None:
     """Let `name` of `kind` be what `distribution` provides, from now on in this process.
 
-    `name` may be `'*'`, every name of that kind which the distribution provides. It settles a
+    `name` may be `'*'`, every name of that kind which the distribution provides. It resolves a
     conflict between two third parties, and lets a third party replace a bundled name.
 
     Raises PluginError where the distribution provides no such name, UnknownName for a kind that

@@ -107,7 +107,7 @@ _UNRESOLVED: Any = object()
 
 
 class Claim:
-    """A plugin's claim to a name of a kind, its object imported when first wanted."""
+    """A plugin's claim to a name of a kind, its object imported when first needed."""
 
     __slots__ = ("_fits", "_value", "kind", "name", "plugin", "target")
 

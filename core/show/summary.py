@@ -108,15 +108,15 @@ def summary(link: Link, *inputs: Any, depth: int | None = None) -> LinkSummary:
         raise ValueError(f"summary: expected a depth of 0 or more, got {depth}.")
     if not inputs:
         return LinkSummary(link, {}, depth)
-    twin = copy.deepcopy(link)
-    recorder = _Recorder(twin)
+    clone = copy.deepcopy(link)
+    recorder = _Recorder(clone)
     state = backends.random_state()
     try:
         with using_config("train", False), no_backprop_mode(), recorder:
-            twin(*inputs)
+            clone(*inputs)
     finally:
         backends.set_random_state(state)
-    return LinkSummary(twin, recorder.outputs, depth)
+    return LinkSummary(clone, recorder.outputs, depth)
 
 
 class _Recorder(LinkHook):

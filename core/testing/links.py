@@ -283,15 +283,15 @@ def continuation(trial: _Trial) -> None:
 def copies(trial: _Trial) -> None:
     """Shared, real and deep copies and pickles compute the same; each has its own gradients."""
     link = trial.sized()
-    twins = {
+    clones = {
         "copy('share')": link.copy("share"),
         "copy('copy')": link.copy("copy"),
         "copy.deepcopy": copy.deepcopy(link),
         "pickle": pickle.loads(pickle.dumps(link)),
     }
-    for what, twin in twins.items():
-        trial.assert_same(link, twin, what)
-        for (path, mine), (_, theirs) in zip(link.namedparams(), twin.namedparams(), strict=True):
+    for what, clone in clones.items():
+        trial.assert_same(link, clone, what)
+        for (path, mine), (_, theirs) in zip(link.namedparams(), clone.namedparams(), strict=True):
             if (mine.array is theirs.array) is not (what == "copy('share')"):
                 raise AssertionError(f"{what}: the array of {path} is shared, or is not")
             if mine is theirs:
@@ -325,27 +325,27 @@ def unfinished(trial: _Trial) -> None:
     """A link in the middle of its work (a state with a graph) can be copied and pickled."""
     link = trial.sized()
     trial.call(link)
-    for twin in (copy.deepcopy(link), pickle.loads(pickle.dumps(link))):
-        _assert_saved_equal(saved(twin), saved(link), "a copy made after a call")
+    for clone in (copy.deepcopy(link), pickle.loads(pickle.dumps(link))):
+        _assert_saved_equal(saved(clone), saved(link), "a copy made after a call")
 
 
 def moves(trial: _Trial) -> None:
     """Moving to another backend and back, in the midst of work, changes nothing."""
     link = trial.sized()
     trial.call(link)
-    twin = copy.deepcopy(link)
+    clone = copy.deepcopy(link)
     for name in _names(None):
-        if twin.to_device(name) is not twin:
+        if clone.to_device(name) is not clone:
             raise AssertionError("to_device: expected the link itself")
-        wrong = [p for p, param in twin.namedparams() if param.backend.name != name]
+        wrong = [p for p, param in clone.namedparams() if param.backend.name != name]
         if wrong:
             raise AssertionError(f"to_device({name!r}) left {', '.join(wrong)} behind")
         arrays = [backends.to_backend(x, name) for x in trial.inputs()]
         with using_config("train", False):
-            outputs(copy.deepcopy(twin), tuple(arrays))
-    twin.to_device(trial.backend)
-    _assert_saved_equal(saved(twin), saved(link), "after moving there and back")
-    trial.assert_same(link, twin, "after moving there and back")
+            outputs(copy.deepcopy(clone), tuple(arrays))
+    clone.to_device(trial.backend)
+    _assert_saved_equal(saved(clone), saved(link), "after moving there and back")
+    trial.assert_same(link, clone, "after moving there and back")
 
 
 def saving(trial: _Trial) -> None:

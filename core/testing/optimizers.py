@@ -215,13 +215,13 @@ def resuming(trial: _Trial) -> None:
     load(target, saved(model))
     load(fresh, saved(optimizer))
     _finish(trial, fresh, target, whole, "saved and loaded")
-    for what, twin in (
+    for what, clone in (
         ("copy.deepcopy", copy.deepcopy(optimizer)),
         ("pickle", pickle.loads(pickle.dumps(optimizer))),
     ):
-        if twin.target is None:
+        if clone.target is None:
             raise AssertionError(f"{what} lost the target")
-        _finish(trial, twin, twin.target, whole, what)
+        _finish(trial, clone, clone.target, whole, what)
 
 
 def _finish(trial: _Trial, optimizer: Any, model: Link, whole: Link, what: str) -> None:
@@ -337,12 +337,12 @@ def masters(trial: _Trial) -> None:
         return optimizer, model
 
     wide = _Trial(trial.make, None, trial.backend.name, "float32")
-    reference, twin = wide.start()
+    reference, clone = wide.start()
     optimizer, model = start()
-    for mine, theirs in zip(model.params(), twin.params(), strict=True):
+    for mine, theirs in zip(model.params(), clone.params(), strict=True):
         theirs.array = wide.array(backends.to_host(mine.array))
     for step in range(STEPS):
-        for param, g in zip(twin.params(), trial.gradients(step), strict=True):
+        for param, g in zip(clone.params(), trial.gradients(step), strict=True):
             param.grad = wide.array(g.astype(trial.dtype))
         reference.update()
         trial.step(optimizer, model, step)
@@ -351,7 +351,7 @@ def masters(trial: _Trial) -> None:
             load(target, saved(model))
             load(resumed, saved(optimizer))
             optimizer, model = resumed, target
-    for mine, theirs in zip(host(model), host(twin), strict=True):
+    for mine, theirs in zip(host(model), host(clone), strict=True):
         np.testing.assert_array_equal(mine, theirs.astype(trial.dtype), err_msg="float32 masters")
 
 

@@ -35,7 +35,7 @@ def fit(
 ) -> Trainer:
     """Train a model on data for some epochs, and give back the trainer that did it.
 
-    What it is made of can be put together by hand where more is wanted: `SerialIterator`,
+    What it is made of can be put together by hand where more is needed: `SerialIterator`,
     `StandardUpdater`, `Trainer`, and the extensions `Evaluator`, `LogReport` and `snapshot`, with
     `PrintReport` where it is shown.
 

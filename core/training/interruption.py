@@ -23,7 +23,7 @@ class Interrupted(SystemExit, KeyboardInterrupt):
 class Interruption:
     """A block in which SIGINT and SIGTERM are noted in `received` instead of obeyed at once.
 
-    When it is left, the former handlers are back, and a signal that was noted ends the process:
+    When it is left, the previous handlers are back, and a signal that was noted ends the process:
     SystemExit is raised with the status 128 + signal, which shells expect; for SIGINT where someone
     types commands, in a notebook as well, KeyboardInterrupt alone. A second signal is obeyed at
     once.

@@ -21,11 +21,11 @@ def signals_wait() -> Iterator[None]:
         yield
         return
     resource_tracker.ensure_running()  # which starts with the first process, and wakes signals
-    former = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKING)
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, _ASKING)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, former)
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
 def leave_signals() -> None:

@@ -121,7 +121,7 @@ class Workers:
         return found
 
     def discard(self, answer: Answer) -> None:
-        """Want an answer no more. It is made all the same, for a worker may die meanwhile, and
+        """Give up an answer. It is made all the same, for a worker may die meanwhile, and
         the executor would stumble over what has been cancelled when it tells all that wait.
         """
         answer.add_done_callback(_release_unread)

@@ -61,7 +61,7 @@ _CURES = {
 
 
 def _explained(error: OSError, target: Path) -> OSError:
-    """The same error, of the file that was wanted rather than the temporary one."""
+    """The same error, of the file that was asked for rather than the temporary one."""
     stands = "the existing file is kept" if target.exists() else "nothing was written"
     number = error.errno or 0
     return OSError(number, f"{os.strerror(number)}; {stands}. {_CURES[number]}", str(target))

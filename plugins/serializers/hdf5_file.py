@@ -1,6 +1,6 @@
 """The HDF5 file itself: datasets with checksums, behind a digest of the whole file.
 
-Files that we write begin with a user block, which HDF5 leaves to whoever wants it; it holds the
+Files that we write begin with a user block, which HDF5 leaves to programs; it holds the
 SHA-256 of everything after it. Random damage is thus noticed before the HDF5 library, which
 checks little, sees a byte. Files without a user block (Chainer's, h5py's) are held to the checks
 of that library alone.

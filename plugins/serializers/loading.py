@@ -250,11 +250,11 @@ class _Restorer(Deserializer):
         return _Restorer(self.values, f"{self.path}{key.strip('/')}/")
 
     def __call__(self, key: str, value: Any) -> Any:
-        former = self.values.get(self.path + key.lstrip("/"), value)
-        if _is_array(former) and _is_array(value) and former is not value:
-            backend.of(value).copyto(value, former)
+        present = self.values.get(self.path + key.lstrip("/"), value)
+        if _is_array(present) and _is_array(value) and present is not value:
+            backend.of(value).copyto(value, present)
             return value
-        return former
+        return present
 
 
 def _copied(value: Any) -> Any:

@@ -279,3 +279,20 @@ def test_the_line_of_a_setting_of_a_wrong_kind_is_the_user_s():
     with pytest.raises(core.errors.InvalidSetting) as caught:
         Net()(np.ones((2, 3), "f"))
     assert any("# this line" in note for note in caught.value.__notes__)
+
+
+class Along(core.FunctionNode):
+    along: int = 0
+    domain = core.Domain(
+        "(...)->(...)", x=core.real(-1, 1), settings={"along": core.axes("x")}, valid="x.ndim == 3"
+    )
+
+    def compute(self, xp, x):
+        return x
+
+
+def test_who_names_an_axis_is_told_of_no_other_shape():
+    """Whatever the setting is called that names it."""
+    cure = "Cure:"
+    assert cure in refused(lambda: Along.call(ones(2, 3)))
+    assert cure not in refused(lambda: Along.call(ones(2, 3), along=1))

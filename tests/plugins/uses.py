@@ -28,6 +28,10 @@ h: tuple[Variable, Variable] = F.lstm(x, x)
 y = x.sum(axis=0) + F.lstm(x, x)[1]
 F.relu(x, use_cudnn=True)  # wrong: use_cudnn
 F.relu([1.0, 2.0])  # wrong: Array
+y = F.sum(x, axis=[0, 1]) + F.maximum(x, 0) + F.im2col(images, 2)
+F.leaky_relu(x, slop=0.1)  # wrong: slop
+core.optimizer.WeightDecay(0.1)
+core.optimizer.WeightDecays(0.1)  # wrong: WeightDecays
 F.relu("x")  # wrong: Array
 F.matmul(x, "x")  # wrong: Array
 F.concat(x, 3.0)  # wrong: "int"

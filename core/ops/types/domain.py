@@ -173,7 +173,12 @@ def choice(*options: Any) -> Choice:
 
 
 class Axes(NamedTuple):
-    """A setting that names axes of an input."""
+    """A setting that is an axis of the input `of`, counted from either end.
+
+    `many` allows a tuple of axes, `none` None, `beyond` says how many more axes the result has
+    (expand_dims: 1), `permutation` asks for a tuple of all axes in some order, `nonempty` for axes
+    that hold elements.
+    """
 
     of: str
     many: bool = False
@@ -207,26 +212,11 @@ class Axes(NamedTuple):
         return " or ".join(kinds) + f" of {self.of}" + ", not empty" * self.nonempty
 
 
-def axes(
-    of: str,
-    *,
-    many: bool = False,
-    none: bool = False,
-    beyond: int = 0,
-    permutation: bool = False,
-    nonempty: bool = False,
-) -> Axes:
-    """A setting that is an axis of the input `of`, counted from either end.
-
-    `many` allows a tuple of axes, `none` None, `beyond` says how many more axes the result has
-    (expand_dims: 1), `permutation` asks for a tuple of all axes in some order, `nonempty` for axes
-    that hold elements.
-    """
-    return Axes(of, many, none, beyond, permutation, nonempty)
+axes = Axes
 
 
 class Number(NamedTuple):
-    """A setting that is a number in a range."""
+    """A setting from `lo` to `hi`, an integer where both are."""
 
     lo: float
     hi: float
@@ -235,10 +225,7 @@ class Number(NamedTuple):
         return f"number in [{self.lo}, {self.hi}]"
 
 
-def number(lo: float, hi: float) -> Number:
-    """A setting from `lo` to `hi`, an integer where both are."""
-    return Number(lo, hi)
-
+number = Number
 
 Setting = Choice | Axes | Number
 Dimension = tuple[int, int] | str | Callable[[dict[str, Any]], Any]
