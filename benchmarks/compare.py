@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict
-from time import sleep
 from typing import Any
 
 from benchmarks import BenchmarkError, results
@@ -26,16 +25,13 @@ from benchmarks.rounds import Slice, spread, summarise
 from benchmarks.workloads import WORKLOADS, Workload
 
 PATIENCE = 3
-"""How many times the rounds asked for are run at most, where many are disturbed."""
+"""How many times the rounds asked for are run at most, where many are disturbed, by default."""
 
 SLICE = 0.1
 """Seconds that a slice takes, or one step if that takes longer."""
 
-LOADING = 0.5
-"""The same where other processes make batches."""
-
-SETTLE = 0.05
-"""Seconds after a slice of several threads, until those that wait for work awake have given up."""
+PARALLEL = 0.3
+"""The same of several threads, or where other processes make batches: ticks are long."""
 
 STEPS = 3
 """Steps in which all frameworks have to compute the same."""
@@ -68,7 +64,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=10,
         metavar="N",
-        help=f"undisturbed rounds wanted; up to {PATIENCE} N are run for them (default: 10)",
+        help="undisturbed rounds wanted (default: 10)",
+    )
+    parser.add_argument(
+        "--patience",
+        type=positive,
+        default=PATIENCE,
+        metavar="N",
+        help=f"at most so many times the rounds are run for them (default: {PATIENCE})",
     )
     parser.add_argument(
         "--clock",
@@ -105,6 +108,7 @@ def main(options: argparse.Namespace) -> int:
         result["versions"].update(versions)
         result["rows"][w.name] = row
         print(results.block(row, result), flush=True)
+        results.keep(result, options)  # an interrupted run has measured something
     print(results.footing(result))
     results.write(result, options)
     return int(any(row["kept"] == 0 for row in result["rows"].values()))
@@ -146,20 +150,16 @@ def agree(w: Workload, values: dict[str, list[float]]) -> None:
 
 def run(workers: Sequence[Worker], w: Workload, options: argparse.Namespace) -> Rounds:
     """Run rounds until enough are undisturbed, or patience ends."""
-    loads = w.mode == "load"
-    parallel = options.threads > 1 or loads
+    parallel = options.threads > 1 or w.mode == "load"
 
     def slice_of(worker: Worker, repeat: int) -> Slice:
         worker.ask("settle")
-        found = worker.measure(w.name, repeat, "off", parallel)
-        if parallel:
-            sleep(SETTLE)
-        return found
+        return worker.measure(w.name, repeat, "off", parallel)
 
-    length = LOADING if loads else SLICE
+    length = PARALLEL if parallel else SLICE
     repeats = {v.name: max(1, round(length / slice_of(v, 1).wall)) for v in workers}
     rounds: Rounds = []
-    for number in range(PATIENCE * options.rounds):
+    for number in range(options.patience * options.rounds):
         if number >= options.rounds and kept(rounds, options.clock) >= options.rounds:
             break
         first = number % len(workers)

@@ -10,10 +10,17 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks import BenchmarkError
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
 
 HOME = Path(__file__).with_name(".peers")
 
@@ -53,12 +60,25 @@ def environment(name: str) -> Path:
     folder = HOME / f"{name}-{_digest(_recipe(name))}"
     python = folder / "bin" / "python"
     done = folder / "installed.json"
-    if not done.exists():
-        print(f"making benchmarks/.peers/{folder.name} (once) ...", file=sys.stderr, flush=True)
-        _make(name, folder, python)
-        # Written last: an interrupted installation is never taken for a finished one.
-        done.write_text(_recipe(name))
+    if done.exists():
+        return python
+    with _alone(folder):
+        if not done.exists():
+            print(f"making benchmarks/.peers/{folder.name} (once) ...", file=sys.stderr, flush=True)
+            _make(name, folder, python)
+            # Written last: an interrupted installation is never taken for a finished one.
+            done.write_text(_recipe(name))
     return python
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other process makes the same environment, where the system has such locks."""
+    HOME.mkdir(exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # ends with the file
+        yield
 
 
 def _recipe(name: str) -> str:

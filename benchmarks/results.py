@@ -135,10 +135,14 @@ def count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-def write(result: Result, options: argparse.Namespace) -> None:
-    """Write the files that were asked for."""
-    if getattr(options, "json", None):
+def keep(result: Result, options: argparse.Namespace) -> None:
+    """Write everything, if that was asked for."""
+    if options.json:
         save(options.json, json.dumps(result, indent=1) + "\n")
+
+
+def write(result: Result, options: argparse.Namespace) -> None:
+    """Write the document and the pictures that were asked for."""
     if options.markdown:
         insert(options.markdown, document(result))
     if options.plot:
@@ -204,7 +208,7 @@ def with_goal(row: Row, name: str) -> str:
     text = spread_text(ratio)
     if ratio is None or goal is None:
         return text
-    met = ratio["median"] <= goal
+    met = row["kept"] and ratio["median"] <= goal
     return f"{f'**{text}**' if met else text}, goal {goal:g}"
 
 

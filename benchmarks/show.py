@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import BenchmarkError, results
+from benchmarks.workloads import WORKLOADS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,11 +50,12 @@ def merged(parts: list[dict[str, Any]]) -> dict[str, Any]:
                 raise BenchmarkError(f"the parts are from different machines: {what}")
         if part["threads"] != first["threads"] or part["clock"] != first["clock"]:
             raise BenchmarkError("the parts have different threads or clocks: show each by itself")
+    found = {name: row for part in parts for name, row in part["rows"].items()}
     limits = [part["roofline"] for part in parts]
     return {
         **parts[-1],
         "command": "\n".join(part["command"] for part in parts),
         "roofline": {kind: max(limit[kind] for limit in limits) for kind in limits[0]},
         "versions": {n: v for part in parts for n, v in part["versions"].items()},
-        "rows": {name: row for part in parts for name, row in part["rows"].items()},
+        "rows": {name: found[name] for name in sorted(found, key=list(WORKLOADS).index)},
     }

@@ -116,7 +116,7 @@ ALL = [
     ),
     Workload(
         "lstm-steps",
-        "The same, step by step",
+        "LSTM language model, step by step",
         "train",
         "lstm_steps",
         batch=20,
@@ -208,11 +208,11 @@ ALL = [
     ),
     memory("mlp", "50 x 1000 MLP, batch 1000", "mlp", 1.95, batch=1000, sizes=DEEP),
     memory(
-        "mlp-freed", "the same with free_graph", "mlp", 1.0, batch=1000, sizes=DEEP, form="freed"
+        "mlp-freed", "50 x 1000 MLP, free_graph", "mlp", 1.0, batch=1000, sizes=DEEP, form="freed"
     ),
     memory(
         "mlp-accumulated",
-        "the same with gradients accumulated",
+        "50 x 1000 MLP, gradients accumulated",
         "mlp",
         1.0,
         batch=1000,

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from benchmarks.__main__ import main
 from benchmarks.process import WORKERS, environment
 from benchmarks.rounds import Slice, Spread, Summary, calm, disturbance, spread, summarise
 from benchmarks.table import table
+from benchmarks.workers import protocol
 from benchmarks.workers.protocol import OPERATIONS, answer
 
 CALM = 0.001
@@ -199,6 +201,24 @@ def test_a_worker_answers_requests_and_reports_an_exception():
     assert "KeyError: 'b'" in answer(request.replace('"a"', '"b"'), {"a": ran.append})["error"]
 
 
+def test_of_several_threads_what_others_took_is_what_they_waited(monkeypatch):
+    taken = iter([1.0, 1.5])
+    monkeypatch.setattr(protocol, "others", lambda: next(taken))
+    monkeypatch.setattr(protocol.os, "cpu_count", lambda: 2)
+    request = json.dumps({"case": "a", "repeat": 1, "gc": "off", "parallel": True})
+    reply = answer(request, {"a": lambda repeat: None})
+    assert reply["waited"] == pytest.approx((0.5 - protocol.TICKS) / 2)
+
+
+@pytest.mark.skipif(not Path("/proc/stat").exists(), reason="Linux tells what others took")
+def test_what_others_take_leaves_this_process_out():
+    before, cpu = protocol.own(), time.process_time()
+    sum(range(1_000_000))
+    own, cpu = protocol.own() - before, time.process_time() - cpu
+    assert own == pytest.approx(cpu, abs=0.05)
+    assert protocol.others() > 0
+
+
 def test_a_framework_that_prints_does_not_break_the_protocol():
     code = (
         "from protocol import serve; import os\n"
@@ -249,6 +269,24 @@ def test_an_interrupted_installation_is_made_anew(tmp_path, monkeypatch):
     (folder / "half").write_text("")
     peers.environment("torch")
     assert len(made) == 4 and not (folder / "half").exists()
+
+
+def test_two_processes_make_an_environment_once(tmp_path, monkeypatch):
+    made, first = [], threading.Event()
+    monkeypatch.setattr(peers, "HOME", tmp_path)
+
+    def make(name, folder, python):
+        made.append(name)
+        folder.mkdir()
+        first.set()
+        second.join(0.2)  # the other one has to wait
+
+    monkeypatch.setattr(peers, "_make", make)
+    second = threading.Thread(target=lambda: first.wait() and peers.environment("torch"))
+    second.start()
+    peers.environment("torch")
+    second.join()
+    assert made == ["torch"]
 
 
 def test_a_peer_that_needs_a_python_we_lack_says_so(monkeypatch):

@@ -15,7 +15,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter, process_time, sleep
 from typing import IO, Any
 
 Case = Callable[[int], None]
@@ -25,6 +25,12 @@ NONE: Questions = {}
 
 REPETITIONS = 33
 """Times the chain repeats mul, add, tanh; one more mul makes the 100 operations."""
+
+TICKS = 0.02
+"""Seconds that a count in ticks, at its beginning and its end, may be wrong by."""
+
+SETTLE = 0.05
+"""Seconds after a slice of several threads, until those that wait for work awake have given up."""
 
 OPERATIONS = 3 * REPETITIONS + 1
 
@@ -46,27 +52,40 @@ def processes(number: str = "self") -> Iterator[Path]:
             yield from processes(child)
 
 
-def delay() -> float:
-    """Seconds that all threads of this process and its descendants have waited for a processor."""
+def own() -> float:
+    """Seconds of processor time of all threads of this process and its descendants."""
     found = [f for folder in processes() for f in folder.glob("task/*/schedstat")]
-    return 1e-9 * sum(int(f.read_text().split()[1]) for f in found)
+    return 1e-9 * sum(int(f.read_text().split()[0]) for f in found)
+
+
+def others() -> float:
+    """Seconds of processor time that all others have taken, a host of this machine included."""
+    try:
+        user, nice, system, _, _, *more = Path("/proc/stat").read_text().split("\n")[0].split()[1:9]
+    except OSError:  # not on Linux: the calibration loop alone has to notice
+        return 0.0
+    return sum(map(int, (user, nice, system, *more))) / os.sysconf("SC_CLK_TCK") - own()
 
 
 def measure(case: Case, repeat: int, collector: str, parallel: bool = False) -> dict[str, float]:
     """Run one slice. Whatever earlier cases left behind is collected before the clock starts.
 
-    What waited for a processor shows where processor time stays behind the clock's, in one thread;
-    of several, the system tells how long they have waited.
+    What waited for a processor shows where processor time stays behind the clock's, in one thread.
+    Of several, which also wait for one another, it is what others took, for each processor; the
+    system counts that in ticks.
     """
     gc.collect()
     if collector == "off":
         gc.disable()
     before = calibrate()
-    waited = delay() if parallel else 0
+    taken = others() if parallel else 0
     wall, cpu = perf_counter(), process_time()
     case(repeat)
     wall, cpu = perf_counter() - wall, process_time() - cpu
-    waited = delay() - waited if parallel else wall - cpu
+    waited = wall - cpu
+    if parallel:
+        waited = max(0, others() - taken - TICKS) / (os.cpu_count() or 1)
+        sleep(SETTLE)
     after = calibrate()
     gc.enable()
     times = {"wall": wall, "cpu": cpu, "waited": waited, "before": before, "after": after}
