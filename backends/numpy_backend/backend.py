@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, suppress
+from math import prod
+from types import ModuleType
 from typing import Any
 
 from backends.numpy_backend import allocation, threads
@@ -18,11 +20,13 @@ from backends.numpy_backend.random import NumpyRandom  # noqa: E402
 from backends.numpy_backend.scatter import scatter_add  # noqa: E402
 from backends.numpy_backend.windows import windows  # noqa: E402
 from core.arrays.backend import Backend, Device  # noqa: E402
+from core.arrays.threads import num_threads  # noqa: E402
 from core.errors import BackendError  # noqa: E402
 from core.errors.place import no_dtype  # noqa: E402
 from core.typing import Sizes  # noqa: E402
 
 Array = np.ndarray[Any, Any]
+FEW = 256  # elements, with which next to no product would be divided
 _NUMBERS = "biufcV"  # kinds of dtypes; V are those of ml_dtypes
 
 
@@ -33,7 +37,6 @@ class NumpyBackend(Backend):
     library = "numpy"
     array_type = np.ndarray
     xp = np
-    ops_xp = namespace
 
     def __init__(self) -> None:
         blas.prepare()
@@ -78,6 +81,10 @@ class NumpyBackend(Backend):
         """The standard's dtypes, and float16."""
         return ("float16", *super().dtypes())
 
+    def ops_xp(self, shape: tuple[int, ...]) -> ModuleType:
+        """The numpy module, with products in our threads for arrays of more than a few elements."""
+        return np if prod(shape) < FEW else namespace
+
     def limited_threads(self, number: int) -> AbstractContextManager[None]:
         """NumPy's BLAS, in the whole process, where it is an OpenBLAS that can be told."""
         return blas.limited(number)
@@ -110,6 +117,11 @@ class NumpyBackend(Backend):
     def memory_stats(self) -> dict[str, int]:
         """Bytes that the process's `malloc` holds, and of these the free ones; {} if unknown."""
         return allocation.stats()
+
+    def state(self) -> dict[str, Any]:
+        """The number of threads, the BLAS and its own, and how much freed memory is kept."""
+        kept = f"{allocation.limit()} MiB" if allocation.limit() else "as the C library does"
+        return {"num_threads": num_threads(), **blas.state(), "kept memory": kept}
 
     def release_memory(self) -> None:
         """Give memory that was freed, and is kept for the next arrays, back to the system."""

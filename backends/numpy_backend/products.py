@@ -17,6 +17,7 @@ from core.arrays.threads import num_threads
 Array = np.ndarray[Any, Any]
 
 ALONE = 1 << 19  # multiplications: for fewer OpenBLAS itself takes one thread
+VECTOR = 9216  # the same for a product with a vector
 DIVIDED = 1 << 26  # for fewer a step gains nothing: what one wrote the other has to fetch
 LEAST = 32  # rows or columns of a part
 WIDE = 96  # as many, and a thread may have two parts: each part packs the whole other factor anew
@@ -27,7 +28,7 @@ def matmul(a: Array, b: Array, /, **options: Any) -> Any:
     if options:
         return np.matmul(a, b, **options)
     work = a.size * b.shape[-1]
-    if work < ALONE and b.ndim < 3:
+    if work < VECTOR or (work < ALONE and b.ndim == a.ndim == 2 and len(a) > 1):
         return np.matmul(a, b)
     limits = blas.limits()
     if limits is None:

@@ -163,9 +163,8 @@ class Backend(Fallbacks, ABC):
 
     # -- what ops compute with -----------------------------------------------------------------
 
-    @once
-    def ops_xp(self) -> Any:
-        """The namespace that formulas of ops get: `xp`, with some functions done better, or not."""
+    def ops_xp(self, shape: tuple[int, ...]) -> Any:
+        """What formulas of ops compute with on such arrays: `xp`, or some functions done better."""
         return self.xp
 
     def limited_threads(self, number: int) -> AbstractContextManager[Any]:
@@ -325,6 +324,10 @@ class Backend(Fallbacks, ABC):
 
     def memory_stats(self) -> dict[str, int]:
         """Bytes in use and held by the library, under names of its own; empty where unknown."""
+        return {}
+
+    def state(self) -> dict[str, Any]:
+        """What a report should say of the library's threads and memory; nothing by default."""
         return {}
 
     def release_memory(self) -> None:

@@ -21,9 +21,9 @@ _in_one_place: dict[tuple[Any, ...], Spec] = known.of_shapes
 
 
 class Spec:
-    """Backend, shape, dtype and device of an array."""
+    """Backend, shape, dtype and device of an array; `xp` is what formulas compute with on it."""
 
-    __slots__ = ("backend", "device", "dtype", "kind", "name", "shape", "type")
+    __slots__ = ("backend", "device", "dtype", "kind", "name", "shape", "type", "xp")
 
     def __init__(self, backend: Backend, shape: tuple[int, ...], dtype: Any, device: Any) -> None:
         self.backend = backend
@@ -33,6 +33,7 @@ class Spec:
         self.device = device
         self.kind = backend.kind(dtype)
         self.name = backend.dtype_name(dtype)
+        self.xp = backend.ops_xp(shape)
 
     @property
     def ndim(self) -> int:

@@ -75,14 +75,15 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
     if cls.declared.differentiable and (broadcasts or wider is not None):
         form = broadcasts, wider and wider[0]
         compute = with_rules(compute, cls, len(specs), form, shapes if broadcasts else None)
+    xp = max(specs, key=lambda spec: prod(spec.shape)).xp
     operand = cls.operand if cls._elementwise else None  # type: ignore[attr-defined]
     if result is not None and result.kind in "biu" and operand is not None:
         compute = whole(compute, operand, result)
     if result is not None and not result.shape:
         compute = ensured(compute, result)
     if cls._inlined and compute is cls.compute:  # type: ignore[attr-defined]
-        return None, backend.ops_xp, result
-    return compute, backend.ops_xp, result
+        return None, xp, result
+    return compute, xp, result
 
 
 def _lead(specs: list[Spec]) -> Spec:

@@ -54,7 +54,7 @@ class GradientWriter(Writer):
         if kind == "raw" and not self.wide:
             lines += self._kernels()
         if self._reads_xp:
-            lines += [f"  xp = {'NS' if kind == 'var' else 'f._sources[0].spec.backend.ops_xp'}"]
+            lines += [f"  xp = {'NS' if kind == 'var' else 'f._sources[0].spec.xp'}"]
         if self.wide:
             lines += ["  backend = f._sources[0].spec.backend", f"  g = {self._widened('g')}"]
         if any(declared.kept(n, self.arity) for n in declared.names):

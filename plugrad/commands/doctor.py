@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core import registry
+from core.arrays import backend
 from core.registry.records import BUNDLED, brief, shown
 from core.registry.wording import failure
 from core.show.info import libraries, threads, version
@@ -54,6 +55,12 @@ def _versions() -> Iterator[Finding]:
 
 def _threads() -> Iterator[Finding]:
     yield Finding("threads", "ok", ", ".join(f"{key} {value}" for key, value in threads().items()))
+
+
+def _host() -> Iterator[Finding]:
+    host = backend.host()
+    for key, value in host.state().items():
+        yield Finding(host.name, "ok", f"{key}: {value}")
 
 
 def _installation() -> Iterator[Finding]:
@@ -117,6 +124,7 @@ def _backends() -> Iterator[Finding]:
 CHECKS = (
     _versions,
     _threads,
+    _host,
     _installation,
     _shadows,
     _plugins,

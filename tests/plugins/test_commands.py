@@ -200,6 +200,9 @@ def test_doctor_of_a_healthy_environment(make, pretend, monkeypatch, capsys):
     monkeypatch.setattr(doctor_module, "stale_installs", lambda: iter(()))
     monkeypatch.setattr(doctor_module, "shadows", lambda: iter(()))
     assert run_json(capsys, "doctor")["problems"] == 0
+    text = run(capsys, "doctor")
+    for part in ("numpy: num_threads: ", "numpy: BLAS: ", "numpy: kept memory: "):
+        assert part in text
 
 
 def test_a_check_that_cannot_run_is_a_finding(environment, monkeypatch, capsys):
