@@ -108,10 +108,12 @@ def test_layers_do_what_loops_do(name, layers, directions, lengths, longest, see
 
 
 @pytest.mark.parametrize("directions", [1, 2])
-@pytest.mark.parametrize("name", ["lstm", "gru", "tanh"])
-def test_gradients_of_any_order_reach_every_argument(name, directions):
+@pytest.mark.parametrize(
+    ("name", "lengths"), [("lstm", [3, 1]), ("lstm", [3, 3]), ("gru", [3, 1]), ("tanh", [3, 1])]
+)
+def test_gradients_of_any_order_reach_every_argument(name, lengths, directions):
     _, _, *functions, settings = CELLS[name]
-    states, ws, bs, sequences = arguments(name, 2, directions, [3, 1])
+    states, ws, bs, sequences = arguments(name, 2, directions, lengths)
     xs = by_time(sequences)
     parts = [*states, *xs, *[w for part in ws for w in part], *[b for part in bs for b in part]]
 
@@ -129,6 +131,16 @@ def test_gradients_of_any_order_reach_every_argument(name, directions):
     check_backward(function, tuple(parts), tuple(outputs), atol=1e-6, rtol=1e-5)
     seeds = tuple(draw(size=p.shape) for p in parts)
     check_double_backward(function, tuple(parts), tuple(outputs), seeds, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("lengths", "cells"), [([4, 4], ["LSTMSequence"]), ([4, 2], ["LSTM"] * 4)])
+def test_sequences_of_one_length_are_one_operation_to_the_lstm(lengths, cells):
+    states, ws, bs, sequences = arguments("lstm", 1, 1, lengths)
+    W = core.Variable(ws[0][4])
+    *_, ys = F.n_step_lstm(1, 0.0, *states, [[*ws[0][:4], W, *ws[0][5:]]], bs, by_time(sequences))
+    graph = core.computational_graph.build_computational_graph([F.sum(y) for y in ys])
+    found = [node.label for node in graph.nodes if getattr(node, "label", "").startswith("LSTM")]
+    assert found == cells
 
 
 def test_dropout_lies_between_layers_and_in_training_alone():

@@ -21,6 +21,14 @@ def lstm(c_prev, x):
     return c, h
 
 
+def lstm_sequence(h_first, c_first, x, W):
+    h, c, outputs = h_first, c_first, []
+    for step in x:
+        c, h = lstm(c, step + np.einsum("nu,vu->nv", h, W))
+        outputs.append(h)
+    return np.stack(outputs), c
+
+
 def slstm(c_prev1, c_prev2, x1, x2):
     c, h = np.empty_like(c_prev1), np.empty_like(c_prev1)
     for row, unit, *rest in np.ndindex(*c.shape):
@@ -54,4 +62,10 @@ def gru_step(h, x, q):
     return y
 
 
-REFERENCES = {"GRUStep": gru_step, "LSTM": lstm, "SLSTM": slstm, "TreeLSTM": tree_lstm}
+REFERENCES = {
+    "GRUStep": gru_step,
+    "LSTM": lstm,
+    "LSTMSequence": lstm_sequence,
+    "SLSTM": slstm,
+    "TreeLSTM": tree_lstm,
+}

@@ -33,6 +33,16 @@ def through_output(xp: Any, gc: Any, gh: Any, c: Any, o: Any) -> tuple[Any, Any]
     return through if gc is None else gc + through, gh * squashed * o * (1.0 - o)
 
 
+def cell_gradient(
+    xp: Any, gc: Any, gh: Any, c_prev: Any, c: Any, a: Any, i: Any, f: Any, o: Any
+) -> tuple[Any, Any]:
+    """The gradients of c_prev and x of `LSTM` from those of c and h, of which one may be None."""
+    inner, go = through_output(xp, gc, gh, c, o)
+    ga, gi = inner * i * (1.0 - a * a), inner * a * i * (1.0 - i)
+    gf = inner * c_prev * f * (1.0 - f)
+    return inner * f, interleaved(xp, ga, gi, gf, go)
+
+
 class LSTM(FunctionNode):
     """c = a i + f c_prev and h = o tanh(c), the gates a, i, f, o being squashed columns of x.
 
@@ -74,15 +84,7 @@ class LSTM(FunctionNode):
         gc, gh = g
         n = a.shape[0]
         inner = None if gc is None else gc[:n, ...]
-        inner, go = through_output(xp, inner, gh, c[:n, ...], o)
-        gx = interleaved(
-            xp,
-            inner * i * (1.0 - a * a),
-            inner * a * i * (1.0 - i),
-            inner * c_prev[:n, ...] * f * (1.0 - f),
-            go,
-        )
-        gc_prev = inner * f
+        gc_prev, gx = cell_gradient(xp, inner, gh, c_prev[:n, ...], c[:n, ...], a, i, f, o)
         if n < c_prev.shape[0]:
             rest = xp.zeros_like(c_prev[n:, ...]) if gc is None else gc[n:, ...]
             gc_prev = xp.concat([gc_prev, rest], axis=0)

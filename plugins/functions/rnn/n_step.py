@@ -23,6 +23,7 @@ from plugins.functions.noise.dropout import dropout
 from plugins.functions.refusal import require
 from plugins.functions.rnn.gru import GRUStep
 from plugins.functions.rnn.lstm import LSTM
+from plugins.functions.rnn.lstm_sequence import LSTMSequence
 
 States = tuple[Variable, ...]
 
@@ -34,12 +35,15 @@ class Cell(NamedTuple):
     `join` makes one matrix (or vector) of a half. `step(states, x, W, b)` gives the new states, of
     which the first is the output, from `x`, the product of the input with its bias. `b` is the
     state's bias where the unit `keeps_bias` apart; otherwise it is None, and in `x` as well.
+    `sequence(states, x, W)`, if there is one, makes all steps along the first axis of x at once: it
+    gives the outputs and the last states. A bias that is kept apart it does not know.
     """
 
     weights: int
     join: Callable[[Sequence[Any]], Variable]
     step: Callable[[States, Variable, Variable, Any], States]
     keeps_bias: bool = False
+    sequence: Callable[[States, Variable, Variable], tuple[Variable, States]] | None = None
 
 
 def _in_blocks(parts: Sequence[Any]) -> Variable:
@@ -59,6 +63,11 @@ def _lstm(states: States, x: Variable, W: Variable, b: Any) -> States:
     return h, c
 
 
+def _lstm_sequence(states: States, x: Variable, W: Variable) -> tuple[Variable, States]:
+    h, c = LSTMSequence.call(*states, x, W)
+    return h, (h[-1], c)
+
+
 def _gru(states: States, x: Variable, W: Variable, b: Any) -> States:
     (h,) = states
     return (GRUStep.call(h, x, LinearFunction.call(h, W, b)),)
@@ -71,7 +80,7 @@ def _simple(activation: Any) -> Callable[[States, Variable, Variable, Any], Stat
     return step
 
 
-LSTM_CELL = Cell(8, _dealt_out, _lstm)
+LSTM_CELL = Cell(8, _dealt_out, _lstm, sequence=_lstm_sequence)
 GRU_CELL = Cell(6, _in_blocks, _gru, keeps_bias=True)
 SIMPLE_CELLS = {
     "tanh": Cell(2, _in_blocks, _simple(Tanh)),
@@ -119,9 +128,15 @@ def _run_once(
     W, U, b, c = [cell.join(part) for part in (ws[:half], ws[half:], bs[:half], bs[half:])]
     total = b if cell.keeps_bias else b + c
     parts = split_axis(LinearFunction.call(x, W, total), cuts, axis=0)
+    if reverse:
+        parts = parts[::-1]
+    if cell.sequence is not None and all([p.shape[0] == states[0].shape[0] for p in parts]):
+        y, last = cell.sequence(states, Stack.call(*parts, axis=0), U)
+        outputs = list(separate(y, axis=0))
+        return outputs[::-1] if reverse else outputs, list(last)
     rest: tuple[Any, ...] = (None,) * len(states)
     ys = []
-    for part in parts[::-1] if reverse else parts:
+    for part in parts:
         if part.shape[0] != states[0].shape[0]:
             states, rest = _with_rows(states, rest, part.shape[0])
         states = cell.step(states, part, U, c)
