@@ -37,7 +37,7 @@ def kernels(backend: str) -> dict[str, dict[str, Callable[..., Any]]]:
     """Faster implementations for a backend: {'compute': {op: kernel}, 'gradient': ..., 'update'}.
 
     >>> sorted(kernels("no-such-backend"))
-    ['compute', 'gradient', 'update']
+    ['compute', 'gradient', 'update', 'update_all']
     """
     return merge(current.snapshot(), backend)
 
