@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 from core import Link, Parameter, Variable, config
 from core import functions as F
+from core.errors import place
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import InitializerSpec, as_initializer, generate_array
@@ -141,7 +141,7 @@ class BatchNormalization(Link):
     def _normalized(self, x: Any, gamma: Any, beta: Any, decay: float) -> Variable:
         """Normalize by the batch, and keep `decay` of the running averages."""
         if x.size == self.avg_mean.size > 0 and x.ndim > self.avg_mean.ndim:
-            warnings.warn(_SINGLE, stacklevel=4)
+            place.warn(_SINGLE)
         return F.batch_normalization(
             x,
             gamma,
