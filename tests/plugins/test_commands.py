@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def pretend(monkeypatch):
     """Let the commands see a made-up environment; the backends in use are left alone."""
+    core.backend.host()
 
     def install(made):
         monkeypatch.setattr(registry, "current", made.registry)
