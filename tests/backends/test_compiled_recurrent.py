@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import core
 import core.functions as F
-from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import recurrent
+from core.registry import configuration
 from plugins.functions.rnn.gru import GRUStep
 from plugins.functions.rnn.lstm import LSTM
 
@@ -28,7 +28,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small batches, in three threads."""
     monkeypatch.setattr(compiler, "SMALL", 0)
     monkeypatch.setattr(recurrent, "LEAST", 100)
-    monkeypatch.setattr(parallel, "_count", 3)
+    monkeypatch.setitem(configuration._shared, "num_threads", 3)
 
 
 def run(cell: Any, inputs: list[Any], given: list[Any]) -> list[Any]:
