@@ -70,7 +70,8 @@ class Writer(core.Chain):
         """Go on after `text`, an int32 array of characters, by `length` more of them."""
         with core.using_config("train", False), core.no_backprop_mode():
             for _ in range(length):
-                scores = self(text[None, -CONTEXT:]).array[-1] / temperature
+                scores = self(self.xp.asarray(text[None, -CONTEXT:])).array[-1]
+                scores = core.cuda.to_cpu(scores) / temperature
                 text = np.append(text, np.argmax(scores + np.random.gumbel(size=scores.shape)))
                 text = text.astype(np.int32)
         return text
@@ -82,6 +83,7 @@ def parse_arguments():
     parser.add_argument("--batchsize", type=int, default=32, help="windows in a batch")
     parser.add_argument("--out", default="result", help="directory of the results")
     parser.add_argument("--resume", action="store_true", help="go on from the newest in --out")
+    parser.add_argument("--backend", default="numpy", help="numpy, or cuda for a GPU")
     parser.add_argument("--write", type=int, default=400, help="characters to write in the end")
     parser.add_argument("--seed", type=int, default=0, help="fixes weights, order and dropout")
     parser.add_argument(
@@ -96,14 +98,18 @@ def make_trainer(model, texts, arguments):
     batches = iterators.SerialIterator(train, arguments.batchsize)
     held_out = iterators.SerialIterator(valid, 64, repeat=False, shuffle=False)
 
+    device = core.get_device(arguments.backend)
     optimizer = optimizers.AdamW(alpha=2e-3, weight_decay_rate=1e-4).setup(model)
     optimizer.add_hook(core.optimizer_hooks.GradientClipping(1.0))
-    updater = training.updaters.StandardUpdater(batches, optimizer, loss_func=model.loss)
+    updater = training.updaters.StandardUpdater(
+        batches, optimizer, device=device, loss_func=model.loss
+    )
     trainer = training.Trainer(updater, (arguments.iterations, "iteration"), arguments.out)
 
     decay = ("alpha", (2e-3, 1e-4), (arguments.iterations // 5, arguments.iterations))
     trainer.extend(extensions.LinearShift(*decay))
-    trainer.extend(extensions.Evaluator(held_out, model, eval_func=model.loss), trigger=every)
+    evaluator = extensions.Evaluator(held_out, model, device=device, eval_func=model.loss)
+    trainer.extend(evaluator, trigger=every)
     trainer.extend(extensions.LogReport(trigger=every))
     trainer.extend(
         extensions.PrintReport(["iteration", "main/bits", "validation/main/bits", "elapsed_time"])
@@ -120,11 +126,12 @@ def main() -> int:
     arguments = parse_arguments()
     core.seed(arguments.seed)
     try:
+        core.use(arguments.backend)
         texts = datasets.get_topics_characters()
         names = {i: name for name, i in datasets.get_topics_characters_vocabulary().items()}
         model = Writer(len(names))
         make_trainer(model, texts, arguments).run()
-    except (CoreError, OSError) as error:
+    except (CoreError, OSError, ValueError) as error:
         return fail(error)
 
     log = json.loads((Path(arguments.out) / "log").read_text(encoding="utf-8"))
