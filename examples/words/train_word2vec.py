@@ -7,8 +7,8 @@
 Skip-gram tells from a word those around it, CBoW a word from those around it (Mikolov et al.
 2013, arXiv:1301.3781). None of the losses computes the scores of all words. The text is that of
 Python's own help topics, so nothing is downloaded. In the end, the nearest of some words are
-printed. The figure that is checked compares the words of the held-out text with random words in their place:
-how often a pair of words that stand together has the more similar vectors.
+printed. The figure that is checked: how often a word of held-out text is nearer to the word that
+follows it than to a word from anywhere.
 """
 
 from __future__ import annotations
