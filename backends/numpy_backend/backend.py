@@ -119,9 +119,15 @@ class NumpyBackend(Backend):
         return allocation.stats()
 
     def state(self) -> dict[str, Any]:
-        """The number of threads, the BLAS and its own, and how much freed memory is kept."""
+        """The number of threads, the BLAS and its own, what memory is kept, what is compiled."""
+        from backends.numpy_backend.kernels import compiler
+
         kept = f"{allocation.limit()} MiB" if allocation.limit() else "as the C library does"
-        return {"num_threads": num_threads(), **blas.state(), "kept memory": kept}
+        return {
+            "num_threads": num_threads(),
+            **blas.state(),
+            "kept memory": kept,
+        } | compiler.state()
 
     def release_memory(self) -> None:
         """Give memory that was freed, and is kept for the next arrays, back to the system."""

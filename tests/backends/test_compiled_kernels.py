@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -90,6 +91,16 @@ x = core.Variable(np.linspace(-1, 1, 4096, dtype="f"))
 F.sum(F.relu(x)).backward()
 print(float(x.grad.sum()), "numba" in sys.modules)
 """
+
+
+def test_a_report_says_what_is_compiled(tmp_path: Path) -> None:
+    code = STEP + "\nprint(core.backend.get('numpy').state())"
+    said = run(code, NUMBA_CACHE_DIR=str(tmp_path))
+    assert re.search(
+        r"'compiled loops': 'numba [\d.]+, (16|32) registers of (128|256|512) bits'", said
+    )
+    assert re.search(rf"'machine code': '[1-9]\d* loops in {re.escape(str(tmp_path))}", said)
+    assert "'none, PLUGRAD_COMPILED=0'" in run(code, PLUGRAD_COMPILED="0")
 
 
 def test_a_switch_leaves_numba_alone() -> None:

@@ -244,6 +244,28 @@ def contiguous(*arrays: Array) -> list[Array]:
     return [a if a.flags.aligned else a.copy() for a in flat]
 
 
+def state() -> dict[str, str]:
+    """What a report should say: whether loops are compiled, for which vectors, and kept where."""
+    if not available():
+        off = os.environ.get(SWITCH) == "0"
+        why = f"{SWITCH}=0" if off else "numba is missing: pip install 'plugrad[fast]'"
+        return {"compiled loops": f"none, {why}"}
+    import llvmlite.binding
+    import numba
+
+    from backends.numpy_backend.kernels.emitter import registers
+
+    features = llvmlite.binding.get_host_cpu_features().flatten()
+    wide, folder = registers(features), cache_folder()
+    kept = "not kept: no folder can be written"
+    if folder is not None:
+        kept = f"{len(list(folder.rglob('*.nbc')))} loops in {folder}"
+    return {
+        "compiled loops": f"numba {numba.__version__}, {wide.number} registers of {wide.bits} bits",
+        "machine code": kept,
+    }
+
+
 # -- the cache -------------------------------------------------------------------------------------
 
 
