@@ -156,7 +156,8 @@ def recognized(make):
     train, test = datasets.get_digits()
     x, t = core.dataset.concat_examples(train)
     held_out, _ = core.dataset.concat_examples(test)
-    classifier = L.Linear(64, 10)
+    with core.using("numpy"):  # as the arrays that it gets
+        classifier = L.Linear(64, 10)
     optimizer = optimizers.Adam(alpha=0.02).setup(classifier)
     for _ in range(300):
         optimizer.update(lambda: F.softmax_cross_entropy(classifier(x), t))
