@@ -185,11 +185,11 @@ def test_of_two_blocks_and_none_left_behind():
 
 def test_away_it_costs_nothing():
     """Without hooks, functions take the specialised path, and links call `forward` at once."""
-    from core.link.hook import hooks_in_force
-
     with H.ProfilerHook():
-        assert configuration.current_state().slow_path and hooks_in_force()
-    assert not configuration.current_state().slow_path and hooks_in_force() is None
+        state = configuration.current_state()
+        assert state.slow_path and state.link_hooks
+    state = configuration.current_state()
+    assert not state.slow_path and not state.link_hooks
 
 
 # ---------------------------------------------------------------------- devices, memory, threads

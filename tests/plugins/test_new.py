@@ -16,13 +16,14 @@ from plugrad.commands.main import main
 from plugrad.commands.new import KINDS_OF_PLUGINS, NewError, _Words, new
 
 ROOT = Path(__file__).parents[2]
+OF_THIS_RUN = ("PLUGRAD_DISABLE_PLUGINS", "PYTEST_ADDOPTS")
 
 
 def run(*command: str, folder: Path, **environment: str) -> str:
     done = subprocess.run(
         command,
         cwd=folder,
-        env={k: v for k, v in os.environ.items() if k != "PLUGRAD_DISABLE_PLUGINS"} | environment,
+        env={k: v for k, v in os.environ.items() if k not in OF_THIS_RUN} | environment,
         capture_output=True,
         text=True,
     )

@@ -347,7 +347,7 @@ def _of_one_rate(kernel: Callable[..., Any]) -> Callable[..., Any]:
         rule: Any, xp: Any, params: list[Array], grads: list[Array], states: list[State]
     ) -> list[int] | None:
         """Steps of all parameters, if they had one rate at setup."""
-        if len({state["initial_alpha"] for state in states}) > 1:
+        if len({float(state["initial_alpha"]) for state in states}) > 1:
             return list(range(len(params)))
         found: list[int] | None = kernel(rule, xp, params, grads, states)
         return found
