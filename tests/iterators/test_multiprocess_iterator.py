@@ -390,7 +390,8 @@ def test_files_do_not_pile_up():
 
 def test_several_processes_load():
     with MultiprocessIterator(datasets.Processes(4), 4, n_processes=2) as iterator:
-        wait_until(lambda: len(set(iterator.next())) == 2, seconds=60)
+        seen: set[int] = set()
+        wait_until(lambda: seen.update(iterator.next()) or len(seen) == 2)
 
 
 def test_the_number_of_threads_is_that_of_workers_which_have_one_each():
