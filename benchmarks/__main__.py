@@ -17,7 +17,6 @@ from benchmarks import (
     parallel,
     products,
     show,
-    threads,
     typecheck,
 )
 
@@ -30,7 +29,6 @@ COMMANDS = {
     "importtime": importtime,
     "parallel": parallel,
     "products": products,
-    "threads": threads,
     "typecheck": typecheck,
 }
 

@@ -7,23 +7,18 @@ from math import prod
 from types import ModuleType
 from typing import Any
 
-from backends.numpy_backend import allocation, threads
+import numpy as np
 
-threads.prepare()
-allocation.prepare()
-
-import numpy as np  # noqa: E402
-
-from backends.numpy_backend import blas  # noqa: E402
-from backends.numpy_backend.namespace import namespace  # noqa: E402
-from backends.numpy_backend.random import NumpyRandom  # noqa: E402
-from backends.numpy_backend.scatter import scatter_add  # noqa: E402
-from backends.numpy_backend.windows import windows  # noqa: E402
-from core.arrays.backend import Backend, Device  # noqa: E402
-from core.arrays.threads import num_threads  # noqa: E402
-from core.errors import BackendError  # noqa: E402
-from core.errors.place import no_dtype  # noqa: E402
-from core.typing import Sizes  # noqa: E402
+from backends.numpy_backend import allocation, blas
+from backends.numpy_backend.namespace import namespace
+from backends.numpy_backend.random import NumpyRandom
+from backends.numpy_backend.scatter import scatter_add
+from backends.numpy_backend.windows import windows
+from core.arrays.backend import Backend, Device
+from core.arrays.threads import num_threads
+from core.errors import BackendError
+from core.errors.place import no_dtype
+from core.typing import Sizes
 
 Array = np.ndarray[Any, Any]
 FEW = 256  # elements, with which next to no product would be divided
@@ -39,6 +34,7 @@ class NumpyBackend(Backend):
     xp = np
 
     def __init__(self) -> None:
+        allocation.prepare()
         blas.prepare()
         self.random = NumpyRandom()
         self._device = Device(self)

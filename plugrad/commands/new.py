@@ -84,7 +84,8 @@ class _Words:
     def put(self, text: str) -> str:
         """The text of a template with this name in it."""
         text = text.replace("plugrad-thing", self.distribution)
-        return text.replace("Thing", self.camel).replace("thing", self.snake)
+        text = re.sub("(?<![A-Za-z])Thing", self.camel, text)
+        return re.sub("(?<![A-Za-z])thing", self.snake, text)  # "anything" stays a word
 
     def refuse_taken(self, kinds: Iterable[str]) -> None:
         """A name of a kind belongs to one plugin."""

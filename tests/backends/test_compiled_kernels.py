@@ -121,6 +121,18 @@ def test_machine_code_is_kept_and_found(tmp_path: Path) -> None:
     assert [path.stat().st_mtime_ns for path in sorted(tmp_path.rglob("*.nbc"))] == before
 
 
+def test_machine_code_of_other_versions_goes_after_a_month(tmp_path: Path) -> None:
+    old, young = tmp_path / "plugrad" / "loops-old", tmp_path / "plugrad" / "loops-young"
+    for folder in (old, young):
+        folder.mkdir(mode=0o700, parents=True)
+        (folder / "code.nbc").write_bytes(b"")
+    (tmp_path / "plugrad").chmod(0o700)
+    os.utime(old, (0, 0))
+    code = "from backends.numpy_backend.kernels import compiler; print(compiler.cache_folder())"
+    made = Path(run(code, XDG_CACHE_HOME=str(tmp_path), NUMBA_CACHE_DIR=""))
+    assert sorted(made.parent.iterdir()) == sorted([made, young])
+
+
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="permissions of POSIX")
 def test_a_folder_that_cannot_be_written_costs_the_cache_only(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
@@ -140,9 +152,10 @@ def test_no_machine_code_is_taken_from_where_others_may_write(others: str, tmp_p
         (tmp_path / "theirs").mkdir()
         cache.symlink_to(tmp_path / "theirs")
     code = "from backends.numpy_backend.kernels import compiler; print(compiler.cache_folder())"
-    found = run(code, XDG_CACHE_HOME=str(tmp_path), TMPDIR=str(tmp_path / "temporary"))
+    ours = {"NUMBA_CACHE_DIR": "", "TMPDIR": str(tmp_path / "temporary")}
+    found = run(code, XDG_CACHE_HOME=str(tmp_path), **ours)
     assert not found.startswith(str(tmp_path))
-    mine = run(code, XDG_CACHE_HOME=str(tmp_path / "mine"))
+    mine = run(code, XDG_CACHE_HOME=str(tmp_path / "mine"), NUMBA_CACHE_DIR="")
     assert mine.startswith(str(tmp_path / "mine" / "plugrad"))
     assert stat.S_IMODE(Path(mine).stat().st_mode) == 0o700
 

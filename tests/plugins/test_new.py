@@ -41,7 +41,10 @@ def test_there_is_a_template_for_every_kind_that_has_names() -> None:
 def test_what_is_written_is_python_under_any_name(name: str) -> None:
     words = _Words(name)
     for path in (ROOT / "plugrad" / "templates").rglob("*.py"):
-        ast.parse(words.put(path.read_text(encoding="utf-8")))
+        template = path.read_text(encoding="utf-8")
+        text = words.put(template)
+        ast.parse(text)
+        assert text.lower().count("anything") == template.lower().count("anything")
     assert words.camel.isidentifier()
     assert words.snake.isidentifier()
 

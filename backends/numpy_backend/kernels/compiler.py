@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import stat
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -281,14 +283,26 @@ def cache_folder() -> Path | None:
         folder = base / f"loops-{_digest()}"
         try:
             base.mkdir(mode=0o700, parents=True, exist_ok=True)
+            new = not folder.exists()
             folder.mkdir(mode=0o700, exist_ok=True)
-            if "NUMBA_CACHE_DIR" not in os.environ and not (_is_ours(base) and _is_ours(folder)):
+            chosen = os.environ.get("NUMBA_CACHE_DIR")
+            if not (chosen or (_is_ours(base) and _is_ours(folder))):
                 continue
+            if new:
+                _remove_old(base)
             with tempfile.TemporaryFile(dir=folder):
                 return folder
         except OSError:
             continue
     return None
+
+
+def _remove_old(base: Path) -> None:
+    """Remove folders of other states of the loops into which nothing was written for a month."""
+    for folder in base.glob("loops-*"):
+        with suppress(FileNotFoundError):  # another process may remove it too
+            if time.time() - folder.stat().st_mtime > 30 * 86400:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_ours(folder: Path) -> bool:
