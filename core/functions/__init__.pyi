@@ -2010,6 +2010,8 @@ def inv(a: Array) -> Variable:
 def log(x: Array) -> Variable:
     """Compute the natural logarithm of each element.
 
+    The derivative is 1 / x.
+
     Args:
         x: Floating, of any shape, positive.
 

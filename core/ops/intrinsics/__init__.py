@@ -8,14 +8,10 @@ from core.ops.intrinsics import operators as operators
 from core.ops.intrinsics.arithmetic import Absolute as Absolute
 from core.ops.intrinsics.arithmetic import Add as Add
 from core.ops.intrinsics.arithmetic import Divide as Divide
-from core.ops.intrinsics.arithmetic import FloorDivide as FloorDivide
-from core.ops.intrinsics.arithmetic import Log as Log
 from core.ops.intrinsics.arithmetic import Multiply as Multiply
 from core.ops.intrinsics.arithmetic import Negative as Negative
 from core.ops.intrinsics.arithmetic import Power as Power
-from core.ops.intrinsics.arithmetic import Sign as Sign
 from core.ops.intrinsics.arithmetic import Subtract as Subtract
-from core.ops.intrinsics.arithmetic import Where as Where
 from core.ops.intrinsics.broadcasting import BroadcastTo as BroadcastTo
 from core.ops.intrinsics.broadcasting import Sum as Sum
 from core.ops.intrinsics.broadcasting import SumTo as SumTo
@@ -26,12 +22,6 @@ from core.ops.intrinsics.casting import arrays_in as arrays_in
 from core.ops.intrinsics.casting import cast as cast
 from core.ops.intrinsics.casting import is_complex as is_complex
 from core.ops.intrinsics.casting import refuse_complex as refuse_complex
-from core.ops.intrinsics.comparisons import Equal as Equal
-from core.ops.intrinsics.comparisons import Greater as Greater
-from core.ops.intrinsics.comparisons import GreaterEqual as GreaterEqual
-from core.ops.intrinsics.comparisons import Less as Less
-from core.ops.intrinsics.comparisons import LessEqual as LessEqual
-from core.ops.intrinsics.comparisons import NotEqual as NotEqual
 from core.ops.intrinsics.constants import AddConstant as AddConstant
 from core.ops.intrinsics.constants import ConstantPower as ConstantPower
 from core.ops.intrinsics.constants import DivideConstant as DivideConstant
@@ -51,9 +41,7 @@ from core.ops.intrinsics.standard import broadcast_to as broadcast_to
 from core.ops.intrinsics.standard import getitem as getitem
 from core.ops.intrinsics.standard import matmul as matmul
 from core.ops.intrinsics.standard import matrix_transpose as matrix_transpose
-from core.ops.intrinsics.standard import power as power
 from core.ops.intrinsics.standard import reshape as reshape
 from core.ops.intrinsics.standard import sum as sum
 from core.ops.intrinsics.standard import transpose as transpose
 from core.ops.intrinsics.standard import unshared as unshared
-from core.ops.intrinsics.standard import where as where

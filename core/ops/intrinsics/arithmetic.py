@@ -10,7 +10,7 @@ from core.ops.intrinsics.constants import (
     PowerConstant,
     SubtractConstant,
 )
-from core.ops.types.domain import Domain, anything, boolean, numeric, ordered, real
+from core.ops.types.domain import Domain, anything, numeric, real
 
 
 class Add(Elementwise):
@@ -85,17 +85,6 @@ class Divide(Elementwise):
         return -(g * out) / y
 
 
-class FloorDivide(Elementwise):
-    """The greatest whole number not above x / y; it has no derivative worth the name."""
-
-    label = "_ // _"
-    inline = True
-    domain = Domain(x=ordered(0, 9), y=ordered(1, 3), leave_out={"gradient": "integer-valued"})
-
-    def compute(self, xp, x, y):
-        return x // y
-
-
 class Power(Elementwise):
     """x^y, whose derivatives are y x^(y-1) and x^y log(x); at x = 0 the latter is taken as 0."""
 
@@ -129,24 +118,6 @@ class Negative(Elementwise):
         return -g
 
 
-class Sign(Elementwise):
-    """-1, 0 or 1 by the sign of x; its derivative is 0 wherever it has one."""
-
-    label = "sign"
-    inline = True
-    domain = Domain(
-        x=numeric(-3, 3),
-        kinks=(0,),
-        leave_out={"gradient": "integer-valued"},
-    )
-
-    def compute(self, xp, x):
-        return xp.sign(x)
-
-    def gradient(self, xp, g):
-        return g * 0.0
-
-
 class Absolute(Elementwise):
     """|x|, whose derivative is the sign of x, taken as 0 at 0."""
 
@@ -159,33 +130,3 @@ class Absolute(Elementwise):
 
     def gradient(self, xp, g, x):
         return g * xp.sign(x)
-
-
-class Log(Elementwise):
-    """The natural logarithm, whose derivative is 1 / x."""
-
-    label = "log"
-    inline = True
-    domain = Domain(x=real(0.2, 4))
-
-    def compute(self, xp, x):
-        return xp.log(x)
-
-    def gradient(self, xp, g, x):
-        return g / x
-
-
-class Where(Elementwise):
-    """x where the condition holds, else y."""
-
-    inline = True
-    domain = Domain(condition=boolean(), x=anything(), y=anything())
-
-    def compute(self, xp, condition, x, y):
-        return xp.where(condition, x, y)
-
-    def gradient_x(self, xp, g, condition):
-        return xp.where(condition, g, xp.zeros_like(g))
-
-    def gradient_y(self, xp, g, condition):
-        return xp.where(condition, xp.zeros_like(g), g)

@@ -13,13 +13,11 @@ from core.ops.intrinsics.arithmetic import (
     Absolute,
     Add,
     Divide,
-    FloorDivide,
     Multiply,
     Negative,
     Power,
     Subtract,
 )
-from core.ops.intrinsics.comparisons import Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual
 from core.ops.intrinsics.constants import (
     AddConstant,
     ConstantPower,
@@ -27,11 +25,7 @@ from core.ops.intrinsics.constants import (
     MultiplyConstant,
     SubtractFromConstant,
 )
-from core.ops.intrinsics.standard import (
-    getitem,
-    matmul,
-    setitem,
-)
+from core.ops.intrinsics.standard import getitem, matmul, setitem
 from core.ops.namespace import namespace
 from core.ops.operands import in_dtype_of, refuse_unlike
 
@@ -52,18 +46,8 @@ def _reflected(operation: Any, with_constant: Any) -> Callable[[Variable, Any], 
     return reflected
 
 
-def _operator(operation: Any) -> Callable[[Variable, Any], Any]:
-    """The operator for a Variable on the left, where a frame of its own does no harm."""
-
-    def operator(self: Variable, other: Any) -> Any:
-        if not isinstance(other, Variable) and not is_number(other) and not is_array(other):
-            return NotImplemented  # such as None: then by identity
-        return operation.call(self, in_dtype_of(self, other))
-
-    return operator
-
-
 _OF_THE_NAMESPACE = {
+    "floordiv": "floor_divide",
     "mod": "remainder",
     "and": "bitwise_and",
     "or": "bitwise_or",
@@ -71,16 +55,25 @@ _OF_THE_NAMESPACE = {
     "lshift": "bitwise_left_shift",
     "rshift": "bitwise_right_shift",
 }
+_COMPARISONS = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}
 
 
 def _by_name(name: str, reflected: bool = False) -> Callable[[Variable, Any], Variable]:
-    """An operator that is rare enough to be looked up in the namespace, where plugins give it."""
+    """An operator without derivative, or a rare one: looked up in the namespace plugins give."""
 
     def operator(self: Variable, other: Any) -> Variable:
         if not isinstance(other, Variable) and not is_number(other) and not is_array(other):
-            return NotImplemented
+            return NotImplemented  # such as None: then compared by identity
         function = getattr(namespace, name)
         function = getattr(function, "exact", function)
+        other = in_dtype_of(self, other)
         return function(other, self) if reflected else function(self, other)
 
     return operator
@@ -104,8 +97,6 @@ def _install() -> None:
     v.__rmul__ = _reflected(Multiply, MultiplyConstant)
     v.__rtruediv__ = _reflected(Divide, DivideFromConstant)
     v.__rpow__ = _reflected(Power, ConstantPower)
-    v.__floordiv__ = _operator(FloorDivide)
-    v.__rfloordiv__ = lambda self, other: FloorDivide.call(in_dtype_of(self, other), self)
     v.__matmul__, v.__rmatmul__ = matmul, lambda self, other: matmul(other, self)
     v.__pos__ = lambda self: self
     v.__getitem__, v.__setitem__ = getitem, setitem
@@ -113,15 +104,8 @@ def _install() -> None:
         setattr(v, f"__{name}__", _by_name(function))
         setattr(v, f"__r{name}__", _by_name(function, reflected=True))
     v.__invert__ = lambda self: namespace.bitwise_invert(self)
-    for name, operation in (
-        ("eq", Equal),
-        ("ne", NotEqual),
-        ("lt", Less),
-        ("le", LessEqual),
-        ("gt", Greater),
-        ("ge", GreaterEqual),
-    ):
-        setattr(v, f"__{name}__", _operator(operation))
+    for name, function in _COMPARISONS.items():
+        setattr(v, f"__{name}__", _by_name(function))
 
 
 _install()

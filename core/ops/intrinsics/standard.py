@@ -9,7 +9,6 @@ from weakref import ref
 from core.errors.scalars import is_number, is_whole
 from core.graph.variable import Variable, as_array, as_variable, wrap
 from core.graph.variable_node import NOBODY
-from core.ops.intrinsics.arithmetic import Power, Where
 from core.ops.intrinsics.broadcasting import BroadcastTo, Sum
 from core.ops.intrinsics.casting import Cast, cast, is_complex, refuse_complex
 from core.ops.intrinsics.indexing import GetItem, SetItem
@@ -109,16 +108,6 @@ def sum(x: Any, axis: Axes = None, *, dtype: Any = None, keepdims: bool = False)
 def astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Variable:
     """X in another dtype; itself if it has that one."""
     return cast(x, dtype)
-
-
-def where(condition: Any, x: Any, y: Any) -> Variable:
-    """X where the condition holds, else y."""
-    return Where.call(condition, x, y)
-
-
-def power(x: Any, y: Any) -> Variable:
-    """x^y."""
-    return Power.call(x, y)
 
 
 def unshared(x: Variable) -> Variable:

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from core import Variable
-from core.ops import intrinsics
-from core.ops.intrinsics import Where as Where
+from core import Domain, Elementwise, Variable, anything, boolean
 from core.typing import Array, Operand
+
+
+class Where(Elementwise):
+    """x where the condition holds, else y."""
+
+    inline = True
+    domain = Domain(condition=boolean(), x=anything(), y=anything())
+
+    def compute(self, xp, condition, x, y):
+        return xp.where(condition, x, y)
+
+    def gradient_x(self, xp, g, condition):
+        return xp.where(condition, g, xp.zeros_like(g))
+
+    def gradient_y(self, xp, g, condition):
+        return xp.where(condition, xp.zeros_like(g), g)
 
 
 def where(condition: Array, x: Operand, y: Operand) -> Variable:
@@ -27,4 +41,4 @@ def where(condition: Array, x: Operand, y: Operand) -> Variable:
     >>> F.where(x > 0, x, np.zeros(2, "f"))
     variable([0., 2.], dtype=float32)
     """
-    return intrinsics.where(condition, x, y)
+    return Where.call(condition, x, y)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import where
 from core.typing import Array
 from plugins.functions.activation.log_softmax import log_softmax
+from plugins.functions.array.where import where
 from plugins.functions.loss.negative_sampling import scores_of
 from plugins.functions.loss.reduction import check_reduce, reduced
 from plugins.functions.math.exponential import exp

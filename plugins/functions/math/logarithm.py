@@ -5,8 +5,34 @@ from __future__ import annotations
 from math import log as _log
 
 from core import Domain, Elementwise, real
-from core.ops.intrinsics import Log as Log
 from plugins.functions.derived import function_of
+
+
+class Log(Elementwise):
+    """Compute the natural logarithm of each element.
+
+    The derivative is 1 / x.
+
+    Args:
+        x: Floating, of any shape, positive.
+
+    Returns:
+        The shape and dtype of `x`; -inf for 0, NaN below.
+
+    >>> import core.functions as F, numpy as np
+    >>> F.log(np.array([1, 0.5], "f"))
+    variable([ 0.       , -0.6931472], dtype=float32)
+    """
+
+    label = "log"
+    inline = True
+    domain = Domain(x=real(0.2, 4))
+
+    def compute(self, xp, x):
+        return xp.log(x)
+
+    def gradient(self, xp, g, x):
+        return g / x
 
 
 class Log2(Elementwise):
@@ -87,27 +113,7 @@ class Log1p(Elementwise):
         return g / (x + 1)
 
 
-log = function_of(
-    Log,
-    "log",
-    doc="""Compute the natural logarithm of each element.
-
-    Args:
-        x: Floating, of any shape, positive.
-
-    Returns:
-        The shape and dtype of `x`; -inf for 0, NaN below.
-
-    Raises:
-        InvalidType: `x` is not floating.
-
-    >>> import core.functions as F, numpy as np
-    >>> F.log(np.array([1, 0.5], "f"))
-    variable([ 0.       , -0.6931472], dtype=float32)
-    """,
-)
-
-
+log = function_of(Log, "log")
 log2 = function_of(Log2, "log2")
 log10 = function_of(Log10, "log10")
 log1p = function_of(Log1p, "log1p")

@@ -8,8 +8,9 @@ from core import Domain, FunctionNode, Variable, as_variable, choice, integers, 
 from core.compat.utils import CooMatrix
 from core.errors import InvalidType
 from core.errors.removed import removed
-from core.ops.intrinsics import matrix_transpose, where
+from core.ops.intrinsics import matrix_transpose
 from plugins.functions.array.take import Take
+from plugins.functions.array.where import Where
 
 
 class CooMatMul(FunctionNode):
@@ -90,7 +91,7 @@ def _product(a: CooMatrix, turned: bool, b: Variable) -> Variable:
     # The matrices of a batch stand on the diagonal of a large one.
     along = xp.arange(count, dtype=row.dtype, device=row.device)[:, None]
     row, col = (xp.reshape(i + along * n, (-1,)) for i, n in ((row, rows), (col, inner)))
-    data = where(used, a.data, xp.zeros_like(a.data.array)).reshape((-1,))
+    data = Where.call(used, a.data, xp.zeros_like(a.data.array)).reshape((-1,))
     columns = b.shape[-1]
     y = CooMatMul.call(data, row, col, b.reshape((count * inner, columns)), rows=count * rows)
     return y.reshape((*lead, rows, columns))

@@ -19,7 +19,8 @@ operations = {
         "cosh": "Cosh",
         "sinh": "Sinh",
     },
-    "math.logarithm": {"log10": "Log10", "log1p": "Log1p", "log2": "Log2"},
+    "math.logarithm": {"log": "Log", "log10": "Log10", "log1p": "Log1p", "log2": "Log2"},
+    "math.sign": {"sign": "Sign"},
     "math.root": {"sqrt": "Sqrt"},
     "math.trigonometric": {
         "acos": "Arccos",
@@ -50,8 +51,8 @@ provides = {
     ),
     "operators": (
         "abs add astype broadcast_to divide equal floor_divide greater greater_equal less "
-        "less_equal log matmul matrix_transpose multiply negative not_equal ones_like "
-        "permute_dims positive pow reshape sign subtract sum where zeros_like"
+        "less_equal matmul matrix_transpose multiply negative not_equal ones_like "
+        "permute_dims positive pow reshape subtract sum where zeros_like"
     ),
     "plain": (
         "all any argmax argmin argsort bitwise_and bitwise_invert bitwise_left_shift bitwise_or "

@@ -15,22 +15,12 @@ from core.ops.intrinsics import (
     Absolute,
     Add,
     Divide,
-    Equal,
-    FloorDivide,
-    Greater,
-    GreaterEqual,
-    Less,
-    LessEqual,
-    Log,
     Multiply,
     Negative,
-    NotEqual,
     Power,
     Reshape,
-    Sign,
     Subtract,
     Sum,
-    Where,
     cast,
     transpose,
     unshared,
@@ -40,6 +30,16 @@ from core.ops.intrinsics import matmul as product
 from core.ops.intrinsics import matrix_transpose as matrix_transpose
 from core.ops.namespace import namespace
 from core.typing import Axes
+from plugins.functions.array.where import Where
+from plugins.functions.namespace.comparisons import (
+    Equal,
+    FloorDivide,
+    Greater,
+    GreaterEqual,
+    Less,
+    LessEqual,
+    NotEqual,
+)
 from plugins.functions.namespace.plain import without_gradient
 from plugins.functions.namespace.promotion import is_integral, promoted, promoting
 
@@ -120,7 +120,7 @@ def _made_like(name: str) -> Callable[..., Variable]:
     return like
 
 
-negative, positive, abs, sign, log = Negative, as_variable, Absolute, Sign, Log
+negative, positive, abs = Negative, as_variable, Absolute
 permute_dims = transpose
 add = promoting("add", Add)
 subtract = promoting("subtract", Subtract)

@@ -7,9 +7,10 @@ from typing import Any
 from core import Variable
 from core.errors.kinds import checked
 from core.errors.scalars import is_whole
-from core.ops.intrinsics import matmul, reshape, transpose, where
+from core.ops.intrinsics import matmul, reshape, transpose
 from core.typing import Array, Pair
 from plugins.functions.array.take import Take
+from plugins.functions.array.where import where
 from plugins.functions.namespace.selection import TakeAlongAxis
 from plugins.functions.pooling.regions import prepared
 from plugins.functions.pooling.roi_average_pooling import weighed

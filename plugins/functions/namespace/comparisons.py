@@ -1,9 +1,9 @@
-"""Elementwise comparisons: truth values, without gradient."""
+"""Elementwise comparisons, and the division that gives whole numbers: without gradient."""
 
 from __future__ import annotations
 
-from core.ops.elementwise import Elementwise
-from core.ops.types.domain import Domain, anything, ordered
+from core import Domain, Elementwise, anything
+from core.ops.types.domain import ordered
 
 
 class _Comparison(Elementwise):
@@ -59,3 +59,14 @@ class GreaterEqual(_Ordering):
 
     def compute(self, xp, x, y):
         return x >= y
+
+
+class FloorDivide(Elementwise):
+    """The greatest whole number not above x / y; it has no derivative worth the name."""
+
+    label = "_ // _"
+    inline = True
+    domain = Domain(x=ordered(0, 9), y=ordered(1, 3), leave_out={"gradient": "integer-valued"})
+
+    def compute(self, xp, x, y):
+        return x // y
