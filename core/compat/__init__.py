@@ -1,3 +1,6 @@
-"""What scripts for Chainer look for: old-style functions, their type checks, `cuda`, tools."""
+"""What scripts for Chainer look for: old-style functions, their type checks, `cuda`, tools.
 
-__all__ = ["backends", "cuda", "function", "model", "type_check", "utils"]
+Also NumPy's own functions, for scripts that call them on Variables.
+"""
+
+__all__ = ["backends", "cuda", "function", "model", "numpy_functions", "type_check", "utils"]

@@ -5,14 +5,21 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-# Both stand above this room, and are loaded when first asked for.
+# All stand above this room, and are loaded when first asked for.
 provider: Any
 """The module core.ops.namespace."""
 
 intrinsics: Any
 """The module core.ops.intrinsics."""
 
-_ABOVE = {"provider": "core.ops.namespace", "intrinsics": "core.ops.intrinsics"}
+numpy_functions: Any
+"""The module core.compat.numpy_functions."""
+
+_ABOVE = {
+    "provider": "core.ops.namespace",
+    "intrinsics": "core.ops.intrinsics",
+    "numpy_functions": "core.compat.numpy_functions",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -129,14 +129,14 @@ class Protocols:
         return array_api.provider.namespace_of(self.backend, api_version)
 
     def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return array_api.provider.from_ufunc(ufunc, method, inputs, kwargs)
+        return array_api.numpy_functions.from_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(
         self: Any, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         if only_looked_at(sys._getframe(1)):
-            return array_api.provider.looking(function, args, kwargs)
-        return array_api.provider.from_array_function(function, args, kwargs)
+            return array_api.numpy_functions.looking(function, args, kwargs)
+        return array_api.numpy_functions.from_array_function(function, args, kwargs)
 
 
 def only_looked_at(frame: Any) -> bool:

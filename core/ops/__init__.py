@@ -14,7 +14,6 @@ __all__ = [
     "function_node",
     "intrinsics",
     "namespace",
-    "namespace_info",
     "operands",
     "types",
 ]

@@ -44,6 +44,7 @@ provides = {
         "arange asarray empty empty_like eye from_dlpack full full_like linspace ones tril triu "
         "zeros"
     ),
+    "info": "namespace_info",
     "inspection": "can_cast finfo iinfo isdtype result_type",
     "manipulation": (
         "broadcast_arrays concat diff expand_dims flip meshgrid moveaxis repeat roll squeeze stack "

@@ -11,8 +11,8 @@ from core.errors.scalars import is_number, python_number
 from core.graph.fitting import is_array
 from core.ops.intrinsics import arrays_in
 from core.ops.namespace import asking_for_backend
-from core.ops.namespace_info import KINDS
 from core.typing import DType
+from plugins.functions.namespace.info import KINDS
 
 
 @dataclass(frozen=True)

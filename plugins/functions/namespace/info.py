@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.arrays.array_backend import default_device
-from core.arrays.backend import Backend, Device, get_device
+from core.arrays.backend import Backend, Device, current
+from core.ops.namespace import DTYPES, asking_for_backend
 
 KINDS = {
     "bool": ("bool",),
@@ -17,9 +17,6 @@ KINDS = {
 KINDS["integral"] = KINDS["signed integer"] + KINDS["unsigned integer"]
 KINDS["numeric"] = KINDS["integral"] + KINDS["real floating"] + KINDS["complex floating"]
 """The standard's kinds of dtypes."""
-
-DTYPES = KINDS["bool"] + KINDS["numeric"]
-"""Names of the standard's dtypes."""
 
 
 class NamespaceInfo:
@@ -36,10 +33,7 @@ class NamespaceInfo:
 
     def default_device(self) -> Device:
         """The device of new arrays."""
-        chosen = default_device()
-        if chosen is not None and chosen.backend is self._backend:
-            return chosen
-        return get_device(self._backend)
+        return self._backend.default_device()
 
     def devices(self) -> list[Device]:
         """The devices of the backend."""
@@ -56,3 +50,9 @@ class NamespaceInfo:
         chosen = DTYPES if kinds is None else [name for k in kinds for name in KINDS[k]]
         real = [name for name in chosen if name not in KINDS["complex floating"]]
         return {name: self._backend.dtype(name) for name in real if hasattr(self._backend.xp, name)}
+
+
+@asking_for_backend
+def namespace_info() -> NamespaceInfo:
+    """What `__array_namespace_info__` of the namespace gives, for the current backend."""
+    return NamespaceInfo(current())

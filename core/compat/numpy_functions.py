@@ -1,0 +1,103 @@
+"""NumPy's own functions, called on Variables: their counterparts in the differentiable namespace.
+
+One that has no counterpart is refused by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.errors import nearest
+from core.graph.methods import Methods
+from core.graph.variable import Variable, as_variable
+from core.ops.namespace import namespace
+from core.ops.operands import in_dtype_of
+
+# NumPy's names that differ from the standard's.
+_RENAMED = {
+    "true_divide": "divide",
+    "absolute": "abs",
+    "fabs": "abs",
+    "power": "pow",
+    "float_power": "pow",
+    "arccos": "acos",
+    "arcsin": "asin",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arccosh": "acosh",
+    "arcsinh": "asinh",
+    "arctanh": "atanh",
+    "concatenate": "concat",
+    "transpose": "permute_dims",
+    "amax": "max",
+    "amin": "min",
+    "conjugate": "conj",
+    "invert": "bitwise_invert",
+    "left_shift": "bitwise_left_shift",
+    "right_shift": "bitwise_right_shift",
+}
+
+
+def _counterpart(name: str) -> Any:
+    name = _RENAMED.get(name, name)
+    if name not in dir(namespace):
+        if name in vars(Methods):  # numpy.dot(x, y) is x.dot(y)
+            return lambda x, *args, **kwargs: getattr(as_variable(x), name)(*args, **kwargs)
+        raise TypeError(
+            f"numpy.{name} has no differentiable counterpart.{nearest(name, dir(namespace))} "
+            "Call it on the .array if the gradient is not needed."
+        )
+    return getattr(namespace, name)
+
+
+def from_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A NumPy ufunc that was called with a Variable among its inputs."""
+    name = ufunc.__name__
+    if method != "__call__":
+        raise TypeError(f"numpy.{name}.{method} is not differentiable on Variables; use the .array")
+    if kwargs.get("out") is not None:
+        raise TypeError(
+            f"numpy.{name} with out= (or an in-place operator such as `array += variable`) would "
+            "write a Variable into a plain array and lose its history. Write `array + variable`."
+        )
+    if kwargs:
+        raise TypeError(f"numpy.{name} on Variables takes no {', '.join(map(repr, kwargs))}")
+    counterpart = _counterpart(name)
+    exact = getattr(counterpart, "exact", None)
+    if exact is None:
+        return counterpart(*inputs)
+    # An operator beside a NumPy array: it casts and refuses as the Variable's own does.
+    x, y = inputs
+    return exact(in_dtype_of(y, x), in_dtype_of(x, y))
+
+
+_LOOKING = frozenset(
+    ["allclose", "array2string", "array_equal", "array_equiv", "array_repr", "array_str"]
+    + ["histogram", "iscomplexobj", "isclose", "isrealobj", "may_share_memory", "save", "savetxt"]
+    + ["savez", "savez_compressed", "shares_memory"]
+)
+"""NumPy's functions that only look at what they are given: they get the arrays."""
+
+
+def looking(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A NumPy function of the arrays of the Variables among its arguments, at the host."""
+    return function(*map(_host, args), **{name: _host(x) for name, x in kwargs.items()})
+
+
+def _host(x: Any) -> Any:
+    if isinstance(x, (list, tuple)):
+        return type(x)([_host(part) for part in x])
+    return x.backend.to_host(x.array) if isinstance(x, Variable) else x
+
+
+def from_array_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A NumPy function that was called with a Variable among its arguments."""
+    if function.__name__ in ("ndim", "shape", "size") and len(args) == 1 and not kwargs:
+        return getattr(args[0], function.__name__)
+    if function.__name__ in _LOOKING:
+        return looking(function, args, kwargs)
+    if kwargs.get("out") is not None:
+        raise TypeError(f"numpy.{function.__name__} with out= is refused on Variables")
+    if function.__module__ == "numpy.linalg" and hasattr(namespace.linalg, function.__name__):
+        return getattr(namespace.linalg, function.__name__)(*args, **kwargs)
+    return _counterpart(function.__name__)(*args, **kwargs)
