@@ -253,3 +253,16 @@ def test_tiles_follow_the_registers(features: str, expected: tuple[int, int]) ->
 def test_registers_of_others() -> None:
     assert registers("+fp-armv8,+neon") == Registers(128, 32)
     assert registers("+sse2,-avx") == Registers(128, 16)
+
+
+@given(st.integers(1, 40), st.booleans(), st.integers(0, 2**31))
+def test_filters_are_transformed_and_back(count: int, turned: bool, seed: int) -> None:
+    G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
+    w = np.random.default_rng(seed).standard_normal((count, 3, 3))
+    u = np.empty((16, count))
+    winograd.transform_filters(w.reshape(-1, 9), u, int(turned), 0, count)
+    expected = G @ (w[:, ::-1, ::-1] if turned else w) @ G.T
+    np.testing.assert_allclose(u.T.reshape(-1, 4, 4), expected, atol=1e-12)
+    back = np.empty((count, 9))
+    winograd.filters_back(u, back, 0, count)
+    np.testing.assert_allclose(back.reshape(-1, 3, 3), G.T @ expected @ G, atol=1e-12)

@@ -26,6 +26,7 @@ from backends.numpy_backend.kernels.compiled.convolution_plans import (
     plan_of,
     scratch,
 )
+from backends.numpy_backend.kernels.compiled.elementary import HALF
 from backends.numpy_backend.kernels.compiled.panels import (
     LANE_BYTES,
     dots,
@@ -34,7 +35,16 @@ from backends.numpy_backend.kernels.compiled.panels import (
     unweave,
     weave,
 )
-from backends.numpy_backend.kernels.compiler import Indices, Read1, Write1, compiled, contiguous
+from backends.numpy_backend.kernels.compiler import (
+    Indices,
+    Read1,
+    Read2,
+    Write1,
+    Write2,
+    compiled,
+    contiguous,
+    inlined_exactly,
+)
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 from core.arrays.windows import Geometry
 
@@ -45,19 +55,53 @@ TILED_PLACES = 1024  # for which filters are worth their own transformation
 TILED_BYTES = 1536  # of the lanes that are summed at once for the filters' gradient
 TILED_CHUNK = 24  # channels of which these panels are
 PLACES = 16  # of a tile
+LEAST_FILTERS = 4096  # in one channel each: of a part that is transformed
 
-_G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
-
-
-def _transformed(W: Any, turned: bool) -> Any:
-    """`G w G^T` of each filter: (16, o * c); of filters turned around for `turned`."""
-    basis = np.kron(_G, _G)[:, ::-1] if turned else np.kron(_G, _G)
-    return np.ascontiguousarray(basis, W.dtype) @ W.reshape(-1, 9).T
+# -- filters, and what becomes of them -------------------------------------------------------------
 
 
-def _back(products: Any) -> Any:
-    """`G^T m G` of the sums (16, o * c) that stand for each filter: (o * c, 9)."""
-    return products.T @ np.kron(_G, _G).astype(products.dtype)
+@inlined_exactly
+def _spread_three(a: Any, b: Any, c: Any) -> Any:
+    """`G` by a column."""
+    ends, middle = (a + c) * HALF, b * HALF
+    return a, ends + middle, ends - middle, c
+
+
+@inlined_exactly
+def _gather_four(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """`G^T` by a column."""
+    both = (b + c) * HALF
+    return a + both, (b - c) * HALF, both + d
+
+
+@compiled
+def transform_filters(W: Read2, U: Write2, turned: int, start: int, stop: int) -> None:
+    """`G w G^T` of filters (n, 9), turned around for `turned`, into (16, n)."""
+    k, by = (8, -1) if turned else (0, 1)
+    for f in range(start, stop):
+        w = W[f]
+        p = _spread_three(w[k], w[k + 3 * by], w[k + 6 * by])
+        q = _spread_three(w[k + by], w[k + 4 * by], w[k + 7 * by])
+        r = _spread_three(w[k + 2 * by], w[k + 5 * by], w[k + 8 * by])
+        for i in range(4):
+            u = _spread_three(p[i], q[i], r[i])
+            U[4 * i, f], U[4 * i + 1, f], U[4 * i + 2, f], U[4 * i + 3, f] = u
+
+
+@compiled
+def filters_back(totals: Read2, W: Write2, start: int, stop: int) -> None:
+    """`G^T m G` of sums (16, n) into (n, 9)."""
+    m = totals
+    for f in range(start, stop):
+        p = _gather_four(m[0, f], m[4, f], m[8, f], m[12, f])
+        q = _gather_four(m[1, f], m[5, f], m[9, f], m[13, f])
+        r = _gather_four(m[2, f], m[6, f], m[10, f], m[14, f])
+        s = _gather_four(m[3, f], m[7, f], m[11, f], m[15, f])
+        for i in range(3):
+            W[f, 3 * i], W[f, 3 * i + 1], W[f, 3 * i + 2] = _gather_four(p[i], q[i], r[i], s[i])
+
+
+# -- tiles -----------------------------------------------------------------------------------------
 
 
 def _both_ways(f: Callable[..., Sequence[Any]], square: Sequence[Sequence[Any]]) -> list[Any]:
@@ -341,7 +385,9 @@ def convolution(
     plan = _plan(x, y, pad, LANE_BYTES)
     s = plan.sizes
     biases, bias = biases_of(b, dtype)
-    U = _transformed(contiguous(W)[0], turned)
+    U = np.empty((PLACES, W.size // 9), dtype)
+    filters = contiguous(W)[0].reshape(-1, 9)
+    parallel.divide(transform_filters, len(filters), LEAST_FILTERS, filters, U, int(turned))
     arrays = [*contiguous(x, U), biases, np.zeros(1, dtype), y.reshape(-1)]
     steps = (1, outer) if turned else (channels, 1)
     spans = parts(len(x) * s.places, s.lanes, parts_at_most(y.size * channels * 4))
@@ -382,5 +428,7 @@ def filter_gradient(x: Array, y: Array, pad: tuple[int, ...]) -> Array:
     parallel.each(part, [(t, *r, *s) for r in ranges for t, s in zip(totals, spans, strict=True)])
     for more in totals[1:]:
         totals[0] += more
-    W: Array = _back(totals[0].reshape(PLACES, -1))
-    return W.reshape(outer, channels, 3, 3)
+    W = np.empty((outer, channels, 3, 3), dtype)
+    sums = totals[0].reshape(PLACES, -1)
+    parallel.divide(filters_back, outer * channels, LEAST_FILTERS, sums, W.reshape(-1, 9))
+    return W
