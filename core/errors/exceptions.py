@@ -226,6 +226,7 @@ def refuse_unknown(
         if key in removed:
             raise RemovedArgument(f"{where}: the argument {key!r} no longer exists. {removed[key]}")
         hint = NEEDLESS.get(key) or nearest(key, known, "arguments")
+        hint = hint or f" It takes {', '.join(known) or 'no arguments'}."
         raise TypeError(f"{where}: unexpected keyword argument {key!r}.{hint}")
 
 

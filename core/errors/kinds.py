@@ -248,6 +248,11 @@ def taking(kind: Kind, where: str, name: str) -> Callable[..., Any]:
     return take
 
 
+def truth(where: str, name: str, value: Any) -> bool:
+    """The value, where it is a truth value of some library; InvalidSetting for anything else."""
+    return taking(kind_of("bool"), where, name)(value)  # type: ignore[no-any-return]
+
+
 def refusal(kind: Kind, where: str, name: str, value: Any) -> InvalidSetting:
     """The error for a setting of another kind."""
     whole = int in kind.types and float not in kind.types
@@ -378,7 +383,8 @@ def written(
     simple = not (defaults or keyed or rest)  # left to Python: to take any keyword costs a dict
     had = [*removed.had] if simple else []
     if "**" not in rest:
-        scope |= {"refuse_unknown": refuse_unknown, "known": (*front, *own)}
+        known = [*front, *own][ordered[:1] == ("self",) :]
+        scope |= {"refuse_unknown": refuse_unknown, "known": known}
         scope["cures"] = removed.cures
         refuse = f"refuse_unknown({title}, {{}}, known, cures); "
         takes[:0] = [f"{n} is None or {refuse.format(f'{{{n!r}: {n}}}')}" for n in had]

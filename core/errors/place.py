@@ -105,9 +105,9 @@ def _meant(error: BaseException) -> str:
     forward = type(called[-1]).forward
     if function != forward.__qualname__:
         return ""
-    known = [taken.name for taken in arguments_of(forward)]
-    hint = nearest(rest.partition("'")[0], known[1:], "arguments")
-    return f".{hint}" if hint else ""
+    known = [taken.name for taken in arguments_of(forward)][1:]
+    hint = nearest(rest.partition("'")[0], known, "arguments")
+    return f".{hint}" if hint else f". It takes {', '.join(known) or 'no arguments'}."
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from core.arrays.spec import ensure_array
 from core.errors import GraphError, NotDifferentiable
+from core.errors.kinds import checked
 from core.graph.delivery import deliver
 from core.graph.fitting import check_grad
 from core.graph.graph_node import GraphNode
@@ -21,7 +22,16 @@ from core.graph.walk import Walk
 from core.registry.configuration import using_config
 
 
-def backward(outputs: Iterable[Variable], grad_outputs: Any = None, **options: Any) -> None:
+@checked
+def backward(
+    outputs: Iterable[Variable],
+    grad_outputs: Any = None,
+    *,
+    retain_grad: bool = False,
+    enable_double_backprop: bool = False,
+    loss_scale: float | None = None,
+    free_graph: bool = False,
+) -> None:
     """Backpropagate from several outputs in one walk: add to the gradients of their leaves.
 
     `grad_outputs` has a Variable (or None) an output, in place of the outputs' own gradients; the
@@ -42,7 +52,7 @@ def backward(outputs: Iterable[Variable], grad_outputs: Any = None, **options: A
         for y, gy in zip(outputs, grad_outputs, strict=True):
             if gy is not None:
                 y.grad_var = gy
-    backward_from(outputs, **options)
+    backward_from(outputs, retain_grad, enable_double_backprop, loss_scale, free_graph)
 
 
 def backward_from(
@@ -114,6 +124,7 @@ def _initial(y: Variable, graph: bool, loss_scale: float | None) -> Any:
     return y.grad_var if graph else y.grad
 
 
+@checked
 def grad(
     outputs: Sequence[Variable],
     inputs: Sequence[Variable],

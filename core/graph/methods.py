@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
+from core.errors.keywords import answering
 from core.errors.scalars import is_whole
 from core.graph import array_api
 
@@ -31,6 +32,7 @@ def _rounded(x: Any, scale: int, xp: Any) -> Any:
     return (count + xp.astype((rest > scale - rest) | half & (count % 2 == 1), x.dtype)) * scale
 
 
+@answering(checks=False)
 class Methods:
     """The methods of arrays that compute."""
 

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from core.arrays.backend import Device, DeviceSpec, get_device, gpu, host, to_backend
 from core.arrays.spec import spec_of
+from core.errors.keywords import answering
 from core.graph.accumulate import adds_in_place
 
 if TYPE_CHECKING:
     from core.graph.variable import Variable
 
 
+@answering()
 class Moving:
     """The methods that write to the array, the gradient, or both."""
 
     __slots__ = ()
 
-    def to_device(self, device: DeviceSpec, *, stream: None = None) -> Self:
+    def to_device(self, device: DeviceSpec, *, stream: Any = None) -> Self:
         """Move array and gradient to `device` ('numpy', 'cuda:1', ...), in place; gives itself."""
         if stream is not None:
             raise ValueError("Variable.to_device: moves on the current stream; leave stream out")

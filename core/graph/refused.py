@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.errors import UnknownName, kinds
+from core.errors import UnknownName
 
 if TYPE_CHECKING:
     from core.graph.variable import Variable
@@ -36,13 +36,6 @@ def meant(
     requires_grad: bool = True,
 ) -> None:
     """What `Variable` takes."""
-
-
-def truth(variable: Variable, requires_grad: Any) -> bool:
-    """`requires_grad`, where it is a truth value of a library; TypeError for anything else."""
-    check = kinds.taking(kinds.kind_of("bool"), type(variable).__name__, "requires_grad")
-    truth: bool = check(requires_grad)
-    return truth
 
 
 def refuse(given: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never
 
 from core.arrays.spec import Spec, spec_of
 from core.errors import kinds, scalars
+from core.errors.keywords import answering
 from core.errors.synonyms import real_names, refuse_foreign
 from core.graph.attributes import Attributes, rare
 from core.graph.copies import Copies
@@ -20,7 +21,7 @@ from core.graph.methods import Methods
 from core.graph.moving import Moving
 from core.graph.operators import Operators
 from core.graph.protocols import Protocols
-from core.graph.refused import Refused, meant, refuse, truth
+from core.graph.refused import Refused, meant, refuse
 from core.graph.text import Texts
 from core.graph.variable_node import VariableNode
 from core.registry.once import publishing
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from core.typing import Array, BackendArray
 
 
+@answering("cleargrad", "retain_data")
 class Variable(Attributes, Copies, Made, Methods, Moving, Operators, Protocols, Refused, Texts):
     """An array with a history, from which `backward` computes derivatives.
 
@@ -92,7 +94,7 @@ class Variable(Attributes, Copies, Made, Methods, Moving, Operators, Protocols, 
         self._array = data  # type: ignore[assignment]  # it is some backend's
         self._spec = spec_of(data)
         if requires_grad is not True and requires_grad is not False:
-            requires_grad = truth(self, requires_grad)
+            requires_grad = kinds.truth(type(self).__name__, "requires_grad", requires_grad)
         self._source = VariableNode(self) if requires_grad else None
         if name is not None:
             self.name = name

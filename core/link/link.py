@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 from core.arrays import backend as backends
 from core.arrays.backend import Device, DeviceSpec
 from core.errors import HookError, RegistrationError, nearest
-from core.errors.keywords import KnownKeywords
+from core.errors.keywords import KnownKeywords, answering
+from core.errors.kinds import truth
 from core.errors.synonyms import real_names, refuse_foreign
 from core.graph.fitting import is_array
 from core.link.hook import LinkHook, call_observed
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 COPY_MODES = ("init", "copy", "share")
 
 
+@answering("children", "cleargrads", "links", "params", "release_graph")
 class Link(RecurrentState, Registering, KnownKeywords):
     """A building block with parameters, which a subclass applies in `forward`.
 
@@ -185,6 +187,8 @@ class Link(RecurrentState, Registering, KnownKeywords):
 
     def params(self, include_uninit: bool = True) -> Iterator[Parameter]:
         """Iterate over all parameters; `include_uninit=False` skips those without an array."""
+        if include_uninit is not True and include_uninit is not False:
+            include_uninit = truth("params", "include_uninit", include_uninit)
         seen = set()
         for link in self.links():
             own = link.__dict__

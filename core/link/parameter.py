@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from core.arrays import backend as backends
 from core.arrays.backend import BACKENDS, Device, DeviceSpec
+from core.errors.kinds import checked
 from core.errors.scalars import is_whole
 from core.graph import variable
 from core.graph.fitting import is_array
@@ -68,6 +69,7 @@ class Parameter(Variable):
         made._frozen = made._wants_grad_array = False
         return made
 
+    @checked
     def __init__(
         self,
         initializer: Any = None,

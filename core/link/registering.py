@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from core.errors import RegistrationError, nearest
+from core.errors.keywords import answering
 from core.errors.set_by_init import set_by_init
 from core.graph.fitting import is_array
 from core.link.initializer import as_initializer
 from core.link.parameter import Parameter
 
 
+@answering()
 class Registering:
     """An object that records which of its attributes are parameters or persistent.
 

@@ -1,4 +1,4 @@
-"""A keyword that a function or link does not take is answered with the one that is meant."""
+"""A keyword that something does not take is answered with the one that is meant."""
 
 import inspect
 
@@ -98,3 +98,80 @@ def test_links_of_ones_own_are_answered_too():
     assert Own(1, depth=2).size == Own(size=1, depth=2).size == (1, 2)
     assert Open(1, anything=2).options == {"anything": 2}
     assert str(inspect.signature(Own)) == "(size, depth=1)"
+
+
+OFTEN_CALLED = {"links", "params"}  # by every step: Python answers for them
+METHODS = [
+    (owner, name)
+    for owner in (core.Variable, core.Link)
+    for name, method in inspect.getmembers(owner, inspect.isfunction)
+    if name[0] != "_" and name not in OFTEN_CALLED and defaults(method)
+    if "self" in inspect.signature(method).parameters
+]
+
+
+@pytest.mark.parametrize(("owner", "name"), METHODS)
+def test_a_slip_is_answered_by_every_method_with_settings(owner, name):
+    method = getattr(owner, name)
+    taken = list(inspect.signature(method).parameters.values())[1:]
+    required = [p for p in taken if p.default is p.empty and p.kind is not p.VAR_POSITIONAL]
+    meant = defaults(method)[-1]
+    with pytest.raises(TypeError, match=rf"^{owner.__name__}\.{name}: .*mean '{meant}'\?"):
+        method(owner(), *["x" for _ in required], **{meant + "x": 1})
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: core.Variable(X).sum(dim=1), "^Variable.sum: .*'dim'. Did you mean 'axis'"),
+        (lambda: core.Variable(X).mean(keepdim=True), "'keepdim'. Did you mean 'keepdims'"),
+        (lambda: core.Variable(X).backward(foo=1), "It takes retain_grad, enable_double_back"),
+        (lambda: core.grad([], [], create_graph=True), "^grad: unexpected .*'create_graph'"),
+        (lambda: core.backward([], retain_graph=True), "^backward: .*mean 'retain_grad'"),
+        (lambda: core.Parameter(shap=(2,)), "^Parameter: .*'shap'. Did you mean 'shape'"),
+        (lambda: L.Linear(2, 2).zerograds(foo=1), "^Linear.zerograds: .*It takes no arguments"),
+        (lambda: L.Linear(2, 2).forward(X, foo=1), "Linear.forward"),
+    ],
+)
+def test_keywords_of_methods(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+def test_a_link_that_is_called_tells_what_it_takes():
+    with pytest.raises(TypeError) as caught:
+        L.ELU()(X, foo=1)
+    assert caught.value.__notes__[0].endswith(". It takes x.")
+    with pytest.raises(TypeError) as caught:
+        L.Linear(4, 2)(X, n_batch_axe=1)
+    assert caught.value.__notes__[0].endswith(". Did you mean 'n_batch_axes'?")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda y: y.backward("yes"), "^backward: expected retain_grad to be True or False"),
+        (lambda y: y.backward(loss_scale="1"), "^backward: expected loss_scale to be a number"),
+        (lambda y: core.backward([y], free_graph="yes"), "^backward: expected free_graph to be"),
+        (lambda y: core.grad([y], [y], set_grad="no"), "^grad: expected set_grad to be True or"),
+        (lambda y: list(L.Linear(2, 2).params("no")), "^params: expected include_uninit to be"),
+        (lambda y: list(L.Linear(2, 2).namedparams("no")), "^namedparams: expected include_un"),
+        (lambda y: L.Linear(2, 2).copyparams(L.Linear(2, 2), "no"), "^copyparams: expected copy_"),
+        (lambda y: L.Linear(2, 2).copy(3), "^copy: expected mode to be a string, got int 3"),
+        (lambda y: core.Parameter(1.0, (2,), 3), "^Parameter: expected name to be a string"),
+    ],
+)
+def test_flags_are_truth_values(call, message):
+    x = core.Variable(X)
+    y = F.sum(x)
+    with pytest.raises(TypeError, match=message):
+        call(y)
+    assert x.grad is None and y.grad is None
+
+
+def test_what_a_method_is_made_into_tells_what_it_was():
+    """The first call completes it; before and after, help and editors see what was written."""
+    assert [*inspect.signature(core.Link.copy).parameters] == ["self", "mode"]
+    L.Linear(2, 2).copy()
+    assert [*inspect.signature(core.Link.copy).parameters] == ["self", "mode"]
+    assert core.Link.copy.__qualname__ == "Link.copy" and core.Link.copy.__doc__.startswith("Copy")
