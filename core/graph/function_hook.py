@@ -6,25 +6,14 @@ A hook given to `with` sees all functions that its thread calls in the block; on
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any
 
-from core.errors import DeclarationError, HookError
-from core.errors.set_by_init import NeedsInit
-from core.registry.configuration import current_state, install_hooks
+from core.registry.configuration import current_state
+from core.registry.hook import Hook
 from core.typing import AnyArray
 
-_CALLED = (
-    "added",
-    "deleted",
-    "forward_preprocess",
-    "forward_postprocess",
-    "backward_preprocess",
-    "backward_postprocess",
-)
-_NEAR = 0.8  # how alike two names are, at least, for one to be taken for a slip of the other
 
-
-class FunctionHook(NeedsInit):
+class FunctionHook(Hook):
     """Base of function hooks; a subclass overrides the methods that it needs.
 
     `name` tells hooks apart: of one name there is one at a time. A method whose name is nearly that
@@ -41,31 +30,8 @@ class FunctionHook(NeedsInit):
     _ * _
     """
 
-    name: ClassVar[str] = "FunctionHook"
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        for name, member in cls.__dict__.items():
-            if callable(member) and not name.startswith("_"):
-                _refuse_slip(cls, name)
-
-    def __enter__(self) -> Self:
-        hooks = current_state().hooks
-        if self.name in hooks:
-            raise HookError(
-                f"with {type(self).__name__}: expected no other hook named {self.name!r} here, got "
-                f"a {type(hooks[self.name]).__name__} of that name. Leave its block first, or set "
-                "another `name` on the hook."
-            )
-        self.added(None)
-        install_hooks({**current_state().hooks, self.name: self})
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        install_hooks(
-            {name: hook for name, hook in current_state().hooks.items() if hook is not self}
-        )
-        self.deleted(None)
+    name: str = "FunctionHook"
+    _installed_as = "hooks"
 
     def added(self, function: Any = None) -> None:
         """Called when the hook is registered: with `function`, or None in a `with` block."""
@@ -101,16 +67,3 @@ def get_function_hooks() -> dict[str, FunctionHook]:
     {}
     """
     return dict(current_state().hooks)
-
-
-def _refuse_slip(cls: type[FunctionHook], name: str) -> None:
-    if any(hasattr(base, name) for base in cls.__bases__):
-        return
-    import difflib
-
-    near = difflib.get_close_matches(name, _CALLED, n=1, cutoff=_NEAR)
-    if near:
-        raise DeclarationError(
-            f"{cls.__name__}: expected the methods of a function hook ({', '.join(_CALLED)}), got "
-            f"{name!r}. Did you mean {near[0]!r}? A helper's name may start with an underscore."
-        )

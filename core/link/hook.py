@@ -6,12 +6,11 @@ A hook given to `with` sees every link that its thread calls in the block; one g
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.errors import HookError
-from core.errors.set_by_init import NeedsInit
 from core.graph.debug import links as links_called
-from core.registry.configuration import current_state, install_link_hooks
+from core.registry.configuration import current_state
+from core.registry.hook import Hook
 
 if TYPE_CHECKING:
     from core.link.link import Link
@@ -30,7 +29,7 @@ class ForwardArgs(NamedTuple):
     out: Any = None
 
 
-class LinkHook(NeedsInit):
+class LinkHook(Hook):
     """Base of link hooks; a subclass overrides the methods that it needs.
 
     `name` tells hooks apart: of one name there is one at a time.
@@ -49,22 +48,7 @@ class LinkHook(NeedsInit):
     """
 
     name: str = "LinkHook"
-
-    def __enter__(self) -> Self:
-        hooks = current_state().link_hooks
-        if self.name in hooks:
-            raise HookError(
-                f"with {type(self).__name__}: a hook named {self.name!r} is active already. "
-                "Leave its block first, or set another `name` on the hook."
-            )
-        self.added(None)
-        install_link_hooks({**hooks, self.name: self})
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        hooks = current_state().link_hooks
-        install_link_hooks({name: hook for name, hook in hooks.items() if hook is not self})
-        self.deleted(None)
+    _installed_as = "link_hooks"
 
     def added(self, link: Link | None) -> None:
         """Called when the hook is registered: with `link`, or None for all in a `with` block."""

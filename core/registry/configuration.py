@@ -83,16 +83,11 @@ _state: ContextVar[State] = ContextVar("core.state", default=State({}, {}, {})) 
 current_state = _state.get
 
 
-def install_hooks(hooks: Mapping[str, Any]) -> None:
-    """Make `hooks` the function hooks of this context."""
+def install_hooks(kind: str, hooks: Mapping[str, Any]) -> None:
+    """Make `hooks` those of this context, of the kind "hooks" (of functions) or "link_hooks"."""
     state = current_state()
-    _state.set(State(state.own, hooks, state.link_hooks))
-
-
-def install_link_hooks(hooks: Mapping[str, Any]) -> None:
-    """Make `hooks` the link hooks of this context."""
-    state = current_state()
-    _state.set(State(state.own, state.hooks, hooks))
+    installed = {"hooks": state.hooks, "link_hooks": state.link_hooks, kind: hooks}
+    _state.set(State(state.own, **installed))
 
 
 def _accept(name: str, value: Any) -> None:

@@ -9,7 +9,7 @@ from core.errors import UnknownName, nearest
 from core.registry.catalogues import Catalogue
 from core.registry.facades import Facade, make_facade
 from core.registry.index import Registry
-from core.registry.kernel_tables import merge
+from core.registry.kernel_claims import merge
 from core.registry.kinds import FACADES, KINDS
 from core.registry.wording import recall
 

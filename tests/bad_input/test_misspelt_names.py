@@ -134,9 +134,10 @@ def test_names_of_hooks():
         optimizer.remove_hook("WeightDeca")
 
 
-def test_a_misspelt_method_of_a_hook():
+@pytest.mark.parametrize("base", [core.FunctionHook, core.LinkHook])
+def test_a_misspelt_method_of_a_hook(base):
     with pytest.raises(core.errors.DeclarationError, match="Did you mean 'forward_preprocess'"):
-        type("Slip", (core.FunctionHook,), {"forward_preproces": lambda self, *args: None})
+        type("Slip", (base,), {"forward_preproces": lambda self, *args: None})
 
 
 def test_hyperparameters():

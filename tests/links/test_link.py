@@ -454,7 +454,7 @@ def test_hooks_of_one_link():
 def test_hooks_of_a_block_see_every_link():
     outer, hook = core.Sequential(Twice(), Twice()), Recording()
     with hook:
-        with pytest.raises(HookError, match="active already"), Recording():
+        with pytest.raises(HookError, match="no other hook named 'Recording'"), Recording():
             pass
         assert outer(1) == 4
     outer(1)

@@ -7,7 +7,7 @@ import importlib_metadata
 import pytest
 
 from core import FunctionNode, UpdateRule, registry
-from core.arrays.kernel_table import kernel_key
+from core.registry.kernel_table import kernel_key
 from core.registry.kinds import FACADES
 from core.registry.lazy import resolve
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from core.arrays.kernel_table import kernel_key
 from core.errors import NameConflict, PluginError
 from core.registry import PluginWarning
-from core.registry.kernel_tables import merge
+from core.registry.kernel_claims import merge
+from core.registry.kernel_table import kernel_key
 
 
 def ours(f, xp, x):

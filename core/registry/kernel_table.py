@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any, TypeAlias
 
-from core import registry
 from core.registry.kernel_key import kernel_key
 from core.registry.once import publishing
 
@@ -40,8 +39,10 @@ class KernelTable(MutableMapping[Any, Kernel]):
         return self._registered() if known is None else known
 
     def _registered(self) -> dict[str, Kernel]:
+        from core.registry import kernels  # nothing of plugins is loaded before it is needed
+
         before = self._forgotten
-        found = dict(registry.kernels(self._backend)[self._section])
+        found = dict(kernels(self._backend)[self._section])
         with publishing:
             if self._read is not None:
                 return self._read

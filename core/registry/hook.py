@@ -1,0 +1,68 @@
+"""What function hooks and link hooks share: a `with` block, and names that tell them apart."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from core.errors import DeclarationError, HookError
+from core.errors.set_by_init import NeedsInit
+from core.registry.configuration import current_state, install_hooks
+
+_NEAR = 0.8  # how alike two names are, at least, for one to be taken for a slip of the other
+
+
+class Hook(NeedsInit):
+    """Base of both kinds. A method whose name is nearly that of a hook method is refused when the
+    class is created, since nobody would ever call it.
+    """
+
+    name: str
+    _installed_as: ClassVar[str]  # which of the hooks of a State they are
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, member in cls.__dict__.items():
+            known = name.startswith("_") or any(hasattr(base, name) for base in cls.__bases__)
+            if callable(member) and not known:
+                _refuse_slip(cls, name)
+
+    def __enter__(self) -> Self:
+        hooks = getattr(current_state(), self._installed_as)
+        if self.name in hooks:
+            raise HookError(
+                f"with {type(self).__name__}: expected no other hook named {self.name!r} here, got "
+                f"a {type(hooks[self.name]).__name__} of that name. Leave its block first, or set "
+                "another `name` on the hook."
+            )
+        self.added(None)
+        install_hooks(
+            self._installed_as, {**getattr(current_state(), self._installed_as), self.name: self}
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        hooks = getattr(current_state(), self._installed_as)
+        others = {name: hook for name, hook in hooks.items() if hook is not self}
+        install_hooks(self._installed_as, others)
+        self.deleted(None)
+
+    def added(self, owner: Any, /) -> None:
+        """Called when the hook is registered: with its owner, or None in a `with` block."""
+
+    def deleted(self, owner: Any, /) -> None:
+        """Called when the hook is removed: from its owner, or with None after a block."""
+
+
+def _refuse_slip(cls: type[Hook], name: str) -> None:
+    root = next(base for base in reversed(cls.__mro__) if issubclass(base, Hook) and base != Hook)
+    called = [each for each in (*vars(Hook), *vars(root)) if each[0] != "_" and each != "name"]
+    if cls is root:
+        return
+    import difflib
+
+    near = difflib.get_close_matches(name, called, n=1, cutoff=_NEAR)
+    if near:
+        raise DeclarationError(
+            f"{cls.__name__}: expected the methods of a {root.__name__} ({', '.join(called)}), got "
+            f"{name!r}. Did you mean {near[0]!r}? A helper's name may start with an underscore."
+        )
