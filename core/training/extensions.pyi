@@ -7,6 +7,8 @@ from plugins.training.extensions.dump_graph import dump_graph as dump_graph
 from plugins.training.extensions.evaluator import Evaluator as Evaluator
 from plugins.training.extensions.exponential_shift import ExponentialShift as ExponentialShift
 from plugins.training.extensions.fail_on_non_number import FailOnNonNumber as FailOnNonNumber
+from plugins.training.extensions.histogram_report import HistogramReport as HistogramReport
+from plugins.training.extensions.image_report import ImageReport as ImageReport
 from plugins.training.extensions.inverse_shift import InverseShift as InverseShift
 from plugins.training.extensions.linear_shift import LinearShift as LinearShift
 from plugins.training.extensions.log_report import LogReport as LogReport

@@ -57,6 +57,8 @@ def _parser() -> argparse.ArgumentParser:
             )
         if name == "new":
             _describe_new(command)
+        if name in ("watch", "report"):
+            _describe_runs(name, command)
         if name == "check":
             command.add_argument("path", nargs="?", help="its folder; this one by default")
         if name in _OUTPUTS:
@@ -83,6 +85,18 @@ def _describe_new(command: argparse.ArgumentParser) -> None:
             const=kind,
             help=f"with a module and tests for {kind.replace('_', ' ')}s",
         )
+
+
+def _describe_runs(name: str, command: argparse.ArgumentParser) -> None:
+    command.add_argument("folders", nargs="+", metavar="FOLDER", help="of a run, or of several")
+    if name == "report":
+        command.add_argument("-o", "--output", metavar="FILE", default="report.html")
+        return
+    command.add_argument("--port", type=int, help="8686 by default, or a free one if it is taken")
+    command.add_argument("--host", default="127.0.0.1", help="the address to listen at")
+    command.add_argument(
+        "--public", action="store_true", help="also where others than this machine can read it"
+    )
 
 
 def _plugins(options: argparse.Namespace) -> Report:
@@ -134,6 +148,18 @@ def _check(options: argparse.Namespace) -> Report:
     return check(options.path)
 
 
+def _watch(options: argparse.Namespace) -> Report:
+    from plugrad.commands.watch import watch
+
+    return watch(options.folders, options.host, options.port, options.public)
+
+
+def _report(options: argparse.Namespace) -> Report:
+    from plugrad.commands.watch import report
+
+    return report(options.folders, options.output)
+
+
 def _doctor(options: argparse.Namespace) -> Report:
     from plugrad.commands.doctor import doctor
 
@@ -183,6 +209,16 @@ _HELP = {
         "tests, lint and types pass, and does its wheel hold licence, types and entry points? The "
         "exit status is 1 where something is wrong.",
     ),
+    "watch": (
+        "follow trainings in the browser: curves, pictures, histograms, records",
+        "Serve a page on this machine that follows the runs in folders of results, finished ones "
+        "too, beside each other. It only reads, and asks no other host for anything.",
+    ),
+    "report": (
+        "write what `plugrad watch` shows as one file to send",
+        "Write the page of `plugrad watch` with all that it shows into one HTML file. It holds "
+        "the record of each run too, such as its command and the name of the machine.",
+    ),
     "doctor": (
         "find out why something does not work",
         "Check this installation: packages that fail or contradict one another, files of yours "
@@ -204,6 +240,8 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Report]] = {
     "architecture": _architecture,
     "new": _new,
     "check": _check,
+    "watch": _watch,
+    "report": _report,
     "doctor": _doctor,
 }
 

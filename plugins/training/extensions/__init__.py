@@ -6,6 +6,8 @@ provides = {
     "evaluator": "Evaluator",
     "exponential_shift": "ExponentialShift",
     "fail_on_non_number": "FailOnNonNumber",
+    "histogram_report": "HistogramReport",
+    "image_report": "ImageReport",
     "inverse_shift": "InverseShift",
     "linear_shift": "LinearShift",
     "log_report": "LogReport",
