@@ -1,14 +1,14 @@
 """Optimizers: update rules, their hyper-parameters, and the step from a loss to new parameters.
 
-Start with `optimizer`, then `step` and `update_rule`; the algorithms themselves are plugins.
+Start with `gradient_method`, then `step` and `update_rule`; the algorithms themselves are plugins.
 """
 
 from typing import TYPE_CHECKING, Any
 
+from core.optimizer.gradient_method import GradientMethod as GradientMethod
 from core.optimizer.hyperparameter import Hyperparameter as Hyperparameter
 from core.optimizer.hyperparameter import HyperparameterProxy as HyperparameterProxy
 from core.optimizer.hyperparameter import Quantity as Quantity
-from core.optimizer.optimizer import GradientMethod as GradientMethod
 from core.optimizer.optimizer import Optimizer as Optimizer
 from core.optimizer.parameter_group import ParameterGroup as ParameterGroup
 from core.optimizer.step import Step as Step

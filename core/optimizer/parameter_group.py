@@ -10,7 +10,7 @@ from core.optimizer.hyperparameter import Hyperparameter
 from core.optimizer.update_hooks import Hook
 
 if TYPE_CHECKING:
-    from core.optimizer.optimizer import GradientMethod
+    from core.optimizer.gradient_method import GradientMethod
     from core.optimizer.update_rule import UpdateRule
 
 

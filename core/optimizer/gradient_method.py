@@ -1,0 +1,213 @@
+"""Optimizers with a rule for each parameter: what they set up, and how they make a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from core.errors import UpdateError
+from core.errors.kinds import checked
+from core.errors.place import warn
+from core.link import Link
+from core.link.parameter import Parameter
+from core.optimizer import together
+from core.optimizer.accumulating import Accumulating
+from core.optimizer.declared_by_rule import DeclaredByRule
+from core.optimizer.step import Step
+from core.optimizer.update_rule import UpdateRule
+
+if TYPE_CHECKING:
+    from core.optimizer.parameter_group import ParameterGroup
+
+
+class GradientMethod(DeclaredByRule, Accumulating):
+    """An optimizer that updates each parameter by its own gradient, with one rule for each.
+
+    Parameters may have any shape and any floating dtype; the rules of the bundled optimizers work
+    element by element. What a rule keeps for a parameter has the parameter's shape, dtype and
+    device; with `use_fp32_update` that of a 16-bit parameter is float32, as is the copy of the
+    parameter that takes the steps.
+
+    A subclass names the class of its rule; the rule's hyper-parameters become its arguments and
+    attributes:
+
+    >>> import core
+    >>> class Plain(core.UpdateRule):
+    ...     lr: float = 0.01
+    ...     def step(self, xp, param, grad):
+    ...         param -= self.lr * grad
+    >>> class GradientDescent(core.GradientMethod):
+    ...     rule = Plain
+    >>> GradientDescent(lr=0.5)
+    GradientDescent(lr=0.5)
+
+    A variant of another optimizer names the `arguments` that it takes, in their order, and the
+    `settings` of other hyper-parameters, as in ``settings = {"momentum": 0.5}``. One whose rule is
+    of several classes names the others, whose hyper-parameters it has as well, in `variants`;
+    attributes that it is constructed with it names among its settings and arguments.
+    One written in the older way sets `self.hyperparam` and overrides `create_update_rule`.
+    """
+
+    _use_fp32_update: bool = False
+    _groups: tuple[ParameterGroup, ...] = ()
+    _told_of_newcomers: bool = False
+    _under_way: Sequence[Step] = ()
+
+    def setup(self, link: Link) -> Self:
+        """Set `link` as the target, and give each of its parameters an update rule."""
+        super().setup(link)
+        self._groups, self._parts, self._told_of_newcomers = (), 0, False
+        for parameter in link.params():
+            parameter.update_rule = self.create_update_rule()
+            parameter.update_rule.enabled = not parameter.frozen
+            if self._use_fp32_update:
+                parameter.update_rule.use_fp32_update()
+        return self
+
+    def create_update_rule(self) -> UpdateRule:
+        """Make a rule for one parameter, which shares this optimizer's hyper-parameters."""
+        if self.rule is None:
+            raise NotImplementedError(
+                f"{type(self).__name__} names no update rule. Set the class attribute `rule`, or "
+                "override create_update_rule()."
+            )
+        return self.rule(self.hyperparam)
+
+    def group(self, *patterns: str, **hyperparameters: Any) -> ParameterGroup:
+        """Give separate hyper-parameters to the parameters whose paths match a pattern.
+
+        Patterns are those of file names, where `*` stands for anything, slashes included: `"*/b"`
+        are all biases, `"/encoder/*"` is a whole child. Call it after `setup`, in each run, a
+        resumed one included. A change of the optimizer's hyper-parameter then passes these by; of
+        several groups of a parameter the later counts. The result can be changed, scheduled and
+        hooked by itself.
+
+        Raises:
+            ValueError: A pattern matches no path.
+            UnknownName: The rule has no such hyper-parameter.
+
+        >>> import core, core.links as L
+        >>> optimizer = core.optimizers.AdamW(weight_decay_rate=1e-4).setup(L.Linear(3, 2))
+        >>> optimizer.group("*/b", weight_decay_rate=0)
+        ParameterGroup('*/b', weight_decay_rate=0)
+        """
+        from core.optimizer.parameter_group import ParameterGroup
+
+        group = ParameterGroup(self, patterns)
+        group.set(**hyperparameters)
+        self._groups = (*self._groups, group)
+        return group
+
+    @property
+    def groups(self) -> tuple[ParameterGroup, ...]:
+        """The groups of parameters that have been made since setup."""
+        return self._groups
+
+    @checked
+    def use_fp32_update(self, flag: bool = True) -> None:
+        """Update 16-bit parameters through float32 masters; see `UpdateRule.use_fp32_update`."""
+        self._use_fp32_update = flag
+        if self.target is not None:
+            for parameter in self.target.params():
+                if parameter.update_rule is not None:
+                    parameter.update_rule.use_fp32_update(flag)
+
+    def reallocate_cleared_grads(self) -> None:
+        """Set the gradients of parameters that have none to zeros."""
+        for parameter in self._target().params(include_uninit=False):
+            if parameter.grad is None:
+                parameter.zerograd()
+
+    # ------------------------------------------------------------------ the step
+
+    def update(self, lossfun: Callable[..., Any] | None = None, *args: Any, **kwds: Any) -> None:
+        """Make one step.
+
+        With `lossfun` the step computes the loss `lossfun(*args, **kwds)` and its gradients first;
+        the graph of that loss belongs to the step, and is freed as backward walks over it. Without
+        it the gradients that the parameters have are used. A parameter that is uninitialized,
+        frozen or without a gradient is left alone.
+
+        Raises:
+            UpdateError: There is no target, the loss is not a scalar, or a gradient does not fit
+                its parameter; no parameter has been changed then.
+        """
+        target = self._target()
+        if lossfun is not None:
+            self._refuse_uncallable("update", lossfun)
+            if self._parts:
+                raise UpdateError(
+                    f"{type(self).__name__}.update: gradients of {self._parts} parts have been "
+                    "accumulated, which a loss would replace. Accumulate that part as well, and "
+                    "then call update() without arguments."
+                )
+            self._backward(target, lossfun(*args, **kwds))
+        self._parts = 0
+        steps = self._steps_of(target)
+        if not self.is_safe_to_update():
+            self.t += 1  # the step is counted here; rules count those that they make
+            self.update_loss_scale(overflow=True)
+            return
+        self._make(steps)
+        self.call_hooks("post")
+        self.update_loss_scale()
+
+    def _make(self, steps: list[Step]) -> None:
+        """Make the steps together: all have begun before the first changes its parameter."""
+        self._under_way = steps
+        try:
+            for step in steps:
+                step.begin(self._loss_scale)
+            self.call_hooks("pre")
+            self.before_step(steps)
+        except BaseException:
+            for step in steps:
+                step.undo()
+            raise
+        else:
+            self.t += 1
+            together.make(steps)
+        finally:
+            self._under_way = ()
+
+    def _steps_of(self, target: Link) -> list[Step]:
+        """The steps of the parameters that have a gradient to be moved by."""
+        steps, without = [], []
+        for parameter in target.params(False):
+            rule = parameter.update_rule
+            if rule is None:
+                without.append(parameter)
+            elif (step := Step.of(parameter, rule)) is not None:
+                steps.append(step)
+        if without and not self._told_of_newcomers:
+            self._tell_of_newcomers(target, without)
+        return steps
+
+    def _tell_of_newcomers(self, target: Link, without: list[Parameter]) -> None:
+        """Warn, once, of parameters that have come after setup, and so have no rule."""
+        new = {id(parameter) for parameter in without if parameter.grad is not None}
+        paths = [path for path, parameter in target.namedparams() if id(parameter) in new]
+        if paths:
+            self._told_of_newcomers = True
+            warn(
+                f"{type(self).__name__}.update: {', '.join(paths)} cannot be trained, because what "
+                "is added to the target after setup() has no update rule. Call setup(link) again, "
+                "which resets the optimizer's state, or call it after all links are added. Freeze "
+                "what is not to be trained with disable_update()."
+            )
+
+    def before_step(self, steps: list[Step]) -> None:
+        """Do what concerns all parameters together, after hooks and before their rules.
+
+        Each of the `steps` has the `parameter`, its `rule`, and the `work` that the rule gets: the
+        parameter, or its float32 master, with the true gradient.
+        """
+
+    def working(self) -> Iterator[tuple[Any, Parameter]]:
+        """The rules and what they work on in the step under way: parameters or float32 masters."""
+        if self._under_way:
+            yield from [(step.rule, step.work) for step in self._under_way if step.due]
+            return
+        for rule, parameter in super().working():
+            if rule is not None and rule.enabled:
+                yield rule, parameter

@@ -1,0 +1,78 @@
+"""Loss scaling: what keeps small gradients of 16-bit parameters from becoming zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.arrays import backend as backends
+from core.errors.scalars import as_number
+
+_LARGEST = 2.0**15  # the largest power of two that float16 holds
+
+
+class LossScaling:
+    """The methods by which an optimizer scales its loss, by a fixed factor or a dynamic one."""
+
+    _loss_scale: float | None = None
+    _scale_interval: int | None = None
+    _clean_steps: int = -1  # since the scale last changed; negative until a step has overflowed
+
+    def set_loss_scale(self, loss_scale: float | None) -> None:
+        """Multiply the loss's gradient by a fixed number, and divide it out before the update.
+
+        It keeps small gradients of 16-bit parameters from becoming zero. A step in which a
+        gradient overflows is skipped: it counts in `t`, but no rule, hook or parameter sees it.
+        """
+        if loss_scale is not None:
+            loss_scale = as_number(type(self).__name__, "the loss scale", loss_scale)
+            if not loss_scale > 0:
+                raise ValueError(f"set_loss_scale: expected a positive number, got {loss_scale!r}.")
+        self._loss_scale = loss_scale
+        self._scale_interval = None
+
+    @property
+    def loss_scale(self) -> float | None:
+        """The factor for the loss's gradient in the next step; None for no scaling."""
+        return self._loss_scale
+
+    def loss_scaling(self, interval: int = 1000, scale: float | None = None) -> None:
+        """Scale the loss by `scale`; by default dynamically.
+
+        The dynamic scale starts at 1 and doubles with every step, up to 32768, until a gradient
+        overflows. A step in which one does is skipped and halves the scale; after it `interval`
+        steps without an overflow double it.
+        """
+        if as_number(type(self).__name__, "interval", interval) < 1:
+            raise ValueError(f"loss_scaling: expected an interval of at least 1, got {interval}.")
+        self.set_loss_scale(1.0 if scale is None else scale)
+        self._scale_interval = interval if scale is None else None
+        self._clean_steps = -1
+
+    def check_nan_in_grads(self: Any) -> bool:
+        """Whether any gradient of the target contains NaN or infinity; waits for the device."""
+        grads = [p.grad for p in self._target().params(False) if p.grad is not None]
+        spaces = [(backends.of(grad).xp, grad) for grad in grads]
+        finite = [xp.all(xp.isfinite(grad)) for xp, grad in spaces]
+        return not all(map(bool, finite))
+
+    def is_safe_to_update(self) -> bool:
+        """Whether the step can be made: without loss scaling always, otherwise if all is finite."""
+        return self._loss_scale is None or not self.check_nan_in_grads()
+
+    def update_loss_scale(self, overflow: bool = False) -> None:
+        """Adapt a dynamic loss scale to the result of the step."""
+        if self._scale_interval is None or self._loss_scale is None:
+            return
+        if overflow:
+            self._loss_scale, self._clean_steps = max(self._loss_scale / 2, 1.0), 0
+            return
+        if self._clean_steps >= 0:
+            self._clean_steps += 1
+        if self._clean_steps in (-1, self._scale_interval):
+            self._loss_scale = min(self._loss_scale * 2, _LARGEST)
+            self._clean_steps = min(self._clean_steps, 0)
+
+    def _serialize_scale(self, serializer: Any) -> None:
+        if self._scale_interval is not None:
+            self._loss_scale = float(serializer("loss_scale", self._loss_scale))
+            self._clean_steps = int(serializer("clean_steps", self._clean_steps))
