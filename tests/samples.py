@@ -66,7 +66,7 @@ class GeneralTanh(FunctionNode):
 class Halves(FunctionNode):
     """Two outputs, declared: the first half of a vector, and twice the second."""
 
-    outputs = ("first", "second")
+    output_names = ("first", "second")
 
     def compute(self, xp, x):
         n = x.shape[0] // 2

@@ -96,10 +96,7 @@ class GraphNode(Hooked, Uncopied):
 
     @property
     def outputs(self) -> tuple[Any, ...]:
-        """Callables, weak references where there are several, that give the nodes of the outputs.
-
-        As a class attribute: the names of the outputs.
-        """
+        """Callables that give the nodes of the outputs: weak references where there are several."""
         if self._single:
             return (self.output_node,) if self._sources is not None else ()
         return self._outputs or ()

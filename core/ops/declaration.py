@@ -1,8 +1,9 @@
 """Reading a declared operation: what its class says, worked out once, when the class is created.
 
 The names of `compute`'s arguments are the inputs. The names that a gradient rule asks for, beside
-its cotangent `g`, say what is retained for it: an input, `out`, one of several `outputs`, or one of
-the intermediates that `compute` keeps (`saved`). A wrong name is refused here.
+its cotangent `g`, say what is retained for it: an input, `out` (one of `output_names` where there
+are several), or one of the intermediates that `compute` keeps (`saved`). A wrong name is refused
+here.
 """
 
 from __future__ import annotations

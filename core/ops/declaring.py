@@ -32,11 +32,10 @@ def written_generally(cls: type[FunctionNode]) -> bool:
 
 def declare(cls: type[FunctionNode]) -> None:
     """Read the declaration, derive what calls look at, and specialise."""
-    inherited = () if cls.declared is None else cls.declared.outputs
-    named = cls.__dict__.get("outputs")
-    cls.declared = Declaration(cls, named if isinstance(named, tuple) else inherited)
-    if isinstance(named, tuple):  # what instances have under this name is the property
+    if isinstance(cls.__dict__.get("outputs"), tuple):  # as the names were called at first
+        cls.output_names = cls.__dict__["outputs"]
         del cls.outputs
+    cls.declared = Declaration(cls, cls.output_names)
     cls._plans, cls._unchecked_plans = {}, {}
     cls._gradient_kernels = {}
     cls._single = not cls.declared.outputs

@@ -46,6 +46,7 @@ class FunctionNode(Evaluated, GeneralForm, Settled):
     __slots__ = ()
 
     # What a class declares; see core.ops.declaration.
+    output_names: ClassVar[tuple[str, ...]] = ()  # where there are several
     saved: ClassVar[tuple[str, ...]] = ()
     wide: ClassVar[bool] = False  # compute 16-bit floats in float32
     promotes: ClassVar[bool] = False  # mixed inputs give the widest dtype, not that of the first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from core.errors import UnknownName, nearest
@@ -178,22 +178,3 @@ class Quantity:
     def __set__(self, obj: Any, value: Any) -> None:
         number = as_number(type(obj).__name__, self._name, value, within=self._within)
         obj.__dict__[self._name] = number
-
-
-def take_declared(cls: type, known: Iterable[str] = ()) -> dict[str, Any]:
-    """The hyper-parameters that the body of a class declares, replaced by proxies to their values.
-
-    A field declares one if it is annotated, has a value, no leading underscore and is not a
-    ClassVar; a plain value under a name `known` from a base class is a new default for it.
-    """
-    annotations = cls.__annotations__
-    found = {
-        name: value
-        for name, value in vars(cls).items()
-        if not name.startswith("_")
-        and not hasattr(value, "__get__")
-        and (name in known or "ClassVar" not in str(annotations.get(name, "ClassVar")))
-    }
-    for name in found:
-        setattr(cls, name, HyperparameterProxy(name))
-    return found

@@ -7,7 +7,7 @@ parameter, and writes `step`:
         lr: float = 0.01
         momentum: float = 0.9
         ranges = {"lr": "[0, inf)", "momentum": "(-1, 1]"}
-        state = ("v",)
+        state_names = ("v",)
 
         def step(self, xp, param, grad, v):
             v *= self.momentum
@@ -24,11 +24,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from core.arrays import backend as backends
-from core.errors import DeclarationError, UnknownName, nearest
-from core.errors.interval import Interval
+from core.errors import UnknownName, nearest
 from core.errors.kinds import checked
 from core.errors.known_attributes import KnownAttributes, annotated_kinds
 from core.errors.set_by_init import missing_init
@@ -36,14 +35,13 @@ from core.graph.fitting import is_array
 from core.link.parameter import Parameter
 from core.link.serializer import Deserializer
 from core.optimizer import together
-from core.optimizer.hyperparameter import Hyperparameter, take_declared
+from core.optimizer.hyperparameter import Hyperparameter
 from core.optimizer.master import Master, cast
+from core.optimizer.rule_declaration import declare
 from core.optimizer.step import Step
 from core.optimizer.update_hooks import Hook, HookTable
 
-_PARTS = ("enabled", "hyperparam", "parent", "t")
 _SIXTEEN_BIT = ("float16", "bfloat16")
-_UPDATES = ("update_core", "update_core_cpu", "update_core_gpu")
 
 
 class UpdateRule(KnownAttributes):
@@ -73,6 +71,7 @@ class UpdateRule(KnownAttributes):
     ranges: ClassVar[dict[str, Any]] = {}
     kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
     follows_step: ClassVar[bool] = True  # whether `step`, or its kernel, is all of an update
+    state_names: ClassVar[tuple[str, ...] | dict[str, float]] = ()
     _fills: ClassVar[dict[str, float]] = {}
     # Without a dict there are no attributes that nobody knows; a user's class has one, unless
     # it says which attributes it needs, as AdaBoundRule does.
@@ -95,29 +94,10 @@ class UpdateRule(KnownAttributes):
     _hooks: HookTable
     _use_fp32_update: bool
     _master: Master | None
-    if TYPE_CHECKING:
-        state: Any  # in a class body the names of what is kept; on an instance name -> array
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        _take_state(cls)
-        for name, kind in cls.__annotations__.items():
-            declares = name in vars(cls) and "ClassVar" not in str(kind)
-            if declares and (name in _PARTS or hasattr(UpdateRule, name)):
-                raise DeclarationError(
-                    f"{cls.__name__}: {name!r} is a part of every update rule and cannot be a "
-                    "hyper-parameter. Take another name."
-                )
-        if "update" in vars(cls):
-            raise DeclarationError(
-                f"{cls.__name__}: an optimizer makes the steps of its rules itself, and would not "
-                "call update(). Override update_core()."
-            )
-        cls.follows_step = all([getattr(cls, part) is vars(UpdateRule)[part] for part in _UPDATES])
-        own = take_declared(cls, cls.hyperparameters)
-        cls.hyperparameters = {**cls.hyperparameters, **own}
-        _take_ranges(cls)
-        _check_step(cls)
+        declare(cls, UpdateRule)
 
     def __init__(
         self, parent_hyperparam: Hyperparameter | None = None, **hyperparameters: Any
@@ -143,6 +123,11 @@ class UpdateRule(KnownAttributes):
             f"{type(self).__name__} has no attribute {name!r}."
             f"{nearest(name, [*self.hyperparameters, *dir(type(self))], 'hyperparameters')}"
         )
+
+    @property
+    def state(self) -> Any:
+        """Name -> array of what is kept for the parameter; None before the first update."""
+        return self._state
 
     @classmethod
     def default_hyperparam(cls) -> Hyperparameter | None:
@@ -334,70 +319,6 @@ class UpdateRule(KnownAttributes):
 
 # What each step sets, without a look at names and kinds.
 _set_t: Any = vars(UpdateRule)["t"].__set__
-
-
-def _state(self: UpdateRule) -> dict[str, Any] | None:
-    """Name -> array of what the rule keeps for its parameter; None before the first update."""
-    return self._state
-
-
-if not TYPE_CHECKING:
-    UpdateRule.state = property(_state)
-
-
-def _take_state(cls: type[UpdateRule]) -> None:
-    """Turn the names in a class body's `state` into what new states are filled with.
-
-    They are 0 unless a mapping names other numbers. The attribute stays the instance's state.
-    """
-    names = vars(cls).get("state")
-    if names is None or isinstance(names, property):
-        return
-    if isinstance(names, str):
-        raise DeclarationError(
-            f"{cls.__name__}: expected state = ({names!r},), a tuple of names, got a string."
-        )
-    cls._fills = dict(names) if isinstance(names, dict) else dict.fromkeys(names, 0.0)
-    delattr(cls, "state")
-
-
-def _take_ranges(cls: type[UpdateRule]) -> None:
-    """Turn the texts in a class body's `ranges` into intervals, beside those of its bases."""
-    known = cls.hyperparameters
-    own = {name: Interval(text) for name, text in vars(cls).get("ranges", {}).items()}
-    cls.ranges = {}
-    for base in reversed(cls.__mro__[1:]):
-        cls.ranges |= getattr(base, "ranges", {})
-    cls.ranges |= own
-    for name, within in cls.ranges.items():
-        if name not in known:
-            raise DeclarationError(
-                f"{cls.__name__}.ranges: there is no hyper-parameter {name!r}; there are "
-                f"{', '.join(known) or 'none'}.{nearest(name, known)}"
-            )
-        if known[name] not in within:
-            raise DeclarationError(
-                f"{cls.__name__}.{name}: the default {known[name]!r} is not in {within}."
-            )
-
-
-def _check_step(cls: type[UpdateRule]) -> None:
-    """Refuse a step that does not take the declared state by name."""
-    if cls.step is UpdateRule.step:
-        return
-    import inspect
-
-    takes = list(inspect.signature(cls.step).parameters.values())
-    if any(one.kind is one.VAR_KEYWORD for one in takes):
-        return
-    names = [one.name for one in takes[4:]]
-    for name in cls._fills:
-        if name not in names:
-            raise DeclarationError(
-                f"{cls.__name__}.step: the state {name!r} is declared, but step takes "
-                f"({', '.join(one.name for one in takes)}).{nearest(name, names)} "
-                f"Expected step(self, xp, param, grad, {', '.join(cls._fills)})."
-            )
 
 
 def _not_for_one(hook: Any) -> Exception:

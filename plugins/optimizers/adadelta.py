@@ -16,7 +16,7 @@ class AdaDeltaRule(UpdateRule):
     rho: float = 0.95
     eps: float = 1e-6
     ranges = {"rho": "[0, 1)", "eps": "(0, inf)"}
-    state = ("msg", "msdx")
+    state_names = ("msg", "msdx")
 
     def step(self, xp: Any, param: Any, grad: Any, msg: Any, msdx: Any) -> None:
         """One step, in place."""

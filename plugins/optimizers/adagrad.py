@@ -16,7 +16,7 @@ class AdaGradRule(UpdateRule):
     lr: float = 0.001
     eps: float = 1e-8
     ranges = {"lr": "[0, inf)", "eps": "[0, inf)"}
-    state = ("h",)
+    state_names = ("h",)
 
     def step(self, xp: Any, param: Any, grad: Any, h: Any) -> None:
         """One step, in place."""

@@ -70,7 +70,7 @@ class AMSGradRule(_AdamsRule):
     """The rule of `AMSGrad`: moments `m` and `v`, and the largest `v`, `vhat`."""
 
     __slots__ = ()
-    state = ("m", "v", "vhat")
+    state_names = ("m", "v", "vhat")
 
     def step(self, xp: Any, param: Any, grad: Any, m: Any, v: Any, vhat: Any) -> None:
         """One step, in place."""
@@ -116,7 +116,7 @@ class AMSBoundRule(AdaBoundRule):
     """The rule of `AMSBound`: that of `AdaBound`, with the largest `v`, `vhat`, in place of `v`."""
 
     __slots__ = ()
-    state = ("m", "v", "vhat")
+    state_names = ("m", "v", "vhat")
 
     def step(  # type: ignore[override]
         self, xp: Any, param: Any, grad: Any, m: Any, v: Any, vhat: Any, initial_alpha: float

@@ -26,7 +26,7 @@ class LAMBRule(UpdateRule):
         "eps": "[0, inf)",
         "weight_decay_rate": "[0, inf)",
     }
-    state = ("m", "v")
+    state_names = ("m", "v")
 
     def step(self, xp: Any, param: Any, grad: Any, m: Any, v: Any) -> None:
         """One step, in place."""

@@ -22,7 +22,7 @@ class LionRule(UpdateRule):
         "beta2": "[0, 1]",
         "weight_decay_rate": "[0, inf)",
     }
-    state = ("m",)
+    state_names = ("m",)
 
     def step(self, xp: Any, param: Any, grad: Any, m: Any) -> None:
         """One step, in place."""

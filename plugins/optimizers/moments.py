@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from core.optimizer import UpdateRule
 
@@ -26,7 +26,7 @@ class MomentsRule(UpdateRule):
         "eta": "[0, inf)",
         "weight_decay_rate": "[0, inf)",
     }
-    state: Any = ("m", "v")
+    state_names: ClassVar[tuple[str, ...]] = ("m", "v")
 
     def _average(self, grad: Any, m: Any, v: Any) -> None:
         m += (1 - self.beta1) * (grad - m)

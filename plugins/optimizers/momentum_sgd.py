@@ -15,7 +15,7 @@ class MomentumSGDRule(UpdateRule):
     lr: float = 0.01
     momentum: float = 0.9
     ranges = {"lr": "[0, inf)", "momentum": "(-1, 1]"}
-    state = ("v",)
+    state_names = ("v",)
 
     def step(self, xp: Any, param: Any, grad: Any, v: Any) -> None:
         """One step, in place."""

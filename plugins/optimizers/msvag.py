@@ -22,7 +22,7 @@ class MSVAGRule(UpdateRule):
         "eta": "[0, inf)",
         "weight_decay_rate": "[0, inf)",
     }
-    state = ("m", "v")
+    state_names = ("m", "v")
 
     def step(self, xp: Any, param: Any, grad: Any, m: Any, v: Any) -> None:
         """One step, in place."""

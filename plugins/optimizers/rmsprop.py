@@ -18,7 +18,7 @@ class RMSpropRule(UpdateRule):
     eps: float = 1e-8
     eps_inside_sqrt: bool = False
     ranges = {"lr": "[0, inf)", "alpha": "[0, 1]", "eps": "[0, inf)"}
-    state = ("ms",)
+    state_names = ("ms",)
 
     def step(self, xp: Any, param: Any, grad: Any, ms: Any) -> None:
         """One step, in place."""

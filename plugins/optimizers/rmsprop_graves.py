@@ -18,7 +18,7 @@ class RMSpropGravesRule(UpdateRule):
     momentum: float = 0.9
     eps: float = 1e-4
     ranges = {"lr": "[0, inf)", "alpha": "[0, 1]", "momentum": "(-1, 1]", "eps": "[0, inf)"}
-    state = ("n", "g", "delta")
+    state_names = ("n", "g", "delta")
 
     def step(self, xp: Any, param: Any, grad: Any, n: Any, g: Any, delta: Any) -> None:
         """One step, in place."""

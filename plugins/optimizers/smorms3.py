@@ -16,7 +16,7 @@ class SMORMS3Rule(UpdateRule):
     lr: float = 0.001
     eps: float = 1e-16
     ranges = {"lr": "[0, inf)", "eps": "[0, inf)"}
-    state = {"mem": 1.0, "g": 0.0, "g2": 0.0}
+    state_names = {"mem": 1.0, "g": 0.0, "g2": 0.0}
 
     def step(self, xp: Any, param: Any, grad: Any, mem: Any, g: Any, g2: Any) -> None:
         """One step, in place."""

@@ -228,3 +228,15 @@ def test_without_gradients_a_one_line_operation_makes_no_node(monkeypatch):
     assert not gone
     x * x
     assert len(gone) == 1
+
+
+def test_the_names_of_outputs_go_on_under_what_they_were_called_at_first():
+    class Halves(core.FunctionNode):
+        outputs = ("left", "right")
+
+        def compute(self, xp, x):
+            return x[:1], x[1:]
+
+    left, right = Halves.call(core.Variable(np.arange(3.0)))
+    assert Halves.output_names == ("left", "right")
+    assert (left.size, right.size) == (1, 2)

@@ -313,7 +313,7 @@ def test_adam_rates():
 
 class Growing(core.UpdateRule):
     rate: float = 2.0
-    state = {"seen": 1.0}
+    state_names = {"seen": 1.0}
 
     def step(self, xp, param, grad, seen):
         seen *= self.rate
@@ -356,7 +356,7 @@ def test_a_rule_that_contradicts_itself_is_refused_when_made():
     with pytest.raises(DeclarationError, match="Did you mean 'v1'"):
 
         class Wrong(core.UpdateRule):
-            state = ("v",)
+            state_names = ("v",)
 
             def step(self, xp, param, grad, v1):
                 pass
@@ -364,7 +364,7 @@ def test_a_rule_that_contradicts_itself_is_refused_when_made():
     with pytest.raises(DeclarationError, match="a tuple of names"):
 
         class Text(core.UpdateRule):
-            state = "v"
+            state_names = "v"
 
     with pytest.raises(DeclarationError, match="part of every update rule"):
 
@@ -668,3 +668,18 @@ def test_what_to_train_is_given_to_setup(what):
     with pytest.raises(TypeError, match=r"Adam: expected hyperparameters.*\.setup\(model\)"):
         optimizers.Adam(what(model), alpha=0.1)
     optimizers.SGD(np.array(0.1)).setup(model)
+
+
+def test_the_names_of_state_go_on_under_what_they_were_called_at_first():
+    class Heavy(core.UpdateRule):
+        state = ("v",)
+
+        def step(self, xp, param, grad, v):
+            v += grad
+
+    rule = Heavy()
+    assert Heavy.state_names == ("v",) and rule.state is None
+    parameter = core.Parameter(np.ones(2))
+    parameter.grad = np.ones(2)
+    rule.update(parameter)
+    assert rule.state["v"].tolist() == [1.0, 1.0]

@@ -36,7 +36,7 @@ class Later(GradientMethod):
 class MomentumSGDRule(UpdateRule):
     """A stranger's, of the same class name and other state."""
 
-    state = ("velocity",)
+    state_names = ("velocity",)
 
     def step(self, xp, param, grad, velocity):
         velocity += grad

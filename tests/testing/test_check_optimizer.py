@@ -13,7 +13,7 @@ class LionRule(core.UpdateRule):
     lr: float = 0.1
     beta1: float = 0.9
     beta2: float = 0.99
-    state = ("m",)
+    state_names = ("m",)
 
     def step(self, xp, param, grad, m):
         param -= self.lr * xp.sign(self.beta1 * m + (1 - self.beta1) * grad)
@@ -99,7 +99,7 @@ class ScribblingRule(LionRule):
 class ForgetfulRule(LionRule):
     """Keeps its average where nobody saves it."""
 
-    state = ()
+    state_names = ()
 
     def step(self, xp, param, grad):
         if self.t == 1:

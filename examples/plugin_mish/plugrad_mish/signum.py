@@ -8,7 +8,7 @@ class SignumRule(core.UpdateRule):
 
     lr: float = 1e-3
     momentum: float = 0.9
-    state = ("m",)
+    state_names = ("m",)
 
     def step(self, xp, param, grad, m):
         m *= self.momentum

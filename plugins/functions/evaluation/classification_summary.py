@@ -17,7 +17,7 @@ class ClassificationSummary(FunctionNode):
     beta: float = 1.0
     ignore_label: int = -1
 
-    outputs = ("precision", "recall", "fbeta", "support")
+    output_names = ("precision", "recall", "fbeta", "support")
     wide = True
     domain = Domain(
         "(n,c,...),(n,...)->(l),(l),(l),(l)",

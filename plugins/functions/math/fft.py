@@ -10,7 +10,7 @@ class FFT(FunctionNode):
     """The transform along the last axis, or its inverse; each is the other's adjoint up to n."""
 
     inverse: bool = False
-    outputs = ("real", "imag")
+    output_names = ("real", "imag")
     wide = True
     domain = Domain(
         "(n,...),(n,...)->(n,...),(n,...)",

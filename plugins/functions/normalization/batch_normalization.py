@@ -54,7 +54,7 @@ class BatchNormalization(FunctionNode):
     eps: float = 2e-5
     axis: tuple[int, ...] | None = None
 
-    outputs = ("y", "mean", "var")
+    output_names = ("y", "mean", "var")
     wide = True
     domain = Domain(
         "(...x),(...p),(...p)->(...x),(...p),(...p)",

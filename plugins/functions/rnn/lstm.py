@@ -49,7 +49,7 @@ class LSTM(FunctionNode):
     The batch may shrink: rows of c_prev beyond those of x are passed on as they are.
     """
 
-    outputs = ("c", "h")
+    output_names = ("c", "h")
     saved = ("a", "i", "f", "o")
     wide = True
     domain = Domain(

@@ -13,7 +13,7 @@ class LSTMSequence(FunctionNode):
     matrix of its size.
     """
 
-    outputs = ("h", "c_last")
+    output_names = ("h", "c_last")
     saved = ("z", "c")
     wide = True
     domain = Domain(

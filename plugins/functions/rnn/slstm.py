@@ -10,7 +10,7 @@ from plugins.functions.rnn.lstm import gate, interleaved, sigmoid, through_outpu
 class SLSTM(FunctionNode):
     """c = a1 i1 + a2 i2 + f1 c_prev1 + f2 c_prev2 and h = o tanh(c), gates being columns of x."""
 
-    outputs = ("c", "h")
+    output_names = ("c", "h")
     saved = ("a1", "a2", "i1", "i2", "f1", "f2", "o")
     wide = True
     domain = Domain(

@@ -14,7 +14,7 @@ class TreeLSTM(FunctionNode):
     The gates are squashed blocks of x, in the order a, i, o, f_1, ..., f_K.
     """
 
-    outputs = ("c", "h")
+    output_names = ("c", "h")
     saved = ("a", "i", "o", "f")
     wide = True
     domain = Domain(

@@ -10,7 +10,7 @@ class ThingRule(core.UpdateRule):
 
     lr: float = 0.01
     momentum: float = 0.9
-    state = ("v",)
+    state_names = ("v",)
 
     def step(self, xp: Any, param: Any, grad: Any, v: Any) -> None:
         """Change `param` and `v` in place."""

@@ -32,7 +32,7 @@ class Eigh(FunctionNode):
     eigenvalues that are equal have no derivative: it is NaN or infinite there.
     """
 
-    outputs = ("w", "v")
+    output_names = ("w", "v")
     wide = True
     domain = Domain("(...,n,n)->(...,n),(...,n,n)", a=real(-0.25, 0.25, make=spread))
 

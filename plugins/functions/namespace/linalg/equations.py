@@ -41,7 +41,7 @@ class Solve(FunctionNode):
 class Slogdet(FunctionNode):
     """The sign of the determinant, and the logarithm of its size, with the gradient g a^-T."""
 
-    outputs = ("sign", "logabsdet")
+    output_names = ("sign", "logabsdet")
     wide = True
     domain = Domain("(...,n,n)->(...),(...)", a=real(-0.5, 0.5, make=dominant))
 

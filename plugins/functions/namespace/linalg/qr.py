@@ -22,7 +22,7 @@ class QR(FunctionNode):
     """
 
     mode: str = "reduced"
-    outputs = ("q", "r")
+    output_names = ("q", "r")
     wide = True
     domain = Domain(
         "(...,n,m)->(...,n,k),(...,k,m)",

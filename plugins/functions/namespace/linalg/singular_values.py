@@ -21,7 +21,7 @@ class SVD(FunctionNode):
     """
 
     full_matrices: bool = False
-    outputs = ("u", "s", "vh")
+    output_names = ("u", "s", "vh")
     wide = True
     domain = Domain(
         "(...,n,m)->(...,n,k),(...,k),(...,k,m)",
