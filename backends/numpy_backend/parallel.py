@@ -2,7 +2,8 @@
 
 Parts are cut by size and by the number of threads alone, so that what is summed over them repeats
 to the bit. Who computes which is not fixed: the caller takes one part after the other beside the
-workers, and so waits for a worker only that has begun one, however busy the machine is.
+workers, and so waits for a worker only that has begun one, however busy the machine is. Parts of
+compiled loops are handed over without the interpreter (backends.numpy_backend.kernels.team).
 """
 
 from __future__ import annotations
@@ -129,4 +130,8 @@ def each(
         for part in parts:
             function(*part)
         return
-    _pool.run(_Job(function, parts[::-1]), workers)
+    in_threads = getattr(function, "in_threads", None)
+    if in_threads is not None:
+        in_threads(parts, workers)
+    else:
+        _pool.run(_Job(function, parts[::-1]), workers)

@@ -200,18 +200,19 @@ def test_no_image_is_unfolded() -> None:
     x, W = np.ones((16, 32, 48, 48), "f"), np.ones((32, 32, 3, 3), "f")
     settings = {"pad": 1}
     operations = (
-        lambda: Convolution(**settings).evaluate(x, W),
-        lambda: Deconvolution(**settings, size=(48, 48)).evaluate(x, W),
-        lambda: ConvolutionFilterGradient(**settings, ksize=(3, 3)).evaluate(x, x),
+        lambda x: Convolution(**settings).evaluate(x, W),
+        lambda x: Deconvolution(**settings, size=(48, 48)).evaluate(x, W),
+        lambda x: ConvolutionFilterGradient(**settings, ksize=(3, 3)).evaluate(x, x),
     )
     for operation in operations:
+        operation(x[:4])  # loops are compiled, and each thread has room for an image
         tracemalloc.start()
         try:
-            operation()
+            operation(x)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-        assert peak < 1.6 * x.nbytes  # the result, and what three threads work in
+        assert peak < 1.2 * x.nbytes  # the result
 
 
 MACHINE = """

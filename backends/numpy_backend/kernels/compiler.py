@@ -108,6 +108,7 @@ class Compiled:
         self.fastmath = set(fastmath)
         self.__doc__ = function.__doc__
         self._found: dict[np.dtype[Any], Any] = {}
+        self._packers: dict[np.dtype[Any], Any] = {}
         self._lead: int | None = None
 
     def __call__(self, *args: Any) -> None:
@@ -116,6 +117,26 @@ class Compiled:
         if lead is None:
             lead = self._lead = self._leading()
         self.at(args[lead].dtype)(*args)
+
+    def in_threads(self, parts: list[tuple[Any, ...]], helpers: int) -> None:
+        """Run the loop for each of several tuples of arguments, with so many threads at most."""
+        from backends.numpy_backend.kernels import team
+
+        lead = self._lead
+        if lead is None:
+            lead = self._lead = self._leading()
+        found = self._packers
+        packers = [found.get(d := part[lead].dtype) or self._packer(d) for part in parts]
+        team.run(packers, parts, helpers)
+
+    def _packer(self, dtype: np.dtype[Any]) -> Any:
+        """What puts arguments for one dtype where other threads find them."""
+        from backends.numpy_backend.kernels import packing
+
+        with _compiling, _kept_on_disk() as kept:
+            if dtype not in self._packers:
+                self._packers[dtype] = packing.packer(self.function, self.at(dtype), kept)
+            return self._packers[dtype]
 
     def at(self, dtype: np.dtype[Any]) -> Any:
         """The machine code for one dtype, which several threads may call at once."""

@@ -149,9 +149,63 @@ class Emitter:
         offset = offset if isinstance(offset, Number) else self.number(offset)
         return self.builder.gep(pointer, [offset.value])
 
+    def pointer(self, address: Number) -> Any:
+        """The pointer to a whole number at an address."""
+        from llvmlite import ir
+
+        return self.builder.inttoptr(address.value, ir.IntType(64).as_pointer())
+
     def numbers(self, pointer: Any, count: int) -> list[Number]:
         """The first `count` numbers of an array of them."""
         return [Number(self.builder, self.builder.load(self.at(pointer, i))) for i in range(count)]
+
+    # -- between threads -----------------------------------------------------------------------
+
+    def current(self, pointer: Any) -> Number:
+        """A number that other threads write."""
+        return Number(self.builder, self.builder.load_atomic(pointer, "seq_cst", 8))
+
+    def publish(self, number: Number, pointer: Any) -> None:
+        """Write a number that other threads read, after all that was written before."""
+        self.builder.store_atomic(number.value, pointer, "seq_cst", 8)
+
+    def replaced(self, pointer: Any, old: Number, new: Number) -> Any:
+        """Put `new` where `old` is, and say whether it was."""
+        pair = self.builder.cmpxchg(pointer, old.value, new.value, "seq_cst", "seq_cst")
+        return self.builder.extract_value(pair, 1)
+
+    def add_to(self, pointer: Any, value: int) -> None:
+        """Add to a number to which other threads add."""
+        self.builder.atomic_rmw("add", pointer, self.number(value).value, "seq_cst")
+
+    def pause(self) -> None:
+        """Tell the processor that this thread waits for another one."""
+        from llvmlite import ir
+
+        machine = self.builder.module.triple.partition("-")[0]
+        if machine in ("x86_64", "i686"):
+            self._declared("llvm.x86.sse2.pause", ir.FunctionType(ir.VoidType(), []), [])
+        elif machine in ("aarch64", "arm64"):
+            number = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [number])
+            self._declared("llvm.aarch64.hint", kind, [ir.Constant(number, 1)])
+
+    def _declared(self, name: str, kind: Any, arguments: list[Any]) -> Any:
+        from llvmlite import ir
+
+        known = self.builder.module.globals
+        if name not in known:
+            ir.Function(self.builder.module, kind, name)
+        return self.builder.call(known[name], arguments)
+
+    def call(self, address: Number, *arguments: Number) -> None:
+        """Call the function at an address with whole numbers; what it returns is left alone."""
+        from llvmlite import ir
+
+        whole = ir.IntType(64)
+        kind = ir.FunctionType(ir.VoidType(), [whole] * len(arguments))
+        function = self.builder.inttoptr(address.value, kind.as_pointer())
+        self.builder.call(function, [argument.value for argument in arguments])
 
     # -- reals ---------------------------------------------------------------------------------
 
@@ -204,10 +258,7 @@ class Emitter:
         from llvmlite import ir
 
         name = f"llvm.fmuladd.v{a.type.count}f{8 * self.bytes}"
-        known = self.builder.module.globals
-        if name not in known:
-            ir.Function(self.builder.module, ir.FunctionType(a.type, [a.type] * 3), name)
-        return self.builder.call(known[name], [a, b, c])
+        return self._declared(name, ir.FunctionType(a.type, [a.type] * 3), [a, b, c])
 
     def sums(self, vectors: list[Any]) -> list[Any]:
         """The sum over the lanes of each of 2**n vectors."""

@@ -116,14 +116,14 @@ def _convolve(
     else:
         ranges = parts(s.filters, 8, many)
 
-    def part(low: int, high: int, start: int, stop: int) -> None:
-        room = scratch("room", s.channels * s.plane, dtype)
-        inputs = scratch("inputs", s.rows * s.lanes, dtype)
-        outputs = scratch("outputs", (high - low + 8) * s.lanes, dtype)
-        known = (plan.offsets, plan.numbers, row, column, bias)
-        convolve(*arrays, room, inputs, outputs, *known, low, high, start, stop)
-
-    parallel.each(part, [(*r, *s) for r in ranges for s in spans])
+    most = max([high - low for low, high in ranges])
+    panels = (
+        scratch("room", s.channels * s.plane, dtype),
+        scratch("inputs", s.rows * s.lanes, dtype),
+        scratch("outputs", (most + 8) * s.lanes, dtype),
+    )
+    known = (*arrays, *panels, plan.offsets, plan.numbers, row, column, bias)
+    parallel.each(convolve, [(*known, *r, *s, 0) for r in ranges for s in spans])
 
 
 def _spread(plan: Plan, x: Array, W: Array, b: Array | None, y: Array) -> None:
@@ -138,14 +138,14 @@ def _spread(plan: Plan, x: Array, W: Array, b: Array | None, y: Array) -> None:
     else:
         ranges = parts(s.channels, 1, many)
 
-    def part(low: int, high: int, start: int, stop: int) -> None:
-        room = scratch("room", (high - low) * s.plane, dtype)
-        inputs = scratch("inputs", ((high - low) * s.taps + 8) * s.lanes, dtype)
-        outputs = scratch("outputs", s.filters * s.lanes, dtype)
-        known = (plan.offsets, plan.numbers, bias)
-        spread(*arrays, room, inputs, outputs, *known, low, high, start, stop)
-
-    parallel.each(part, [(*r, *s) for r in ranges for s in spans])
+    most = max([high - low for low, high in ranges])
+    panels = (
+        scratch("room", most * s.plane, dtype),
+        scratch("inputs", (most * s.taps + 8) * s.lanes, dtype),
+        scratch("outputs", s.filters * s.lanes, dtype),
+    )
+    known = (*arrays, *panels, plan.offsets, plan.numbers, bias)
+    parallel.each(spread, [(*known, *r, *s, 0) for r in ranges for s in spans])
 
 
 def _correlate(plan: Plan, x: Array, y: Array, W: Array) -> None:
@@ -158,15 +158,14 @@ def _correlate(plan: Plan, x: Array, y: Array, W: Array) -> None:
     ranges = [(group, *r) for group in range(s.groups) for r in parts(s.channels, 1, chunks)]
     spans = parts(len(x) * s.places, s.lanes, max(1, many // len(ranges)))
     sums = [W.reshape(-1), *[np.zeros(W.size, dtype) for _ in spans[1:]]]
-    arrays = contiguous(x, y)
-
-    def part(total: Array, group: int, low: int, high: int, start: int, stop: int) -> None:
-        room = scratch("room", (high - low) * s.plane, dtype)
-        inputs = scratch("inputs", (high - low) * s.taps * s.lanes, dtype)
-        outputs = scratch("outputs", s.filters * s.lanes, dtype)
-        known = (plan.offsets, plan.numbers, group)
-        correlate(*arrays, total, room, inputs, outputs, *known, low, high, start, stop)
-
-    parallel.each(part, [(t, *r, *s) for r in ranges for t, s in zip(sums, spans, strict=True)])
+    most = max([high - low for _, low, high in ranges])
+    panels = (
+        scratch("room", most * s.plane, dtype),
+        scratch("inputs", most * s.taps * s.lanes, dtype),
+        scratch("outputs", s.filters * s.lanes, dtype),
+    )
+    arrays, known = contiguous(x, y), (*panels, plan.offsets, plan.numbers)
+    divided = [(t, r, s) for r in ranges for t, s in zip(sums, spans, strict=True)]
+    parallel.each(correlate, [(*arrays, t, *known, *r, *s, 0) for t, r, s in divided])
     for more in sums[1:]:
         sums[0] += more

@@ -26,7 +26,7 @@ from backends.numpy_backend.kernels.compiled.panels import (
     scatter,
     unweave,
 )
-from backends.numpy_backend.kernels.compiler import Indices, Read1, Write1, compiled
+from backends.numpy_backend.kernels.compiler import Indices, Read1, Write1, Write2, compiled
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 
 
@@ -347,9 +347,9 @@ def convolve(
     W: Read1,
     b: Read1,
     y: Write1,
-    room: Write1,
-    inputs: Write1,
-    outputs: Write1,
+    room: Write2,
+    inputs: Write2,
+    outputs: Write2,
     offsets: Indices,
     sizes: Indices,
     row: int,
@@ -359,10 +359,26 @@ def convolve(
     high: int,
     start: int,
     stop: int,
+    thread: int,
 ) -> None:
     """Filters `low` to `high` of each group at the places from `start` to `stop`."""
     _convolution(
-        x, W, b, y, room, inputs, outputs, offsets, sizes, row, column, bias, low, high, start, stop
+        x,
+        W,
+        b,
+        y,
+        room[thread],
+        inputs[thread],
+        outputs[thread],
+        offsets,
+        sizes,
+        row,
+        column,
+        bias,
+        low,
+        high,
+        start,
+        stop,
     )
 
 
@@ -373,9 +389,9 @@ def spread(
     b: Read1,
     zero: Read1,
     x: Write1,
-    room: Write1,
-    inputs: Write1,
-    outputs: Write1,
+    room: Write2,
+    inputs: Write2,
+    outputs: Write2,
     offsets: Indices,
     sizes: Indices,
     bias: int,
@@ -383,10 +399,25 @@ def spread(
     high: int,
     start: int,
     stop: int,
+    thread: int,
 ) -> None:
     """Channels `low` to `high` of each group of the images that lie from `start` to `stop`."""
     _deconvolution(
-        y, W, b, zero, x, room, inputs, outputs, offsets, sizes, bias, low, high, start, stop
+        y,
+        W,
+        b,
+        zero,
+        x,
+        room[thread],
+        inputs[thread],
+        outputs[thread],
+        offsets,
+        sizes,
+        bias,
+        low,
+        high,
+        start,
+        stop,
     )
 
 
@@ -395,9 +426,9 @@ def correlate(
     x: Read1,
     y: Read1,
     W: Write1,
-    room: Write1,
-    inputs: Write1,
-    outputs: Write1,
+    room: Write2,
+    inputs: Write2,
+    outputs: Write2,
     offsets: Indices,
     sizes: Indices,
     group: int,
@@ -405,6 +436,21 @@ def correlate(
     high: int,
     start: int,
     stop: int,
+    thread: int,
 ) -> None:
     """Channels `low` to `high` of a group, summed over the places from `start` to `stop`."""
-    _filter_gradient(x, y, W, room, inputs, outputs, offsets, sizes, group, low, high, start, stop)
+    _filter_gradient(
+        x,
+        y,
+        W,
+        room[thread],
+        inputs[thread],
+        outputs[thread],
+        offsets,
+        sizes,
+        group,
+        low,
+        high,
+        start,
+        stop,
+    )

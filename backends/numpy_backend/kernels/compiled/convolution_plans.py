@@ -91,11 +91,12 @@ _own = threading.local()
 
 
 def scratch(name: str, size: int, dtype: Any) -> Array:
-    """Memory of this thread that is used again."""
+    """Memory for each of the threads that work for this one, a row each, which is used again."""
     found: dict[Any, Array] = _own.__dict__.setdefault("found", {})
-    if (name, dtype) not in found or found[name, dtype].size < size:
-        found[name, dtype] = np.empty(size, dtype)
-    return found[name, dtype]
+    rows, room = num_threads(), found.get((name, dtype))
+    if room is None or len(room) < rows or room.shape[1] < size:
+        room = found[name, dtype] = np.empty((rows, size), dtype)
+    return room
 
 
 def parts(size: int, unit: int, most: int) -> list[tuple[int, int]]:

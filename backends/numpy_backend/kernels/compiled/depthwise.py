@@ -23,7 +23,14 @@ from backends.numpy_backend.kernels.compiled.convolution_plans import (
     scratch,
 )
 from backends.numpy_backend.kernels.compiled.panels import fill, pieces
-from backends.numpy_backend.kernels.compiler import Indices, Read1, Write1, compiled, contiguous
+from backends.numpy_backend.kernels.compiler import (
+    Indices,
+    Read1,
+    Write1,
+    Write2,
+    compiled,
+    contiguous,
+)
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 from core.arrays.windows import Geometry
 
@@ -166,15 +173,16 @@ def convolve_channels(
     W: Read1,
     b: Read1,
     y: Write1,
-    room: Write1,
+    room: Write2,
     offsets: Indices,
     sizes: Indices,
     bias: int,
     start: int,
     stop: int,
+    thread: int,
 ) -> None:
     """Channels of all images from `start` to `stop`."""
-    _convolution(x, W, b, y, room, offsets, sizes, bias, start, stop)
+    _convolution(x, W, b, y, room[thread], offsets, sizes, bias, start, stop)
 
 
 @compiled
@@ -183,15 +191,16 @@ def spread_channels(
     W: Read1,
     b: Read1,
     x: Write1,
-    room: Write1,
+    room: Write2,
     offsets: Indices,
     sizes: Indices,
     bias: int,
     start: int,
     stop: int,
+    thread: int,
 ) -> None:
     """Channels of all images from `start` to `stop`."""
-    _deconvolution(y, W, b, x, room, offsets, sizes, bias, start, stop)
+    _deconvolution(y, W, b, x, room[thread], offsets, sizes, bias, start, stop)
 
 
 @compiled
@@ -199,15 +208,16 @@ def correlate_channels(
     x: Read1,
     y: Read1,
     W: Write1,
-    room: Write1,
+    room: Write2,
     offsets: Indices,
     sizes: Indices,
     images: int,
     start: int,
     stop: int,
+    thread: int,
 ) -> None:
     """Channels from `start` to `stop`, summed over all images."""
-    _filter_gradient(x, y, W, room, offsets, sizes, images, start, stop)
+    _filter_gradient(x, y, W, room[thread], offsets, sizes, images, start, stop)
 
 
 # -- what offers them ------------------------------------------------------------------------------
@@ -228,12 +238,10 @@ def convolution(g: Geometry, x: Array, W: Array, b: Array | None, y: Array) -> N
     biases, bias = biases_of(b, x.dtype)
     arrays = [*contiguous(x, W), biases, y.reshape(-1)]
 
-    def part(start: int, stop: int) -> None:
-        room = scratch("room", plan.sizes.plane, x.dtype)
-        convolve_channels(*arrays, room, plan.offsets, plan.numbers, bias, start, stop)
-
-    channels = len(x) * x.shape[1]
-    parallel.each(part, parts(channels, 1, parts_at_most(y.size * plan.sizes.taps)))
+    room = scratch("room", plan.sizes.plane, x.dtype)
+    known = (*arrays, room, plan.offsets, plan.numbers, bias)
+    spans = parts(len(x) * x.shape[1], 1, parts_at_most(y.size * plan.sizes.taps))
+    parallel.each(convolve_channels, [(*known, *span, 0) for span in spans])
 
 
 def deconvolution(g: Geometry, x: Array, W: Array, b: Array | None, y: Array) -> None:
@@ -242,12 +250,10 @@ def deconvolution(g: Geometry, x: Array, W: Array, b: Array | None, y: Array) ->
     biases, bias = biases_of(b, x.dtype)
     arrays = [*contiguous(x, W), biases, y.reshape(-1)]
 
-    def part(start: int, stop: int) -> None:
-        room = scratch("room", plan.sizes.plane, x.dtype)
-        spread_channels(*arrays, room, plan.offsets, plan.numbers, bias, start, stop)
-
-    channels = len(y) * y.shape[1]
-    parallel.each(part, parts(channels, 1, parts_at_most(x.size * plan.sizes.taps)))
+    room = scratch("room", plan.sizes.plane, x.dtype)
+    known = (*arrays, room, plan.offsets, plan.numbers, bias)
+    spans = parts(len(y) * y.shape[1], 1, parts_at_most(x.size * plan.sizes.taps))
+    parallel.each(spread_channels, [(*known, *span, 0) for span in spans])
 
 
 def filter_gradient(g: Geometry, x: Array, y: Array, W: Array) -> None:
@@ -255,9 +261,7 @@ def filter_gradient(g: Geometry, x: Array, y: Array, W: Array) -> None:
     plan = _plan(g, x.shape[1], len(W))
     arrays = [*contiguous(x, y), W.reshape(-1)]
 
-    def part(start: int, stop: int) -> None:
-        room = scratch("room", plan.sizes.plane, x.dtype)
-        known = (plan.offsets, plan.numbers, len(x))
-        correlate_channels(*arrays, room, *known, start, stop)
-
-    parallel.each(part, parts(x.shape[1], 1, parts_at_most(y.size * plan.sizes.taps)))
+    room = scratch("room", plan.sizes.plane, x.dtype)
+    known = (*arrays, room, plan.offsets, plan.numbers, len(x))
+    spans = parts(x.shape[1], 1, parts_at_most(y.size * plan.sizes.taps))
+    parallel.each(correlate_channels, [(*known, *span, 0) for span in spans])

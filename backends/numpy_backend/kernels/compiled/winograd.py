@@ -275,11 +275,11 @@ def correlate_tiles(
     x: Read1,
     y: Read1,
     total: Write1,
-    room: Write1,
-    inputs: Write1,
-    transformed: Write1,
-    outputs: Write1,
-    spread: Write1,
+    room: Write2,
+    inputs: Write2,
+    transformed: Write2,
+    outputs: Write2,
+    spread: Write2,
     offsets: Indices,
     sizes: Indices,
     height: int,
@@ -289,17 +289,18 @@ def correlate_tiles(
     high: int,
     start: int,
     stop: int,
+    thread: int,
 ) -> None:
     """Channels `low` to `high`, some at a time, summed over the tiles from `start` to `stop`."""
     _correlation(
         x,
         y,
         total,
-        room,
-        inputs,
-        transformed,
-        outputs,
-        spread,
+        room[thread],
+        inputs[thread],
+        transformed[thread],
+        outputs[thread],
+        spread[thread],
         offsets,
         sizes,
         height,
@@ -319,9 +320,9 @@ def convolve_tiles(
     b: Read1,
     zero: Read1,
     y: Write1,
-    room: Write1,
-    one: Write1,
-    other: Write1,
+    room: Write2,
+    one: Write2,
+    other: Write2,
     offsets: Indices,
     sizes: Indices,
     row: int,
@@ -331,6 +332,7 @@ def convolve_tiles(
     width: int,
     start: int,
     stop: int,
+    thread: int,
 ) -> None:
     """The tiles from `start` to `stop`, of outputs of a height and width."""
     _tiles(
@@ -339,9 +341,9 @@ def convolve_tiles(
         b,
         zero,
         y,
-        room,
-        one,
-        other,
+        room[thread],
+        one[thread],
+        other[thread],
         offsets,
         sizes,
         row,
@@ -392,14 +394,13 @@ def convolution(
     steps = (1, outer) if turned else (channels, 1)
     spans = parts(len(x) * s.places, s.lanes, parts_at_most(y.size * channels * 4))
 
-    def part(start: int, stop: int) -> None:
-        room = scratch("room", channels * s.plane, dtype)
-        one = scratch("inputs", PLACES * max(channels, outer + 8) * s.lanes, dtype)
-        other = scratch("outputs", max(PLACES * channels, 4 * outer) * s.lanes, dtype)
-        known = (plan.offsets, plan.numbers, *steps, bias, height, width)
-        convolve_tiles(*arrays, room, one, other, *known, start, stop)
-
-    parallel.each(part, spans)
+    panels = (
+        scratch("room", channels * s.plane, dtype),
+        scratch("inputs", PLACES * max(channels, outer + 8) * s.lanes, dtype),
+        scratch("outputs", max(PLACES * channels, 4 * outer) * s.lanes, dtype),
+    )
+    known = (*arrays, *panels, plan.offsets, plan.numbers, *steps, bias, height, width)
+    parallel.each(convolve_tiles, [(*known, *span, 0) for span in spans])
 
 
 def filter_gradient(x: Array, y: Array, pad: tuple[int, ...]) -> Array:
@@ -412,20 +413,17 @@ def filter_gradient(x: Array, y: Array, pad: tuple[int, ...]) -> Array:
     spans = parts(places, s.lanes, max(1, min(many, (x.size + y.size) // (2 * size))))
     ranges = parts(channels, TILED_CHUNK, -(-many // len(spans)))
     totals = [np.zeros(size, dtype) for _ in spans]
-    arrays = contiguous(x, y)
-
-    def part(total: Array, low: int, high: int, start: int, stop: int) -> None:
-        chunk = min(TILED_CHUNK, high - low)
-        room = scratch("room", chunk * s.plane, dtype)
-        inputs = scratch("inputs", PLACES * chunk * s.lanes, dtype)
-        transformed = scratch("transformed", PLACES * chunk * s.lanes, dtype)
-        outputs = scratch("outputs", 4 * outer * s.lanes, dtype)
-        spread = scratch("spread", PLACES * outer * s.lanes, dtype)
-        panels = (room, inputs, transformed, outputs, spread)
-        known = (plan.offsets, plan.numbers, *y.shape[2:], chunk)
-        correlate_tiles(*arrays, total, *panels, *known, low, high, start, stop)
-
-    parallel.each(part, [(t, *r, *s) for r in ranges for t, s in zip(totals, spans, strict=True)])
+    chunk = min(TILED_CHUNK, max([high - low for low, high in ranges]))
+    panels = (
+        scratch("room", chunk * s.plane, dtype),
+        scratch("inputs", PLACES * chunk * s.lanes, dtype),
+        scratch("transformed", PLACES * chunk * s.lanes, dtype),
+        scratch("outputs", 4 * outer * s.lanes, dtype),
+        scratch("spread", PLACES * outer * s.lanes, dtype),
+    )
+    arrays, known = contiguous(x, y), (*panels, plan.offsets, plan.numbers, *y.shape[2:], chunk)
+    divided = [(t, r, s) for r in ranges for t, s in zip(totals, spans, strict=True)]
+    parallel.each(correlate_tiles, [(*arrays, t, *known, *r, *s, 0) for t, r, s in divided])
     for more in totals[1:]:
         totals[0] += more
     W = np.empty((outer, channels, 3, 3), dtype)

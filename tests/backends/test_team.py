@@ -1,0 +1,119 @@
+"""Parts of compiled loops in threads that take them without the interpreter: each of them once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import core
+from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels import compiler
+
+if not compiler.available():
+    pytest.skip("loops are not compiled here", allow_module_level=True)
+
+from backends.numpy_backend.kernels.compiled.update import _adam, _sgd
+
+SIZE = 1000
+
+
+def summed(edges: list[int], times: int, threads: int, dtype: str = "float32") -> np.ndarray:
+    """As many ones added to each element, in parts that begin at these places."""
+    p, g = np.zeros(SIZE, dtype), np.ones(SIZE, dtype)
+    parts = [(p, g, -1.0, *part) for part in pairwise([0, *sorted(edges), SIZE])]
+    with core.using_config("num_threads", threads):
+        for _ in range(times):
+            parallel.each(_sgd, parts)
+    return p
+
+
+@given(
+    st.lists(st.integers(0, SIZE), max_size=30),
+    st.integers(2, 4),
+    st.sampled_from(["float32", "float64"]),
+)
+def test_each_part_is_computed_once(edges: list[int], threads: int, dtype: str) -> None:
+    assert np.array_equal(summed(edges, 5, threads, dtype), np.full(SIZE, 5, dtype))
+
+
+def test_callers_of_several_threads_get_their_own_results() -> None:
+    found: list[np.ndarray] = []
+
+    def call(number: int) -> None:
+        found.append(summed(list(range(0, SIZE, 50 + number)), 300, 3))
+
+    threads = [threading.Thread(target=call, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert all([(p == 300).all() for p in found])
+
+
+@given(st.lists(st.integers(0, SIZE), min_size=1, max_size=8))
+def test_arguments_of_every_kind_reach_the_loop(edges: list[int]) -> None:
+    r = np.random.default_rng(0)
+    arrays = [r.random(SIZE).astype("f") for _ in range(4)]
+    numbers = (0.1, 0.001, 0.01, 1e-8, 0.02, 0.5)
+    whole = [a.copy() for a in arrays]
+    _adam(*whole, *numbers, 0, SIZE)
+    with core.using_config("num_threads", 3):
+        spans = pairwise([0, *sorted(edges), SIZE])
+        parallel.each(_adam, [(*arrays, *numbers, *span) for span in spans])
+    assert all([np.array_equal(a, b) for a, b in zip(arrays, whole, strict=True)])
+
+
+@compiler.compiled
+def _who(x: compiler.Write1, start: int, stop: int, thread: int) -> None:
+    for i in range(start, stop):
+        x[i] = thread
+
+
+def test_other_threads_help_again_and_again() -> None:
+    x, parts = np.empty(1 << 20, "f"), range(0, 1 << 20, 1 << 14)
+    helped = 0
+    with core.using_config("num_threads", 2):
+        for _ in range(20_000):  # as long as it takes on a busy machine
+            parallel.each(_who, [(x, start, start + (1 << 14), 0) for start in parts])
+            assert set(np.unique(x)) <= {0, 1}
+            helped += bool(x.any())
+            parallel.each(_who, [(x, 0, 1, 0), (x, 1, 2, 0), (x, 2, 3, 0)])  # another number
+            if helped == 5:
+                return
+    pytest.fail("nobody helped")
+
+
+FORKED = """
+import os
+import numpy as np
+import core
+from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels.compiled.update import _sgd
+
+def right():
+    p, g = np.zeros(1000, "f"), np.ones(1000, "f")
+    parallel.each(_sgd, [(p, g, -1.0, i, i + 100) for i in range(0, 1000, 100)])
+    return bool((p == 1).all())
+
+with core.using_config("num_threads", 3):
+    before = right()
+    child = os.fork()
+    if not child:
+        os._exit(0 if right() else 1)
+    print(before, os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    run = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60)
+    assert run.stdout == "True 0\n", run.stderr
