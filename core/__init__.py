@@ -94,14 +94,14 @@ if TYPE_CHECKING:
     from core.ops.elementwise import Elementwise as Elementwise
     from core.ops.function_node import FunctionNode as FunctionNode
     from core.ops.types.domain import Domain as Domain
-    from core.ops.types.domain import anything as anything
-    from core.ops.types.domain import axes as axes
-    from core.ops.types.domain import boolean as boolean
-    from core.ops.types.domain import choice as choice
-    from core.ops.types.domain import integers as integers
-    from core.ops.types.domain import number as number
-    from core.ops.types.domain import numeric as numeric
-    from core.ops.types.domain import real as real
+    from core.ops.types.values import anything as anything
+    from core.ops.types.values import axes as axes
+    from core.ops.types.values import boolean as boolean
+    from core.ops.types.values import choice as choice
+    from core.ops.types.values import integers as integers
+    from core.ops.types.values import number as number
+    from core.ops.types.values import numeric as numeric
+    from core.ops.types.values import real as real
     from core.optimizer import GradientMethod as GradientMethod
     from core.optimizer import Hyperparameter as Hyperparameter
     from core.optimizer import Optimizer as Optimizer
@@ -137,9 +137,8 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
             "core.link.serializer": "AbstractSerializer Deserializer Serializer",
             "core.ops.elementwise": "Elementwise",
             "core.ops.function_node": "FunctionNode",
-            "core.ops.types.domain": (
-                "Domain anything axes boolean choice integers number numeric real"
-            ),
+            "core.ops.types.domain": "Domain",
+            "core.ops.types.values": "anything axes boolean choice integers number numeric real",
             "core.optimizer": "GradientMethod Hyperparameter Optimizer UpdateRule",
             "core.registry.hookspecs": "hookimpl",
             "core.show.info": "print_runtime_info",

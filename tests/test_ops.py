@@ -8,7 +8,8 @@ from hypothesis import settings
 
 from core import FunctionNode
 from core.arrays import backend
-from core.ops.types.domain import REASONS, Domain
+from core.ops.types.contradictions import REASONS
+from core.ops.types.domain import Domain
 from core.testing import check_op
 
 BACKENDS = ["numpy", "strict", pytest.param("cuda", marks=pytest.mark.cuda)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from core.arrays.spec import Spec
 from core.errors import BackendError, CoreError, GraphError, InvalidType
 from core.ops import types
-from core.ops.types.domain import Axes
+from core.ops.types.values import Axes
 
 if TYPE_CHECKING:
     from core.ops.general_form import GeneralForm

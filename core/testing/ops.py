@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.arrays import backend as backends
 from core.errors import DeclarationError, nearest
-from core.ops.types.domain import CHECKS as CHECK_NAMES
+from core.ops.types.contradictions import CHECKS as CHECK_NAMES
 from core.testing.checks import CHECKS, ON_EDGES, ON_EMPTY, refuses_second_derivative
 from core.testing.gradient_check import NondifferentiableError
 from core.testing.strategies import Case, cases, domain_of

@@ -15,9 +15,10 @@ from hypothesis import reject
 from hypothesis import strategies as st
 
 from core.errors import DeclarationError, InvalidType
-from core.ops.types.domain import Axes, Choice, Domain, Input, Number, Setting
+from core.ops.types.domain import Domain
 from core.ops.types.rules import Rule, Shaped
 from core.ops.types.shapes import Argument
+from core.ops.types.values import Axes, Choice, Input, Number, Setting
 from core.typing import Shape
 
 Draw = Any

@@ -7,7 +7,7 @@ from typing import Any
 
 from core import registry
 from core.ops.function_node import FunctionNode
-from core.ops.types.domain import CHECKS
+from core.ops.types.contradictions import CHECKS
 from core.show.report import Report, table
 
 _DERIVATIVES = ("gradient", "double_gradient")

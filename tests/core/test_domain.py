@@ -9,17 +9,9 @@ from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 import core
 from core.errors import DeclarationError, InvalidType
-from core.ops.types.domain import (
-    Domain,
-    anything,
-    axes,
-    boolean,
-    broadcast_shapes,
-    choice,
-    integers,
-    number,
-    real,
-)
+from core.ops.types.domain import Domain
+from core.ops.types.shapes import broadcast_shapes
+from core.ops.types.values import anything, axes, boolean, choice, integers, number, real
 
 NAMES = ("x", "W", "b")
 

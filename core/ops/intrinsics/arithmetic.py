@@ -10,7 +10,8 @@ from core.ops.intrinsics.constants import (
     PowerConstant,
     SubtractConstant,
 )
-from core.ops.types.domain import Domain, anything, numeric, real
+from core.ops.types.domain import Domain
+from core.ops.types.values import anything, numeric, real
 
 
 class Add(Elementwise):

@@ -7,9 +7,10 @@ from typing import Any
 from core.errors import InvalidType
 from core.ops.elementwise import Elementwise
 from core.ops.function_node import FunctionNode
-from core.ops.types.domain import Domain, anything, choice
-from core.ops.types.domain import axes as axes_setting
+from core.ops.types.domain import Domain
 from core.ops.types.shapes import as_axes
+from core.ops.types.values import anything, choice
+from core.ops.types.values import axes as axes_setting
 from core.typing import Axes, Axis
 
 

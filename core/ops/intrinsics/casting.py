@@ -9,7 +9,8 @@ from core.errors import InvalidType
 from core.graph.fitting import is_array
 from core.graph.variable import Variable, as_array, as_variable
 from core.ops.function_node import FunctionNode
-from core.ops.types.domain import Domain, anything, choice
+from core.ops.types.domain import Domain
+from core.ops.types.values import anything, choice
 
 
 class Cast(FunctionNode):

@@ -6,7 +6,8 @@ from math import log
 from typing import ClassVar
 
 from core.ops.elementwise import Elementwise
-from core.ops.types.domain import Domain, anything, choice, number, numeric, real
+from core.ops.types.domain import Domain
+from core.ops.types.values import anything, choice, number, numeric, real
 
 
 class _WithNumber(Elementwise):

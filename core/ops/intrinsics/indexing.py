@@ -7,7 +7,8 @@ from typing import Any
 
 from core.ops.function_node import FunctionNode
 from core.ops.intrinsics.broadcasting import SumTo
-from core.ops.types.domain import Domain, anything, choice
+from core.ops.types.domain import Domain
+from core.ops.types.values import anything, choice
 
 
 class GetItem(FunctionNode):

@@ -6,7 +6,8 @@ from typing import Any
 
 from core.ops.function_node import FunctionNode
 from core.ops.intrinsics.broadcasting import SumTo
-from core.ops.types.domain import Domain, real
+from core.ops.types.domain import Domain
+from core.ops.types.values import real
 
 
 class MatMul(FunctionNode):

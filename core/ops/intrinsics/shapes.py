@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import prod
 
 from core.ops.function_node import FunctionNode
-from core.ops.types.domain import Domain, anything, choice
-from core.ops.types.domain import axes as axes_setting
+from core.ops.types.domain import Domain
+from core.ops.types.values import anything, choice
+from core.ops.types.values import axes as axes_setting
 
 
 class Reshape(FunctionNode):

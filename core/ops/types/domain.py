@@ -8,226 +8,16 @@ library nor a test library.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
-from core.errors import DeclarationError, InvalidType, nearest
+from core.arrays.spec import Spec
+from core.errors import DeclarationError, InvalidType
+from core.ops.types.contradictions import refuse_contradictions
 from core.ops.types.rules import FUNCTIONS, Rule, Scope, Shaped
-from core.ops.types.shapes import Places, Signature, as_axes, broadcast_shapes
-from core.registry.public import listing
+from core.ops.types.shapes import Places, Signature
+from core.ops.types.values import DTYPES, Axes, Input, Setting, real
 from core.typing import Shape
 
-__all__ = [
-    "CHECKS",
-    "REASONS",
-    "Axes",
-    "Choice",
-    "Domain",
-    "Input",
-    "Number",
-    "anything",
-    "axes",
-    "boolean",
-    "broadcast_shapes",
-    "choice",
-    "integers",
-    "number",
-    "numeric",
-    "ordered",
-    "real",
-]
-
-__dir__ = listing(__name__)
-
-REASONS = ("random", "integer-valued", "not differentiable", "dtype the backend lacks")
-"""Why an op may leave a check out; there is no fifth reason."""
-
-CHECKS = (
-    "forward",
-    "gradient",
-    "double_gradient",
-    "dtypes",
-    "layouts",
-    "empty",
-    "mutation",
-    "retention",
-    "kernels",
-    "backends",
-    "repeat",
-)
-"""The checks of `core.testing.check_op`, by the names that `leave_out` takes."""
-
-
-class HasShape(Protocol):
-    """What has a shape."""
-
-    @property
-    def shape(self) -> Shape: ...
-
-
-class SpecLike(HasShape, Protocol):
-    """What a check reads of an input: core.arrays.spec.Spec has it."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-
-
-class Input(NamedTuple):
-    """The values of one input: what `real`, `integers`, `boolean` and `anything` return."""
-
-    what: str
-    kinds: str
-    lo: float = 0
-    hi: float | str = 1
-    kinks: tuple[float | str, ...] = ()
-    distinct: bool = False
-    make: Callable[[Any, Any], Any] | None = None
-    mixed: bool = False
-
-    @property
-    def real(self) -> bool:
-        """Whether the input shares one dtype with the other real inputs."""
-        return self.what in ("real", "number", "any dtype", "any real dtype")
-
-    def __str__(self) -> str:
-        if self.what == "boolean":
-            return "boolean"
-        closing = ")" if self.what == "integer" else "]"
-        text = f"{self.what} in [{self.lo}, {self.hi}{closing}"
-        text += ", all different" if self.distinct else ""
-        return text + (", of any floating dtype" if self.mixed else "")
-
-
-def real(
-    lo: float,
-    hi: float,
-    *,
-    kinks: Iterable[float | str] = (),
-    distinct: bool = False,
-    make: Callable[[Any, Any], Any] | None = None,
-    mixed: bool = False,
-) -> Input:
-    """Floating-point values from `lo` to `hi`; all real inputs of an op have one dtype.
-
-    A `mixed` input may have another floating dtype than the others. Then the op is computed in the
-    widest, its result rounded to the dtype of the first input, or not at all where the class says
-    `promotes = True`, and each gradient to the dtype of its input.
-
-    `kinks` are the values, or settings that hold them ("-name" for the negative), where the op has
-    no derivative. `distinct` says that values which are equal, within the input or between two
-    distinct inputs, are a kink. `make(xp, array)` turns drawn values into fit ones (a positive
-    definite matrix, a probability).
-    """
-    return Input("real", "fV", lo, hi, tuple(kinks), distinct, make, mixed)
-
-
-def numeric(lo: float = -3, hi: float = 3, *, kinks: Iterable[float | str] = ()) -> Input:
-    """Real numbers, whole ones among them: for ops that integers have as well, without gradient."""
-    return Input("number", "iufV", lo, hi, tuple(kinks))
-
-
-def anything(lo: float = -3, hi: float = 3, *, mixed: bool = False) -> Input:
-    """Values of any dtype: for ops that only move them or compare them.
-
-    `mixed` ones may have another dtype than the others.
-    """
-    return Input("any dtype", "biufcV", lo, hi, mixed=mixed)
-
-
-def ordered(lo: float = -3, hi: float = 3) -> Input:
-    """Values of any dtype but complex ones, which have no order."""
-    return Input("any real dtype", "biufV", lo, hi)
-
-
-def integers(lo: int, hi: int | str, *, make: Callable[[Any, Any], Any] | None = None) -> Input:
-    """Integers from `lo` up to, not including, `hi`: a number, or an expression as in a rule."""
-    return Input("integer", "iu", lo, hi, make=make)
-
-
-def boolean() -> Input:
-    """Truth values."""
-    return Input("boolean", "b")
-
-
-class Choice(NamedTuple):
-    """A setting with these values; or those that `find(shapes)` returns for the drawn shapes."""
-
-    options: tuple[Any, ...] = ()
-    find: Callable[[dict[str, Any]], Sequence[Any]] | None = None
-
-    def __str__(self) -> str:
-        return "by shape" if self.find else "one of " + ", ".join(map(repr, self.options))
-
-
-def choice(*options: Any) -> Choice:
-    """A setting that is one of `options`.
-
-    A single function instead takes the shapes by input name and returns the options that fit them.
-    """
-    if len(options) == 1 and callable(options[0]) and not isinstance(options[0], type):
-        return Choice(find=options[0])
-    if not options:
-        raise DeclarationError("choice: name at least one option.")
-    return Choice(options)
-
-
-class Axes(NamedTuple):
-    """A setting that is an axis of the input `of`, counted from either end.
-
-    `many` allows a tuple of axes, `none` None, `beyond` says how many more axes the result has
-    (expand_dims: 1), `permutation` asks for a tuple of all axes in some order, `nonempty` for axes
-    that hold elements.
-    """
-
-    of: str
-    many: bool = False
-    none: bool = False
-    beyond: int = 0
-    permutation: bool = False
-    nonempty: bool = False
-
-    def check(self, value: Any, name: str, shape: Shape) -> None:
-        """Raise InvalidType unless an input called `name` has the axes that the setting names."""
-        if value is None and not self.nonempty:
-            return
-        ndim = len(shape) + self.beyond
-        named = range(ndim) if value is None else as_axes(value)
-        if self.permutation and len(named) != ndim:
-            raise InvalidType(f"{name}.ndim == {len(named)}", f"{ndim} != {len(named)}")
-        for a in named:
-            if not -ndim <= a < ndim:
-                least = (a if a >= 0 else -a) - self.beyond
-                sign, but = (">", "<=") if a >= 0 else (">=", "<")
-                raise InvalidType(f"{name}.ndim {sign} {least}", f"{len(shape)} {but} {least}")
-            if self.nonempty and shape[a] == 0:
-                raise InvalidType(f"{name}.shape[{a}] > 0", "0 <= 0")
-        if len({a % ndim for a in named}) != len(named):
-            expect = f"a permutation of {ndim} axes" if self.permutation else "axes that differ"
-            raise InvalidType(expect, str(tuple(named)))
-
-    def __str__(self) -> str:
-        kinds = ["a permutation of the axes" if self.permutation else "an axis"]
-        kinds += ["several axes"] * self.many + ["None"] * self.none
-        return " or ".join(kinds) + f" of {self.of}" + ", not empty" * self.nonempty
-
-
-axes = Axes
-
-
-class Number(NamedTuple):
-    """A setting from `lo` to `hi`, an integer where both are."""
-
-    lo: float
-    hi: float
-
-    def __str__(self) -> str:
-        return f"number in [{self.lo}, {self.hi}]"
-
-
-number = Number
-
-Setting = Choice | Axes | Number
 Dimension = tuple[int, int] | str | Callable[[dict[str, Any]], Any]
 Condition = str | Callable[..., None]
 
@@ -286,7 +76,7 @@ class Domain:
         if "gradient" in self.leave_out:
             self.leave_out.setdefault("double_gradient", self.leave_out["gradient"])
         self.note = note
-        _check_declaration(self)
+        refuse_contradictions(self)
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -317,7 +107,7 @@ class Domain:
         return any([not isinstance(r, Rule) or {*r.needs} & {*self.settings} for r in self.valid])
 
     def check(
-        self, label: str, names: Sequence[str], specs: Sequence[SpecLike], op: Any = None
+        self, label: str, names: Sequence[str], specs: Sequence[Spec], op: Any = None
     ) -> None:
         """Raise InvalidType unless inputs with these specs fit.
 
@@ -333,7 +123,7 @@ class Domain:
             raise
 
     def check_shapes(
-        self, names: Sequence[str], specs: Sequence[HasShape], op: Any, *, drawn: bool = False
+        self, names: Sequence[str], specs: Sequence[Spec | Shaped], op: Any, *, drawn: bool = False
     ) -> None:
         """Raise InvalidType unless inputs of these shapes fit; `drawn` asks it for tests."""
         each = _names_for(names, len(specs), self.signature.variadic)
@@ -396,12 +186,13 @@ class Domain:
             expect = f"{least} inputs" if least == most else f"{least} to {most} inputs"
         raise InvalidType(expect.replace("1 inputs", "1 input"), f"{given}")
 
-    def _check_dtypes(self, names: Sequence[str], specs: Sequence[SpecLike]) -> None:
+    def _check_dtypes(self, names: Sequence[str], specs: Sequence[Spec]) -> None:
         first: tuple[str, str] | None = None
         for index, (name, spec) in enumerate(zip(names, specs, strict=True)):
             value = self.value(index)
-            if spec.kind not in value.kinds:
-                raise InvalidType(f"{name}.dtype is {_KIND_NAMES[value.what]}", spec.name)
+            kinds, word = DTYPES[value.what]
+            if spec.kind not in kinds:
+                raise InvalidType(f"{name}.dtype is {word}", spec.name)
             if not value.real or value.mixed:
                 continue
             first = first or (name, spec.name)
@@ -414,16 +205,6 @@ class Domain:
         parts += [f"{name}: {setting}" for name, setting in self.settings.items()]
         parts += [rule.text for rule in self.valid if isinstance(rule, Rule)]
         return "; ".join(parts) + (f" ({self.note})" if self.note else "")
-
-
-_KIND_NAMES = {
-    "real": "floating",
-    "integer": "integral",
-    "boolean": "bool",
-    "number": "real-valued",
-    "any dtype": "known",
-    "any real dtype": "real-valued",
-}
 
 
 def _conditions(given: Condition | Sequence[Condition]) -> tuple[Rule | Callable[..., None], ...]:
@@ -446,81 +227,3 @@ def _names_for(names: Sequence[str], count: int, variadic: bool) -> list[str]:
         return list(names[:count])
     alone = list(names[:-1])
     return alone + [f"{names[-1]}[{i}]" for i in range(count - len(alone))]
-
-
-def _check_declaration(domain: Domain) -> None:
-    declared, found = len(domain.values), len(domain.signature.inputs)
-    if declared not in (0, found):
-        raise DeclarationError(
-            f"Domain: the signature {str(domain.signature)!r} has {found} inputs, but {declared} "
-            f"are declared ({', '.join(domain.values)}). Declare each input, or none."
-        )
-    _check_ranges(domain)
-    _check_dims(domain)
-    _check_settings(domain)
-    for rule in (*domain.valid, *domain.drawn):
-        if isinstance(rule, Rule):
-            _check_names(f"the rule {rule.text!r}", rule, domain)
-    _check_left_out(domain)
-
-
-def _check_ranges(domain: Domain) -> None:
-    for name, value in domain.values.items():
-        if isinstance(value.hi, str):
-            if value.what != "integer":
-                raise DeclarationError(f"Domain: the range of {name} must end with a number.")
-            _check_names(f"the range of {name}", Rule(value.hi), domain)
-        elif value.lo >= value.hi:
-            raise DeclarationError(
-                f"Domain: the range of {name}, [{value.lo}, {value.hi}], is empty."
-            )
-        for kink in value.kinks:
-            if isinstance(kink, str):
-                _known(f"a kink of {name}", kink.lstrip("-"), domain.settings, "setting")
-
-
-def _check_dims(domain: Domain) -> None:
-    known = (*domain.signature.names, *domain.signature.groups)
-    for name, sizes in domain.dims.items():
-        _known("dims", name, known, "dimension")
-        if callable(sizes):
-            continue
-        if not (isinstance(sizes, tuple) and len(sizes) == 2 and 0 <= sizes[0] <= sizes[1]):
-            raise DeclarationError(
-                f"Domain: dims[{name!r}] is {sizes!r}. "
-                "Write a pair (least, greatest), or the size in the names of others, '4 * u'."
-            )
-
-
-def _check_settings(domain: Domain) -> None:
-    for name, setting in domain.settings.items():
-        if not isinstance(setting, Choice | Axes | Number):
-            raise DeclarationError(
-                f"Domain: the setting {name} is {setting!r}. "
-                "Write choice(...), axes(of=...) or number(lo, hi)."
-            )
-        if isinstance(setting, Axes):
-            _known(f"the setting {name}", setting.of, domain.values, "input")
-    if isinstance(domain.differ, str):
-        _known("differ", domain.differ, domain.settings, "setting")
-
-
-def _check_names(where: str, rule: Rule, domain: Domain) -> None:
-    known = (*domain.signature.names, *domain.inputs, *domain.settings)
-    for name in rule.needs:
-        _known(where, name, known, "dimension, input or setting")
-
-
-def _check_left_out(domain: Domain) -> None:
-    for check, reason in domain.leave_out.items():
-        _known("leave_out", check, CHECKS, "check")
-        _known(f"leave_out[{check!r}]", reason, REASONS, "reason")
-
-
-def _known(where: str, name: str, known: Iterable[str], what: str) -> None:
-    known = tuple(known)
-    if name not in known:
-        raise DeclarationError(
-            f"Domain: {where} names {name!r}, which is no {what} of it. "
-            f"There are: {', '.join(known) or 'none'}.{nearest(name, known)}"
-        )

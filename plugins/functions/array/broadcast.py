@@ -11,7 +11,7 @@ from core.errors import InvalidType
 from core.ops import intrinsics
 from core.ops.intrinsics import BroadcastTo as BroadcastTo
 from core.ops.intrinsics import SumTo
-from core.ops.types.domain import broadcast_shapes
+from core.ops.types.shapes import broadcast_shapes
 from core.typing import Array
 
 

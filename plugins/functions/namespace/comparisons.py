@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import Domain, Elementwise, anything
-from core.ops.types.domain import ordered
+from core.ops.types.values import ordered
 
 
 class _Comparison(Elementwise):

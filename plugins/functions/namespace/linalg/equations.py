@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from core import Domain, FunctionNode, Variable, as_variable, real
 from core.errors.kinds import checked
 from core.ops.intrinsics import SumTo, matmul, matrix_transpose, reshape
-from core.ops.types.domain import broadcast_shapes
+from core.ops.types.shapes import broadcast_shapes
 from core.typing import Array
 from plugins.functions.math.cholesky import StackedCholesky
 from plugins.functions.math.det import StackedDet

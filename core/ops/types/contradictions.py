@@ -1,0 +1,96 @@
+"""What a domain must not say: refused when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from core.errors import DeclarationError, nearest
+from core.ops.types.rules import Rule
+from core.ops.types.values import Axes, Choice, Number
+
+if TYPE_CHECKING:
+    from core.ops.types.domain import Domain
+
+REASONS = ("random", "integer-valued", "not differentiable", "dtype the backend lacks")
+"""Why an op may leave a check out; there is no fifth reason."""
+
+CHECKS = (
+    "forward",
+    "gradient",
+    "double_gradient",
+    "dtypes",
+    "layouts",
+    "empty",
+    "mutation",
+    "retention",
+    "kernels",
+    "backends",
+    "repeat",
+)
+"""The checks of `core.testing.check_op`, by the names that `leave_out` takes."""
+
+
+def refuse_contradictions(domain: Domain) -> None:
+    """Raise DeclarationError where no call could fit, or where a name means nothing."""
+    for complaint in _complaints(domain):
+        raise DeclarationError(f"Domain: {complaint}")
+    for where, name, known, what in _names(domain):
+        if name not in known:
+            raise DeclarationError(
+                f"Domain: {where} names {name!r}, which is no {what} of it. "
+                f"There are: {', '.join(known) or 'none'}.{nearest(name, known)}"
+            )
+
+
+def _complaints(domain: Domain) -> Iterator[str]:
+    declared, found = len(domain.values), len(domain.signature.inputs)
+    if declared not in (0, found):
+        yield (
+            f"the signature {str(domain.signature)!r} has {found} inputs, but {declared} are "
+            f"declared ({', '.join(domain.values)}). Declare each input, or none."
+        )
+    for name, value in domain.values.items():
+        if not isinstance(value.hi, str):
+            if value.lo >= value.hi:
+                yield f"the range of {name}, [{value.lo}, {value.hi}], is empty."
+        elif value.what != "integer":
+            yield f"the range of {name} must end with a number."
+    for name, sizes in domain.dims.items():
+        pair = isinstance(sizes, tuple) and len(sizes) == 2 and 0 <= sizes[0] <= sizes[1]
+        if not pair and not callable(sizes):
+            yield (
+                f"dims[{name!r}] is {sizes!r}. "
+                "Write a pair (least, greatest), or the size in the names of others, '4 * u'."
+            )
+    for name, setting in domain.settings.items():
+        if not isinstance(setting, Choice | Axes | Number):
+            yield (
+                f"the setting {name} is {setting!r}. "
+                "Write choice(...), axes(of=...) or number(lo, hi)."
+            )
+
+
+def _names(domain: Domain) -> Iterator[tuple[str, str, Collection[str], str]]:
+    """Every name that a domain mentions: where, the name, what there is, and what these are."""
+    sizes, settings = domain.signature.names, domain.settings
+    for name in domain.dims:
+        yield "dims", name, (*sizes, *domain.signature.groups), "dimension"
+    rules = [(f"the rule {r.text!r}", r) for r in (*domain.valid, *domain.drawn) if type(r) is Rule]
+    for name, value in domain.values.items():
+        if isinstance(value.hi, str):
+            rules.append((f"the range of {name}", Rule(value.hi)))
+        for kink in value.kinks:
+            if isinstance(kink, str):
+                yield f"a kink of {name}", kink.lstrip("-"), settings, "setting"
+    for name, setting in settings.items():
+        if isinstance(setting, Axes):
+            yield f"the setting {name}", setting.of, domain.values, "input"
+    if isinstance(domain.differ, str):
+        yield "differ", domain.differ, settings, "setting"
+    for where, rule in rules:
+        for name in rule.needs:
+            yield where, name, (*sizes, *domain.values, *settings), "dimension, input or setting"
+    for check, reason in domain.leave_out.items():
+        yield "leave_out", check, CHECKS, "check"
+        yield f"leave_out[{check!r}]", reason, REASONS, "reason"
