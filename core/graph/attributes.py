@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 from core.arrays.backend import BACKENDS, Backend, Device
 from core.errors import UnknownName
@@ -51,38 +51,26 @@ class Attributes:
     @property
     def shape(self: Any) -> Shape:
         """Lengths of the axes."""
-        try:
-            return self._array.shape  # type: ignore[no-any-return]
-        except AttributeError:
-            raise self._has_no("shape") from None
+        return self._lacking("shape") if self._array is None else self._array.shape  # type: ignore[no-any-return]
 
     @property
     def ndim(self: Any) -> int:
         """Number of axes."""
-        try:
-            return self._array.ndim  # type: ignore[no-any-return]
-        except AttributeError:
-            raise self._has_no("ndim") from None
+        return self._lacking("ndim") if self._array is None else self._array.ndim  # type: ignore[no-any-return]
 
     @property
     def size(self: Any) -> int:
         """Number of elements."""
-        try:
-            return self._array.size  # type: ignore[no-any-return]
-        except AttributeError:
-            raise self._has_no("size") from None
+        return self._lacking("size") if self._array is None else self._array.size  # type: ignore[no-any-return]
 
     @property
     def dtype(self: Any) -> DType:
         """The dtype of the elements."""
-        try:
-            return self._array.dtype
-        except AttributeError:
-            raise self._has_no("dtype") from None
+        return self._lacking("dtype") if self._array is None else self._array.dtype
 
-    def _has_no(self: Any, what: str) -> UnknownName:
+    def _lacking(self: Any, what: str) -> Never:
         cure = "It was made of None; give an array in its place, or set its array."
         if hasattr(self, "initialize"):
             cure = "Give its link an input first, call initialize(shape), or set its array."
         who = self.name or "this variable"
-        return UnknownName(f"Variable.{what}: {who} has no array yet. {cure}")
+        raise UnknownName(f"Variable.{what}: {who} has no array yet. {cure}")

@@ -202,26 +202,23 @@ def _sum(g: Variable | None, g0: Variable | None) -> Variable | None:
 
 
 def _check_sequences(outputs: Any, inputs: Any, grad_outputs: Any, grad_inputs: Any) -> None:
-    for what, given in (
-        ("outputs", outputs),
-        ("inputs", inputs),
-        ("grad_outputs", grad_outputs),
-        ("grad_inputs", grad_inputs),
+    for what, given, fits in (
+        ("outputs", outputs, outputs),
+        ("inputs", inputs, inputs),
+        ("grad_outputs", grad_outputs, outputs),
+        ("grad_inputs", grad_inputs, inputs),
     ):
-        if given is None and what.startswith("grad_"):
+        optional = what.startswith("grad_")
+        if given is None and optional:
             continue
         if not isinstance(given, (tuple, list)):
             raise TypeError(
                 f"grad: expected {what} to be a tuple or a list, got {type(given).__name__}"
             )
         for item in given:
-            if not isinstance(item, Variable) and not (item is None and "grad_" in what):
+            if not isinstance(item, Variable) and not (item is None and optional):
                 raise TypeError(f"grad: expected Variables in {what}, got {type(item).__name__}")
-    for what, given, fits in (
-        ("grad_outputs", grad_outputs, outputs),
-        ("grad_inputs", grad_inputs, inputs),
-    ):
-        if given is not None and len(given) != len(fits):
+        if len(given) != len(fits):
             raise ValueError(f"grad: expected {len(fits)} {what}, got {len(given)}")
 
 

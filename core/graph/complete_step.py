@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.arrays.spec import ensure_array
+from core.graph.fitting import check_grad
 from core.graph.graph_node import GraphNode
-from core.graph.variable import Variable, as_variable, wrap
+from core.graph.variable import Variable, as_array, as_variable, wrap
 from core.graph.variable_node import Source
 from core.registry.configuration import State, using_config
 
@@ -68,7 +69,7 @@ class CompleteStep:
         if hooks:
             seen = (
                 tuple([source.data for source in f._sources]),
-                tuple([g.array if isinstance(g, Variable) else g for g in cotangents]),
+                tuple([as_array(g) for g in cotangents]),
             )
         with using_config("enable_backprop", self.graph):
             for hook in hooks:
@@ -82,8 +83,7 @@ class CompleteStep:
         if self.state.debug:
             from core.graph.debug import refuse_nan
 
-            arrays = [g.array if isinstance(g, Variable) else g for g in found]
-            refuse_nan(f, arrays, "backward")
+            refuse_nan(f, map(as_array, found), "backward")
         return found
 
     def _by_rules(
@@ -109,16 +109,9 @@ class CompleteStep:
 
     def _checked(self, f: GraphNode, found: Sequence[Any]) -> Sequence[Any]:
         for i, (source, g) in enumerate(zip(f._sources, found, strict=True)):
-            if g is not None and source.spec is not None and tuple(g.shape) != source.spec.shape:
-                raise ValueError(
-                    f"{f.label}: expected a gradient of shape {source.spec.shape} for input {i}, "
-                    f"got {tuple(g.shape)}"
-                )
-            if g is not None and source.spec is not None and g.dtype != source.spec.dtype:
-                raise TypeError(
-                    f"{f.label}: expected a gradient of dtype {source.spec.name} for input {i}, "
-                    f"got {g.dtype}"
-                )
+            if g is not None:
+                given = ensure_array(as_array(g), source.spec)
+                check_grad(source.spec, f"input {i} of {f.label}", given)
         return found
 
     def _hand_over(self, outputs: Sequence[Any]) -> None:

@@ -31,42 +31,30 @@ class Copies:
     __slots__ = ()
 
     def __copy__(self: Any) -> Variable:
-        return self._copy_to(_bare(type(self)))  # type: ignore[no-any-return]
-
-    def _copy_to(self: Any, clone: Variable) -> Variable:
-        clone._set_rest(self._rest())
-        clone._array, clone._spec = self._array, self._spec
-        clone._source = None if self._source is None else VariableNode(clone)
-        clone._grad = self._grad
-        if self.name is not None:
-            clone.name = self.name
-        return clone
+        clone = _bare(type(self))
+        clone.__setstate__(self._state())
+        return clone  # type: ignore[no-any-return]
 
     def __deepcopy__(self: Any, memo: dict[int, Any]) -> Variable:
         from core.graph.variable import as_array
 
         self._refuse_graph("copy.deepcopy")
-        clone = memo[id(self)] = self._copy_to(_bare(type(self)))
-        clone._set_rest({key: copy.deepcopy(value, memo) for key, value in self._rest().items()})
-        for name in ("_array", "_grad"):
-            value = as_array(getattr(self, name))
+        clone = memo[id(self)] = _bare(type(self))
+        state = self._state()
+        for name in ("array", "grad"):
+            value = state[name] = as_array(state[name])
             if value is not None and id(value) not in memo:  # what is shared stays shared
                 memo[id(value)] = BACKENDS[type(value)].copy(value)
-            setattr(clone, name, memo.get(id(value)))
+        clone.__setstate__(copy.deepcopy(state, memo))
         return clone  # type: ignore[no-any-return]
 
     def __getstate__(self: Any) -> dict[str, Any]:
         self._refuse_graph("pickle")
-        return {
-            "array": self._array,
-            "grad": self.grad,
-            "name": self.name,
-            "requires_grad": self.requires_grad,
-            "rest": self._rest(),
-        }
+        return {**self._state(), "grad": self.grad}
 
     def __setstate__(self: Any, state: dict[str, Any]) -> None:
-        self._set_rest(state["rest"])
+        for name, value in state["rest"].items():
+            setattr(self, name, value)
         self._array = state["array"]
         self._spec = spec_of(self._array)
         self._source = VariableNode(self) if state["requires_grad"] else None
@@ -74,15 +62,20 @@ class Copies:
         if state["name"] is not None:
             self.name = state["name"]
 
+    def _state(self: Any) -> dict[str, Any]:
+        return {
+            "array": self._array,
+            "grad": self._grad,
+            "name": self.name,
+            "requires_grad": self.requires_grad,
+            "rest": self._rest(),
+        }
+
     def _rest(self: Any) -> dict[str, Any]:
         """What else it has: in slots that are filled, and in the dict of a subclass."""
         slots = [n for cls in type(self).__mro__ for n in vars(cls).get("__slots__", ())]
         known = {n: getattr(self, n) for n in slots if n not in _PLACE and hasattr(self, n)}
         return known | getattr(self, "__dict__", {})
-
-    def _set_rest(self: Any, rest: dict[str, Any]) -> None:
-        for name, value in rest.items():
-            setattr(self, name, value)
 
     def _refuse_graph(self: Any, what: str) -> None:
         if self.creator_node is not None:

@@ -121,7 +121,7 @@ class Protocols:
 
     def _exported(self: Any, name: str) -> Any:
         if self.array is None:
-            raise self._has_no(name)
+            self._lacking(name)
         return getattr(self.array, name)
 
     def __array_namespace__(self: Any, *, api_version: str | None = None) -> Any:

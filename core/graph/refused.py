@@ -12,19 +12,17 @@ if TYPE_CHECKING:
 _VOLATILE = "Compute under core.no_backprop_mode() instead."
 
 
+def _no_flag(self: Variable, value: object = None) -> None:
+    """Version 1's flag, refused: see `core.no_backprop_mode`."""
+    raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
+
+
 class Refused:
     """Attributes of earlier versions."""
 
     __slots__ = ()
 
-    @property
-    def volatile(self) -> None:
-        """Version 1's flag, refused: see `core.no_backprop_mode`."""
-        raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
-
-    @volatile.setter
-    def volatile(self, value: object) -> None:
-        raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
+    volatile = property(_no_flag, _no_flag)
 
 
 def meant(

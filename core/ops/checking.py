@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from core.ops.general_form import GeneralForm
 
 
-def initialized(f: GeneralForm, specs: tuple[Spec | None, ...]) -> list[Spec]:
+def initialized(f: GeneralForm, specs: Sequence[Spec | None]) -> list[Spec]:
     """The specs; GraphError where an input has no array yet."""
-    for name, spec in zip(f.declared.inputs_of(len(specs)), specs, strict=True):
+    for name, spec in zip(_named(f, len(specs)), specs, strict=True):
         if spec is None:
             raise GraphError(
                 f"{f.label}: input {name} is uninitialized. Give its link an input first, or call "
@@ -32,7 +32,7 @@ def initialized(f: GeneralForm, specs: tuple[Spec | None, ...]) -> list[Spec]:
 def refuse_mixing(f: GeneralForm, specs: list[Spec]) -> None:
     """Raise BackendError where inputs live on several backends or devices."""
     places: dict[Any, str] = {}  # each with the first input that is there
-    for spec, name in zip(specs, f.declared.inputs_of(len(specs)), strict=True):
+    for spec, name in zip(specs, _named(f, len(specs)), strict=True):
         places.setdefault((spec.backend, spec.device), name)
     if len(places) > 1:
         there = {str(backend.named(device)): name for (backend, device), name in places.items()}

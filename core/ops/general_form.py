@@ -10,14 +10,14 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from core.arrays.backend import BACKENDS
 from core.arrays.backend import of as backend_of
 from core.arrays.spec import spec_of
 from core.errors import GraphError
 from core.errors.scalars import is_number, is_whole
+from core.graph.fitting import is_array
 from core.graph.graph_node import GraphNode, next_sequence
 from core.graph.variable import Variable, as_variable, wrap
-from core.ops.checking import check_types
+from core.ops.checking import check_types, initialized, refuse_mixing
 from core.ops.outputs import link_outputs
 from core.registry.configuration import State, current_state
 
@@ -165,12 +165,10 @@ class GeneralForm(GraphNode):
         return outputs
 
     def _check(self, state: State, variables: Sequence[Variable]) -> None:
-        for v in variables:
-            if v.array is None:
-                raise GraphError(f"{self.label}: an input is uninitialized")
-        backend_of(*[v.array for v in variables])
+        specs = initialized(self, [v._spec for v in variables])
+        refuse_mixing(self, specs)
         if state.check and (self._checks_types or self.domain is not None):
-            check_types(self, [v._spec for v in variables])  # type: ignore[misc]
+            check_types(self, specs)
 
     def _forward(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         self._kept_inputs = self._kept_outputs = None
@@ -206,16 +204,14 @@ class GeneralForm(GraphNode):
 
     def _as_output(self, y: Any, like: Any) -> Any:
         """An output as an array: itself, or made of the scalar of a library."""
-        try:
-            BACKENDS[type(y)]
-        except TypeError:
-            if isinstance(y, Variable) or not hasattr(y, "dtype"):
-                raise TypeError(
-                    f"{self.label}.forward: expected arrays, got {type(y).__name__}. It takes and "
-                    "gives arrays; Variables are for backward."
-                ) from None
-            return like.backend.asarray(y)
-        return y
+        if is_array(y):
+            return y
+        if isinstance(y, Variable) or not hasattr(y, "dtype"):
+            raise TypeError(
+                f"{self.label}.forward: expected arrays, got {type(y).__name__}. It takes and "
+                "gives arrays; Variables are for backward."
+            )
+        return like.backend.asarray(y)
 
     def _record(
         self, variables: Sequence[Variable], arrays: tuple[Any, ...], outputs: Sequence[Variable]

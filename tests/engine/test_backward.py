@@ -352,7 +352,7 @@ def test_gradients_that_do_not_fit_are_refused_when_set(gradient, error, message
 
 def test_a_gradient_on_another_backend_is_refused():
     x = variable(4)
-    with pytest.raises(TypeError, match="backend numpy, got one of strict.*to_device"):
+    with pytest.raises(TypeError, match="on numpy, got one on strict.*to_device"):
         x.grad = core.backend.get("strict").asarray(ones(4))
 
 
