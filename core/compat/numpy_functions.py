@@ -90,14 +90,44 @@ def _host(x: Any) -> Any:
     return x.backend.to_host(x.array) if isinstance(x, Variable) else x
 
 
-def from_array_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A NumPy function that was called with a Variable among its arguments."""
+def from_array_function(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], frame: Any
+) -> Any:
+    """A NumPy function that was called, in `frame`, with a Variable among its arguments."""
     if function.__name__ in ("ndim", "shape", "size") and len(args) == 1 and not kwargs:
         return getattr(args[0], function.__name__)
-    if function.__name__ in _LOOKING:
+    if function.__name__ in _LOOKING or only_looked_at(frame):
         return looking(function, args, kwargs)
     if kwargs.get("out") is not None:
         raise TypeError(f"numpy.{function.__name__} with out= is refused on Variables")
     if function.__module__ == "numpy.linalg" and hasattr(namespace.linalg, function.__name__):
         return getattr(namespace.linalg, function.__name__)(*args, **kwargs)
     return _counterpart(function.__name__)(*args, **kwargs)
+
+
+def as_numpy(x: Any, dtype: Any, copy: bool | None) -> Any:
+    """What `numpy.asarray(x)` gives of a Variable: its elements on the host."""
+    host = x.backend.to_host(x.array)
+    if copy is False and (host is not x.array or dtype not in (None, host.dtype)):
+        raise ValueError(
+            "numpy.asarray(Variable): elements of another device or dtype are a copy; leave "
+            "copy=False out"
+        )
+    made = host if dtype is None else host.astype(dtype, copy=False)
+    return made.copy() if copy and made is host else made
+
+
+LOOKING = ("matplotlib.", "numpy.testing.", "pandas.", "sklearn.")
+"""Libraries that draw, tabulate, compare or fit, and get the array of what needs a gradient."""
+
+
+def only_looked_at(frame: Any) -> bool:
+    """Whether who asks NumPy for an array is one of the libraries that only look."""
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "") + "."
+        if module.startswith(LOOKING):
+            return True
+        if not module.startswith("numpy."):
+            return False
+        frame = frame.f_back
+    return False

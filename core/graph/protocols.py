@@ -12,9 +12,6 @@ from core.registry.configuration import current_state
 if TYPE_CHECKING:
     from core.graph.variable import Variable
 
-LOOKING = ("matplotlib.", "numpy.testing.", "pandas.", "sklearn.")
-"""Libraries that draw, tabulate, compare or fit, and get the array of what needs a gradient."""
-
 
 class Protocols:
     """The special methods by which a Variable takes part where numbers and arrays do."""
@@ -29,7 +26,7 @@ class Protocols:
     def __iter__(self: Any) -> Iterator[Variable]:
         if not self.shape:
             raise TypeError("a Variable without dimensions has no elements to go over")
-        if only_looked_at(sys._getframe(1)):
+        if array_api.numpy_functions.only_looked_at(sys._getframe(1)):
             return iter(self.backend.to_host(self.array))
         return iter([self[i] for i in range(len(self))])
 
@@ -90,16 +87,9 @@ class Protocols:
             )
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> Any:
-        if not only_looked_at(sys._getframe(1)):
+        if not array_api.numpy_functions.only_looked_at(sys._getframe(1)):
             self._refuse_silent_loss("numpy.asarray(Variable)")
-        host = self.backend.to_host(self.array)
-        if copy is False and (host is not self.array or dtype not in (None, host.dtype)):
-            raise ValueError(
-                "numpy.asarray(Variable): elements of another device or dtype are a copy; leave "
-                "copy=False out"
-            )
-        made = host if dtype is None else host.astype(dtype, copy=False)
-        return made.copy() if copy and made is host else made
+        return array_api.numpy_functions.as_numpy(self, dtype, copy)
 
     def __dlpack__(
         self: Any,
@@ -134,18 +124,5 @@ class Protocols:
     def __array_function__(
         self: Any, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        if only_looked_at(sys._getframe(1)):
-            return array_api.numpy_functions.looking(function, args, kwargs)
-        return array_api.numpy_functions.from_array_function(function, args, kwargs)
-
-
-def only_looked_at(frame: Any) -> bool:
-    """Whether who asks NumPy for an array is one of the libraries that only look."""
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "") + "."
-        if module.startswith(LOOKING):
-            return True
-        if not module.startswith("numpy."):
-            return False
-        frame = frame.f_back
-    return False
+        frame = sys._getframe(1)
+        return array_api.numpy_functions.from_array_function(function, args, kwargs, frame)

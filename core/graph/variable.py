@@ -129,8 +129,7 @@ class Variable(Attributes, Copies, Made, Methods, Moving, Operators, Protocols, 
         if source is None:
             if self._constant is None:
                 with publishing:
-                    if self._constant is None:
-                        self._constant = VariableNode(self, requires_grad=False)
+                    self._constant = self._constant or VariableNode(self, requires_grad=False)
             return self._constant  # type: ignore[no-any-return]
         if source.is_function:  # the node is made on request, and lives as long as this variable
             self._shown = source = source.output_node(self)

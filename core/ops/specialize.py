@@ -26,6 +26,7 @@ from core.ops.gradients import GradientWriter
 from core.ops.settings import assigned, named, parameters
 from core.ops.writer import Writer
 from core.registry.configuration import current_state
+from core.registry.once import once
 
 
 class Variant:
@@ -38,17 +39,14 @@ class Variant:
         self._declared = declared
         self._arity = arity
         self._rules: dict[Any, tuple[Any, Any]] = {}
-        self._run_hooked: Any = None
         self.raw, self.var = self.rules()
         self.call: Any = _Calls(declared, arity).call()
         self.run = _Calls(declared, arity).run()
 
-    @property
+    @once
     def run_hooked(self) -> Callable[..., Any]:
         """`run` with what hooks and debug mode do in between: the slow path."""
-        if self._run_hooked is None:
-            self._run_hooked = _Calls(self._declared, self._arity).run(hooked=True)
-        return self._run_hooked  # type: ignore[no-any-return]
+        return _Calls(self._declared, self._arity).run(hooked=True)
 
     def rules(self, broadcast: bool = False, wide: str | None = None) -> tuple[Any, Any]:
         """`raw` and `var`, summed back from broadcasting, and computed in a wider dtype."""
@@ -214,12 +212,10 @@ class _Calls(Writer):
                 lines += [f"    if not needs_grad & {mask}: f.{name} = None"]
         return lines if several else [*lines, "  else: v._source = None"]
 
-    def _source_name(self, name: str) -> str:
-        return self.declared.names[0] if self.declared.variadic else name
-
     def _retain(self) -> list[str]:
         """Arrays of inputs that rules ask for. Mostly all inputs need a gradient: tested first."""
-        masks = [self.declared.kept(self._source_name(n), self.arity) for n in self.names]
+        names = self.declared.names * self.arity if self.declared.variadic else self.names
+        masks = [self.declared.kept(name, self.arity) for name in names]
         kept = [(mask, f"n{i}.data = a{i}") for i, mask in enumerate(masks) if mask]
         everything = "; ".join([text for _, text in kept])
         if self.arity == 1:
