@@ -135,7 +135,7 @@ class NumpyBackend(Backend):
 
     def copyto(self, dst: Array, src: Any) -> None:
         """Write a number or an array into `dst`."""
-        np.copyto(dst, self._beside(dst, src), casting="unsafe")
+        np.copyto(dst, self._to_device_of(dst, src), casting="unsafe")
 
     def owns(self, array: Array) -> bool:
         """Whether it is no view of anything, and not read-only."""

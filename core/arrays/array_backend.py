@@ -341,9 +341,9 @@ class Backend(Fallbacks, ABC):
 
     def copyto(self, dst: AnyArray, src: Any) -> None:
         """Write `src` (a number, or an array of any backend that broadcasts) into `dst`."""
-        scatter.copy_into(self.xp, dst, self._beside(dst, src))
+        scatter.copy_into(self.xp, dst, self._to_device_of(dst, src))
 
-    def _beside(self, dst: AnyArray, src: Any) -> Any:
+    def _to_device_of(self, dst: AnyArray, src: Any) -> Any:
         return python_number(src) if is_number(src) else self.device_of(dst).send(src)
 
     def add_in_place(self, a: AnyArray, b: AnyArray) -> AnyArray:

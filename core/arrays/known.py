@@ -127,7 +127,7 @@ class Backends(Generic[B]):
             made: B = _class(name)()
             found = self.made.setdefault(name, made)
             if found is made:
-                registry.current.listen(made.refresh_kernels)
+                registry.installed.listen(made.refresh_kernels)
         return found
 
     def add(self, backend: B) -> B:

@@ -389,7 +389,7 @@ def quoted(target: str) -> str:
     return repr(target) if target.isidentifier() else target
 
 
-class Foreign:
+class NameOfOthers:
     """A method that another library has on such objects: an error that says what to write."""
 
     def __init__(self, name: str, ours: str) -> None:
@@ -399,15 +399,15 @@ class Foreign:
     def __get__(self, owner: Any, cls: type) -> Any:
         for base in cls.__mro__:  # a class beside the link may well have it
             other = base.__dict__.get(self.name, self)
-            if type(other) is not Foreign:
+            if type(other) is not NameOfOthers:
                 return other.__get__(owner, cls) if hasattr(other, "__get__") else other
         raise UnknownName(f"{cls.__name__} has no {self.name!r}. Did you mean {quoted(self.ours)}?")
 
 
-def refuse_foreign(cls: type) -> None:
+def refuse_names_of_others(cls: type) -> None:
     """Let attributes of `cls` that other libraries have be refused with what to write."""
     for name, ours in TABLE[cls.__name__].items():
-        setattr(cls, name, Foreign(name, str(ours)))
+        setattr(cls, name, NameOfOthers(name, str(ours)))
 
 
 def real_names(owner: object) -> list[str]:
@@ -417,4 +417,4 @@ def real_names(owner: object) -> list[str]:
 
 def _is_refused(cls: type, name: str) -> bool:
     found = next((base.__dict__[name] for base in cls.__mro__ if name in base.__dict__), None)
-    return type(found) is Foreign
+    return type(found) is NameOfOthers

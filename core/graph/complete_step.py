@@ -31,11 +31,11 @@ class CompleteStep:
         """One function, whatever it is: several outputs, hooks, debug mode, chosen targets."""
         outputs = [f] if f._single else [reference() for reference in f.outputs]
         cotangents = tuple([self._cotangent(source) for source in outputs])
-        wanted = -1 if self.required is None else self.required.get(f, 0)
+        needs_grad = -1 if self.required is None else self.required.get(f, 0)
         indexes = [
             i
             for i, source in enumerate(f._sources)
-            if wanted >> i & 1 and (source.is_function or not source._constant)
+            if needs_grad >> i & 1 and (source.is_function or not source._constant)
         ]
         found: Sequence[Any] = (None,) * len(f._sources)
         if indexes:

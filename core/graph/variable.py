@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never
 from core.arrays.spec import Spec, spec_of
 from core.errors import kinds, scalars
 from core.errors.keywords import answering
-from core.errors.synonyms import real_names, refuse_foreign
+from core.errors.synonyms import real_names, refuse_names_of_others
 from core.graph.attributes import Attributes, rare
 from core.graph.copies import Copies
 from core.graph.fitting import check_grad, is_array, no_array
@@ -270,7 +270,7 @@ def _revive(node: VariableNode) -> Variable:
 VariableNode.revive = _revive
 
 
-refuse_foreign(Variable)
+refuse_names_of_others(Variable)
 
 
 def as_variable(obj: Any) -> Variable:

@@ -12,7 +12,7 @@ from core.arrays.backend import Device, DeviceSpec
 from core.errors import HookError, RegistrationError, nearest
 from core.errors.keywords import KnownKeywords, answering
 from core.errors.kinds import truth
-from core.errors.synonyms import real_names, refuse_foreign
+from core.errors.synonyms import real_names, refuse_names_of_others
 from core.graph.fitting import is_array
 from core.link.hook import LinkHook, call_observed
 from core.link.parameter import Parameter
@@ -429,7 +429,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
         raise NotImplementedError(f"{cls.__name__} cannot be made from parameters.")
 
 
-refuse_foreign(Link)
+refuse_names_of_others(Link)
 
 
 def _shape_and_dtype(value: Any) -> tuple[Any, Any]:

@@ -46,7 +46,7 @@ class Parameter(Variable):
         "_frozen",
         "_home",
         "_sharers",
-        "_wants_grad_array",
+        "_zero_grad_later",
         "initializer",
         "update_rule",
         "version",
@@ -58,7 +58,7 @@ class Parameter(Variable):
     _frozen: bool
     _home: Device | None
     _dtype_to_be: Any  # the default when it was created, if the initializer has none
-    _wants_grad_array: bool
+    _zero_grad_later: bool
     _sharers: list[Parameter] | None  # while without an array: who will have the same one
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -66,7 +66,7 @@ class Parameter(Variable):
         made = super().__new__(cls)
         made.initializer = made.update_rule = made._home = made._dtype_to_be = made._sharers = None
         made.version = 0
-        made._frozen = made._wants_grad_array = False
+        made._frozen = made._zero_grad_later = False
         return made
 
     @checked
@@ -141,7 +141,7 @@ class Parameter(Variable):
     def _receive(self, array: Any) -> None:
         """Take the array that was waited for."""
         self.array = array
-        if self._wants_grad_array:
+        if self._zero_grad_later:
             self.zerograd()
 
     def __copy__(self) -> Variable:
@@ -157,12 +157,12 @@ class Parameter(Variable):
     def cleargrad(self) -> None:
         """Set the gradient to None."""
         Variable.cleargrad(self)
-        self._wants_grad_array = False
+        self._zero_grad_later = False
 
     def zerograd(self) -> None:
         """Set the gradient to zeros, once there is an array."""
         if self._array is None:
-            self._wants_grad_array = True
+            self._zero_grad_later = True
         else:
             super().zerograd()
 

@@ -22,7 +22,7 @@ _ENGINE = (
     "core.ops.evaluated",
     "core.ops.function_node",
     "core.ops.general_form",
-    "core.ops.settled",
+    "core.ops.from_settings",
 )
 
 

@@ -16,8 +16,8 @@ from core.arrays.backend import on_kernels_changed
 from core.graph.variable import Variable
 from core.ops import declaring, dispatch
 from core.ops.evaluated import Evaluated
+from core.ops.from_settings import FromSettings
 from core.ops.general_form import GeneralForm
-from core.ops.settled import Settled
 from core.registry.once import publishing
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass_transform()  # checkers derive the constructor from the settings, as `declaring` does
-class FunctionNode(Evaluated, GeneralForm, Settled):
+class FunctionNode(Evaluated, GeneralForm, FromSettings):
     """One operation in a graph, from its input nodes to its output nodes.
 
     See docs/architecture.md for the declared form. In the general form a subclass defines `forward`

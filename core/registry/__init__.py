@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from core.registry.catalogues import Offer as Offer
     from core.registry.environment import absent as absent
     from core.registry.environment import catalogue as catalogue
-    from core.registry.environment import current as current
     from core.registry.environment import facade as facade
+    from core.registry.environment import installed as installed
     from core.registry.environment import kernels as kernels
     from core.registry.index import Registry as Registry
     from core.registry.kinds import KINDS as KINDS
@@ -31,7 +31,7 @@ else:  # checkers shall not take every name for known
         __name__,
         {
             "core.registry.catalogues": "Catalogue Offer",
-            "core.registry.environment": "absent catalogue current facade kernels",
+            "core.registry.environment": "absent catalogue facade installed kernels",
             "core.registry.index": "Registry",
             "core.registry.kinds": "KINDS",
             "core.registry.lazy": "lazily",

@@ -92,8 +92,8 @@ class Catalogue:
         found: dict[str, str] = {}
         for kind in [kind for kind in FACADES if kind != self.kind]:
             known = {folded(n): n for n in sorted(self._registry.snapshot().claims[kind])}
-            foreign = {folded(n): ours(n, kind, known) for n in TABLE.get(kind, ())}
-            for word, target in (foreign | known).items():
+            theirs = {folded(n): ours(n, kind, known) for n in TABLE.get(kind, ())}
+            for word, target in (theirs | known).items():
                 if target:
                     found.setdefault(word, target if "." in target else f"{FACADES[kind]}.{target}")
         return found

@@ -13,10 +13,10 @@ from core.registry.kernel_claims import merge
 from core.registry.kinds import FACADES, KINDS
 from core.registry.wording import recall
 
-current = Registry()
+installed = Registry()
 """The registry of this process."""
 
-_catalogues = {kind: Catalogue(current, kind) for kind in KINDS}
+_catalogues = {kind: Catalogue(installed, kind) for kind in KINDS}
 
 
 def catalogue(kind: str) -> Catalogue:
@@ -39,7 +39,7 @@ def kernels(backend: str) -> dict[str, dict[str, Callable[..., Any]]]:
     >>> sorted(kernels("no-such-backend"))
     ['compute', 'gradient', 'update', 'update_all']
     """
-    return merge(current.snapshot(), backend)
+    return merge(installed.snapshot(), backend)
 
 
 def absent() -> str:
@@ -47,11 +47,11 @@ def absent() -> str:
 
     Empty where every plugin is in order; where plugrad itself is not installed, what to run.
     """
-    snapshot = current.snapshot()
+    snapshot = installed.snapshot()
     return recall(snapshot.plugins, snapshot.complete)[0]
 
 
 def facade(module: str) -> Facade:
     """What the module of a facade is made of; see `core/functions/__init__.py`."""
     (kind,) = [kind for kind in FACADES if FACADES[kind] == module]
-    return make_facade(current, module, kind)
+    return make_facade(installed, module, kind)

@@ -41,7 +41,7 @@ def prefer(kind: str, name: str, distribution: str) -> None:
             catalogue.of(key)
         else:
             check_preference(kind, name, key, distributions(catalogue.claims(name)))
-    registry.current.prefer(f"{kind}.{name}", key)
+    registry.installed.prefer(f"{kind}.{name}", key)
 
 
 def disable(distribution: str) -> None:
@@ -56,7 +56,7 @@ def disable(distribution: str) -> None:
     key = canonical(distribution)
     if key != "*":
         _check_installed("disable", key)
-    registry.current.disable(key)
+    registry.installed.disable(key)
 
 
 def list() -> builtins.list[registry.Plugin]:
@@ -65,7 +65,7 @@ def list() -> builtins.list[registry.Plugin]:
     >>> sorted(plugin.name for plugin in list() if plugin.name in ("functions", "numpy"))
     ['functions', 'numpy']
     """
-    return registry.current.plugins()
+    return registry.installed.plugins()
 
 
 def _check_installed(where: str, key: str) -> None:

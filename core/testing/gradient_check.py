@@ -282,7 +282,7 @@ def check_double_backward(
             raise ValueError(
                 f"check_double_backward: expected y_grad for {len(ys)} outputs, got {len(gys)}"
             )
-        cotangents = [_beside(y, g) for y, g in zip(ys, args[len(xs) :], strict=True)]
+        cotangents = [_in_dtype_of(y, g) for y, g in zip(ys, args[len(xs) :], strict=True)]
         targets = [x for x, f in zip(inputs, fixed, strict=True) if not f] + list(given)
         found = grad(list(ys), targets, cotangents, enable_double_backprop=True)
         return tuple(_zeros_for(t) if g is None else g for g, t in zip(found, targets, strict=True))
@@ -300,7 +300,7 @@ def check_double_backward(
     )
 
 
-def _beside(y: Variable, g: Variable) -> Variable:
+def _in_dtype_of(y: Variable, g: Variable) -> Variable:
     """A gradient in the dtype of its output, where that is floating."""
     from core.ops.intrinsics import astype
 

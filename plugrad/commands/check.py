@@ -58,7 +58,7 @@ def _entry_points(root: Path, project: dict[str, Any]) -> Iterator[Finding]:
     if not named:
         text = '[project.entry-points.plugrad] is missing: NAME = "your_package"'
         yield Finding("entry points", "problem", text)
-    found = {plugin.name: plugin for plugin in registry.current.plugins()}
+    found = {plugin.name: plugin for plugin in registry.installed.plugins()}
     for name in named:
         plugin = found.get(name)
         if plugin is None:
@@ -73,7 +73,7 @@ def _entry_points(root: Path, project: dict[str, Any]) -> Iterator[Finding]:
 def _names(root: Path, project: dict[str, Any]) -> Iterator[Finding]:
     """Whatever is registered can be imported, and is nobody else's."""
     named = project.get("entry-points", {}).get("plugrad", {})
-    for plugin in registry.current.plugins():
+    for plugin in registry.installed.plugins():
         if plugin.name not in named or plugin.state == "failed":
             continue
         for claim in plugin.claims:

@@ -77,7 +77,7 @@ def _shadows() -> Iterator[Finding]:
 
 
 def _plugins() -> Iterator[Finding]:
-    for plugin in registry.current.plugins():
+    for plugin in registry.installed.plugins():
         if plugin.state == "failed":
             yield Finding("plugins", "problem", failure(plugin))
         elif plugin.state == "disabled":
@@ -94,7 +94,7 @@ def _conflicts() -> Iterator[Finding]:
         what = shown(conflict["kind"], conflict["name"])
         who = " and ".join(conflict["distributions"])
         yield Finding("conflicts", "problem", f"{what} is claimed by {who}: prefer one")
-    for plugin in registry.current.plugins():
+    for plugin in registry.installed.plugins():
         for claim in plugin.claims:
             others = registry.catalogue(claim.kind).claims(claim.name)
             if not plugin.bundled and any(other.plugin.bundled for other in others):
@@ -103,8 +103,8 @@ def _conflicts() -> Iterator[Finding]:
 
 
 def _settings() -> Iterator[Finding]:
-    decided = registry.current.snapshot().decided
-    known = {plugin.key for plugin in registry.current.plugins()}
+    decided = registry.installed.snapshot().decided
+    known = {plugin.key for plugin in registry.installed.plugins()}
     for key, (distribution, source) in decided.preferences.items():
         if distribution not in known:
             text = f"{source} prefers {distribution!r} for {key}, which has no plugins here"

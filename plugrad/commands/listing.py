@@ -12,7 +12,7 @@ from core.show.report import Report, table
 
 def plugins() -> Report:
     """Every plugin with its distribution, version, state and what it gives; and open conflicts."""
-    found = registry.current.plugins()
+    found = registry.installed.plugins()
     conflicts = _conflicts()
     data = {
         "plugin_api": registry.PLUGIN_API,

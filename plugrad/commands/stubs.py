@@ -50,7 +50,7 @@ def stubs(output: str | None, check: bool) -> Report:
 def bundled() -> dict[str, str]:
     """File -> text of the facades and of stubs for plugrad's own names, whatever is installed."""
     files = {_source(package): _with_facades(package) for package in PACKAGES}
-    claims = registry.current.snapshot().claims
+    claims = registry.installed.snapshot().claims
     for kind, facade in FACADES.items():
         held = [claim for each in claims[kind].values() for claim in each if claim.plugin.bundled]
         files[_source(facade)] = _FACADE.format(KINDS[kind].meaning)

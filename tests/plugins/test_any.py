@@ -137,7 +137,7 @@ def shows_any(annotation):
 def names_with_any():
     for kind, facade in FACADES.items():
         claims = [
-            each for found in registry.current.snapshot().claims[kind].values() for each in found
+            each for found in registry.installed.snapshot().claims[kind].values() for each in found
         ]
         for claim in claims:
             if not claim.plugin.bundled:

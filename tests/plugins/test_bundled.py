@@ -12,7 +12,7 @@ from core.registry.kinds import FACADES
 from core.registry.lazy import resolve
 
 ROOT = Path(__file__).resolve().parents[2]
-BUNDLED = [plugin for plugin in registry.current.plugins() if plugin.bundled]
+BUNDLED = [plugin for plugin in registry.installed.plugins() if plugin.bundled]
 
 
 def test_the_installed_entry_points_are_the_declared_ones():

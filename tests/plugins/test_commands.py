@@ -27,7 +27,7 @@ def pretend(monkeypatch):
     core.backend.host()
 
     def install(made):
-        monkeypatch.setattr(registry, "current", made.registry)
+        monkeypatch.setattr(registry, "installed", made.registry)
         monkeypatch.setattr(registry, "catalogue", made.__getattr__)
         monkeypatch.setattr(listing, "_default", lambda: "numpy")
         return made

@@ -146,7 +146,7 @@ class TestTheProgramDecides:
 
     @pytest.fixture(autouse=True)
     def _current(self, environment, monkeypatch):
-        monkeypatch.setattr(registry, "current", environment.registry)
+        monkeypatch.setattr(registry, "installed", environment.registry)
         monkeypatch.setattr(registry, "catalogue", environment.__getattr__)
 
     def test_prefer(self, facade):

@@ -207,4 +207,4 @@ def test_a_backend_in_use_hears_of_a_preference(make, bundled, monkeypatch):
     finally:
         monkeypatch.undo()
         numpy.refresh_kernels()
-    assert registry.current._listeners.count(numpy.refresh_kernels) == 1
+    assert registry.installed._listeners.count(numpy.refresh_kernels) == 1

@@ -48,7 +48,7 @@ def environment(make, monkeypatch):
             make.entry("b-dist", make.module(functions={"twice": f})),
         ]
     )
-    monkeypatch.setattr(registry, "current", made.registry)
+    monkeypatch.setattr(registry, "installed", made.registry)
     monkeypatch.setattr(registry, "catalogue", made.__getattr__)
     monkeypatch.setattr(stubs_module, "ROOT", ROOT)
     return made

@@ -14,7 +14,7 @@ from core.ops.types.values import anything, choice
 
 
 class Cast(FunctionNode):
-    """x in another dtype; the gradient is cast back."""
+    """Cast x to another dtype, and the gradient back."""
 
     typ: Any
     domain = Domain("(...)->(...)", x=anything(), settings={"typ": choice("float32", "float64")})
@@ -51,7 +51,7 @@ def refuse_complex(name: str, *operands: Any) -> None:
 
 
 def cast(x: Any, dtype: Any) -> Variable:
-    """X in another dtype; itself if it has that one. Integers and truth have no gradient."""
+    """Cast x to a dtype; one that has it is returned as it is. Integers have no gradient."""
     x = as_variable(x)
     to = x.backend.dtype(dtype)
     if x.dtype == to:

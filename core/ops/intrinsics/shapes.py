@@ -11,7 +11,7 @@ from core.ops.types.values import axes as axes_setting
 
 
 class Reshape(FunctionNode):
-    """The same elements in another shape, read in row-major order."""
+    """Reshape x, whose elements are read in row-major order."""
 
     shape: tuple[int, ...]
     domain = Domain(

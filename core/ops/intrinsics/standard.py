@@ -76,17 +76,17 @@ def matmul(a: Any, b: Any) -> Variable:
 
 
 def reshape(x: Any, shape: Any, *, copy: bool | None = None) -> Variable:
-    """X in another shape; one entry may be -1."""
+    """Reshape x; one entry of the shape may be -1."""
     return Reshape.call(x, (shape,) if is_whole(shape) else shape)
 
 
 def transpose(x: Any, axes: Sequence[int] | None = None) -> Variable:
-    """X with permuted axes; None reverses them."""
+    """Permute the axes of x; None reverses them."""
     return Transpose.call(x, axes)
 
 
 def matrix_transpose(x: Any) -> Variable:
-    """X with its last two axes swapped."""
+    """Swap the last two axes of x."""
     ndim = as_variable(x).ndim
     if ndim < 2:
         raise ValueError(f"matrix_transpose: expected at least 2 axes, got {ndim}")
@@ -94,7 +94,7 @@ def matrix_transpose(x: Any) -> Variable:
 
 
 def broadcast_to(x: Any, shape: Any) -> Variable:
-    """X repeated up to a shape."""
+    """Broadcast x to a shape."""
     x = as_variable(x)
     return x if type(shape) is tuple and x.shape == shape else BroadcastTo.call(x, shape)
 
@@ -106,7 +106,7 @@ def sum(x: Any, axis: Axes = None, *, dtype: Any = None, keepdims: bool = False)
 
 
 def astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Variable:
-    """X in another dtype; itself if it has that one."""
+    """Cast x to a dtype; one that has it is returned as it is."""
     return cast(x, dtype)
 
 

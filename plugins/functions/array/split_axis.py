@@ -68,12 +68,12 @@ class SplitAxis(FunctionNode):
             if g is None:
                 part = list(shape)
                 part[axis] = max(stop - start, 0)
-                g = zeros_beside(known, tuple(part))
+                g = zeros_on_device_of(known, tuple(part))
             parts.append(g)
         return (Concat.call(*parts, axis=axis),)
 
 
-def zeros_beside(like: Variable, shape: tuple[int, ...]) -> Variable:
+def zeros_on_device_of(like: Variable, shape: tuple[int, ...]) -> Variable:
     """Zeros of a shape, in the dtype and on the device of a Variable."""
     array = like.array
     return as_variable(like.xp.zeros(shape, dtype=array.dtype, device=array.device))

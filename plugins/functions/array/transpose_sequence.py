@@ -9,7 +9,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, anything, as_variable, choice
 from core.errors import InvalidType
 from core.typing import Array
-from plugins.functions.array.split_axis import zeros_beside
+from plugins.functions.array.split_axis import zeros_on_device_of
 from plugins.functions.refusal import require
 
 
@@ -54,7 +54,7 @@ class TransposeSequence(FunctionNode):
         if known is None:
             return (None,) * len(indexes)
         steps = [
-            zeros_beside(known, (sum([s[0] > time for s in shapes]), *shapes[0][1:]))
+            zeros_on_device_of(known, (sum([s[0] > time for s in shapes]), *shapes[0][1:]))
             if g is None
             else g
             for time, g in enumerate(grad_outputs)

@@ -29,7 +29,7 @@ def expanded(shape: tuple[int, ...], axis: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([1 if i in axis else n for i, n in enumerate(shape)])
 
 
-def beside_axes(f: Any, x: Any, gamma: Any, *others: Any) -> None:
+def fits_axes(f: Any, x: Any, gamma: Any, *others: Any) -> None:
     """A rule of domains: the parameters have the shape of x without the reduced axes."""
     ndim = len(x.shape)
     kept = [i for i in range(ndim) if i not in reduced_axes(f.axis, ndim)]
@@ -64,7 +64,7 @@ class BatchNormalization(FunctionNode):
         settings={"eps": number(1e-2, 1e-1), "axis": choice(fitting_axes)},
         dims={"...x": (2, 3), "...p": (1, 2)},
         empty=False,
-        valid=("x.ndim > 0", beside_axes),
+        valid=("x.ndim > 0", fits_axes),
     )
 
     def compute(self, xp, x, gamma, beta):

@@ -6,8 +6,8 @@ from core import Domain, FunctionNode, Variable, as_variable, choice, number, re
 from core.errors.kinds import checked
 from core.typing import Array, Axes
 from plugins.functions.normalization.batch_normalization import (
-    beside_axes,
     expanded,
+    fits_axes,
     fitting_axes,
     reduced_axes,
 )
@@ -29,7 +29,7 @@ class FixedBatchNormalization(FunctionNode):
         var=real(0.5, 2),
         settings={"eps": number(1e-2, 1e-1), "axis": choice(fitting_axes)},
         dims={"...x": (2, 3), "...p": (1, 2)},
-        valid=("x.ndim > 0", beside_axes),
+        valid=("x.ndim > 0", fits_axes),
     )
 
     def _shape(self, x):

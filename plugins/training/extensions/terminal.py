@@ -73,10 +73,10 @@ class Terminal:
 
     def print(self, text: str) -> None:
         """Print lines, above any progress bars on the terminal."""
-        self.do(lambda: _print_beside_bars(text, self.out))
+        self.do(lambda: _print_above_bars(text, self.out))
 
 
-def _print_beside_bars(text: str, out: TextIO) -> None:
+def _print_above_bars(text: str, out: TextIO) -> None:
     tqdm = sys.modules.get("tqdm")
     if tqdm is None:
         print(text, file=out)

@@ -64,15 +64,15 @@ class _Bottleneck(Chain):
     def _convolved(self, i: int, x: Any) -> Any:
         return self[f"bn{i}"](self[f"conv{i}"](x))
 
-    def _beside(self, x: Any) -> Any:
-        """What the convolutions' output is added to."""
+    def _shortcut(self, x: Any) -> Any:
+        """What the output of the convolutions is added to."""
         return x
 
     def forward(self, x: Array) -> Variable:
         """Apply the block to images (n, in_channels, h, w)."""
         y = F.relu(self._convolved(1, x))
         y = F.relu(self._convolved(2, y))
-        return F.relu(self._convolved(3, y) + self._beside(x))
+        return F.relu(self._convolved(3, y) + self._shortcut(x))
 
 
 class BottleneckA(_Bottleneck):
@@ -88,7 +88,7 @@ class BottleneckA(_Bottleneck):
             that before it.
 
     Its children are `conv1` to `conv4` without biases and `bn1` to `bn4`; the fourth are those
-    beside the others. Shapes: x (n, in_channels, h, w), y (n, out_channels, h / stride, w /
+    of the shortcut. Shapes: x (n, in_channels, h, w), y (n, out_channels, h / stride, w /
     stride), rounded up.
 
     Source: He et al. 2016 (arXiv:1512.03385), figure 5.
@@ -112,7 +112,7 @@ class BottleneckA(_Bottleneck):
         super().__init__(in_channels, mid_channels, out_channels, strides, initialW)
         self._add(4, in_channels, out_channels, 1, stride)
 
-    def _beside(self, x: Any) -> Any:
+    def _shortcut(self, x: Any) -> Any:
         return self._convolved(4, x)
 
 

@@ -8,7 +8,7 @@ from core.graph.graph_node import GraphNode
 from core.ops.class_reading import is_engine
 
 
-class Settled:
+class FromSettings:
     """A node as its class and its settings."""
 
     __slots__ = ()

@@ -124,7 +124,7 @@ class Fitting:
         return "trained"
 
 
-def test_foreign_methods_stand_in_nobodys_way():
+def test_methods_of_others_stand_in_nobodys_way():
     class Own(core.Link):
         def eval(self):
             return "own"
