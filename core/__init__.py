@@ -111,6 +111,8 @@ if TYPE_CHECKING:
     from core.registry.hookspecs import hookimpl as hookimpl
     from core.show import computational_graph as computational_graph
     from core.show.info import print_runtime_info as print_runtime_info
+    from core.show.program import Program as Program
+    from core.show.program import trace as trace
     from core.show.summary import summary as summary
     from core.testing import gradient_check as gradient_check
     from core.training import reporter as reporter
@@ -142,6 +144,7 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
             "core.optimizer": "GradientMethod Hyperparameter Optimizer UpdateRule",
             "core.registry.hookspecs": "hookimpl",
             "core.show.info": "print_runtime_info",
+            "core.show.program": "Program trace",
             "core.show.summary": "summary",
             "core.training.reporter": (
                 "DictSummary Reporter Summary get_current_reporter report report_scope"

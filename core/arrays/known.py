@@ -64,6 +64,7 @@ class Backends(Generic[B]):
         self.of_shapes: dict[Any, Any] = {}  # the specs of core.arrays.spec, by type of array
         self.made: dict[str, B] = {}
         self.added: dict[str, B] = {}  # replaced by every change
+        self.unnamed: dict[type, B] = {}  # by type of array: those that nobody asks for by name
 
     def host(self) -> B:
         """The backend of arrays in host memory."""
@@ -163,7 +164,7 @@ class Backends(Generic[B]):
             and _broken(name) is None
             and _class(name).library in sys.modules
         ]
-        return [*self.added.values(), *map(self._make, imported)]
+        return [*self.added.values(), *self.unnamed.values(), *map(self._make, imported)]
 
     def in_use(self) -> list[B]:
         """The host's backend, and all others that have been made or added."""

@@ -26,6 +26,7 @@ from core.errors.exceptions import OutOfRange as OutOfRange
 from core.errors.exceptions import PluginError as PluginError
 from core.errors.exceptions import RegistrationError as RegistrationError
 from core.errors.exceptions import RemovedArgument as RemovedArgument
+from core.errors.exceptions import TraceError as TraceError
 from core.errors.exceptions import UnknownName as UnknownName
 from core.errors.exceptions import UpdateError as UpdateError
 from core.errors.exceptions import nearest as nearest

@@ -230,6 +230,10 @@ def refuse_unknown(
         raise TypeError(f"{where}: unexpected keyword argument {key!r}.{hint}")
 
 
+class TraceError(CoreError, TypeError):
+    """What cannot be traced, as a look at a value; the message names operation, link and line."""
+
+
 class RegistrationError(CoreError, AttributeError):
     """A parameter or link that cannot be registered under the name given."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.arrays.backend import Backend
 from core.arrays.spec import Spec, intern
+from core.ops import operands
 from core.ops.checking import check_types, initialized, refuse_mixing
 from core.ops.types.shapes import broadcast_shapes
 from core.ops.widening import widened, widening
@@ -133,4 +134,4 @@ def take_slow_path(f: FunctionNode, inputs: tuple[Any, ...]) -> Any:
     """Apply a declared node that a call has begun to make, with hooks and in debug mode."""
     f._sources = f.data = f.spec = None
     f.needs_grad = f.sequence = 0
-    return f.variant(len(inputs)).run_hooked(f, *inputs)
+    return f.variant(len(inputs)).run_hooked(f, *operands.beside_traced(inputs))

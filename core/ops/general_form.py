@@ -18,6 +18,7 @@ from core.graph.fitting import is_array
 from core.graph.graph_node import GraphNode, next_sequence
 from core.graph.variable import Variable, as_variable, wrap
 from core.ops.checking import check_types, initialized, refuse_mixing
+from core.ops.operands import beside_traced
 from core.ops.outputs import link_outputs
 from core.registry.configuration import State, current_state
 
@@ -150,6 +151,8 @@ class GeneralForm(GraphNode):
                 f"{self.label}: expected Variables or arrays, got a number. Make an array."
             )
         state = current_state()
+        if state.slow_path:
+            inputs = beside_traced(tuple(inputs))
         variables = [as_variable(x) for x in inputs]
         arrays = tuple([v.array for v in variables])
         self.needs_grad = sum([1 << i for i, v in enumerate(variables) if v.requires_grad])

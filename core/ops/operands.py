@@ -25,6 +25,15 @@ def array_operand(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | No
     return x, spec_of(x), None
 
 
+def beside_traced(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs of a call; where some are traced (`core.trace`), all of them are."""
+    for x in inputs:
+        lift = getattr(type(getattr(x, "_array", x)), "_lift_beside", None)
+        if lift is not None:
+            return lift(inputs)  # type: ignore[no-any-return]
+    return inputs
+
+
 def in_dtype_of(variable: Any, x: Any) -> Any:
     """An operand of a Variable: a raw array takes the dtype of a Variable of real numbers.
 

@@ -1,3 +1,3 @@
-"""What is shown of a model and of a computation: summaries, graphs, and their pictures."""
+"""What is shown of models and computations: summaries, graphs and their pictures, programs."""
 
-__all__ = ["computational_graph", "info", "report", "summary"]
+__all__ = ["computational_graph", "info", "program", "report", "summary"]

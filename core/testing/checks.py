@@ -15,6 +15,7 @@ from core.errors import GraphError
 from core.graph.backprop import grad
 from core.graph.variable import Variable
 from core.testing import gradient_check
+from core.testing.replay import traced
 from core.testing.retention import retention
 from core.testing.tolerances import DOUBLE_GRADIENT, GRADIENT, NARROW_GRADIENT, assert_near
 from core.testing.trial import Trial
@@ -392,6 +393,7 @@ CHECKS: dict[str, Check] = {
     "kernels": kernels,
     "backends": other_backends,
     "repeat": repeat,
+    "traced": traced,
 }
 
 ON_EDGES = ("forward", "dtypes", "layouts", "mutation", "kernels", "backends", "repeat")

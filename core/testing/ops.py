@@ -34,7 +34,7 @@ def check_op(
     compared with `reference`, gradients and second gradients with central differences, results in
     every floating dtype with float64; strided, empty, broadcast and 0-d inputs work; inputs are not
     written to; exactly the arrays that the rules name are retained; kernels equal the formula;
-    backends equal NumPy; a repetition gives the same bits.
+    backends equal NumPy; a repetition gives the same bits, and so does a trace (`core.trace`).
 
     Args:
         op: A FunctionNode class with a domain.

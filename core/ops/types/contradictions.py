@@ -12,8 +12,14 @@ from core.ops.types.values import Axes, Choice, Number
 if TYPE_CHECKING:
     from core.ops.types.domain import Domain
 
-REASONS = ("random", "integer-valued", "not differentiable", "dtype the backend lacks")
-"""Why an op may leave a check out; there is no fifth reason."""
+REASONS = (
+    "random",
+    "integer-valued",
+    "not differentiable",
+    "dtype the backend lacks",
+    "depends on values",
+)
+"""Why an op may leave a check out; there is no sixth reason."""
 
 CHECKS = (
     "forward",
@@ -27,6 +33,7 @@ CHECKS = (
     "kernels",
     "backends",
     "repeat",
+    "traced",
 )
 """The checks of `core.testing.check_op`, by the names that `leave_out` takes."""
 

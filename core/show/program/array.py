@@ -1,0 +1,477 @@
+"""Arrays without elements: shape, dtype and device, and a place on the tape.
+
+Several of them may show one memory, as views do in NumPy: an assignment to one is seen in the
+others. Where NumPy itself decides by the layout whether memory is shared (`reshape`), who reads
+after such an assignment is refused.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+from weakref import WeakSet
+
+from core.arrays.backend import host
+from core.show.program import names
+from core.show.program import tape as tapes
+from core.show.program.equation import Call, Value, mapped
+from core.show.program.inference import NoShape, Shaped, infer
+
+
+class Memory:
+    """What an array and its views show: the present value of the whole.
+
+    `kin` are the memories that may be one with this, or may not; `plain` says that the elements lie
+    in order without gaps, and `spoiled` at which line of the user's one of the kin was changed.
+    """
+
+    __slots__ = ("__weakref__", "kin", "plain", "spoiled", "value", "version")
+
+    def __init__(self, value: Value, plain: bool = False) -> None:
+        self.value = value
+        self.version = 0
+        self.plain = plain
+        self.spoiled = ""
+        self.kin: WeakSet[Memory] | None = None
+
+    def akin(self, other: Memory) -> None:
+        """Note that it may be one with another memory."""
+        if self.kin is None:
+            self.kin = WeakSet([self])
+        if other.kin is None:
+            other.kin = WeakSet([other])
+        self.kin |= other.kin
+        for each in list(self.kin):
+            each.kin = self.kin
+
+    def put(self, value: Value) -> None:
+        """Replace the value: something was assigned."""
+        self.value = value
+        self.version += 1
+        for each in list(self.kin or ()):
+            if each is not self:
+                each.spoiled = tapes.users_line()
+
+
+class TracedArray:
+    """An array of a trace; nothing is known of its elements."""
+
+    __slots__ = (
+        "__weakref__",
+        "_memory",
+        "_steps",
+        "_tape",
+        "_value",
+        "_version",
+        "dtype",
+        "shape",
+    )
+    __array_priority__ = 1000
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, tape: tapes.Tape, value: Value, memory: Memory | None = None) -> None:
+        self._tape = tape
+        self._memory = memory or Memory(value)
+        self._steps: tuple[Any, ...] = ()
+        self._value = value
+        self._version = self._memory.version
+        self.shape = value.shape
+        self.dtype = value.dtype
+
+    # ------------------------------------------------------------------ what is known
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self._value.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._value.nbytes
+
+    @property
+    def device(self) -> Any:
+        """Where its library's functions would make such an array."""
+        return self._tape.backend.native_device()
+
+    @property
+    def base(self) -> Any:
+        """What tells apart whose memory it is: None, for it is nobody else's."""
+        return None
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[TracedArray]:
+        return iter([self[i] for i in range(len(self))])
+
+    def __repr__(self) -> str:
+        return f"<traced array {self.dtype}{list(self.shape)}>"
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return self._tape.xp
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> TracedArray:
+        """Itself: a trace has one device."""
+        return self
+
+    # ------------------------------------------------------------------ what is recorded
+
+    @property
+    def value(self) -> Value:
+        """The value that it has at present."""
+        tape, memory = self._tape, self._memory
+        if tapes.current() is not tape:
+            raise tape.refusal("an array of another trace was used. Give it as an argument")
+        if memory.spoiled:
+            raise tape.refusal(
+                "an array is read that may, or may not, share the memory of one that was changed "
+                f"in place, at {memory.spoiled}: that depends on how the elements lie. Copy it "
+                "before"
+            )
+        if self._version != memory.version:
+            value = memory.value
+            for call, args, kwargs in self._steps:
+                value = emit(tape, call, (value, *args), kwargs)
+            self._value, self._version = value, memory.version
+        return self._value
+
+    def write(self, value: Value) -> None:
+        """Take this value in the place of its own, and let all that share its memory see it."""
+        if value.shape != self.shape or value.dtype != self.dtype:
+            raise ValueError(f"expected {self.dtype}{self.shape}, got {value}")
+        memory, tape = self._memory, self._tape
+        around, shown = [], memory.value
+        for call, args, kwargs in self._steps:
+            around.append(shown)
+            if len(around) < len(self._steps):
+                shown = emit(tape, call, (shown, *args), kwargs)
+        whole = value
+        for (call, args, kwargs), shown in zip(self._steps[::-1], around[::-1], strict=True):
+            whole = put_back(tape, call, args, kwargs, shown, whole)
+        memory.put(whole)
+        self._value, self._version = value, memory.version
+
+    def _change(self, name: str, *args: Any) -> None:
+        tape = self._tape
+        call = Call("change", name)
+        values = tuple([as_values(tape, arg) for arg in args])
+        before = self.value
+        result = Value(before.shape, before.dtype)
+        tape.record(call, (before, *values), {}, (result,))
+        self.write(result)
+
+    def __getitem__(self, index: Any) -> Any:
+        return apply(Call("operator", "getitem"), (self, index), {})
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(value, TracedArray) and value._is_view(self, index):
+            return  # x[i] += y has changed the view in place
+        self._fits(index, value)
+        self._change("set_item", index, value)
+
+    def _is_view(self, whole: TracedArray, index: Any) -> bool:
+        """Whether it is `whole[index]`, as it stands."""
+        step: Any = (Call("operator", "getitem"), (index,), {})
+        return (
+            self._memory is whole._memory
+            and is_basic(index)
+            and self._steps == (*whole._steps, step)
+        )
+
+    def _fits(self, index: Any, value: Any) -> None:
+        """Refuse what cannot be assigned, as NumPy would."""
+        at = as_values(self._tape, index)
+        part = shaped(self._tape, Call("operator", "getitem"), (self.value, at), {})
+        shape = getattr(value, "shape", ())
+        if len(shape) > len(part.shape):
+            shape = shape[len(shape) - len(part.shape) :]
+        if any([n not in (1, m) for n, m in zip(shape[::-1], part.shape[::-1], strict=False)]):
+            raise ValueError(
+                f"could not broadcast input array from shape {tuple(value.shape)} into shape "
+                f"{part.shape}"
+            )
+
+    def _operate_in_place(self, name: str, other: Any) -> TracedArray:
+        tape = self._tape
+        one = host().xp.ones((1,) * self.ndim, dtype=self.dtype)
+        beside = mapped(_one_like, as_values(tape, other))
+        getattr(operator, name)(one, beside)  # refuses a dtype that does not fit
+        shape = getattr(other, "shape", ())
+        from core.ops.types.shapes import broadcast_shapes
+
+        if broadcast_shapes([self.shape, tuple(shape)]) != self.shape:
+            raise ValueError(
+                f"non-broadcastable output operand with shape {self.shape} doesn't match the "
+                f"broadcast shape of {tuple(shape)}"
+            )
+        self._change(name, other)
+        return self
+
+    # ------------------------------------------------------------------ what cannot be
+
+    def _look(self, *_: Any, **__: Any) -> Any:
+        raise self._tape.refusal(
+            "the value of an array was asked for, and a trace has none. Compute with arrays "
+            "instead, as by where(); or leave this part out of the trace"
+        )
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    def copy(self, order: str = "C") -> Any:
+        """Another array of the same elements."""
+        return apply(Call("method", "copy"), (self,), {"order": order})
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        """Elements of another dtype."""
+        if not copy and host().dtype(dtype) == self.dtype:
+            return self
+        return apply(Call("method", "astype"), (self, dtype), {})
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method != "__call__":
+            raise self._tape.refusal(f"numpy.{ufunc.__name__}.{method} cannot be traced")
+        return getattr(self._tape.xp, ufunc.__name__)(*inputs, **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        path = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
+        where: Any = self._tape.xp
+        for part in path.split("."):
+            where = getattr(where, part)
+        return where(*args, **kwargs)
+
+    @staticmethod
+    def _lift_beside(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The inputs of an operation, those from outside the trace as its constants."""
+        return tuple(map(tapes.current().places.lifted, inputs))
+
+
+class TracedScalar(TracedArray):
+    """What stands for a scalar of NumPy's, as the sum of all elements: it is not changed in place.
+
+    The engine makes an array of it where an operation ends, as it does of NumPy's.
+    """
+
+    __slots__ = ()
+
+
+for _name in names.LOOKS:
+    setattr(TracedArray, _name, TracedArray._look)
+
+_BINARY = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift"
+
+
+def _operate(name: str) -> Callable[..., Any]:
+    call = Call("operator", name)
+
+    def operate(self: Any, other: Any) -> Any:
+        if not is_operand(other):
+            return NotImplemented
+        return apply(call, (self, other), {})
+
+    return operate
+
+
+def _reflect(name: str) -> Callable[..., Any]:
+    call = Call("operator", name)
+
+    def operate(self: Any, other: Any) -> Any:
+        if not is_operand(other):
+            return NotImplemented
+        return apply(call, (other, self), {})
+
+    return operate
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    def operate(self: Any, other: Any) -> Any:
+        if not is_operand(other):
+            return NotImplemented
+        return self._operate_in_place(name, other)
+
+    return operate
+
+
+def _recorded(call: Call) -> Callable[..., Any]:
+    def record(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return apply(call, (self, *args), kwargs)
+
+    return record
+
+
+def is_operand(x: Any) -> bool:
+    """Whether it can stand beside an array: a number or an array."""
+    return isinstance(x, (int, float, complex, TracedArray)) or hasattr(x, "__array_interface__")
+
+
+for _name in _BINARY.split():
+    _plain = _name.rstrip("_")
+    setattr(TracedArray, f"__{_plain}__", _operate(_name))
+    setattr(TracedArray, f"__r{_plain}__", _reflect(_name))
+    setattr(TracedArray, f"__i{_plain}__", _in_place("i" + _plain))
+    setattr(TracedScalar, f"__i{_plain}__", _operate(_name))
+for _name in ["lt", "le", "gt", "ge", "eq", "ne"]:
+    setattr(TracedArray, f"__{_name}__", _operate(_name))
+for _name in ["neg", "pos", "abs", "invert"]:
+    setattr(TracedArray, f"__{_name}__", _recorded(Call("operator", _name)))
+
+
+def _never_changed(self: Any, index: Any, value: Any) -> None:
+    raise TypeError("a scalar, as NumPy makes of a sum, does not support item assignment")
+
+
+TracedScalar.__setitem__ = _never_changed  # type: ignore[method-assign]
+
+_METHODS = (
+    "sum prod max min mean std var any all argmax argmin clip round dot repeat take cumsum conj "
+    "transpose swapaxes squeeze reshape ravel flatten"
+)
+for _name in _METHODS.split():
+    setattr(TracedArray, _name, _recorded(Call("method", _name)))
+for _name in ["T", "mT", "real", "imag"]:
+    setattr(TracedArray, _name, property(_recorded(Call("attribute", _name))))
+
+
+# ---------------------------------------------------------------------- recording
+
+
+def as_values(tape: tapes.Tape, tree: Any) -> Any:
+    """The arguments of a call with values in the place of arrays."""
+    put: Callable[[Any], Any] = partial(_as_value, tape)
+    return mapped(put, tree, (TracedArray, host().xp.ndarray))
+
+
+def _as_value(tape: tapes.Tape, array: Any) -> Value:
+    if isinstance(array, TracedArray):
+        if array._tape is not tape:
+            raise tape.refusal("an array of another trace was used. Give it as an argument")
+        return array.value
+    return tape.constant(array)
+
+
+def _one_like(value: Value) -> Any:
+    one = host().xp.ones((), dtype=value.dtype)
+    return one[()] if value.scalar else one
+
+
+def shaped(tape: tapes.Tape, call: Call, args: Any, kwargs: Any) -> Any:
+    """What is known of the result of a call."""
+    try:
+        return infer(call, args, kwargs, tape.constants)
+    except NoShape:
+        raise tape.refusal(
+            f"{call.name}: the shape of the result, or the result itself, depends on the values of "
+            "its arguments, and a trace has none"
+        ) from None
+
+
+def emit(tape: tapes.Tape, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record a call of values that gives one array; gives its value."""
+    found = shaped(tape, call, args, kwargs)
+    value = Value(found.shape, found.dtype, found.scalar)
+    tape.record(call, args, kwargs, (value,))
+    return value
+
+
+def apply(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record a call of arrays; gives the traced result, or a tuple of several."""
+    tape = tapes.current()
+    given_args, given_kwargs = as_values(tape, args), as_values(tape, kwargs)
+    found = shaped(tape, call, given_args, given_kwargs)
+    several = not isinstance(found, Shaped)
+    parts = found if several else (found,)
+    if not all([isinstance(part, Shaped) for part in parts]):
+        raise tape.refusal(f"{call.name}: arrays within tuples of results cannot be traced")
+    values = tuple([Value(*part) for part in parts])
+    tape.record(call, given_args, given_kwargs, values, several)
+    made = [traced(tape, value) for value in values]
+    source = args[0] if args else None
+    if isinstance(source, TracedArray):
+        for each in made:
+            _share(each, source, call, given_args[1:], given_kwargs, several)
+    if call.name in names.PLAIN:
+        made[0]._memory.plain = True
+    return tuple(made) if several else made[0]
+
+
+def traced(tape: tapes.Tape, value: Value) -> TracedArray:
+    """An array for a value, with a memory of its own."""
+    return (TracedScalar if value.scalar else TracedArray)(tape, value)
+
+
+# ---------------------------------------------------------------------- views
+
+
+def _share(
+    made: TracedArray, source: TracedArray, call: Call, args: Any, kwargs: Any, several: bool
+) -> None:
+    """Let an array that is a view of another show its memory."""
+    name = call.name
+    if isinstance(source, TracedScalar) or isinstance(made, TracedScalar):
+        return
+    followed = name in names.VIEWS or name in names.ALWAYS
+    if name == "getitem":
+        followed = is_basic(args[0])
+        if not followed:
+            return
+    elif name in names.RESHAPED:
+        in_order = all([step[0].name in names.RESHAPED for step in source._steps])
+        followed = followed or (source._memory.plain and in_order)
+    if followed and not several:
+        made._memory = source._memory
+        made._steps = (*source._steps, (call, args, kwargs))
+        made._version = source._memory.version
+    elif followed or name in names.UNSURE:
+        made._memory.akin(source._memory)
+
+
+def is_basic(index: Any) -> bool:
+    """Whether an index is made of integers, slices, None and the ellipsis: it gives a view."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(
+        [
+            part is None
+            or part is Ellipsis
+            or (isinstance(part, (slice, int)) and not isinstance(part, bool))
+            for part in parts
+        ]
+    )
+
+
+def put_back(
+    tape: tapes.Tape, call: Call, args: Any, kwargs: Any, around: Value, part: Value
+) -> Value:
+    """`around` with `part` where the view shows it."""
+    name = call.name
+    if name == "getitem":
+        made = Value(around.shape, around.dtype)
+        tape.record(Call("change", "set_item"), (around, args[0], part), {}, (made,))
+        return made
+    if name == "flip":
+        return emit(tape, call, (part, *args), kwargs)  # type: ignore[no-any-return]
+    xp = Call("xp", "reshape"), Call("xp", "permute_dims")
+    if name in names.RESHAPED:
+        return emit(tape, xp[0], (part, around.shape), {})  # type: ignore[no-any-return]
+    marks = host().xp.empty(tuple(range(2, 2 + len(around.shape))), dtype="bool")
+    order = [n - 2 for n in call.found(host())(marks, *args, **kwargs).shape]
+    inverse = tuple([order.index(i) for i in range(len(order))])
+    return emit(tape, xp[1], (part, inverse), {})  # type: ignore[no-any-return]

@@ -1,0 +1,206 @@
+"""What a program is made of: values without elements, and the equations that give them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Any, NamedTuple
+
+from core.arrays.backend import Backend
+from core.show.program import names
+
+
+class Value:
+    """One array of a program: an argument, a constant, or what an equation gives.
+
+    `scalar` says that NumPy makes one of its scalars of it, as of the sum of all elements.
+    """
+
+    __slots__ = ("dtype", "scalar", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, scalar: bool = False) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.scalar = scalar
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its elements."""
+        return self.size * int(self.dtype.itemsize)
+
+    def __repr__(self) -> str:
+        return f"<value {self.dtype}{list(self.shape)}>"
+
+
+class Origin(NamedTuple):
+    """Where an equation comes from: the operation, its link, the line of the user's program."""
+
+    operation: str = ""
+    link: str = ""
+    line: str = ""
+    backward: bool = False
+
+    def __str__(self) -> str:
+        words = [self.operation + ", backward" * self.backward] if self.operation else []
+        words += [f"in {self.link}"] if self.link else []
+        return " ".join(words)
+
+
+class Call(NamedTuple):
+    """What an equation computes, by name, so that any backend can do it.
+
+    `kind` says where the name is found: `xp` among the array functions of a backend (with the shape
+    `of`, among those that operations on such arrays have), `operator` among Python's operators,
+    `method` and `attribute` of arrays, `backend` among the methods of backends, `random` among its
+    random numbers. `change` gives a changed copy where arrays are changed in place.
+    """
+
+    kind: str
+    name: str
+    of: tuple[int, ...] | None = None
+
+    def found(self, backend: Backend) -> Callable[..., Any]:
+        """The function that computes it with arrays of a backend."""
+        if self.kind == "operator":
+            return getattr(operator, self.name)  # type: ignore[no-any-return]
+        if self.kind == "method":
+            return _method(self.name)
+        if self.kind == "attribute":
+            return operator.attrgetter(self.name)
+        if self.kind == "change":
+            return _change(self.name, backend)
+        where: Any = backend
+        if self.kind == "random":
+            where = backend.random
+        elif self.kind == "xp":
+            where = backend.xp if self.of is None else backend.ops_xp(self.of)
+        for part in self.name.split("."):
+            where = getattr(where, part)
+        return where  # type: ignore[no-any-return]
+
+    @property
+    def acts(self) -> bool:
+        """Whether it does more than give a value: it draws, or refuses values."""
+        return self.kind == "random" or self.name == "check_within"
+
+    @property
+    def views(self) -> bool:
+        """Whether the result may show the memory of the first argument."""
+        return self.name in names.SHARING
+
+
+class Equation:
+    """One call: its arguments, in which values stand for arrays, and the values that it gives.
+
+    `several` says that the call gives a sequence of arrays.
+    """
+
+    __slots__ = ("args", "call", "kwargs", "origin", "outputs", "several")
+
+    def __init__(
+        self,
+        call: Call,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        outputs: tuple[Value, ...],
+        several: bool,
+        origin: Origin,
+    ) -> None:
+        self.call = call
+        self.args = args
+        self.kwargs = kwargs
+        self.outputs = outputs
+        self.several = several
+        self.origin = origin
+
+    @property
+    def inputs(self) -> list[Value]:
+        """The values among the arguments, in their order."""
+        return list(values_in((self.args, self.kwargs)))
+
+    def with_values(self, put: Callable[[Value], Value]) -> Equation:
+        """The same equation of other values."""
+        args, kwargs = mapped(put, self.args), mapped(put, self.kwargs)
+        return Equation(self.call, args, kwargs, self.outputs, self.several, self.origin)
+
+
+def values_in(tree: Any) -> Iterator[Value]:
+    """The values in tuples, lists, dicts and slices."""
+    if isinstance(tree, Value):
+        yield tree
+    elif isinstance(tree, (tuple, list)):
+        for part in tree:
+            yield from values_in(part)
+    elif isinstance(tree, dict):
+        for part in tree.values():
+            yield from values_in(part)
+
+
+def mapped(put: Callable[[Any], Any], tree: Any, kind: type | tuple[type, ...] = Value) -> Any:
+    """The tree with `put(x)` for each object of a kind in its tuples, lists and dicts."""
+    if isinstance(tree, kind):
+        return put(tree)
+    if isinstance(tree, tuple):
+        parts = [mapped(put, part, kind) for part in tree]
+        return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+    if isinstance(tree, list):
+        return [mapped(put, part, kind) for part in tree]
+    if isinstance(tree, dict):
+        return {key: mapped(put, part, kind) for key, part in tree.items()}
+    return tree
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def method(array: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(array, name)(*args, **kwargs)
+
+    return method
+
+
+def _change(name: str, backend: Backend) -> Callable[..., Any]:
+    """A change in place as a function: what it is given stays as it is."""
+    in_place: Any = getattr(operator, name, None)
+
+    def operated(array: Any, other: Any) -> Any:
+        changed = backend.copy(array)
+        return in_place(changed, other)
+
+    def set_item(array: Any, index: Any, value: Any) -> Any:
+        changed = backend.copy(array)
+        changed[index] = value
+        return changed
+
+    def copyto(array: Any, value: Any) -> Any:
+        changed = backend.copy(array)
+        backend.copyto(changed, value)
+        return changed
+
+    def add_in_place(array: Any, other: Any) -> Any:
+        return backend.add_in_place(backend.copy(array), other)
+
+    def scatter_add(array: Any, index: Any, values: Any) -> Any:
+        changed = backend.copy(array)
+        backend.scatter_add(changed, index, values)
+        return changed
+
+    def check_within(numbers: Any, size: int, told: str) -> Any:
+        from core.errors import OutOfRange
+
+        if backend.outside(numbers, size):
+            raise OutOfRange(f"{told}: expected numbers in [0, {size}), got others.")
+        return numbers
+
+    own: dict[str, Callable[..., Any]] = {
+        "set_item": set_item,
+        "copyto": copyto,
+        "add_in_place": add_in_place,
+        "scatter_add": scatter_add,
+        "check_within": check_within,
+    }
+    return own.get(name, operated)

@@ -1,0 +1,212 @@
+"""What shape and dtype a call gives, from those of its arguments.
+
+Most calls have a rule: they run on arrays of one element, which give the dtype (and say whether
+NumPy makes a scalar of it), and the shape is worked out. Others run on the host on stand-ins of the
+right shape that take the memory of one element (of one matrix, in linear algebra): a rule for each
+of NumPy's functions would be endless, and views of a stand-in cost nothing. All elements of a
+stand-in are alike, so nothing of the user's can be told from a result; and nothing but its shape
+and dtype is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from core.arrays.backend import host
+from core.arrays.windows import unfolded
+from core.ops.types.shapes import broadcast_shapes
+from core.show.program import names
+from core.show.program.equation import Call, Value, mapped, values_in
+
+
+class Shaped(NamedTuple):
+    """What is known of a result."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    scalar: bool = False
+
+
+class NoShape(Exception):
+    """The shape of the result depends on the elements of the arguments."""
+
+
+def infer(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any], constants: Any) -> Any:
+    """The result as `Shaped`, in a tuple where there are several.
+
+    `constants` maps values to arrays that are known, which indexes may be.
+    Raises NoShape, or what the call itself raises for such arguments.
+    """
+    if call.kind == "random":
+        return _drawn(call.name, *args)
+    if call.name == "fold":
+        return _folded(*args, **kwargs)
+    function = call.found(host())
+    name = call.name.rpartition(".")[2]
+    if name in names.UNSHAPED or (name == "where" and len(args) == 1):
+        raise NoShape
+    values = list(values_in((args, kwargs)))
+    empty = any([0 in v.shape for v in values])
+    rule = None
+    if not empty:
+        operates = call.kind == "operator" and name not in ("getitem", "matmul")
+        if operates or (call.kind == "xp" and _is_ufunc(function)):
+            rule = _elementwise
+        elif name in names.REDUCTIONS:
+            rule = _reduction
+        elif name in names.SAME and "include_initial" not in kwargs:
+            rule = _elementwise
+        elif name == "matmul":
+            rule = _product
+        elif name == "einsum":
+            rule = _einsum
+        elif name == "getitem":
+            _refuse_masks(args[1], constants)
+    if name == "reshape" and call.kind == "xp":
+        return _reshaped(*args, **kwargs)
+    if rule is not None:
+        found = rule(function, args, kwargs)
+        if found is not None:
+            return found
+    stand_in = _known_or(constants, _matrix if call.name.startswith("linalg.") else _stand_in)
+    with quiet():
+        return _shapes(function(*mapped(stand_in, args), **mapped(stand_in, kwargs)))
+
+
+def quiet() -> Any:
+    """A context without NumPy's warnings: stand-ins may lie where a function has poles."""
+    return host().xp.errstate(all="ignore")
+
+
+def _drawn(name: str, *args: Any) -> Shaped:
+    """Of random numbers: nothing is drawn."""
+    dtype = host().dtype
+    if name == "bernoulli":
+        return Shaped(_lengths(args[1]), dtype("bool"))
+    if name == "permutation":
+        return Shaped(_lengths(args[0]), dtype("int64"))
+    if name == "integers":
+        return Shaped(_lengths(args[2]), dtype("int64"))
+    return Shaped(_lengths(args[0]), dtype(args[1]))
+
+
+def _lengths(shape: Any) -> tuple[int, ...]:
+    return (shape.__index__(),) if hasattr(shape, "__index__") else tuple(shape)
+
+
+def _folded(windows: Value, size: Any, stride: Any = 1, pad: Any = 0, dilate: Any = 1) -> Shaped:
+    unfolded(windows.shape, size, stride, pad, dilate)
+    return Shaped((*windows.shape[:2], *size), windows.dtype)
+
+
+def _is_ufunc(function: Any) -> bool:
+    return isinstance(function, host().xp.ufunc) and function.signature is None
+
+
+def _known_or(constants: Any, make: Callable[[Value], Any]) -> Callable[[Value], Any]:
+    return lambda value: constants[value] if value in constants else make(value)
+
+
+def _one(value: Value) -> Any:
+    """An array of one element with as many axes; a scalar for a scalar."""
+    one = host().xp.ones((1,) * len(value.shape), dtype=value.dtype)
+    return one[()] if value.scalar else one
+
+
+def _stand_in(value: Value) -> Any:
+    """An array of this shape, in the memory of one element: a one, or as an index a zero."""
+    xp = host().xp
+    made = (xp.zeros if value.dtype.kind in "iu" else xp.ones)((), dtype=value.dtype)
+    return made[()] if value.scalar else xp.broadcast_to(made, value.shape)
+
+
+def _matrix(value: Value) -> Any:
+    """An array of this shape whose matrices have ones on their diagonals, and so an inverse."""
+    if len(value.shape) < 2:
+        return _stand_in(value)
+    xp = host().xp
+    return xp.broadcast_to(xp.eye(*value.shape[-2:], dtype=value.dtype), value.shape)
+
+
+def _shapes(result: Any) -> Any:
+    if isinstance(result, (tuple, list)):
+        return tuple([_shapes(part) for part in result])
+    xp = host().xp
+    if not isinstance(result, (xp.ndarray, xp.generic)):
+        raise NoShape
+    return Shaped(tuple(result.shape), result.dtype, isinstance(result, xp.generic))
+
+
+def _with_shape(found: Any, shape: tuple[int, ...]) -> Any:
+    if isinstance(found, tuple) and not isinstance(found, Shaped):
+        return tuple([part._replace(shape=shape) for part in found])
+    return found._replace(shape=shape)
+
+
+def _elementwise(function: Any, args: Any, kwargs: Any) -> Any:
+    with quiet():
+        found = _shapes(function(*mapped(_one, args), **mapped(_one, kwargs)))
+    shapes = [value.shape for value in values_in((args, kwargs))]
+    if any([not isinstance(part, (Value, int, float, complex, type(None))) for part in args[:1]]):
+        return None  # of lists and the like
+    if "shape" in kwargs:
+        return _with_shape(found, tuple(kwargs["shape"]))
+    return _with_shape(found, broadcast_shapes(shapes))
+
+
+def _reduction(function: Any, args: Any, kwargs: Any) -> Any:
+    x = args[0]
+    if not isinstance(x, Value) or len(list(values_in((args, kwargs)))) != 1:
+        return None
+    with quiet():
+        found = _shapes(function(*mapped(_one, args), **mapped(_one, kwargs)))
+    ndim = len(x.shape)
+    axis = kwargs.get("axis", args[1] if len(args) > 1 else None)
+    axes = range(ndim) if axis is None else (axis,) if not isinstance(axis, tuple) else axis
+    reduced = {a % ndim for a in axes} if ndim else set()
+    if len(found.shape) == ndim:
+        return _with_shape(found, tuple([1 if i in reduced else n for i, n in enumerate(x.shape)]))
+    return _with_shape(found, tuple([n for i, n in enumerate(x.shape) if i not in reduced]))
+
+
+def _product(function: Any, args: Any, kwargs: Any) -> Any:
+    a, b = args[:2]
+    if kwargs or len(args) != 2 or not (isinstance(a, Value) and isinstance(b, Value)):
+        return None
+    inner = b.shape[-2:][0] if b.shape else None
+    if not a.shape or not b.shape or a.shape[-1] != inner:
+        return None  # which the function refuses
+    found = _shapes(function(_one(a), _one(b)))
+    lead = broadcast_shapes([a.shape[:-2], b.shape[:-2]])
+    rows = a.shape[-2:-1] if len(a.shape) > 1 else ()
+    return _with_shape(found, (*lead, *rows, *(b.shape[-1:] if len(b.shape) > 1 else ())))
+
+
+def _einsum(function: Any, args: Any, kwargs: Any) -> Any:
+    text, *operands = args
+    if not isinstance(text, str) or "->" not in text or "." in text:
+        return None
+    inputs, _, output = text.replace(" ", "").partition("->")
+    sizes: dict[str, int] = {}
+    for letters, operand in zip(inputs.split(","), operands, strict=True):
+        if len(letters) != len(operand.shape):
+            return None
+        for letter, n in zip(letters, operand.shape, strict=True):
+            if sizes.setdefault(letter, n) not in (n, 1) and n != 1:
+                return None
+            sizes[letter] = max(n, sizes[letter])
+    found = _shapes(function(text, *mapped(_one, operands), **kwargs))
+    return _with_shape(found, tuple([sizes[letter] for letter in output]))
+
+
+def _reshaped(x: Value, shape: Any, **_: Any) -> Shaped:
+    xp = host().xp
+    made = xp.reshape(xp.broadcast_to(xp.ones((), dtype="bool"), x.shape), shape)
+    return Shaped(tuple(made.shape), x.dtype)
+
+
+def _refuse_masks(index: Any, constants: Any) -> None:
+    for part in index if isinstance(index, tuple) else (index,):
+        if isinstance(part, Value) and part.dtype.kind == "b" and part not in constants:
+            raise NoShape

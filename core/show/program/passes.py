@@ -1,0 +1,96 @@
+"""What makes a program smaller, and leaves every bit of its results as it is.
+
+What is computed of constants alone is computed once; what is computed twice of the same values,
+once; what nobody needs, never. Draws and checks stay, all of them and in their order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.show.program.equation import Equation, Value, mapped
+from core.show.program.inference import quiet
+from core.show.program.program import Program
+from core.show.program.text import Writer, numpys
+
+LARGEST = 1 << 16  # bytes of a folded constant: larger ones cost more to keep than to make
+
+
+def optimized(program: Program) -> Program:
+    """The program without what it need not compute."""
+    return without_dead(merged(folded(program)))
+
+
+def folded(program: Program) -> Program:
+    """What follows from constants alone, as constants."""
+    constants = dict(program.constants)
+    kept = []
+    for equation in program.equations:
+        found = _computed(program, equation, constants)
+        if found is None:
+            kept.append(equation)
+        else:
+            constants.update(zip(equation.outputs, found, strict=True))
+    return program.changed(constants=constants, equations=tuple(kept))
+
+
+def _computed(
+    program: Program, equation: Equation, constants: dict[Value, Any]
+) -> tuple[Any, ...] | None:
+    """What an equation of constants gives; None where it is none, or large, or fails."""
+    small = sum([value.nbytes for value in equation.outputs]) <= LARGEST
+    if equation.call.acts or not small:
+        return None
+    if not all([value in constants for value in equation.inputs]):
+        return None
+    function = equation.call.found(program.backend)
+    args, kwargs = mapped(constants.__getitem__, (equation.args, equation.kwargs))
+    try:
+        with quiet():
+            result = function(*args, **kwargs)
+    except Exception:  # it fails whenever the program runs, as it does without a trace
+        return None
+    return tuple(result) if equation.several else (result,)
+
+
+def merged(program: Program) -> Program:
+    """Equal calls of equal values, once."""
+    same: dict[Value, Value] = {}
+    known: dict[Any, Equation] = {}
+    numbers: dict[Value, str] = {}
+    writer = Writer(lambda v: numbers.setdefault(v, f"${len(numbers)}"), _told_apart)
+    kept = []
+    for equation in program.equations:
+        equation = equation.with_values(lambda value: same.get(value, value))
+        key = equation.call, writer.arguments(equation.args, equation.kwargs)
+        earlier = known.get(key)
+        if earlier is not None and not equation.call.acts:
+            same.update(zip(equation.outputs, earlier.outputs, strict=True))
+            continue
+        known[key] = equation
+        kept.append(equation)
+    return program.changed(
+        equations=tuple(kept),
+        outputs=tuple([same.get(value, value) for value in program.outputs]),
+        changes=tuple([(target, same.get(value, value)) for target, value in program.changes]),
+    )
+
+
+def _told_apart(x: Any) -> str:
+    return numpys(x) or f"{type(x).__name__} at {id(x)}"
+
+
+def without_dead(program: Program) -> Program:
+    """Only what results, changes, draws and checks need; so of places and constants."""
+    needed = {*program.outputs, *[value for _, value in program.changes]}
+    kept = []
+    for equation in reversed(program.equations):
+        if equation.call.acts or not needed.isdisjoint(equation.outputs):
+            needed.update(equation.inputs)
+            kept.append(equation)
+    targets = {target for target, _ in program.changes}
+    return program.changed(
+        equations=tuple(kept[::-1]),
+        constants={value: array for value, array in program.constants.items() if value in needed},
+        places=tuple([p for p in program.places if p.value in needed or p in targets]),
+    )

@@ -1,0 +1,302 @@
+"""Where arrays of a traced function live besides its arguments: parameters, and state.
+
+While a function is traced, parameters, their gradients, the state of their update rules, and the
+persistent arrays of links hold traced arrays; afterwards what they held before. A program reads
+them whenever it runs, and writes those that the function changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from types import CodeType
+from typing import Any, NamedTuple
+
+from core.errors import TraceError
+from core.graph.fitting import is_array
+from core.graph.variable import Variable, wrap
+from core.link import Link
+from core.link.parameter import Parameter
+from core.optimizer import Optimizer
+from core.show.program.array import TracedArray, traced
+from core.show.program.equation import Value
+from core.show.program.tape import Tape
+
+
+class Place(NamedTuple):
+    """An array that a program reads from a link, or from an optimizer, by a name such as `/l1/W`.
+
+    `changed` is called when the program has written into the array.
+    """
+
+    name: str
+    read: Callable[[], Any]
+    value: Value
+    changed: Callable[[], None]
+
+
+def _nothing() -> None:
+    """What is to be done about most changes."""
+
+
+class Places:
+    """The places of one trace."""
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+        self.found: list[Place] = []
+        self._arrays: list[tuple[Place, TracedArray]] = []
+        self._known: set[int] = set()
+        self._held: list[Any] = []  # so that no id is given twice
+        self._undo: list[Callable[[], None]] = []
+        self._names: set[str] = set()
+        self._carried: list[tuple[Place, Any, str]] = []
+        self._paths: dict[int, str] = {}  # of parameters, by their ids
+
+    # ------------------------------------------------------------------ taking
+
+    def take(self, link: Any) -> None:
+        """Let all arrays of a link, and of the links below it, be traced."""
+        if id(link) in self._known:
+            return
+        for path, each in link.namedlinks():
+            if id(each) in self._known:
+                continue
+            self._note(each)
+            if any([not parameter.is_initialized for _, parameter in each._own_params()]):
+                self._make_on_host(each, "_device")
+            prefix = f"{path.rstrip('/')}/"
+            for name in each._params:
+                parameter = each.__dict__[name]
+                if parameter is not None:
+                    self._paths.setdefault(id(parameter), prefix + name)
+                    self.take_parameter(parameter)
+            for name in each._persistent:
+                self._take_persistent(prefix + name, each.__dict__, name)
+            for name in each.carried:
+                self._take_carried(prefix + name, each, name)
+
+    def _note(self, each: Any) -> None:
+        self._known.add(id(each))
+        self._held.append(each)
+
+    def _make_on_host(self, owner: Any, name: str) -> None:
+        """Let arrays that are made with the first input be real ones."""
+        before = getattr(owner, name)
+        if before is None:
+            setattr(owner, name, self._tape.backend.default_device())
+            self._undo.append(lambda: setattr(owner, name, before))
+
+    def take_parameter(self, parameter: Any) -> None:
+        """Let a parameter hold a traced array, and what its update rule keeps as well."""
+        if id(parameter) in self._known:
+            return
+        if parameter._array is None:
+            self._make_on_host(parameter, "_home")
+            return
+        self._note(parameter)
+        name = self._paths.get(id(parameter)) or parameter.name or "parameter"
+        source = parameter._source or parameter._constant
+        array, grad = parameter.array, parameter._grad
+        data = None if source is None else source.data
+
+        def restore() -> None:
+            parameter.array = array
+            present = parameter._source or parameter._constant
+            if present is not None:
+                present.data = data
+                present._grad = grad
+
+        def count() -> None:
+            if hasattr(parameter, "version"):
+                parameter.version += 1
+
+        self._undo.append(restore)
+        rule = getattr(parameter, "update_rule", None)
+        if rule is not None:
+            self._take_rule(name, parameter, rule)
+        made = self._traced(name, array, lambda: parameter.array, count)
+        parameter.array = made
+        if grad is not None and is_array(parameter.grad):
+            source._grad = self._traced(f"{name}.grad", parameter.grad, lambda: parameter.grad)
+
+    def _take_persistent(self, name: str, own: dict[str, Any], key: str) -> None:
+        before = own[key]
+        if is_array(before):
+            own[key] = self._traced(name, before, lambda: own[key])
+
+        def restore() -> None:
+            after = own[key]
+            own[key] = before
+            if not is_array(before) and not isinstance(after, TracedArray) and after != before:
+                raise TraceError(
+                    f"trace: {name} went from {before!r} to {after!r}, which is no array, and so "
+                    "would stay the same whenever the program runs."
+                )
+
+        self._undo.append(restore)
+
+    def _take_carried(self, name: str, link: Any, key: str) -> None:
+        """Let a Variable that a link keeps from call to call be traced."""
+        before = getattr(link, key, None)
+        if isinstance(before, Variable):
+            if before.creator_node is not None:
+                raise TraceError(
+                    f"trace: {name} comes from an earlier graph, which a program knows nothing of. "
+                    "Call unchain_backward() on it, or reset_state() of its link, first."
+                )
+            made = self._traced(name, before.array, lambda: getattr(link, key).array)
+            self._carried.append((self.found[-1], link, key))
+            setattr(link, key, wrap(made))
+
+        def restore() -> None:
+            after = getattr(link, key, None)
+            setattr(link, key, before)
+            if (after is None) != (before is None):
+                state = "has no value before the call and one after it"
+                if after is None:
+                    state = "has a value before the call and none after it"
+                raise TraceError(
+                    f"trace: {name} {state}. Call reset_state() at the end of the function, or "
+                    "call its link once before tracing."
+                )
+
+        self._undo.append(restore)
+
+    def _take_rule(self, name: str, parameter: Any, rule: Any) -> None:
+        if rule._use_fp32_update:
+            raise TraceError(f"trace: {name} has a float32 master, which cannot be traced.")
+        t = rule.t
+        if rule._state is None:
+            rule._prepare(parameter)
+        state, before = rule._state, dict(rule._state)
+
+        def restore() -> None:
+            rule.t = t
+            state.update(before)
+
+        self._undo.append(restore)
+        for key, array in before.items():
+            if is_array(array):
+                state[key] = self._traced(f"{name}:{key}", array, _item(state, key))
+
+    def take_optimizer(self, optimizer: Any) -> None:
+        """Let its target be traced, and its counts be as they were."""
+        kept = dict(vars(optimizer))
+        self._undo.append(lambda: vars(optimizer).update(kept))
+        if optimizer.target is not None:
+            self.take(optimizer.target)
+
+    def lifted(self, x: Any) -> Any:
+        """An input of an operation; from outside, a parameter or a constant of the trace."""
+        array = getattr(x, "_array", x)
+        if isinstance(array, TracedArray) or not is_array(array):
+            return x
+        if isinstance(x, Parameter):
+            self.take_parameter(x)
+            return x
+        made = traced(self._tape, self._tape.constant(array))
+        if not isinstance(x, Variable):
+            return made
+        beside = wrap(made)
+        beside._source = x._source
+        return beside
+
+    def _traced(
+        self, name: str, array: Any, read: Callable[[], Any], changed: Callable[[], None] = _nothing
+    ) -> TracedArray:
+        while name in self._names:
+            name += "_"
+        self._names.add(name)
+        value = Value(tuple(array.shape), array.dtype)
+        made = traced(self._tape, value)
+        place = Place(name, read, value, changed)
+        self.found.append(place)
+        self._arrays.append((place, made))
+        return made
+
+    # ------------------------------------------------------------------ giving back
+
+    def changes(self) -> list[tuple[Place, Value]]:
+        """The places whose arrays the function has changed, with what it has made of them."""
+        found = [(place, array.value) for place, array in self._arrays]
+        for place, link, key in self._carried:
+            kept = getattr(link, key, None)
+            if kept is not None:
+                found.append((place, value_of(self._tape, kept.array)))
+        return [(place, value) for place, value in found if value is not place.value]
+
+    def restore(self) -> None:
+        """Let everything hold what it held before."""
+        errors = []
+        while self._undo:
+            try:
+                self._undo.pop()()
+            except TraceError as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+
+def value_of(tape: Tape, array: Any) -> Value:
+    """The value of an array, as a constant if it is from outside."""
+    return array.value if isinstance(array, TracedArray) else tape.constant(array)
+
+
+def _item(state: dict[str, Any], key: str) -> Callable[[], Any]:
+    return lambda: state[key]
+
+
+def roots(function: Any) -> list[Any]:
+    """The links and optimizers that a function can name: of its own, its closure, its globals."""
+    found = [each for each in _named(function, []) if isinstance(each, (Link, Optimizer))]
+    return list({id(each): each for each in found}.values())
+
+
+def _named(function: Any, seen: list[Any]) -> Iterator[Any]:
+    if any([function is known for known in seen]):
+        return
+    seen.append(function)
+    if isinstance(function, (Link, Optimizer)):
+        yield function
+        return
+    owner = getattr(function, "__self__", None)
+    if owner is not None:
+        yield owner
+        yield from _parts(list(getattr(owner, "__dict__", {}).values()))
+    for attribute in ("func", "__wrapped__", "__func__"):
+        inner = getattr(function, attribute, None)
+        if inner is not None:
+            yield from _named(inner, seen)
+    yield from _parts(getattr(function, "args", ()))
+    yield from _parts((getattr(function, "keywords", None) or {}).values())
+    yield from _parts(getattr(function, "__defaults__", None) or ())
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return
+    for cell in function.__closure__ or ():
+        try:
+            content = cell.cell_contents
+        except ValueError:  # not filled yet
+            continue
+        yield from _parts([content])
+        if hasattr(content, "__code__"):
+            yield from _named(content, seen)
+    scope = function.__globals__
+    yield from _parts([scope[name] for name in _names(code) if name in scope])
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from _names(part)
+
+
+def _parts(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from value
+        elif isinstance(value, dict):
+            yield from value.values()
+        else:
+            yield value

@@ -1,0 +1,228 @@
+"""Programs: the array operations of a call, in static single assignment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from core.arrays.backend import BACKENDS, Backend
+from core.errors import TraceError
+from core.graph.variable import wrap
+from core.show.program.equation import Equation, Value
+from core.show.program.places import Place
+from core.show.program.structure import Leaf, alike, described, flattened, rebuilt
+from core.show.program.text import Writer, numpys, spec_text
+
+
+class Program:
+    """What `core.trace` gives: equations between values, from arguments to results.
+
+    `inputs` are the values of the arguments' arrays, `places` the arrays read from links and
+    optimizers, `constants` maps values to the arrays that the trace found outside. `equations` are
+    in an order in which they can be computed, `outputs` the results, and `changes` pairs of a
+    place, or the number of an argument, and what its array becomes.
+
+    Calling it runs it, on arrays of the same structure, shapes and dtypes: draws are made anew,
+    parameters and states are read as they are, and changed where the function changes them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        backend: Backend,
+        inputs: tuple[Value, ...],
+        form: Any,
+        places: tuple[Place, ...],
+        constants: dict[Value, Any],
+        equations: tuple[Equation, ...],
+        outputs: tuple[Value, ...],
+        result: Any,
+        changes: tuple[tuple[Place | int, Value], ...],
+    ) -> None:
+        self.name = name
+        self.backend = backend
+        self.inputs = inputs
+        self.form = form
+        self.places = places
+        self.constants = constants
+        self.equations = equations
+        self.outputs = outputs
+        self.result = result
+        self.changes = changes
+        self._run: Callable[..., tuple[Any, ...]] | None = None
+
+    def changed(self, **parts: Any) -> Program:
+        """Another program, with other parts in the place of these."""
+        own = {name: part for name, part in vars(self).items() if name != "_run"}
+        return Program(**(own | parts))
+
+    # ------------------------------------------------------------------ running
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Run it on other arrays.
+
+        Raises TraceError where structure, shapes or dtypes differ from those that were traced; then
+        nothing has been computed or changed.
+        """
+        given, form = flattened(arrays)
+        if not alike(form, self.form):
+            raise TraceError(
+                f"{self.name}: expected the arguments {described(self.form)}, got "
+                f"{described(form)}. Trace again for another structure."
+            )
+        for i, (array, value) in enumerate(zip(given, self.inputs, strict=True)):
+            self._check(f"argument array {i}", array, value)
+        read = [place.read() for place in self.places]
+        for place, array in zip(self.places, read, strict=True):
+            self._check(place.name, array, place.value)
+        if self._run is None:
+            self._run = _compiled(self)
+        results = self._run(*given, *read)
+        asarray, copyto = self.backend.asarray, self.backend.copyto
+        count = len(self.outputs)
+        found = dict(zip(self.places, read, strict=True))
+        outputs = [asarray(y) for y in results[:count]]
+        changed = [
+            (found[target] if isinstance(target, Place) else given[target], y)
+            for (target, _), y in zip(self.changes, results[count:], strict=True)
+        ]
+        for array, y in changed:
+            copyto(array, y)
+        for target, _ in self.changes:
+            if isinstance(target, Place):
+                target.changed()
+        return rebuilt(self.result, lambda leaf: _as_result(leaf, outputs[leaf.number]))
+
+    def _check(self, what: str, array: Any, value: Value) -> None:
+        if array is None or BACKENDS[type(array)] is not self.backend:
+            got = type(array).__name__
+            raise TraceError(
+                f"{self.name}: expected {what} to be an array of backend {self.backend.name}, "
+                f"got {got}."
+            )
+        if tuple(array.shape) != value.shape or array.dtype != value.dtype:
+            got = spec_text(Value(tuple(array.shape), array.dtype))
+            raise TraceError(
+                f"{self.name}: expected {what} to be {spec_text(value)}, got {got}. "
+                "Trace again for another shape or dtype."
+            )
+
+    # ------------------------------------------------------------------ looking
+
+    def names(self) -> dict[Value, str]:
+        """What values are called in the text: `x` arguments, `p` places, `c` constants, `v`."""
+        found = {value: f"x{i}" for i, value in enumerate(self.inputs)}
+        found |= {place.value: f"p{i}" for i, place in enumerate(self.places)}
+        found |= {value: f"c{i}" for i, value in enumerate(self.constants)}
+        results = [value for equation in self.equations for value in equation.outputs]
+        return found | {value: f"v{i}" for i, value in enumerate(results)}
+
+    def __str__(self) -> str:
+        """The equations, with the operations and links that they come from."""
+        names = self.names()
+        writer = Writer(names.__getitem__)
+        lines = [f"{self.name}({', '.join([names[value] for value in self.inputs])}):"]
+        lines += [f"  {names[value]}: {spec_text(value)}" for value in self.inputs]
+        lines += [f"  {names[p.value]}: {spec_text(p.value)} = {p.name}" for p in self.places]
+        for value, array in self.constants.items():
+            shown = f" = {array}" if value.size == 1 else ""
+            lines.append(f"  {names[value]}: {spec_text(value)}, constant{shown}")
+        before = None
+        for equation in self.equations:
+            if equation.origin != before and str(equation.origin):
+                lines.append(f"  # {equation.origin}")
+            before = equation.origin
+            left = ", ".join([f"{names[v]}: {spec_text(v)}" for v in equation.outputs])
+            comma = "," if equation.several and len(equation.outputs) == 1 else ""
+            right = writer.expression(equation)
+            lines.append(f"  {left}{comma} = {right}" if left else f"  {right}")
+        for target, value in self.changes:
+            name = target.name if isinstance(target, Place) else names[self.inputs[target]]
+            lines.append(f"  {name}[...] = {names[value]}")
+        results = rebuilt(self.result, lambda leaf: _Text(names[self.outputs[leaf.number]]))
+        return "\n".join([*lines, f"  return {results!r}"])
+
+    def __repr__(self) -> str:
+        return (
+            f"<program {self.name}: {len(self.equations)} equations, {len(self.inputs)} arguments, "
+            f"{len(self.places)} places, {len(self.outputs)} results>"
+        )
+
+
+def memories(program: Program) -> dict[Value, Value]:
+    """For values that may be views: the value whose memory they may show."""
+    found: dict[Value, Value] = {}
+    for equation in program.equations:
+        if equation.call.views and equation.inputs:
+            source = equation.inputs[0]
+            found |= dict.fromkeys(equation.outputs, found.get(source, source))
+    return found
+
+
+def _target(program: Program, target: Place | int) -> Value:
+    return target.value if isinstance(target, Place) else program.inputs[target]
+
+
+class _Text(str):
+    """A name in the text of a structure."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _as_result(leaf: Leaf, array: Any) -> Any:
+    return array if leaf.kind == "array" else wrap(array)
+
+
+def _compiled(program: Program) -> Callable[..., tuple[Any, ...]]:
+    """The equations as a Python function of arrays; what is not needed any more is let go."""
+    names = program.names()
+    scope: dict[str, Any] = {names[value]: array for value, array in program.constants.items()}
+
+    def rare(x: Any) -> str:
+        name = f"k{len(scope)}"
+        scope[name] = x
+        return name
+
+    writer = Writer(names.__getitem__, rare)
+    parameters = [*program.inputs, *[place.value for place in program.places]]
+    lines = [f"def program({', '.join([names[value] for value in parameters])}):"]
+    results = [*program.outputs, *[value for _, value in program.changes]]
+    kept = set(results) | set(program.constants)
+    last: dict[Value, int] = {}
+    for i, equation in enumerate(program.equations):
+        for value in equation.inputs:
+            last[value] = i
+    for i, equation in enumerate(program.equations):
+        function = f"f{i}"
+        scope[function] = equation.call.found(program.backend)
+        right = f"{function}({writer.arguments(equation.args, equation.kwargs)})"
+        left = ", ".join([names[value] for value in equation.outputs])
+        comma = "," if equation.several and len(equation.outputs) == 1 else ""
+        lines.append(f"  {left}{comma} = {right}" if left else f"  {right}")
+        dead = {v for v in equation.inputs if last[v] == i} - kept
+        dead |= {v for v in equation.outputs if v not in last} - kept
+        if dead:
+            lines.append(f"  del {', '.join(sorted([names[value] for value in dead]))}")
+    returned = []
+    shared = memories(program)
+    written = {_target(program, target) for target, _ in program.changes}
+    seen = written | set(program.constants)
+    for value in results:
+        memory = shared.get(value, value)
+        returned.append(f"copy({names[value]})" if memory in seen else names[value])
+        seen.add(memory)
+    scope["copy"] = program.backend.copy
+    lines.append(f"  return ({''.join([text + ', ' for text in returned])})")
+    text = "\n".join(lines) + "\n"
+    import linecache
+
+    where = f"<program {program.name} {id(program):x}>"
+    linecache.cache[where] = (len(text), None, text.splitlines(True), where)
+    exec(compile(text, where, "exec"), scope)
+    return scope["program"]  # type: ignore[no-any-return]
+
+
+__all__ = ["Program", "numpys"]

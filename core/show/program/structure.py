@@ -1,0 +1,83 @@
+"""Arguments and results: arrays and Variables in tuples, lists and dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from core.graph.fitting import is_array
+from core.graph.variable import Variable
+
+
+class Leaf(NamedTuple):
+    """The place of an array in a structure; `kind` is what it stands for there."""
+
+    number: int
+    kind: str  # "array", "variable", or "variable with gradient"
+
+
+def flattened(tree: Any) -> tuple[list[Any], Any]:
+    """The arrays in a structure, and the structure with a `Leaf` for each of them."""
+    arrays: list[Any] = []
+
+    def form(part: Any) -> Any:
+        if isinstance(part, Variable):
+            arrays.append(part.array)
+            kind = "variable with gradient" if part.requires_grad else "variable"
+            return Leaf(len(arrays) - 1, kind)
+        if is_array(part):
+            arrays.append(part)
+            return Leaf(len(arrays) - 1, "array")
+        if isinstance(part, tuple):
+            parts = [form(each) for each in part]
+            return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
+        if isinstance(part, list):
+            return [form(each) for each in part]
+        if isinstance(part, dict):
+            return {key: form(each) for key, each in part.items()}
+        return part
+
+    return arrays, form(tree)
+
+
+def rebuilt(form: Any, put: Callable[[Leaf], Any]) -> Any:
+    """The structure with `put(leaf)` for each leaf."""
+    if isinstance(form, Leaf):
+        return put(form)
+    if isinstance(form, tuple):
+        parts = [rebuilt(each, put) for each in form]
+        return type(form)(*parts) if hasattr(form, "_fields") else tuple(parts)
+    if isinstance(form, list):
+        return [rebuilt(each, put) for each in form]
+    if isinstance(form, dict):
+        return {key: rebuilt(each, put) for key, each in form.items()}
+    return form
+
+
+def described(form: Any) -> str:
+    """A structure in words, for messages.
+
+    >>> described({"x": Leaf(0, "array"), "rest": (Leaf(1, "variable"), 3)})
+    "{'x': array, 'rest': (variable, 3)}"
+    """
+    if isinstance(form, Leaf):
+        return form.kind
+    if isinstance(form, dict):
+        return "{" + ", ".join([f"{key!r}: {described(part)}" for key, part in form.items()]) + "}"
+    if isinstance(form, (tuple, list)):
+        parts = ", ".join([described(part) for part in form])
+        return f"[{parts}]" if isinstance(form, list) else f"({parts})"
+    return repr(form)
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two structures are the same; arrays and Variables may stand for each other."""
+    if isinstance(one, Leaf) or isinstance(other, Leaf):
+        return isinstance(one, Leaf) and isinstance(other, Leaf)
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all([alike(one[k], other[k]) for k in one])
+    if isinstance(one, (tuple, list)):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return bool(one == other)

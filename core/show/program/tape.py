@@ -1,0 +1,181 @@
+"""The tape that a trace is recorded on: equations in their order, and where they come from."""
+
+from __future__ import annotations
+
+import sys
+from contextvars import ContextVar, Token
+from typing import Any
+
+from core.arrays.backend import Backend
+from core.errors import TraceError, place
+from core.graph.function_hook import FunctionHook
+from core.link import LinkHook
+from core.show.program.equation import Call, Equation, Origin, Value
+
+_current: ContextVar[Tape | None] = ContextVar("plugrad_tape", default=None)
+
+
+def current() -> Tape:
+    """The tape of the trace that is under way in this context."""
+    tape = _current.get()
+    if tape is None:
+        raise TraceError(
+            "a traced array was used after its trace has ended; it has no values. Let the function "
+            "return what is needed of it."
+        )
+    return tape
+
+
+def refuse_nesting() -> None:
+    """Raise where a trace is under way in this context."""
+    if _current.get() is not None:
+        raise TraceError("trace: another trace is under way. Trace one function at a time.")
+
+
+class Tape:
+    """What is recorded: equations, and the arrays from outside, for arrays of one backend.
+
+    `constants` maps values to copies of the arrays that they stand for.
+    """
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.equations: list[Equation] = []
+        self.constants: dict[Value, Any] = {}
+        self.operations: list[tuple[Any, Origin]] = []  # those under way, with their places
+        self.links: list[Any] = []
+        self.places: Any = None  # a `Places`, once there is one
+        self.xp: Any = None  # the namespace of traced arrays
+        self._known: dict[int, tuple[Any, Value]] = {}
+        self._forwards: dict[Any, Origin] = {}
+        self._hooks = _Operations(self), _Links(self)
+        self._tokens: list[Token[Tape | None]] = []
+
+    def __enter__(self) -> Tape:
+        self._tokens.append(_current.set(self))
+        for hook in self._hooks:
+            hook.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for hook in self._hooks:
+            hook.__exit__()
+        _current.reset(self._tokens.pop())
+        self._forwards.clear()
+        self.operations.clear()
+
+    # ------------------------------------------------------------------ recording
+
+    def record(
+        self,
+        call: Call,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        outputs: tuple[Value, ...],
+        several: bool = False,
+    ) -> None:
+        """Append an equation; arrays among the arguments are values already."""
+        self.equations.append(Equation(call, args, kwargs, outputs, several, self.origin()))
+
+    def constant(self, array: Any) -> Value:
+        """The value of an array from outside: what it holds now."""
+        known = self._known.get(id(array))
+        if known is None:
+            backend = self.backend
+            value = Value(tuple(array.shape), array.dtype)
+            self.constants[value] = backend.copy(backend.asarray(array))
+            known = self._known[id(array)] = array, value
+        return known[1]
+
+    # ------------------------------------------------------------------ where it comes from
+
+    def origin(self) -> Origin:
+        """Where what is being recorded comes from."""
+        if not self.operations:
+            return Origin("", self.link_path(), users_line())
+        origin = self.operations[-1][1]
+        back = any([known.backward for _, known in self.operations])
+        return origin._replace(backward=back)
+
+    def link_path(self) -> str:
+        """The path and class of the innermost link that is being called."""
+        if not self.links:
+            return ""
+        return f"{place.path_of(self.links)} ({type(self.links[-1]).__name__})"
+
+    def begin_operation(self, f: Any) -> None:
+        """Note that an operation is about to compute."""
+        origin = Origin(f.label, self.link_path(), users_line())
+        if self.operations:  # an operation in the gradient of another
+            around = self.operations[-1][1]
+            origin = origin._replace(link=origin.link or around.link, line=around.line)
+        self._forwards[f] = origin
+        self.operations.append((f, origin))
+
+    def begin_gradient(self, f: Any) -> None:
+        """Note that the gradients of an operation are about to be computed."""
+        known = self._forwards.get(f) or Origin(f.label, "", users_line())
+        self.operations.append((f, known._replace(backward=True)))
+
+    def end(self, f: Any) -> None:
+        """Note that an operation is done, and what it has begun in between."""
+        while self.operations and self.operations.pop()[0] is not f:
+            pass
+
+    def refusal(self, text: str) -> TraceError:
+        """The error for what cannot be traced; it names operation, link and line."""
+        origin = self.origin()
+        where = [f"in {origin}"] if str(origin) else []
+        where += [f"at {origin.line}"] if origin.line else []
+        return TraceError(text + (f" ({', '.join(where)})" if where else ""))
+
+
+def users_line() -> str:
+    """The line of the user's program that is being executed."""
+    places = []
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        places.append((frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back
+    return place.users_line(places[::-1])
+
+
+class _Operations(FunctionHook):
+    """Tells the tape which operation computes."""
+
+    name = "core.trace"
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    def forward_preprocess(self, function: Any, in_data: Any) -> None:
+        self._tape.begin_operation(function)
+
+    def forward_postprocess(self, function: Any, in_data: Any) -> None:
+        self._tape.end(function)
+
+    def backward_preprocess(self, function: Any, in_data: Any, out_grad: Any) -> None:
+        self._tape.begin_gradient(function)
+
+    def backward_postprocess(self, function: Any, in_data: Any, out_grad: Any) -> None:
+        self._tape.end(function)
+
+
+class _Links(LinkHook):
+    """Tells the tape which link is being called."""
+
+    name = "core.trace"
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape = tape
+
+    def forward_preprocess(self, args: Any) -> None:
+        if not self._tape.links and self._tape.places is not None:
+            self._tape.places.take(args.link)
+        self._tape.links.append(args.link)
+
+    def forward_postprocess(self, args: Any) -> None:
+        self._tape.links.pop()
+
+    def forward_interrupted(self, args: Any) -> None:
+        self._tape.links.pop()

@@ -1,0 +1,110 @@
+"""`core.trace`: the array operations of a call, recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from core.arrays.backend import BACKENDS, current, host, using
+from core.errors import TraceError
+from core.graph.variable import Variable, wrap
+from core.link import Link
+from core.show.program.array import TracedArray, traced
+from core.show.program.backend import tracing
+from core.show.program.equation import Value
+from core.show.program.passes import optimized
+from core.show.program.places import Places, roots, value_of
+from core.show.program.program import Program
+from core.show.program.structure import Leaf, flattened, rebuilt
+from core.show.program.tape import Tape, refuse_nesting
+
+
+def trace(function: Callable[..., Any], *arrays: Any) -> Program:
+    """Record the array operations that `function(*arrays)` makes, as a program.
+
+    The function runs once, on arrays that have a shape, a dtype and no elements; what it does to
+    arrays is recorded: forward, gradients (`core.grad`, `backward`) and updates of parameters. Then
+    all is as it was before.
+
+    Args:
+        function: Takes arrays or Variables, or tuples, lists and dicts of them, and returns such.
+            It may be a link.
+        arrays: Arguments like those that the program is to run on; of their elements nothing is
+            read.
+
+    Returns:
+        A `Program`, which runs when it is called.
+
+    Parameters, persistent arrays and states of update rules are read whenever the program runs,
+    where the function reaches them through links or optimizers that it calls, names or closes over.
+    Other arrays from outside are constants. So are Python's numbers, among them learning rates and
+    counts, and `core.config`.
+
+    Raises:
+        TraceError: The function looks at a value, as by `if`, `float` or a mask as an index; the
+            message names operation, link and line.
+
+    >>> import core, numpy as np
+    >>> program = core.trace(lambda x, y: (x + y) * 2, np.ones(3, "f"), np.ones(3, "f"))
+    >>> print(program)
+    <lambda>(x0, x1):
+      x0: float32[3]
+      x1: float32[3]
+      v0: float32[3] = x0 + x1
+      v1: float32[3] = v0 * 2
+      return v1
+    >>> program(np.array([1, 2, 3], "f"), np.array([1, 1, 1], "f"))
+    array([4., 6., 8.], dtype=float32)
+    """
+    refuse_nesting()
+    tracer = tracing()
+    given, form = flattened(arrays)
+    backend = BACKENDS[type(given[0])] if given else current()
+    if backend is not host():
+        raise TraceError(
+            f"trace: expected arrays of backend {host().name}, got one of {backend.name}."
+        )
+    for array in given:
+        if BACKENDS[type(array)] is not backend:
+            raise TraceError("trace: expected arrays of one backend.")
+    tape = Tape(backend)
+    tape.xp, tape.places = tracer.xp, Places(tape)
+    places = tape.places
+    inputs = tuple([Value(tuple(array.shape), array.dtype) for array in given])
+    made = [traced(tape, value) for value in inputs]
+    with tape:
+        try:
+            for root in roots(function):
+                if isinstance(root, Link):
+                    places.take(root)
+                else:
+                    places.take_optimizer(root)
+            arguments = rebuilt(form, lambda leaf: _argument(leaf, made[leaf.number]))
+            with using(tracer):
+                returned = function(*arguments)
+            found, result = flattened(returned)
+            outputs = tuple([value_of(tape, array) for array in found])
+            present: list[Any] = [(i, array.value) for i, array in enumerate(made)]
+            moved = [(i, value) for i, value in present if value is not inputs[i]]
+            changes = (*moved, *places.changes())
+        finally:
+            places.restore()
+    program = Program(
+        getattr(function, "__name__", type(function).__name__),
+        backend,
+        inputs,
+        form,
+        tuple(places.found),
+        tape.constants,
+        tuple(tape.equations),
+        outputs,
+        result,
+        changes,
+    )
+    return optimized(program)
+
+
+def _argument(leaf: Leaf, array: TracedArray) -> Any:
+    if leaf.kind == "array":
+        return array
+    return Variable(array) if leaf.kind == "variable with gradient" else wrap(array)

@@ -1,0 +1,82 @@
+"""The check that an op can be traced: recorded once and run again, it gives the bits of eager."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from core.arrays.backend import host
+from core.errors import TraceError
+from core.graph.backprop import grad
+from core.graph.variable import Variable
+from core.show.program import trace
+from core.testing.trial import Trial
+
+
+def traced(trial: Trial) -> None:
+    """Traced by `core.trace` and run, forward and backward have the bits that eager has.
+
+    What is traced is the formula: kernels are compared with it by another check.
+    """
+    if trial.backend is not host():
+        return
+    dtypes = trial.dtypes()
+    arrays = trial.arrays(dtypes[trial.case.seed % len(dtypes)])
+    cotangents = trial.cotangents(trial.run(trial.variables(arrays)))
+
+    def call(arrays: list[Any], cotangents: list[Any]) -> list[Any]:
+        inputs = trial.variables(arrays)
+        outputs = trial.run(inputs)
+        return [*[y.array for y in outputs], *_gradients(inputs, outputs, cotangents)]
+
+    with formulas_alone(trial):
+        expected = call(arrays, cotangents)
+    try:
+        program = trace(call, arrays, cotangents)
+    except TraceError as error:
+        error.add_note(
+            "Is what it computes to depend on values? Then say so in its domain: "
+            "leave_out={'traced': 'depends on values'}."
+        )
+        raise
+    trial.restore_random_state()
+    found = program(arrays, cotangents)
+    for i, (one, other) in enumerate(zip(found, expected, strict=True)):
+        if (one is None) != (other is None):
+            raise AssertionError(f"traced: result {i} is None in one of two runs")
+        if one is None:
+            continue
+        if (one.dtype, one.shape) != (other.dtype, other.shape):
+            raise AssertionError(
+                f"traced: result {i} is {one.dtype}{one.shape}, not {other.dtype}{other.shape}"
+            )
+        if one.tobytes() != other.tobytes():
+            raise AssertionError(f"traced: result {i} has other bits than eager:\n{program}")
+
+
+@contextmanager
+def formulas_alone(trial: Trial) -> Iterator[None]:
+    """A context in which no kernel stands in for the op."""
+    tables = trial.backend.kernels, trial.backend.gradient_kernels
+    taken = [(table, table.pop(trial.op)) for table in tables if trial.op in table]
+    try:
+        yield
+    finally:
+        for table, kernel in taken:
+            table[trial.op] = kernel
+
+
+def _gradients(
+    inputs: Sequence[Variable], outputs: Sequence[Variable], cotangents: Sequence[Any]
+) -> list[Any]:
+    pairs = [
+        (y, Variable(g))
+        for y, g in zip(outputs, cotangents, strict=True)
+        if g is not None and y.requires_grad
+    ]
+    targets = [x for x in inputs if x.requires_grad]
+    if not pairs or not targets:
+        return []
+    found = grad([y for y, _ in pairs], targets, [g for _, g in pairs])
+    return [None if g is None else g.array for g in found]

@@ -1,0 +1,324 @@
+"""core.trace: what is recorded gives the bits of eager, whatever is inside."""
+
+import numpy as np
+import pytest
+
+import core
+import core.functions as F
+import core.links as L
+from core.errors import OutOfRange, TraceError
+
+X = np.random.default_rng(0).normal(size=(4, 3)).astype("f")
+T = np.array([0, 1, 1, 0], "i")
+
+
+def same(one, other):
+    if isinstance(other, dict):
+        assert one.keys() == other.keys()
+        return all(same(one[key], other[key]) for key in other)
+    if isinstance(other, (tuple, list)):
+        assert type(one) is type(other)
+        return _all_same(one, other)
+    if other is None:
+        return one is None
+    one, other = core.as_variable(one).array, core.as_variable(other).array
+    return (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+
+
+def _all_same(one, other):
+    return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
+
+
+class Net(core.Chain):
+    def __init__(self, *more):
+        super().__init__()
+        with self.init_scope():
+            self.l1 = L.Linear(3, 5)
+            self.more = core.Sequential(*more)
+            self.l2 = L.Linear(5, 2)
+
+    def forward(self, x):
+        return self.l2(self.more(F.tanh(self.l1(x))))
+
+
+def loss_and_gradients(model):
+    def step(x, t):
+        model.cleargrads()
+        loss = F.softmax_cross_entropy(model(x), t)
+        loss.backward()
+        return {"loss": loss, "grads": [p.grad for _, p in sorted(model.namedparams())]}
+
+    return step
+
+
+def state_of(model):
+    return {path: array.copy() for path, array in _arrays(model).items()}
+
+
+def _arrays(model):
+    found = {path: p.array for path, p in model.namedparams()}
+    for path, link in model.namedlinks():
+        own = {n: link.__dict__[n] for n in link._persistent}
+        found |= {f"{path}/{n}": a for n, a in own.items() if isinstance(a, np.ndarray)}
+    return found
+
+
+def test_forward_and_gradients_of_a_network():
+    model = Net()
+    step = loss_and_gradients(model)
+    program = core.trace(step, X, T)
+    assert [place.name for place in program.places] == ["/l1/W", "/l1/b", "/l2/W", "/l2/b"]
+    assert same(program(X, T), step(X, T))
+    for p in model.params():
+        p.array[...] *= 2  # parameters are read when the program runs
+    assert same(program(X[::-1], T), step(X[::-1], T))
+
+
+def test_tracing_changes_nothing():
+    model = Net(L.BatchNormalization(5))
+    optimizer = core.optimizers.Adam().setup(model)
+    step = loss_and_gradients(model)
+    step(X, T)
+    before, grads = state_of(model), [p.grad for p in model.params()]
+    random = core.backend.random_state()
+    core.trace(lambda x, t: optimizer.update(lambda: F.sum(F.dropout(model(x)))), X, T)
+    assert same(state_of(model), before)
+    assert all(p.grad is g for p, g in zip(model.params(), grads, strict=True))
+    assert core.backend.random_state() == random
+    assert optimizer.t == 0 and {p.update_rule.t for p in model.params()} == {0}
+    assert same(step(X, T), step(X, T))
+
+    def failing(x):
+        step(x, T)
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError):
+        core.trace(failing, X)
+    assert same(state_of(model)["/l1/W"], before["/l1/W"])
+    assert isinstance(model.l1.W.array, np.ndarray) and model.l1.W.xp is np
+
+
+OPTIMIZERS = [
+    ("SGD", {}),
+    ("MomentumSGD", {}),
+    ("NesterovAG", {}),
+    ("RMSprop", {}),
+    ("AdaGrad", {}),
+    ("AdaDelta", {}),
+    ("SMORMS3", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), OPTIMIZERS)
+def test_updates_have_the_bits_of_eager(name, arguments):
+    models = Net(), Net()
+    models[1].copyparams(models[0])
+    optimizers = [getattr(core.optimizers, name)(**arguments).setup(model) for model in models]
+    for optimizer in optimizers:
+        optimizer.add_hook(core.optimizer_hooks.WeightDecay(0.01))
+    eager, traced = (
+        lambda x, t, m=model, o=optimizer: o.update(lambda: F.softmax_cross_entropy(m(x), t))
+        for model, optimizer in zip(models, optimizers, strict=True)
+    )
+    program = core.trace(traced, X, T)
+    for i in range(3):
+        eager(X + i, T)
+        program(X + i, T)
+        assert same(state_of(models[1]), state_of(models[0]))
+    version = models[1].l1.W.version
+    program(X, T)
+    assert models[1].l1.W.version == version + 1
+
+
+def test_running_averages_move_whenever_the_program_runs():
+    eager, traced = Net(L.BatchNormalization(5)), Net(L.BatchNormalization(5))
+    traced.copyparams(eager)
+    program = core.trace(traced, X)
+    for i in range(3):
+        assert same(program(X * (i + 1)), eager(X * (i + 1)))
+        assert same(state_of(traced), state_of(eager))
+    with core.using_config("train", False):
+        program = core.trace(traced, X)
+        assert same(program(X), eager(X)) and same(state_of(traced), state_of(eager))
+
+
+@pytest.mark.parametrize("seed", [None, 5])
+def test_draws_are_made_anew(seed):
+    model = Net(lambda x: F.dropout(x, 0.5), lambda x: F.gaussian(x, x * 0))
+    program = core.trace(model, X)
+    before = core.backend.random_state()
+    try:
+        core.seed(seed)
+        start = core.backend.random_state()
+        first, second = program(X), program(X)
+        core.backend.set_random_state(start)
+        assert same([first, second], [model(X), model(X)])
+        assert not same(first, second)
+    finally:
+        core.backend.set_random_state(before)
+
+
+def test_equal_draws_stay_apart_and_unused_ones_are_made():
+    def function(x):
+        F.dropout(x)
+        return F.dropout(x) + F.dropout(x)
+
+    program = core.trace(function, X)
+    assert sum(equation.call.kind == "random" for equation in program.equations) == 3
+    state = core.backend.random_state()
+    found = program(X)
+    core.backend.set_random_state(state)
+    assert same(found, function(X))
+
+
+def test_gradients_of_gradients():
+    def penalty(x):
+        x = core.Variable(x)
+        (gx,) = core.grad([F.sum(F.tanh(x) ** 3)], [x], enable_double_backprop=True)
+        (ggx,) = core.grad([F.sum(gx * gx)], [x])
+        return gx, ggx
+
+    assert same(core.trace(penalty, X)(X), penalty(X))
+
+
+def test_structures_of_arguments_and_results():
+    def function(batch, pair):
+        x, y = batch["x"], pair[0]
+        return {"sum": x + y, "rest": [(x, None, 3), core.as_variable(y) * 2]}
+
+    program = core.trace(function, {"x": X}, (core.Variable(X), T))
+    found = program({"x": X}, (core.Variable(X), T))
+    assert same(found["sum"], X + X) and found["rest"][0][1:] == (None, 3)
+    assert isinstance(found["sum"], core.Variable)
+    with pytest.raises(TraceError, match=r"expected the arguments \(\{'x': array\}, \(variable"):
+        program({"y": X}, (X, T))
+
+
+def test_other_shapes_and_dtypes_are_refused_and_nothing_is_changed():
+    model = Net()
+    optimizer = core.optimizers.SGD().setup(model)
+    program = core.trace(lambda x: optimizer.update(lambda: F.sum(model(x))), X)
+    before = state_of(model)
+    with pytest.raises(TraceError, match=r"argument array 0 to be float32\[4, 3\], got float32\[2"):
+        program(X[:2])
+    with pytest.raises(TraceError, match=r"got float64\[4, 3\]"):
+        program(X.astype("d"))
+    model.l1.b.array = np.zeros(5)
+    with pytest.raises(TraceError, match=r"/l1/b to be float32\[5\], got float64\[5\]"):
+        program(X)
+    assert same(model.l1.W.array, before["/l1/W"])
+
+
+def test_labels_are_checked_whenever_the_program_runs():
+    program = core.trace(loss_and_gradients(Net()), X, T)
+    with pytest.raises(OutOfRange, match=r"SoftmaxCrossEntropy: expected numbers in \[0, 2\)"):
+        program(X, T + 1)
+
+
+def test_links_without_sizes_get_them():
+    model = core.Sequential(L.Linear(4), F.relu, L.Linear(2))
+    program = core.trace(model, X)
+    assert same(program(X), model(X))
+    model[0].W.array[...] *= 2
+    assert same(program(X), model(X))
+
+
+def test_arrays_from_outside_are_constants():
+    outside = np.arange(3.0, dtype="f")
+    program = core.trace(lambda x: (core.Variable(x) * outside, x + outside), X)
+    expected = X * outside
+    outside += 1
+    assert same(program(X), (expected, X + (outside - 1)))
+    program(X)[0].array[...] = 0
+    assert same(program(X)[0], expected)
+
+
+def test_results_do_not_share_memory_with_constants():
+    program = core.trace(lambda x: np.zeros(3) if x.shape else x, np.ones(1))
+    program(np.ones(1))[...] = 5
+    assert program(np.ones(1)).tolist() == [0, 0, 0]
+
+
+def test_results_may_be_views_of_parameters_that_change():
+    model = L.Linear(3, 2)
+    optimizer = core.optimizers.SGD(lr=0.5).setup(model)
+
+    def step(x):
+        old = model.W.array.T.copy(), model.W.array.T
+        optimizer.update(lambda: F.sum(model(x)))
+        return old
+
+    before = model.W.array.copy()
+    old, present = core.trace(step, X)(X)
+    assert same(old, before.T.copy())
+    assert same(np.ascontiguousarray(present), np.ascontiguousarray(model.W.array.T))
+
+
+def test_a_trace_inside_a_trace_is_refused():
+    with pytest.raises(TraceError, match="another trace is under way"):
+        core.trace(lambda x: core.trace(lambda y: y, x), X)
+
+
+def test_state_that_recurrent_links_carry():
+    eager, traced = L.LSTM(3, 2), L.LSTM(3, 2)
+    traced.copyparams(eager)
+    with pytest.raises(TraceError, match=r"/h has no value before the call and one after it"):
+        core.trace(traced, X)
+    assert traced.h is None
+    for link in (eager, traced):
+        link(X)
+        link.h.unchain_backward()
+        link.c.unchain_backward()
+    program = core.trace(traced, X)
+    for i in range(3):
+        assert same(program(X + i), eager(X + i))
+    assert same((traced.h, traced.c), (eager.h, eager.c))
+
+    def sequence(xs):
+        traced.reset_state()
+        y = [traced(x) for x in xs][-1]
+        traced.reset_state()
+        return y
+
+    traced.reset_state()
+    assert same(core.trace(sequence, [X, X + 1])([X, X + 1]), sequence([X, X + 1]))
+
+
+def test_numbers_that_links_keep_are_refused_when_they_change():
+    model = Net(L.BatchNormalization(5))
+    model.more.forward = lambda x: model.more[0](x, finetune=True)
+    with pytest.raises(TraceError, match="/more/0/N went from 0 to 1"):
+        core.trace(model, X)
+    assert model.more[0].N == 0
+
+
+def test_a_strangers_operation_in_the_general_form():
+    class Cube(core.FunctionNode):
+        def forward(self, inputs):
+            self.retain_inputs((0,))
+            y = inputs[0].copy()
+            y *= inputs[0]
+            np.multiply(y, inputs[0], out=y)
+            return (y,)
+
+        def backward(self, indexes, grad_outputs):
+            (x,) = self.get_retained_inputs()
+            return (grad_outputs[0] * x * x * 3.0,)
+
+    def function(x):
+        x = core.Variable(x)
+        (y,) = Cube().apply((x,))
+        return y, *core.grad([F.sum(y)], [x])
+
+    assert same(core.trace(function, X)(X), function(X))
+
+
+def test_the_text_names_operations_and_links():
+    text = str(core.trace(loss_and_gradients(Net()), X, T))
+    assert "  # LinearFunction in /l1 (Linear)\n" in text
+    assert "  # LinearFunction, backward in /l2 (Linear)\n" in text
+    assert "p0: float32[5, 3] = /l1/W\n" in text
+
+
+def test_what_runs_without_gradients_or_arguments():
+    assert core.trace(lambda: np.ones(3) + 1)().tolist() == [2, 2, 2]

@@ -1,0 +1,236 @@
+"""Arrays without elements: what is known of them, what shares memory, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import core
+import core.functions as F
+import core.links as L
+from core.errors import TraceError
+
+shapes = st.lists(st.integers(1, 4), min_size=0, max_size=3).map(tuple)
+dtypes = st.sampled_from(["float32", "float64", "float16", "int32", "uint8", "bool"])
+
+
+def known(function, *arrays):
+    """Shape and dtype of the result, as the trace sees them."""
+    seen = []
+
+    def looking(*args):
+        result = function(*args)
+        seen.append((result.shape, result.dtype))
+        return result
+
+    core.trace(looking, *arrays)
+    return seen[0]
+
+
+@given(shapes, st.data())
+def test_shapes_and_dtypes_follow_numpys_rules(shape, data):
+    x = np.ones(shape, data.draw(dtypes))
+    other = data.draw(st.sampled_from([x.dtype, np.dtype("float32"), np.dtype("int32")]))
+    y = np.ones(tuple(n if data.draw(st.booleans()) else 1 for n in shape), other)
+    axis = data.draw(st.none() | st.integers(0, len(shape) - 1)) if shape else None
+    keep = data.draw(st.booleans())
+    for function in (
+        lambda x, y: x + y,
+        lambda x, y: np.maximum(x, y) * 2,
+        lambda x, y: x < y,
+        lambda x, y: np.where(x == y, x, y),
+        lambda x, y: np.sum(x, axis=axis, keepdims=keep),
+        lambda x, y: np.mean(y, axis=axis, keepdims=keep),
+        lambda x, y: np.argmax(x, axis=axis),
+        lambda x, y: np.stack([x, x], axis=-1),
+        lambda x, y: np.reshape(x, (-1,)),
+        lambda x, y: x.T @ x if x.ndim == 2 else x.T,
+        lambda x, y: np.astype(x, np.float64),
+        lambda x, y: np.expand_dims(x, axis=0)[..., None],
+        lambda x, y: np.exp(x / 2),
+        lambda x, y: np.zeros_like(x),
+        lambda x, y: np.concat([np.reshape(x, (-1,)), np.reshape(y, (-1,))]),
+    ):
+        expected = np.asarray(function(x, y))
+        assert known(function, x, y) == (expected.shape, expected.dtype)
+
+
+INDEXES = [0, -1, slice(1, None), slice(None, None, 2), (..., 0), (slice(0, 1), None), None]
+PLACES = st.builds(lambda i: ("getitem", i), st.sampled_from(INDEXES)) | st.sampled_from(
+    [("T",), ("mT",), ("flip",), ("expand_dims",), ("reshape",), ("copy",)]
+)
+WRITES = st.sampled_from(["+=", "*=", "[...]", "[0]", "fill"])
+
+
+def seen(x, step):
+    match step:
+        case ("getitem", index):
+            return x[index]
+        case ("T",):
+            return x.T
+        case ("mT",):
+            return x.mT
+        case ("flip",):
+            return np.flip(x, axis=0)
+        case ("expand_dims",):
+            return np.expand_dims(x, axis=1)
+        case ("reshape",):
+            return np.reshape(x, (-1, 1))
+        case _:
+            return x.copy()
+
+
+def written(x, how, by):
+    if how == "+=":
+        x += by
+    elif how == "*=":
+        x *= x
+    elif how == "[...]":
+        x[...] = by * 2
+    elif how == "[0]":
+        x[0] = by
+    else:
+        x[:] = 7
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), PLACES | WRITES), min_size=1, max_size=7))
+def test_what_is_written_through_a_view_is_seen_in_all_that_share_its_memory(steps):
+    """Random programs of views and assignments give NumPy's bits, or are refused by name."""
+
+    def function(x, by):
+        arrays = [x.copy()]
+        for which, step in steps:
+            array = arrays[which % len(arrays)]
+            if isinstance(step, tuple):
+                if array.ndim and array.ndim < 5 and (step != ("mT",) or array.ndim > 1):
+                    arrays.append(seen(array, step))
+            elif array.ndim:
+                written(array, step, by)
+        return [array + 0 for array in arrays if array.ndim]
+
+    x, by = np.arange(9.0).reshape(3, 3), np.array(0.5)
+    expected = function(x, by)
+    try:
+        program = core.trace(function, x, by)
+    except TraceError as error:
+        assert "share the memory" in str(error)
+        assert any(step == ("reshape",) for _, step in steps)
+        return
+    for one, other in zip(program(x, by), expected, strict=True):
+        assert one.tobytes() == other.tobytes()
+    assert x.tobytes() == np.arange(9.0).tobytes()
+
+
+def test_a_write_to_what_may_be_a_copy_spoils_the_other():
+    def function(x):
+        flat = np.reshape(x, (-1,))
+        flat += 1
+        return x
+
+    with pytest.raises(TraceError, match=r"share the memory .* at .*: flat \+= 1"):
+        core.trace(function, np.ones((2, 3)).T)
+
+
+def test_an_argument_that_is_changed_is_changed_by_the_program():
+    def function(x):
+        x[1:] += 1
+        return x * 2
+
+    program = core.trace(function, np.zeros(3))
+    x = np.array([1.0, 2.0, 3.0])
+    assert program(x).tolist() == [2.0, 6.0, 8.0]
+    assert x.tolist() == [1.0, 3.0, 4.0]
+
+
+LOOKING = {
+    "bool": lambda x: 1 if x[0] else 2,
+    "int": lambda x: int(x[0]),
+    "float": lambda x: float(x[0]),
+    "index": lambda x: [1, 2, 3][x[0]],
+    "item": lambda x: x[0].item(),
+    "tolist": lambda x: x.tolist(),
+    "asarray": lambda x: np.asarray(x),
+    "mask": lambda x: x[x > 1],
+    "nonzero": lambda x: np.nonzero(x),
+    "unique": lambda x: np.unique_values(x),
+    "in": lambda x: 1 in x,
+    "allclose": lambda x: np.allclose(x, 1),
+    "text": lambda x: f"{x[0]:.2f}",
+    "variable": lambda x: float(core.Variable(x)[0].array),
+    "max": lambda x: max(x),
+}
+
+
+@pytest.mark.parametrize("how", LOOKING)
+def test_who_looks_at_a_value_is_refused_with_the_line(how):
+    with pytest.raises(TraceError, match=r"test_traced_arrays\.py:\d+: "):
+        core.trace(LOOKING[how], np.ones(3, "i"))
+
+
+def test_a_refusal_names_operation_and_link():
+    class Peeking(core.FunctionNode):
+        def compute(self, xp, x):
+            return x * 2 if xp.any(x > 0) else x
+
+        def gradient(self, xp, g):
+            return g
+
+    class Block(core.Chain):
+        def __init__(self):
+            super().__init__()
+            with self.init_scope():
+                self.l1 = L.Linear(3, 3)
+
+        def forward(self, x):
+            return Peeking.call(self.l1(x))
+
+    model = core.Sequential(Block())
+    with pytest.raises(TraceError) as caught:
+        core.trace(model, np.ones((2, 3), "f"))
+    assert "in Peeking in /0 (Block), at " in str(caught.value)
+    assert "return Peeking.call(self.l1(x))" in str(caught.value)
+
+
+def test_lengths_loops_and_dimensions_are_known():
+    def function(x):
+        rows = [row * i for i, row in enumerate(x)]
+        first, *_ = x
+        return sum(rows, first) if len(x) == x.shape[0] == 3 and x.ndim == 2 else None
+
+    x = np.arange(6.0).reshape(3, 2)
+    assert np.array_equal(core.trace(function, x)(x), function(x))
+
+
+def test_an_array_does_not_outlive_its_trace():
+    kept = []
+    core.trace(lambda x: kept.append(x), np.ones(2))
+    for use in (lambda x: x + 1, lambda x: np.exp(x), lambda x: F.exp(x)):
+        with pytest.raises(TraceError, match="after its trace has ended"):
+            use(kept[0])
+    with pytest.raises(TraceError, match="another trace"):
+        core.trace(lambda x: x + kept[0], np.ones(2))
+
+
+def test_arrays_from_outside_are_not_changed():
+    outside = np.zeros(3)
+
+    def function(x):
+        nonlocal outside
+        outside += x
+
+    with pytest.raises(TraceError, match="from outside"):
+        core.trace(function, np.ones(3))
+    assert outside.tolist() == [0, 0, 0]
+
+
+def test_numpys_functions_and_methods_are_recorded():
+    def function(x):
+        return np.exp(x).sum(axis=0) + np.linalg.norm(x) + x.reshape(-1).max()
+
+    x = np.arange(6.0).reshape(3, 2)
+    assert core.trace(function, x)(x).tobytes() == function(x).tobytes()
+
+
+def test_tracing_leaves_no_backend_by_name():
+    core.trace(lambda x: x, np.ones(1))
+    assert "tracing" not in core.backend.names()
