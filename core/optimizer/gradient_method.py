@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from core.errors import UpdateError
+from core.errors.keywords import answering
 from core.errors.kinds import checked
 from core.errors.place import warn
 from core.link import Link
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from core.optimizer.parameter_group import ParameterGroup
 
 
+@answering("before_step", "working")
 class GradientMethod(DeclaredByRule, Accumulating):
     """An optimizer that updates each parameter by its own gradient, with one rule for each.
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from core.arrays import backend as backends
+from core.errors.keywords import answering
 from core.errors.scalars import as_number
 
 _LARGEST = 2.0**15  # the largest power of two that float16 holds
 
 
+@answering("check_nan_in_grads", "is_safe_to_update", "update_loss_scale")
 class LossScaling:
     """The methods by which an optimizer scales its loss, by a fixed factor or a dynamic one."""
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Self
 
 from core.errors import UpdateError, nearest
+from core.errors.keywords import answering
 from core.errors.kinds import checked
 from core.errors.known_attributes import KnownAttributes, names_attribute
 from core.errors.place import warn
@@ -25,6 +26,7 @@ _REMOVED = {
 }
 
 
+@answering("call_hook", "call_hooks", "working")
 class Optimizer(LossScaling, KnownAttributes):
     """Base of optimizers: counts steps (`t`) and epochs, has hooks and a loss scale.
 

@@ -26,10 +26,11 @@ class HookTable:
 
     def add(self, hook: Hook, name: str | None, timing: str) -> None:
         """Add a hook; `auto` takes the timing that the hook states, or `pre`."""
-        if not callable(hook) or isinstance(hook, type):
-            got = f"the class {hook.__name__}" if isinstance(hook, type) else type(hook).__name__
-            cure = f" Make one of it: {hook.__name__}(...)." if isinstance(hook, type) else ""
-            raise TypeError(f"{self._owner}.add_hook: expected a callable, got {got}.{cure}")
+        if isinstance(hook, type):
+            raise TypeError(
+                f"{self._owner}.add_hook: expected a hook, got the class {hook.__name__}. Make one "
+                f"of it: {hook.__name__}(...)."
+            )
         if timing not in TIMINGS:
             raise ValueError(
                 f"{self._owner}.add_hook: expected a timing of {', '.join(TIMINGS)}, "

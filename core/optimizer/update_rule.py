@@ -258,6 +258,7 @@ class UpdateRule(KnownAttributes):
 
     # ------------------------------------------------------------------ hooks
 
+    @checked
     def add_hook(self, hook: Hook, name: str | None = None, timing: str = "auto") -> None:
         """Call `hook(rule, param)` before (`'pre'`) or after (`'post'`) each step of this rule.
 

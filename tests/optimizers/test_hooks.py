@@ -151,7 +151,7 @@ def test_names(level):
     owner.remove_hook("WeightDecay")
     optimizer.update()
     np.testing.assert_allclose(model.p0.grad, [1.1])
-    with pytest.raises(TypeError, match="expected a callable, got int"):
+    with pytest.raises(TypeError, match="expected hook to be a function, got int"):
         owner.add_hook(3)
     with pytest.raises(TypeError, match=r"got the class Lasso. Make one of it: Lasso\(...\)"):
         owner.add_hook(hooks.Lasso)
