@@ -13,6 +13,7 @@ from core.ops.intrinsics import matmul, matrix_transpose
 from core.typing import Array
 from plugins.functions.activation.softmax import softmax
 from plugins.functions.array.where import where
+from plugins.functions.attention.attention import Attention
 from plugins.functions.noise.dropout import dropout
 
 
@@ -60,6 +61,8 @@ def scaled_dot_product_attention(
     query, key, value = as_variable(query), as_variable(key), as_variable(value)
     _check(query, key, value)
     scale = 1 / sqrt(max(query.shape[-1], 1)) if scale is None else float(scale)
+    if attn_mask is None and not dropout_p and key.shape[-2]:
+        return Attention.call(query, key, value, scale=scale, is_causal=is_causal)
     products = matmul(query * scale, matrix_transpose(key))
     allowed = _causal(products) if is_causal else None
     if attn_mask is not None:

@@ -26,6 +26,7 @@ COMPUTE = {
         "activation.softmax:Softmax": "softmax:softmax",
         "activation.softplus:Softplus": "activation:softplus",
         "activation.swish:SiLU": "activation:silu",
+        "attention.attention:Attention": "attention:attention",
         "connection.convolution:Convolution": "convolution:convolution",
         "connection.convolution:ConvolutionFilterGradient": "convolution:filter_gradient",
         "connection.convolution:Deconvolution": "convolution:deconvolution",
@@ -63,6 +64,7 @@ GRADIENT = {
         "activation.softmax:Softmax": "softmax:softmax",
         "activation.softplus:Softplus": "activation:softplus",
         "activation.swish:SiLU": "activation:silu",
+        "attention.attention:Attention": "attention:attention",
         "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "softmax:softmax_cross_entropy",
         "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
         "normalization.group_normalization:GroupNormalization": (

@@ -35,6 +35,24 @@ def copy(e: Emitter, to: Any, t: Any, source: Any, s: Any, count: Any) -> None:
 
 
 @emitted
+def copy_rows(
+    e: Emitter, to: Any, t: Any, pitch: Any, x: Any, s: Any, row: Any, rows: Any, columns: Any
+) -> None:
+    """`to[t + r * pitch :][:columns] = x[s + r * row :][:columns]` for each row."""
+    with e.loop(rows) as r:
+        copy(e, to, t + r * pitch, x, s + r * row, columns)
+
+
+@emitted
+def turn_rows(
+    e: Emitter, to: Any, pitch: Any, x: Any, s: Any, row: Any, rows: Any, columns: Any
+) -> None:
+    """`to[c * pitch + r] = x[s + r * row + c]` for each row and column."""
+    with e.loop(rows) as r, e.loop(columns) as c:
+        e.write(e.read(e.at(x, s + r * row + c)), e.at(to, c * pitch + r))
+
+
+@emitted
 def fill(e: Emitter, to: Any, t: Any, count: Any, value: Any) -> None:
     """`to[t : t + count] = value`."""
     with e.loop(count) as i:
@@ -143,6 +161,53 @@ def product(
         for i, totals in enumerate(sums):
             for j, total in enumerate(totals):
                 e.store(total.get(), e.at(to, (r + i) * pitch + lane + j * e.lanes))
+
+    with e.loop(lanes, vectors * e.lanes) as lane, e.whether(lanes - lane <= e.lanes) as cases:
+        for case, across in zip(cases, (1, vectors), strict=True):
+            with case, e.loop(rows, height) as r, e.whether(rows - r <= height // 2) as halves:
+                for half, down in zip(halves, (height // 2, height), strict=True):
+                    with half:
+                        tile(down, across, r, lane)
+
+
+@emitted
+def add_product(
+    e: Emitter,
+    to: Any,
+    pitch: Any,
+    a: Any,
+    row: Any,
+    column: Any,
+    b: Any,
+    b_pitch: Any,
+    rows: Any,
+    depth: Any,
+    lanes: Any,
+) -> None:
+    """`to[r * pitch + l] += sum(a[r * row + d * column] * b[d * b_pitch + l])`.
+
+    `lanes` is a multiple of a vector's.
+    """
+    height, vectors = (12, 2) if e.wide.number == 32 else (6, 2)
+
+    def tile(height: int, vectors: int, r: Number, lane: Number) -> None:
+        # A tile that has fewer rows computes its last one several times.
+        own = [(r + i).least(rows - 1) for i in range(height)]
+        lines = [e.at(a, place * row) for place in own]
+        places = [
+            [e.at(to, place * pitch + lane + j * e.lanes) for j in range(vectors)] for place in own
+        ]
+        sums = [[e.variable(e.load(place)) for place in along] for along in places]
+        with e.loop(depth) as d:
+            line_of_b = e.at(b, d * b_pitch + lane)
+            factors = [e.load(e.at(line_of_b, j * e.lanes)) for j in range(vectors)]
+            for line, totals in zip(lines, sums, strict=True):
+                factor = e.broadcast(e.read(e.at(line, d * column)))
+                for total, other in zip(totals, factors, strict=True):
+                    total.set(e.fused(factor, other, total.get()))
+        for along, totals in zip(places, sums, strict=True):
+            for place, total in zip(along, totals, strict=True):
+                e.store(total.get(), place)
 
     with e.loop(lanes, vectors * e.lanes) as lane, e.whether(lanes - lane <= e.lanes) as cases:
         for case, across in zip(cases, (1, vectors), strict=True):

@@ -46,7 +46,7 @@ def _turned(bits: Any) -> Any:
 
 
 @inlined
-def _greatest(row: Any) -> Any:
+def greatest(row: Any) -> Any:
     """The maximum of a row."""
     keys = row.view(INTEGER)
     top = _LOWEST
@@ -60,7 +60,7 @@ def _greatest(row: Any) -> Any:
 def _softmax(x: Read2, y: Write2, start: int, stop: int) -> None:
     for r in range(start, stop):
         row, out = x[r], y[r]
-        top, total = _greatest(row), ZERO
+        top, total = greatest(row), ZERO
         for i in range(row.size):
             e = exp(row[i] - top)
             out[i] = e
@@ -87,10 +87,10 @@ def _totals(x: Read2, top: Write1, total: Write1, start: int, stop: int) -> None
     """The maximum of each row, and the sum of exp(x - maximum)."""
     for r in range(start, stop):
         row = x[r]
-        greatest, s = _greatest(row), ZERO
+        t, s = greatest(row), ZERO
         for i in range(row.size):
-            s += exp(row[i] - greatest)
-        top[r], total[r] = greatest, s
+            s += exp(row[i] - t)
+        top[r], total[r] = t, s
 
 
 @compiled(fastmath=SUMS)
@@ -120,7 +120,7 @@ def _losses(
     """Logarithms of the sums of exponentials, losses, and 1 for the labels that count."""
     for r in range(start, stop):
         row, label = x[r], labels[r]
-        top, total = _greatest(row), ZERO
+        top, total = greatest(row), ZERO
         for i in range(row.size):
             total += exp(row[i] - top)
         total = np.log(total)
