@@ -20,6 +20,7 @@ extensions = [
     "docstrings",
     "flowcharts",
     "mathml",
+    "reference_pictures",
     "relative_files",
 ]
 exclude_patterns = ["_extensions", "_static", "reference/*.md"]
@@ -36,7 +37,7 @@ napoleon_numpy_docstring = False
 napoleon_custom_sections = [("Source", "notes"), ("Shapes", "notes")]
 python_use_unqualified_type_names = True
 add_module_names = False
-toc_object_entries = False
+toc_object_entries_show_parents = "hide"
 
 html_theme = "furo"
 html_title = "plugrad"
@@ -49,5 +50,5 @@ html_show_copyright = False
 html_math_renderer = "mathml"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
-pygments_style = "friendly"
-pygments_dark_style = "monokai"
+pygments_style = "a11y-light"
+pygments_dark_style = "a11y-high-contrast-dark"

@@ -130,7 +130,42 @@ class Browser:
         self.call("Input.dispatchKeyEvent", **down, **event, modifiers=modifiers)
         self.call("Input.dispatchKeyEvent", type="keyUp", **event, modifiers=modifiers)
 
+    def poor_contrasts(self, selector: str, least: float, paint: str = "color") -> list[str]:
+        """What stands out less from what is behind it: WCAG 2.2, 1.4.3 (4.5) and 1.4.11 (3)."""
+        script = _CONTRASTS % (json.dumps(paint), json.dumps(selector), least)
+        found: list[str] = self.run(script)
+        return found
+
     def picture(self, path: Path, whole: bool = True) -> None:
         """What is seen, as PNG."""
         found = self.call("Page.captureScreenshot", captureBeyondViewport=whole)
         path.write_bytes(base64.b64decode(found["data"]))
+
+
+_CONTRASTS = r"""((paint, selector, least) => {
+  const drawn = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+  const known = new Map();
+  const light = (colour) => {
+    if (known.has(colour)) return known.get(colour);
+    drawn.fillStyle = colour;
+    drawn.fillRect(0, 0, 1, 1);
+    const parts = [...drawn.getImageData(0, 0, 1, 1).data].slice(0, 3).map((v) => v / 255)
+      .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    known.set(colour, 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]);
+    return known.get(colour);
+  };
+  const behind = (node) => {
+    const colour = node ? getComputedStyle(node).backgroundColor : 'white';
+    return /^rgba.*, 0\)$/.test(colour) ? behind(node.parentElement) : colour;
+  };
+  const poor = [];
+  for (const node of document.querySelectorAll(selector)) {
+    const words = [...node.childNodes].some((each) => each.nodeType === 3 && each.data.trim());
+    if (!node.checkVisibility() || (paint === 'color' && !words)) continue;
+    const colours = [getComputedStyle(node)[paint], behind(node)];
+    const [dark, bright] = colours.map(light).sort((a, b) => a - b);
+    const found = (bright + 0.05) / (dark + 0.05);
+    if (found < least) poor.push(`${found.toFixed(2)} ${colours} ${node.outerHTML.slice(0, 120)}`);
+  }
+  return poor;
+})(%s, %s, %s)"""

@@ -43,7 +43,7 @@ class LeCunNormal(ByFans, Normal):
     r"""Fills with draws of the standard deviation :math:`s \sqrt{1 / \mathrm{fan_{in}}}`.
 
     It keeps the variance of a linear layer's outputs at that of its inputs. Arrays have the shape
-    (out, in, \*kernel). Source: LeCun et al., Efficient BackProp (1998), section 4.6.
+    (out, in, *kernel). Source: LeCun et al., Efficient BackProp (1998), section 4.6.
 
     Args:
         scale: The factor s.
@@ -60,7 +60,7 @@ class GlorotNormal(Glorot, Normal):
     r"""Draws of the standard deviation :math:`s \sqrt{2/(\mathrm{fan_{in}}+\mathrm{fan_{out}})}`.
 
     A compromise between keeping the variance of outputs and that of gradients. Arrays have the
-    shape (out, in, \*kernel). Args: as for `LeCunNormal`. Source: Glorot and Bengio, AISTATS 2010,
+    shape (out, in, *kernel). Args: as for `LeCunNormal`. Source: Glorot and Bengio, AISTATS 2010,
     equation 12.
 
     >>> import core
@@ -72,7 +72,7 @@ class GlorotNormal(Glorot, Normal):
 class HeNormal(He, Normal):
     r"""Fills with draws of the standard deviation :math:`s \sqrt{2 / \mathrm{fan}}`.
 
-    It keeps the variance through layers of rectifiers. Arrays have the shape (out, in, \*kernel).
+    It keeps the variance through layers of rectifiers. Arrays have the shape (out, in, *kernel).
     Source: He et al. 2015 (arXiv:1502.01852), equations 10 and 14.
 
     Args:

@@ -44,7 +44,7 @@ class Uniform(Random):
 class LeCunUniform(ByFans, Uniform):
     r"""Fills with draws from [-b, b) with :math:`b = s \sqrt{3 / \mathrm{fan_{in}}}`.
 
-    The standard deviation of `LeCunNormal`, for arrays of the shape (out, in, \*kernel), in another
+    The standard deviation of `LeCunNormal`, for arrays of the shape (out, in, *kernel), in another
     distribution. Args: as for `LeCunNormal`. Source: LeCun et al., Efficient BackProp (1998).
 
     >>> import core
@@ -56,7 +56,7 @@ class LeCunUniform(ByFans, Uniform):
 class GlorotUniform(Glorot, Uniform):
     r"""Draws from [-b, b) with :math:`b = s \sqrt{6 / (\mathrm{fan_{in}} + \mathrm{fan_{out}})}`.
 
-    The standard deviation of `GlorotNormal`, for arrays of the shape (out, in, \*kernel). Args: as
+    The standard deviation of `GlorotNormal`, for arrays of the shape (out, in, *kernel). Args: as
     for `GlorotNormal`. Source: Glorot and Bengio, AISTATS 2010, equation 16.
 
     >>> import core
@@ -68,7 +68,7 @@ class GlorotUniform(Glorot, Uniform):
 class HeUniform(He, Uniform):
     r"""Fills with draws from [-b, b) with :math:`b = s \sqrt{6 / \mathrm{fan_{in}}}`.
 
-    The standard deviation of `HeNormal`, for arrays of the shape (out, in, \*kernel). Args: as for
+    The standard deviation of `HeNormal`, for arrays of the shape (out, in, *kernel). Args: as for
     `HeNormal`, without the option. Source: He et al. 2015 (arXiv:1502.01852), equation 10.
 
     >>> import core

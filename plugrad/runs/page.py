@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from plugrad.runs.files import read
 from plugrad.runs.reader import Reader, as_json
 
-PARTS = Path(__file__).with_name("page")
+PARTS = Path(__file__).with_name("web")
 SCRIPTS = ("base", "scales", "chart", "histogram", "pictures", "graph", "runs", "page")
 MOST_EMBEDDED = 64 * 2**20
 

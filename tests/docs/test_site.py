@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -15,6 +16,11 @@ from core.registry.kinds import FACADES
 from plugrad.commands.reference import bundled
 
 ROOT = Path(__file__).parents[2]
+sys.path += [str(ROOT / "tests"), str(ROOT / "docs" / "_extensions")]
+
+from browser import PROGRAM, Browser  # noqa: E402
+from reference_pictures import SAME, SCHEDULES, WINDOWS  # noqa: E402
+
 pytestmark = pytest.mark.slow
 
 
@@ -26,6 +32,8 @@ class Page(HTMLParser):
         self.loads: set[str] = set()
         self.links: set[str] = set()
         self.anchors: set[str] = set()
+        self.headings: list[int] = []
+        self.unsaid: list[str] = []
         self.title = ""
         self._in_title = False
         self.feed(path.read_text(encoding="utf-8"))
@@ -34,6 +42,12 @@ class Page(HTMLParser):
         found = {name: value or "" for name, value in attributes}
         self.anchors.add(found.get("id", ""))
         self._in_title = tag == "title"
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if (tag == "img" and not found.get("alt", "").strip()) or (
+            tag == "svg" and found.get("role") == "img" and not found.get("aria-label")
+        ):
+            self.unsaid.append(str(self.get_starttag_text()))
         if tag == "a":
             self.links.add(found.get("href", ""))
         elif tag == "link" and found.get("rel") not in ("canonical", "index", "search"):
@@ -61,7 +75,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[Path, Page]:
-    return {path: Page(path) for path in site.rglob("*.html")}
+    found = [path for path in site.rglob("*.html") if "_static" not in path.parts]
+    return {path: Page(path) for path in found}
 
 
 def test_nothing_comes_from_another_host(pages: dict[Path, Page]) -> None:
@@ -96,6 +111,68 @@ def test_search_needs_no_server(site: Path) -> None:
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     assert index.startswith("Search.setIndex(")
     assert "convolut" in index
+
+
+def test_all_pictures_are_said_in_words(pages: dict[Path, Page]) -> None:
+    assert not {path.name: page.unsaid for path, page in pages.items() if page.unsaid}
+
+
+def test_headings_are_in_order(pages: dict[Path, Page]) -> None:
+    for path, page in pages.items():
+        if path.name == "search.html":  # a script writes its heading
+            continue
+        assert page.headings.count(1) == 1 and page.headings[0] == 1, path
+        for one, next in pairwise(page.headings):
+            assert next <= one + 1, path
+
+
+PICTURES = {
+    "functions.activation": ("relu", "sigmoid", "softplus", "tanh"),
+    "functions.connection": tuple(each for each in WINDOWS if "convolution" in each),
+    "functions.pooling": tuple(each for each in WINDOWS if "pooling" in each),
+    "links.connection": tuple(SAME),
+    "initializers": ("GlorotUniform", "HeNormal", "LeCunNormal", "Orthogonal"),
+    "extensions": tuple(SCHEDULES),
+}
+
+
+@pytest.mark.parametrize("name", sorted(PICTURES))
+def test_the_reference_has_its_pictures(name: str, site: Path) -> None:
+    text = (site / "reference" / "api" / f"{name}.html").read_text(encoding="utf-8")
+    entries = re.split(r'<dt class="sig[^"]*" id="core\.[\w.]*\.(\w+)">', text)
+    drawn = {
+        n for n, entry in zip(entries[1::2], entries[2::2], strict=True) if "<figure>" in entry
+    }
+    assert set(PICTURES[name]) <= drawn
+
+
+LOOKED_AT = [
+    "index",
+    "tour",
+    "examples",
+    "performance",
+    "architecture",
+    "reference/api/initializers",
+]
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="needs Chromium or Chrome on the PATH")
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_pages_can_be_read_narrow_and_wide_and_by_keys(site: Path, dark: bool) -> None:
+    with Browser() as browser:
+        for name in LOOKED_AT:
+            for width in (320, 1440):
+                browser.open((site / f"{name}.html").as_uri(), width=width, dark=dark)
+                assert browser.run("document.documentElement.scrollWidth") <= width, name
+                assert browser.poor_contrasts("article *, nav *, aside *", 4.5) == [], name
+            browser.press("Tab")
+            assert "skip" in browser.run("document.activeElement.className"), name
+            outline = "getComputedStyle(document.activeElement).outlineStyle"
+            for _ in range(8):
+                browser.press("Tab")
+                assert browser.run(outline) != "none", name
+        outside = [url for url in browser.requests if not url.startswith(("file:", "data:"))]
+        assert not outside
 
 
 def test_pages_have_titles(pages: dict[Path, Page]) -> None:

@@ -87,32 +87,8 @@ def test_nothing_sticks_out_and_all_can_be_read(browser, folder, tmp_path, width
     open_report(browser, folder, tmp_path, width=width, dark=dark)
     browser.wait(f"{DRAWN} >= 4")
     assert browser.run("document.documentElement.scrollWidth") <= width
-    # Contrast as in WCAG 2.2, 1.4.3; half of it for lines, 1.4.11.
-    contrasts = browser.run("""(() => {
-      const seen = document.createElement('canvas').getContext('2d');
-      const light = (colour) => {
-        seen.fillStyle = colour; seen.fillRect(0, 0, 1, 1);
-        const parts = [...seen.getImageData(0, 0, 1, 1).data].slice(0, 3).map((v) => v / 255)
-          .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
-      };
-      const against = (a, b) => {
-        const pair = [light(a), light(b)].sort((p, q) => p - q);
-        return (pair[1] + 0.05) / (pair[0] + 0.05);
-      };
-      const back = (node) => {
-        const colour = getComputedStyle(node).backgroundColor;
-        return colour === 'rgba(0, 0, 0, 0)' ? back(node.parentElement) : colour;
-      };
-      const words = [...document.querySelectorAll('h1, h2, h3, p, th, td, label, summary, a, li')]
-        .filter((node) => node.checkVisibility() && node.textContent.trim())
-        .map((node) => [against(getComputedStyle(node).color, back(node)) / 4.5, node.outerHTML]);
-      const lines = [...document.querySelectorAll('.curve')]
-        .map((node) => [getComputedStyle(node).stroke, back(node.closest('.card'))])
-        .map(([stroke, behind]) => [against(stroke, behind) / 3, stroke]);
-      return [...words, ...lines].filter(([share]) => share < 1);
-    })()""")
-    assert contrasts == []
+    assert browser.poor_contrasts("h1, h2, h3, p, th, td, label, summary, a, li", 4.5) == []
+    assert browser.poor_contrasts(".curve", 3, "stroke") == []
 
 
 def test_hostile_names_are_nothing_but_text(browser, tmp_path):
