@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from samples import (
-    FORMS,
     GeneralHalves,
     GeneralMultiply,
     Halves,
@@ -20,12 +19,6 @@ import core
 import core.functions as F
 from core import Elementwise, FunctionNode, Variable
 from core.errors import GraphError
-
-
-@pytest.fixture(params=FORMS.values(), ids=FORMS)
-def form(request):
-    return request.param
-
 
 # -- what the guide on variables shows -------------------------------------------------------------
 

@@ -7,7 +7,6 @@ from weakref import ref
 import numpy as np
 import pytest
 from samples import (
-    FORMS,
     GeneralTanh,
     Halves,
     array,
@@ -23,12 +22,6 @@ import core
 import core.functions as F
 from core import Elementwise, Variable
 from core.errors import GraphError
-
-
-@pytest.fixture(params=FORMS.values(), ids=FORMS)
-def form(request):
-    return request.param
-
 
 # -- what a graph looks like -----------------------------------------------------------------------
 

@@ -18,11 +18,12 @@ import pytest
 import worker_datasets as datasets
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from iteration import batches, saved
 
 import core
 from core.datasets import TupleDataset
 from core.iterators import MultiprocessIterator, SerialIterator
-from core.serializers import DictionarySerializer, NpzDeserializer
+from core.serializers import NpzDeserializer
 from plugins.processes import ipc
 
 PLACES = [Path("/dev/shm"), Path(tempfile.gettempdir())]
@@ -52,30 +53,6 @@ def wait_until(condition, seconds=10):
     while not condition() and time.monotonic() < end:
         time.sleep(0.01)
     assert condition()
-
-
-def place(iterator):
-    return (
-        iterator.epoch,
-        iterator.current_position,
-        iterator.is_new_epoch,
-        iterator.epoch_detail,
-        iterator.previous_epoch_detail,
-    )
-
-
-def saved(iterator):
-    serializer = DictionarySerializer()
-    serializer.save(iterator)
-    return {name: np.copy(value) for name, value in serializer.target.items()}
-
-
-def batches(iterator, count):
-    """What comes, where the iterator says it is, and random numbers that others draw between."""
-    random = core.backend.get("numpy").random
-    return [
-        (next(iterator, None), place(iterator), random.uniform().tobytes()) for _ in range(count)
-    ]
 
 
 def check_like_serial(length, given, before, after, **own):

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from iteration import batches, saved
 
 import core
 from core.iterators import MultithreadIterator, SerialIterator
-from core.serializers import DictionarySerializer, NpzDeserializer
+from core.serializers import NpzDeserializer
 
 
 @pytest.fixture(autouse=True)
@@ -28,30 +29,6 @@ def no_thread_is_left():
 
 def threads():
     return [t for t in threading.enumerate() if t.name.startswith("MultithreadIterator")]
-
-
-def place(iterator):
-    return (
-        iterator.epoch,
-        iterator.current_position,
-        iterator.is_new_epoch,
-        iterator.epoch_detail,
-        iterator.previous_epoch_detail,
-    )
-
-
-def saved(iterator):
-    serializer = DictionarySerializer()
-    serializer.save(iterator)
-    return {name: np.copy(value) for name, value in serializer.target.items()}
-
-
-def batches(iterator, count):
-    """What comes, where the iterator says it is, and random numbers that others draw between."""
-    random = core.backend.get("numpy").random
-    return [
-        (next(iterator, None), place(iterator), random.uniform().tobytes()) for _ in range(count)
-    ]
 
 
 settings = st.fixed_dictionaries(

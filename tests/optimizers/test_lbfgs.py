@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from models import model_of
 from scipy.optimize import minimize
 
 import core
@@ -17,14 +18,6 @@ from core.testing import check_optimizer
 from core.testing.memory import load, saved
 from plugins.optimizers.lbfgs import _direction
 from plugins.optimizers.line_search import strong_wolfe
-
-
-def model_of(*values, dtype="float64", place="numpy"):
-    model = core.Link()
-    with model.init_scope():
-        for i, value in enumerate(values):
-            setattr(model, f"p{i}", core.Parameter(np.array(value, dtype)))
-    return model.to_device(place)
 
 
 def arrays(link):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from models import model_of
 
 import core
 import core.functions as F
@@ -16,14 +17,6 @@ from core.errors import UpdateError
 from core.optimizer_hooks import ExponentialMovingAverage
 from core.serializers import load_npz, save_npz
 from core.testing.memory import load, saved
-
-
-def model_of(*values, dtype="float64"):
-    model = core.Link()
-    with model.init_scope():
-        for i, value in enumerate(values):
-            setattr(model, f"p{i}", core.Parameter(np.array(value, dtype)))
-    return model
 
 
 def arrays(link):

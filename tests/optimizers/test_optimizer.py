@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
+from models import model_of
 
 import core
 import core.functions as F
@@ -16,14 +17,6 @@ from core import optimizer_hooks as hooks
 from core import optimizers
 from core.errors import DeclarationError, HookError, UnknownName, UpdateError
 from core.testing.memory import load, saved
-
-
-def model_of(*values, dtype="float64"):
-    model = core.Link()
-    with model.init_scope():
-        for i, value in enumerate(values):
-            setattr(model, f"p{i}", core.Parameter(np.array(value, dtype)))
-    return model
 
 
 def with_gradients(model, *gradients):

@@ -75,3 +75,11 @@ def random_state(found):
 
 def timeless(record):
     return {key: value for key, value in record.items() if key != "elapsed_time"}
+
+
+def run(out, *added, stop=(2, "epoch"), **options):
+    made = training.Trainer(updater(), stop, out)
+    for extension in added:
+        made.extend(extension, **options)
+    made.run(show_loop_exception_msg=False)
+    return made

@@ -8,18 +8,11 @@ import sys
 import numpy as np
 import pytest
 import small
+from small import run
 
 import core
 from core import iterators, training
 from core.training import extensions
-
-
-def run(out, *added, stop=(2, "epoch"), **options):
-    made = training.Trainer(small.updater(), stop, out)
-    for extension in added:
-        made.extend(extension, **options)
-    made.run(show_loop_exception_msg=False)
-    return made
 
 
 def model_of(trainer):

@@ -13,18 +13,10 @@ from pathlib import Path
 
 import pytest
 import small
+from small import run
 
 from core import training
 from core.training import extensions
-
-
-def run(out, *added, stop=(2, "epoch"), **options):
-    made = training.Trainer(small.updater(), stop, out)
-    for extension in added:
-        made.extend(extension, **options)
-    made.run(show_loop_exception_msg=False)
-    return made
-
 
 # -- JSON lines -------------------------------------------------------------------------------
 

@@ -17,6 +17,14 @@ from core.typing import Array, Sizes
 from plugins.functions.ranks import Family, Rank
 from plugins.functions.windows import expect_places, windows_fit
 
+_SETTINGS = {
+    "stride": choice(1, 2, (2, 1)),
+    "pad": choice(0, 1, (0, 1)),
+    "cover_all": choice(False, True),
+    "dilate": choice(1, 2),
+    "groups": choice(1, 2),
+}
+
 
 class _Windowed(FunctionNode):
     """What the three have in common: how windows lie on the input, and the groups of channels."""
@@ -52,13 +60,7 @@ class Convolution(_Windowed):
         x=real(-2, 2),
         W=real(-1, 1, mixed=True),
         b=real(-1, 1),
-        settings={
-            "stride": choice(1, 2, (2, 1)),
-            "pad": choice(0, 1, (0, 1)),
-            "cover_all": choice(False, True),
-            "dilate": choice(1, 2),
-            "groups": choice(1, 2),
-        },
+        settings=_SETTINGS,
         dims={"n": (1, 2), "c": (1, 2), "c2": (1, 2), "o": (1, 2), "...s": (2, 2), "...k": (2, 2)},
         valid=(
             "x.ndim == W.ndim",
@@ -113,14 +115,7 @@ class Deconvolution(_Windowed):
         x=real(-2, 2),
         W=real(-1, 1, mixed=True),
         b=real(-1, 1),
-        settings={
-            "stride": choice(1, 2, (2, 1)),
-            "pad": choice(0, 1, (0, 1)),
-            "cover_all": choice(False, True),
-            "dilate": choice(1, 2),
-            "groups": choice(1, 2),
-            "size": choice(None, None, (3, 4), (5, 3)),
-        },
+        settings={**_SETTINGS, "size": choice(None, None, (3, 4), (5, 3))},
         dims={"c": (1, 2), "o": (1, 2), "p": (1, 4), "...s": (2, 2), "...k": (2, 2)},
         valid=(
             "x.ndim == W.ndim",
