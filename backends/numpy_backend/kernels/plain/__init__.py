@@ -1,8 +1,9 @@
 """Kernels in NumPy's own words, kept only where a measurement shows the gain.
 
-All give the same bits as the formula they replace. What is not here was measured and won nothing:
-sigmoid and tanh with reused temporaries gain a fifth, convolutions by one large product lose to
-the formula's product per image.
+All give the same bits as the formula they replace, but for gradients of weights that several
+operations share, which are added up in another order. What is not here was measured and won
+nothing: sigmoid and tanh with reused temporaries gain a fifth, convolutions by one large product
+lose to the formula's product per image.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ _FUNCTIONS = "plugins.functions"
 _OPTIMIZERS = "plugins.optimizers"
 _ACTIVATION = f"{__name__}.activation"
 _POOLING = f"{__name__}.pooling"
+_WEIGHTS = f"{__name__}.weights"
 
 COMPUTE = {
     f"{_FUNCTIONS}.activation.leaky_relu:LeakyReLU": f"{_ACTIVATION}:leaky_relu",
@@ -22,6 +24,8 @@ GRADIENT = {
     f"{_FUNCTIONS}.activation.relu:ReLU": f"{_ACTIVATION}:relu_gradient",
     f"{_FUNCTIONS}.activation.leaky_relu:LeakyReLU": f"{_ACTIVATION}:leaky_relu_gradient",
     f"{_FUNCTIONS}.activation.crelu:CReLU": f"{_ACTIVATION}:crelu_gradient",
+    f"{_FUNCTIONS}.connection.embed_id:EmbedIDFunction": f"{_WEIGHTS}:embed_id_gradient",
+    f"{_FUNCTIONS}.connection.linear:LinearFunction": f"{_WEIGHTS}:linear_gradient",
     f"{_FUNCTIONS}.math.clip:Clip": f"{_ACTIVATION}:clip_gradient",
     f"{_FUNCTIONS}.activation.clipped_relu:ClippedReLU": f"{_ACTIVATION}:clipped_relu_gradient",
     f"{_FUNCTIONS}.activation.hard_sigmoid:HardSigmoid": f"{_ACTIVATION}:hard_sigmoid_gradient",
