@@ -9,7 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from core.arrays import scatter
@@ -94,16 +93,11 @@ class Device:
         _innermost.set(_Open(self, native, _innermost.get()))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         block = _innermost.get()
         if block is not None:
             _innermost.set(block.around)
-            block.native.__exit__(kind, error, trace)
+            block.native.__exit__(*error)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Device):
@@ -121,6 +115,11 @@ class Device:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self.backend.as_device, (self.id,)
+
+
+def _kernels(section: str) -> once[KernelTable]:
+    """The table of the kernels of a backend in a section of `register_kernels`."""
+    return once(lambda backend: KernelTable(backend.name, section, backend._kernels_changed))
 
 
 class Backend(Fallbacks, ABC):
@@ -171,38 +170,23 @@ class Backend(Fallbacks, ABC):
         """A context in which the library itself takes at most so many threads of the host."""
         return nullcontext()
 
-    @once
-    def kernels(self) -> KernelTable:
-        """Class of an op -> `kernel(f, xp, *inputs)`, which may return NotImplemented."""
-        return self._table("compute")
+    kernels = _kernels("compute")
+    """Class of an op -> `kernel(f, xp, *inputs)`, which may return NotImplemented."""
 
-    @once
-    def gradient_kernels(self) -> KernelTable:
-        """Class of an op -> `kernel(f, g, needs_grad)`, a tuple of a gradient or None per input."""
-        return self._table("gradient")
+    gradient_kernels = _kernels("gradient")
+    """Class of an op -> `kernel(f, g, needs_grad)`, a tuple of a gradient or None per input."""
 
-    @once
-    def update_kernels(self) -> KernelTable:
-        """Class of an update rule -> a faster step of it."""
-        return self._table("update")
+    update_kernels = _kernels("update")
+    """Class of an update rule -> a faster step of it."""
 
-    @once
-    def update_all_kernels(self) -> KernelTable:
-        """Class of an update rule -> its steps for many parameters at once."""
-        return self._table("update_all")
+    update_all_kernels = _kernels("update_all")
+    """Class of an update rule -> its steps for many parameters at once."""
 
     def refresh_kernels(self) -> None:
         """Read the tables anew, as when a plugin has been preferred or disabled."""
-        for table in self._tables():
-            table.forget()
+        for section in ("kernels", "gradient_kernels", "update_kernels", "update_all_kernels"):
+            getattr(self, section).forget()
         self._kernels_changed()
-
-    def _tables(self) -> tuple[KernelTable, ...]:
-        of_rules = (self.update_kernels, self.update_all_kernels)
-        return (self.kernels, self.gradient_kernels, *of_rules)
-
-    def _table(self, section: str) -> KernelTable:
-        return KernelTable(self.name, section, self._kernels_changed)
 
     def _kernels_changed(self) -> None:
         for listener in on_kernels_changed:

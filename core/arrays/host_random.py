@@ -14,10 +14,8 @@ class HostRandom(Random):
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
-    def _host(self) -> Random:
-        return known.host().random
-
-    def _copy(self, drawn: Any, device: Any) -> Any:
+    def _drawn(self, name: str, *what: Any, device: Any) -> Any:
+        drawn = getattr(known.host().random, name)(*what)
         return self._backend.asarray(drawn, device=device)
 
     def _name(self, dtype: Any) -> str:
@@ -25,7 +23,7 @@ class HostRandom(Random):
 
     def normal(self, shape: Any = (), dtype: Any = "float32", *, device: Any = None) -> Any:
         """Standard normal draws."""
-        return self._copy(self._host().normal(shape, self._name(dtype)), device)
+        return self._drawn("normal", shape, self._name(dtype), device=device)
 
     def uniform(
         self,
@@ -37,16 +35,16 @@ class HostRandom(Random):
         device: Any = None,
     ) -> Any:
         """Draws from [low, high)."""
-        return self._copy(self._host().uniform(shape, self._name(dtype), low, high), device)
+        return self._drawn("uniform", shape, self._name(dtype), low, high, device=device)
 
     def bernoulli(self, p: float, shape: Any = (), *, device: Any = None) -> Any:
         """Booleans, True with probability `p`."""
-        return self._copy(self._host().bernoulli(p, shape), device)
+        return self._drawn("bernoulli", p, shape, device=device)
 
     def permutation(self, n: int, *, device: Any = None) -> Any:
         """The integers 0 to n-1 in random order."""
-        return self._copy(self._host().permutation(n), device)
+        return self._drawn("permutation", n, device=device)
 
     def integers(self, low: int, high: int, shape: Any = (), *, device: Any = None) -> Any:
         """Integers from `low` to `high` - 1."""
-        return self._copy(self._host().integers(low, high, shape), device)
+        return self._drawn("integers", low, high, shape, device=device)

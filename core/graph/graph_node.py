@@ -70,15 +70,8 @@ class GraphNode(Hooked, Uncopied):
         """What graphs and messages call it: its class, unless that has a `label` of its own."""
         return type(self).__name__
 
-    @property
-    def creator(self) -> Any:
-        """What users see as the creator of the outputs: this node."""
-        return self
-
-    @property
-    def node(self) -> GraphNode:
-        """Itself; an old-style Function gives its adapter under this name."""
-        return self
+    # Itself, as the creator of its outputs, and beside an old-style Function, which has an adapter.
+    node = creator = property(lambda f: f)
 
     @property
     def rank(self) -> int:

@@ -95,6 +95,10 @@ class Declaration:
             return tuple([f"{self.names[0]}{i}" for i in range(count)])
         return self.names[:count]
 
+    def sources_of(self, count: int) -> tuple[str, ...]:
+        """The same, as rules ask for them: of repeated inputs for all by one name."""
+        return self.names * count if self.variadic else self.names[:count]
+
     def fits(self, count: int) -> bool:
         """Whether the operation takes that many inputs."""
         if self.variadic:

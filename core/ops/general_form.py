@@ -51,16 +51,14 @@ class GeneralForm(GraphNode):
 
     def forward_cpu(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Compute outputs from input arrays of any backend but CUDA."""
-        raise self._unwritten("forward, or forward_cpu")
+        raise GraphError(
+            f"{self.label}: expected the class to define forward, forward_cpu and forward_gpu, or "
+            "compute; it lacks them"
+        )
 
     def forward_gpu(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
         """Compute outputs from input arrays on a GPU."""
-        raise self._unwritten("forward, or forward_gpu")
-
-    def _unwritten(self, what: str) -> GraphError:
-        return GraphError(
-            f"{self.label}: expected the class to define {what}, or compute; it has none of them"
-        )
+        return GeneralForm.forward_cpu(self, inputs)
 
     def backward(
         self, target_input_indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
@@ -92,7 +90,6 @@ class GeneralForm(GraphNode):
                 f"{target_input_indexes}, got {type(gradients).__name__}. A single gradient is "
                 "returned as (gx,)."
             )
-        gradients = tuple([None if g is None else self._as_gradient(g) for g in gradients])
         if len(gradients) == len(self._sources) != count:
             gradients = tuple([gradients[i] for i in target_input_indexes])
         if len(gradients) != count:
@@ -100,44 +97,44 @@ class GeneralForm(GraphNode):
                 f"{self.label}.backward: expected {count} gradients (of inputs "
                 f"{', '.join(map(str, target_input_indexes))}), got {len(gradients)}"
             )
+        added = zip(map(self._as_gradient, gradients), grad_inputs, strict=True)
         return tuple(
-            [
-                new if old is None else old if new is None else old + new
-                for new, old in zip(gradients, grad_inputs, strict=True)
-            ]
+            [new if old is None else old if new is None else old + new for new, old in added]
         )
 
-    def _as_gradient(self, g: Any) -> Variable:
-        try:
-            return as_variable(g)
-        except TypeError:
+    def _as_gradient(self, g: Any) -> Variable | None:
+        if g is None or isinstance(g, Variable):
+            return g
+        if not is_array(g):
             raise TypeError(
                 f"{self.label}.backward: expected Variables or None, got {type(g).__name__}"
-            ) from None
+            )
+        return wrap(g)
 
     def check_type_forward(self, in_types: Any) -> None:
         """Refuse inputs that do not fit, in the language of `core.type_check`."""
 
     def retain_inputs(self, indexes: Iterable[int]) -> None:
         """Keep the input arrays of these indexes for backward; called inside `forward`."""
-        if self._inside_forward("retain_inputs"):
-            self._kept_inputs = self._indexes("retain_inputs", indexes)
+        self._retain("inputs", indexes)
 
     def retain_outputs(self, indexes: Iterable[int]) -> None:
         """Keep the output arrays of these indexes for backward; called inside `forward`."""
-        if self._inside_forward("retain_outputs"):
-            self._kept_outputs = self._indexes("retain_outputs", indexes)
+        self._retain("outputs", indexes)
 
-    def _indexes(self, what: str, indexes: Any) -> tuple[int, ...]:
-        if is_whole(indexes):
-            raise TypeError(f"{self.label}.{what}: expected a tuple of indexes, got {indexes}.")
-        return tuple(indexes)
+    def _retain(self, what: str, indexes: Any) -> None:
+        if self._inside_forward(f"retain_{what}"):
+            if is_whole(indexes):
+                raise TypeError(
+                    f"{self.label}.retain_{what}: expected a tuple of indexes, got {indexes}."
+                )
+            setattr(self, f"_kept_{what}", tuple(indexes))
 
     def _inside_forward(self, what: str) -> bool:
         """True in a recorded forward, False in one that was called directly; otherwise an error."""
         if self._forwarding:
             return True
-        frame = sys._getframe(2)
+        frame = sys._getframe(3)
         while frame is not None:
             if frame.f_code.co_name.startswith("forward") and frame.f_locals.get("self") is self:
                 return False
@@ -227,28 +224,19 @@ class GeneralForm(GraphNode):
         retained = tuple([v.array if i in kept else None for i, v in enumerate(outputs)])
         link_outputs(self, outputs, retained)
 
-    def _input_indexes(self) -> tuple[int, ...]:
+    def _indexes_of(self, what: str, names: tuple[str, ...]) -> tuple[int, ...]:
+        """Which inputs, or outputs, of these names are retained."""
         if self.declared is None:
-            return self._kept_inputs or ()
-        count = len(self._sources)
-        kept = [self._keeps(name) for name in self.declared.names]
-        if self.declared.variadic:
-            return tuple(range(count)) if kept[0] else ()
-        return tuple([i for i in range(count) if kept[i]])
-
-    def _output_indexes(self) -> tuple[int, ...]:
-        if self.declared is None:
-            return self._kept_outputs or ()
-        names = self.declared.outputs or ("out",)
-        return tuple([i for i, name in enumerate(names) if self._keeps(name)])
-
-    def _keeps(self, name: str) -> bool:
-        return bool(self.declared.kept(name, len(self._sources)) & self.needs_grad)
+            return getattr(self, f"_kept_{what}") or ()
+        count, needed = len(self._sources), self.needs_grad
+        return tuple([i for i, n in enumerate(names) if self.declared.kept(n, count) & needed])
 
     def get_retained_inputs(self) -> tuple[Variable, ...]:
         """Return the retained inputs as Variables, connected to the graph."""
-        return tuple([self.inputs[i].get_variable() for i in self._input_indexes()])
+        names = self.declared and self.declared.sources_of(len(self._sources))
+        return tuple([self.inputs[i].get_variable() for i in self._indexes_of("inputs", names)])
 
     def get_retained_outputs(self) -> tuple[Variable, ...]:
         """Return the retained outputs as Variables, connected to the graph."""
-        return tuple([self._output_variable(i) for i in self._output_indexes()])
+        names = self.declared and (self.declared.outputs or ("out",))
+        return tuple([self._output_variable(i) for i in self._indexes_of("outputs", names)])

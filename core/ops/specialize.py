@@ -214,8 +214,8 @@ class _Calls(Writer):
 
     def _retain(self) -> list[str]:
         """Arrays of inputs that rules ask for. Mostly all inputs need a gradient: tested first."""
-        names = self.declared.names * self.arity if self.declared.variadic else self.names
-        masks = [self.declared.kept(name, self.arity) for name in names]
+        declared = self.declared
+        masks = [declared.kept(n, self.arity) for n in declared.sources_of(self.arity)]
         kept = [(mask, f"n{i}.data = a{i}") for i, mask in enumerate(masks) if mask]
         everything = "; ".join([text for _, text in kept])
         if self.arity == 1:
