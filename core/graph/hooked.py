@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.errors import HookError, nearest
 from core.registry.configuration import State
+from core.registry.hook import with_hook, without_hook
 
 if TYPE_CHECKING:
     from core.graph.function_hook import FunctionHook
@@ -37,25 +37,16 @@ class Hooked:
         """Call `hook` before and after this node's forward and backward."""
         from core.graph.function_hook import FunctionHook
 
-        if not isinstance(hook, FunctionHook):
-            raise TypeError(
-                f"{self.label}.add_hook: expected a FunctionHook, got {type(hook).__name__}."
-            )
-        key = name or hook.name
-        if key in self.local_function_hooks:
-            raise HookError(f"{self.label}.add_hook: a hook named {key!r} is there; pass name=...")
-        self.local_function_hooks[key] = hook
+        hooks = self.local_function_hooks
+        self._local_hooks = with_hook(self.label, hooks, hook, name, FunctionHook)
         self._plain_raw = self._plain_var = None
         hook.added(self)
 
     def delete_hook(self: Any, name: str) -> None:
         """Remove a hook of this node."""
-        if name not in self.local_function_hooks:
-            raise HookError(
-                f"{self.label}.delete_hook: no hook {name!r}."
-                + nearest(name, self.local_function_hooks)
-            )
-        self.local_function_hooks.pop(name).deleted(self)
+        hooks = self.local_function_hooks
+        self._local_hooks = without_hook(self.label, hooks, name)
+        hooks[name].deleted(self)
 
     def _hooks(self, state: State) -> list[FunctionHook]:
         if not state.hooks and not self._local_hooks:

@@ -19,7 +19,7 @@ class Texts:
         >>> core.Variable(np.arange(2, dtype="f"))
         variable([0., 1.], dtype=float32)
         """
-        prefix = "variable" if self.name is None else f"variable {self.name}"
+        prefix = f"variable {self.name or ''}".rstrip()
         if self.array is None:
             return f"{prefix}(uninitialized)"
         text = repr(self.backend.to_host(self.array))
@@ -27,10 +27,8 @@ class Texts:
 
     def __str__(self: Any) -> str:
         """The array in NumPy's short look, as `variable([1. 2.])`."""
-        prefix = "variable" if self.name is None else f"variable {self.name}"
-        if self.array is None:
-            return f"{prefix}(uninitialized)"
-        text = str(self.backend.to_host(self.array))
+        prefix = f"variable {self.name or ''}".rstrip()
+        text = "uninitialized" if self.array is None else str(self.backend.to_host(self.array))
         return f"{prefix}({text})".replace("\n", "\n" + " " * (len(prefix) + 1))
 
     def debug_print(self: Any) -> str:

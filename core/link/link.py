@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from core.arrays import backend as backends
 from core.arrays.backend import Device, DeviceSpec
-from core.errors import HookError, RegistrationError, nearest
+from core.errors import RegistrationError, nearest
 from core.errors.keywords import KnownKeywords, answering
 from core.errors.kinds import truth
 from core.errors.synonyms import real_names, refuse_names_of_others
@@ -20,6 +20,7 @@ from core.link.recurrent_state import RecurrentState
 from core.link.registering import Registering
 from core.link.serializer import Deserializer
 from core.registry.configuration import current_state
+from core.registry.hook import with_hook, without_hook
 
 if TYPE_CHECKING:
     from typing import ParamSpec, Protocol, TypeVar
@@ -112,32 +113,16 @@ class Link(RecurrentState, Registering, KnownKeywords):
 
     def add_hook(self, hook: LinkHook, name: str | None = None) -> Self:
         """Call `hook` whenever this link is called; returns the link itself."""
-        if not isinstance(hook, LinkHook):
-            raise TypeError(
-                f"{type(self).__name__}.add_hook: expected a LinkHook, got {type(hook).__name__}."
-            )
-        name = name or hook.name
-        if name in self.local_link_hooks:
-            raise HookError(
-                f"{type(self).__name__}.add_hook: a hook named {name!r} is here already. "
-                "Delete it first, or give this one another name."
-            )
-        self._hooks = {**self.local_link_hooks, name: hook}
+        hooks = self.local_link_hooks
+        self._hooks = with_hook(type(self).__name__, hooks, hook, name, LinkHook)
         hook.added(self)
         return self
 
     def delete_hook(self, name: str) -> None:
         """Remove the hook called `name`."""
-        if name not in self.local_link_hooks:
-            known = self.local_link_hooks
-            raise HookError(
-                f"{type(self).__name__}.delete_hook: no hook is called {name!r}."
-                f"{nearest(name, known)}"
-            )
-        hook = self.local_link_hooks[name]
-        self._hooks = {key: value for key, value in self.local_link_hooks.items() if key != name}
-        self._hooks = self._hooks or None
-        hook.deleted(self)
+        hooks = self.local_link_hooks
+        self._hooks = without_hook(type(self).__name__, hooks, name) or None
+        hooks[name].deleted(self)
 
     def __dir__(self) -> list[str]:
         return real_names(self)

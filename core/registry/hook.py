@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from core.errors import DeclarationError, HookError
+from core.errors import DeclarationError, HookError, nearest
 from core.errors.set_by_init import NeedsInit
 from core.registry.configuration import current_state, install_hooks
 
@@ -66,3 +67,25 @@ def _refuse_slip(cls: type[Hook], name: str) -> None:
             f"{cls.__name__}: expected the methods of a {root.__name__} ({', '.join(called)}), got "
             f"{name!r}. Did you mean {near[0]!r}? A helper's name may start with an underscore."
         )
+
+
+def with_hook(
+    owner: str, hooks: Mapping[str, Any], hook: Any, name: str | None, base: type[Hook]
+) -> dict[str, Any]:
+    """The hooks of an owner and one more, of a kind and under a name of its own."""
+    if not isinstance(hook, base):
+        raise TypeError(f"{owner}.add_hook: expected a {base.__name__}, got {type(hook).__name__}.")
+    name = name or hook.name
+    if name in hooks:
+        raise HookError(
+            f"{owner}.add_hook: a hook named {name!r} is here already. Delete it first, or give "
+            "this one another name."
+        )
+    return {**hooks, name: hook}
+
+
+def without_hook(owner: str, hooks: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The hooks of an owner but for the one called `name`."""
+    if name not in hooks:
+        raise HookError(f"{owner}.delete_hook: no hook is called {name!r}.{nearest(name, hooks)}")
+    return {other: hook for other, hook in hooks.items() if other != name}

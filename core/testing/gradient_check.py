@@ -302,9 +302,9 @@ def check_double_backward(
 
 def _in_dtype_of(y: Variable, g: Variable) -> Variable:
     """A gradient in the dtype of its output, where that is floating."""
-    from core.ops.intrinsics import astype
+    from core.ops.intrinsics import cast
 
-    return astype(g, y.dtype) if _is_floating(y.array) else g
+    return cast(g, y.dtype) if _is_floating(y.array) else g
 
 
 def _cast(x: Any, dtype: Any) -> Any:

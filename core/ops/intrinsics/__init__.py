@@ -20,13 +20,11 @@ from core.ops.intrinsics.indexing import GetItem, ScatterAdd, SetItem
 from core.ops.intrinsics.products import MatMul
 from core.ops.intrinsics.shapes import Reshape, Transpose
 from core.ops.intrinsics.standard import (
-    astype,
     broadcast_to,
     getitem,
     matmul,
     matrix_transpose,
     reshape,
-    sum,
     transpose,
     unshared,
 )

@@ -9,14 +9,13 @@ from weakref import ref
 from core.errors.scalars import is_number, is_whole
 from core.graph.variable import Variable, as_array, as_variable, wrap
 from core.graph.variable_node import NOBODY
-from core.ops.intrinsics.broadcasting import BroadcastTo, Sum
+from core.ops.intrinsics.broadcasting import BroadcastTo
 from core.ops.intrinsics.casting import Cast, cast, is_complex, refuse_complex
 from core.ops.intrinsics.indexing import GetItem, SetItem
 from core.ops.intrinsics.products import MatMul
 from core.ops.intrinsics.shapes import Reshape, Transpose
 from core.ops.operands import as_operand
 from core.registry.configuration import current_state
-from core.typing import Axes
 
 
 def getitem(x: Any, slices: Any) -> Variable:
@@ -75,7 +74,7 @@ def matmul(a: Any, b: Any) -> Variable:
     return reshape(y, tuple(shape))
 
 
-def reshape(x: Any, shape: Any, *, copy: bool | None = None) -> Variable:
+def reshape(x: Any, shape: Any) -> Variable:
     """Reshape x; one entry of the shape may be -1."""
     return Reshape.call(x, (shape,) if is_whole(shape) else shape)
 
@@ -97,17 +96,6 @@ def broadcast_to(x: Any, shape: Any) -> Variable:
     """Broadcast x to a shape."""
     x = as_variable(x)
     return x if type(shape) is tuple and x.shape == shape else BroadcastTo.call(x, shape)
-
-
-def sum(x: Any, axis: Axes = None, *, dtype: Any = None, keepdims: bool = False) -> Variable:
-    """The sum over axes, in the dtype of x unless another is given."""
-    x = x if dtype is None else astype(x, dtype)
-    return Sum.call(x, axis, keepdims)
-
-
-def astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Variable:
-    """Cast x to a dtype; one that has it is returned as it is."""
-    return cast(x, dtype)
 
 
 def unshared(x: Variable) -> Variable:

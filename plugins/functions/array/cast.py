@@ -32,4 +32,4 @@ def cast(x: Array, typ: DType) -> Variable:
     if typ is None or isinstance(typ, Variable):
         came = "None" if typ is None else "a Variable"
         raise InvalidSetting(f"cast: expected typ to be a dtype or the name of one, got {came}")
-    return intrinsics.astype(x, typ)
+    return intrinsics.cast(x, typ)

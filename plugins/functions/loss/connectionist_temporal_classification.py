@@ -23,7 +23,7 @@ from core import (
 )
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.ops.intrinsics import astype
+from core.ops.intrinsics import cast
 from core.typing import Array
 from plugins.functions.array.stack import Stack
 from plugins.functions.composed import Composed
@@ -261,9 +261,9 @@ def connectionist_temporal_classification(
     if x.backend.dtype_name(x.dtype) != "float16":
         return CTC.call(x, t, *lengths, blank_symbol, reduce)
     # The rules for second derivatives run on what comes in, and float16 does not hold NOTHING.
-    wide = astype(x, x.backend.dtype("float32"))
+    wide = cast(x, x.backend.dtype("float32"))
     loss = CTC.call(wide, t, *lengths, blank_symbol, reduce, 1e4)
-    return astype(loss, x.dtype)
+    return cast(loss, x.dtype)
 
 
 def _refuse_out_of_range(x: Variable, t: Variable, lengths: Any, blank: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 from core import Variable, as_array, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import astype, matmul
+from core.ops.intrinsics import cast, matmul
 from core.typing import Array, BackendArray
 from plugins.functions.activation.softplus import softplus
 from plugins.functions.array.concat import Concat
@@ -116,7 +116,7 @@ def _loss(x: Variable, W: Variable, words: Any) -> Variable:
     scores = scores_of(x, W, xp.where(ignored[:, None], xp.zeros_like(words), words))
     parts = softplus(-scores[:, :1]), softplus(scores[:, 1:])
     loss = sum(Concat.call(*parts, axis=1), axis=1)
-    return loss * astype(as_variable(xp.logical_not(ignored)), x.dtype)
+    return loss * cast(as_variable(xp.logical_not(ignored)), x.dtype)
 
 
 def scores_of(x: Variable, W: Variable, words: Any) -> Variable:

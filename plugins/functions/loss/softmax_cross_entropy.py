@@ -17,7 +17,7 @@ from core import (
 from core.errors import InvalidSetting, InvalidType
 from core.errors.kinds import checked
 from core.graph.fitting import is_array
-from core.ops.intrinsics import astype, broadcast_to
+from core.ops.intrinsics import broadcast_to, cast
 from core.typing import Array
 from plugins.functions.activation.log_softmax import log_softmax
 from plugins.functions.labels import refuse_outside
@@ -180,7 +180,7 @@ def _of_probabilities(x: Any, t: Any, class_weight: Any, reduce: str, kind: str)
         terms = terms + log(maximum(t, _tiny(t)))
     if class_weight is not None:
         weight = as_variable(_checked_weight(class_weight))
-        weight = astype(weight, x.dtype).reshape((1, -1, *(1,) * (x.ndim - 2)))
+        weight = cast(weight, x.dtype).reshape((1, -1, *(1,) * (x.ndim - 2)))
         terms = terms * broadcast_to(weight, x.shape)
     loss = sum(t * terms, axis=1)
     if reduce == "no":

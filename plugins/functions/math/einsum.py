@@ -9,7 +9,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import InvalidType
 from core.errors.kinds import ARRAY, kind_of, refusal
-from core.ops.intrinsics import sum, transpose
+from core.ops.intrinsics import Sum, transpose
 from plugins.functions.array.diagonal import diagonal
 from plugins.functions.math.subscripts import parse
 
@@ -187,7 +187,7 @@ def _arranged(labels: str, x: Variable, output: str) -> Variable:
     kept = [c for c in output if c in labels]
     gone = tuple([i for i, c in enumerate(labels) if c not in kept])
     if gone:
-        x, labels = sum(x, axis=gone), "".join([c for c in labels if c in kept])
+        x, labels = Sum.call(x, gone), "".join([c for c in labels if c in kept])
     order = tuple([labels.index(c) for c in kept])
     return x if order == tuple(range(len(order))) else transpose(x, order)
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.errors.kinds import checked
-from core.ops.intrinsics import astype, reshape
-from core.ops.intrinsics import sum as total
+from core.ops.intrinsics import Sum, cast, reshape
 from core.typing import Array, Axes, Axis
 from plugins.functions.axes import kept_shape
 from plugins.functions.math.sum import sum as summed
@@ -56,13 +55,13 @@ def vector_norm(
         return EuclideanNorm.call(x, axis, keepdims)
     x = as_variable(x)
     if ord == 0:
-        return astype(count_nonzero(x, axis=axis, keepdims=keepdims), x.dtype)
+        return cast(count_nonzero(x, axis=axis, keepdims=keepdims), x.dtype)
     sizes = abs(x)
     if abs(ord) == inf:
         return (max if ord > 0 else min)(sizes, axis=axis, keepdims=keepdims)
     if ord == 1:
-        return total(sizes, axis, keepdims=keepdims)
-    return total(sizes**ord, axis, keepdims=keepdims) ** (1 / ord)
+        return Sum.call(sizes, axis, keepdims)
+    return Sum.call(sizes**ord, axis, keepdims) ** (1 / ord)
 
 
 @checked
