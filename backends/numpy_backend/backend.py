@@ -13,6 +13,7 @@ from backends.numpy_backend import allocation, blas
 from backends.numpy_backend.namespace import namespace
 from backends.numpy_backend.random import NumpyRandom
 from backends.numpy_backend.scatter import scatter_add
+from backends.numpy_backend.typing import Array
 from backends.numpy_backend.windows import windows
 from core.arrays.backend import Backend, Device
 from core.arrays.threads import num_threads
@@ -20,7 +21,6 @@ from core.errors import BackendError
 from core.errors.place import no_dtype
 from core.typing import Sizes
 
-Array = np.ndarray[Any, Any]
 FEW = 256  # elements, with which next to no product would be divided
 _NUMBERS = "biufcV"  # kinds of dtypes; V are those of ml_dtypes
 

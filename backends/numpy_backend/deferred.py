@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from backends.numpy_backend.typing import Array
 
 SMALLER = 8  # times than what is made of them: factors that are worth while to keep
 

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend import blas, parallel
+from backends.numpy_backend.typing import Array
 from core.arrays.threads import num_threads
-
-Array = np.ndarray[Any, Any]
 
 ALONE = 1 << 19  # multiplications: for fewer OpenBLAS itself takes one thread
 VECTOR = 9216  # the same for a product with a vector

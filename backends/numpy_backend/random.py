@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from backends.numpy_backend.typing import Array
 from core.arrays.random_streams import Random, stream
 from core.errors import CheckpointError
-
-Array = np.ndarray[Any, Any]
 
 
 class NumpyRandom(Random):

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from backends.numpy_backend.typing import Array
 from core.arrays.scatter import is_basic
 
-Array = np.ndarray[Any, Any]
 SMALL = 256  # below so many elements, setting up costs more than it saves
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from backends.numpy_backend.typing import Array
 from core.arrays.windows import Geometry, pad
 from core.typing import Sizes
-
-Array = np.ndarray[Any, Any]
 
 
 def windows(

@@ -26,7 +26,7 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, get_type_hints, overlo
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from backends.numpy_backend.typing import Array as Array
 
 SWITCH = "PLUGRAD_COMPILED"
 SUMS = ("reassoc", "nsz", "contract")

@@ -16,7 +16,7 @@ from plugins.functions.array.take import take
 from plugins.functions.composed import Composed
 
 Pairs = tuple[tuple[float, float], ...]
-Widths = int | Sequence[int | Sequence[int]]
+PadWidths = int | Sequence[int | Sequence[int]]
 
 
 class Pad(Composed):
@@ -74,7 +74,7 @@ def _for_each(shape: tuple[int, ...], *pairs: tuple[int, int]) -> list[Pairs]:
 
 
 @checked
-def pad(x: Array, pad_width: Widths, mode: str, **keywords: Any) -> Variable:
+def pad(x: Array, pad_width: PadWidths, mode: str, **keywords: Any) -> Variable:
     """Pad an array: put a border around it.
 
     Args:

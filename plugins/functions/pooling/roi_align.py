@@ -15,8 +15,7 @@ from plugins.functions.namespace.selection import TakeAlongAxis
 from plugins.functions.pooling.regions import prepared
 from plugins.functions.pooling.roi_average_pooling import weighed
 
-Ratio = int | None
-Ratios = Ratio | tuple[Ratio, Ratio]
+Samples = int | None | tuple[int | None, int | None]
 
 
 @checked
@@ -26,7 +25,7 @@ def roi_average_align_2d(
     roi_indices: Array,
     outsize: Pair,
     spatial_scale: float,
-    sampling_ratio: Ratios = None,
+    sampling_ratio: Samples = None,
 ) -> Variable:
     """The means of regions of images, each divided into a grid of bins and sampled evenly.
 
@@ -75,7 +74,7 @@ def roi_max_align_2d(
     roi_indices: Array,
     outsize: Pair,
     spatial_scale: float,
-    sampling_ratio: Ratios = None,
+    sampling_ratio: Samples = None,
 ) -> Variable:
     """The maxima of regions of images, each divided into a grid of bins and sampled evenly.
 
@@ -136,7 +135,7 @@ def _sampled(x: Variable, roi_indices: Any, rows: Any, columns: Any) -> Variable
 
 
 def _points(
-    name: str, x: Variable, rois: Any, outsize: Any, scale: float, sampling_ratio: Ratios
+    name: str, x: Variable, rois: Any, outsize: Any, scale: float, sampling_ratio: Samples
 ) -> list[tuple[Any, Any, Any]]:
     """For rows and for columns: what each element weighs at each point, and which points count."""
     given = sampling_ratio

@@ -27,9 +27,8 @@ from backends.numpy_backend.kernels.compiled.convolution_plans import (
 )
 from backends.numpy_backend.kernels.compiled.panels import LANE_BYTES
 from backends.numpy_backend.kernels.compiler import contiguous
+from backends.numpy_backend.typing import Array
 from core.arrays.windows import Geometry, unfolded
-
-Array = np.ndarray[Any, Any]
 
 BLOCK = 960  # lanes of a panel of which the filters' gradient takes the sum
 BLOCK_ROWS = 160  # and its rows, with which it fills half of a second-level cache

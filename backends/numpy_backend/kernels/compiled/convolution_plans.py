@@ -15,10 +15,9 @@ import numpy as np
 
 from backends.numpy_backend.kernels.compiled.convolution_loops import Sizes
 from backends.numpy_backend.kernels.compiler import contiguous
+from backends.numpy_backend.typing import Array
 from core.arrays.threads import num_threads
 from core.arrays.windows import Geometry
-
-Array = np.ndarray[Any, Any]
 
 LEAST = 1 << 18  # products of a part; less is done sooner than another thread wakes up
 BAND = 1 << 18  # bytes of an image with its padding, unless a row of windows needs more

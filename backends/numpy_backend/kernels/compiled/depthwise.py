@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.convolution_loops import Sizes, put, take
 from backends.numpy_backend.kernels.compiled.convolution_plans import (
@@ -32,9 +30,8 @@ from backends.numpy_backend.kernels.compiler import (
     contiguous,
 )
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
+from backends.numpy_backend.typing import Array
 from core.arrays.windows import Geometry
-
-Array = np.ndarray[Any, Any]
 
 FEW_FILTERS = 4  # of a channel; a product of panels is faster for more
 

@@ -46,9 +46,8 @@ from backends.numpy_backend.kernels.compiler import (
     inlined_exactly,
 )
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
+from backends.numpy_backend.typing import Array
 from core.arrays.windows import Geometry
-
-Array = np.ndarray[Any, Any]
 
 TILED_CHANNELS = 16  # of which the sums are, at least
 TILED_PLACES = 1024  # for which filters are worth their own transformation

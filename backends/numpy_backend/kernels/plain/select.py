@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-Array = np.ndarray[Any, Any]
+from backends.numpy_backend.typing import Array
+
 INTEGERS: dict[int, np.dtype[Any]] = {
     2: np.dtype(np.int16),
     4: np.dtype(np.int32),

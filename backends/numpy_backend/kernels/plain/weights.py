@@ -10,9 +10,8 @@ import numpy as np
 from backends.numpy_backend.deferred import deferred, worthwhile
 from backends.numpy_backend.products import matmul
 from backends.numpy_backend.scatter import scatter_add
+from backends.numpy_backend.typing import Array
 from core.registry.configuration import current_state
-
-Array = np.ndarray[Any, Any]
 
 LEAST = 2048  # elements of what comes; less is added up in no time
 FLOATS = (np.dtype("float32"), np.dtype("float64"))
