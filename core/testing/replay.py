@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from core.arrays import random_streams
 from core.arrays.backend import host
 from core.errors import TraceError
 from core.graph.backprop import grad
@@ -15,7 +16,7 @@ from core.testing.trial import Trial
 
 
 def traced(trial: Trial) -> None:
-    """Traced by `core.trace` and run, forward and backward have the bits that eager has.
+    """Traced by `core.trace`, and run or written out, forward and backward have eager's bits.
 
     What is traced is the formula: kernels are compared with it by another check.
     """
@@ -41,18 +42,34 @@ def traced(trial: Trial) -> None:
         )
         raise
     trial.restore_random_state()
-    found = program(arrays, cotangents)
+    _refuse_others(program(arrays, cotangents), expected, program)
+    scope: dict[str, Any] = {}
+    exec(program.source(), scope)
+    trial.restore_random_state()
+    _seed(scope)
+    _refuse_others(scope["program"](arrays, cotangents), expected, program.source())
+
+
+def _refuse_others(found: Sequence[Any], expected: Sequence[Any], text: Any) -> None:
     for i, (one, other) in enumerate(zip(found, expected, strict=True)):
         if (one is None) != (other is None):
-            raise AssertionError(f"traced: result {i} is None in one of two runs")
+            raise AssertionError(f"traced: result {i} is None in one of two runs:\n{text}")
         if one is None:
             continue
         if (one.dtype, one.shape) != (other.dtype, other.shape):
             raise AssertionError(
-                f"traced: result {i} is {one.dtype}{one.shape}, not {other.dtype}{other.shape}"
+                f"traced: result {i} is {one.dtype}{one.shape}, not {other.dtype}{other.shape}:\n"
+                f"{text}"
             )
         if one.tobytes() != other.tobytes():
-            raise AssertionError(f"traced: result {i} has other bits than eager:\n{program}")
+            raise AssertionError(f"traced: result {i} has other bits than eager:\n{text}")
+
+
+def _seed(scope: dict[str, Any]) -> None:
+    """Let a program's own text draw what the installed stream gives."""
+    stream = random_streams.stream()
+    if stream is not None and "random" in scope:
+        scope["random"].seed(stream.seed, stream.draws)
 
 
 @contextmanager

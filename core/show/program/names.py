@@ -56,3 +56,11 @@ UNSURE = RESHAPED | _set(
 
 SHARING = VIEWS | UNSURE | _set("getitem")
 """All whose results may share the memory of the first argument."""
+
+MOVING = _set(
+    "copy copyto set_item take take_along_axis concat concatenate stack vstack hstack roll flip "
+    "repeat tile astype getitem "
+    "zeros ones empty full zeros_like ones_like empty_like full_like arange eye asarray "
+    "normal uniform bernoulli permutation integers tril triu"
+)
+"""Functions that compute nothing: they move elements, fill or draw them."""

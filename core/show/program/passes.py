@@ -18,7 +18,7 @@ LARGEST = 1 << 16  # bytes of a folded constant: larger ones cost more to keep t
 
 def optimized(program: Program) -> Program:
     """The program without what it need not compute."""
-    return without_dead(merged(folded(program)))
+    return without_dead(merged(folded(merged(program))))
 
 
 def folded(program: Program) -> Program:

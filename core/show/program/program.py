@@ -3,58 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from core.arrays.backend import BACKENDS, Backend
+from core.arrays.backend import BACKENDS
 from core.errors import TraceError
 from core.graph.variable import wrap
-from core.show.program.equation import Equation, Value
+from core.show.program.equation import Value
 from core.show.program.places import Place
+from core.show.program.recorded import Recorded
 from core.show.program.structure import Leaf, alike, described, flattened, rebuilt
 from core.show.program.text import Writer, numpys, spec_text
 
+if TYPE_CHECKING:
+    from core.show.computational_graph import ComputationalGraph
+    from core.show.program.cost import Cost
 
-class Program:
+
+class Program(Recorded):
     """What `core.trace` gives: equations between values, from arguments to results.
-
-    `inputs` are the values of the arguments' arrays, `places` the arrays read from links and
-    optimizers, `constants` maps values to the arrays that the trace found outside. `equations` are
-    in an order in which they can be computed, `outputs` the results, and `changes` pairs of a
-    place, or the number of an argument, and what its array becomes.
 
     Calling it runs it, on arrays of the same structure, shapes and dtypes: draws are made anew,
     parameters and states are read as they are, and changed where the function changes them.
     """
 
-    def __init__(
-        self,
-        name: str,
-        backend: Backend,
-        inputs: tuple[Value, ...],
-        form: Any,
-        places: tuple[Place, ...],
-        constants: dict[Value, Any],
-        equations: tuple[Equation, ...],
-        outputs: tuple[Value, ...],
-        result: Any,
-        changes: tuple[tuple[Place | int, Value], ...],
-    ) -> None:
-        self.name = name
-        self.backend = backend
-        self.inputs = inputs
-        self.form = form
-        self.places = places
-        self.constants = constants
-        self.equations = equations
-        self.outputs = outputs
-        self.result = result
-        self.changes = changes
-        self._run: Callable[..., tuple[Any, ...]] | None = None
-
-    def changed(self, **parts: Any) -> Program:
-        """Another program, with other parts in the place of these."""
-        own = {name: part for name, part in vars(self).items() if name != "_run"}
-        return Program(**(own | parts))
+    _run: Callable[..., tuple[Any, ...]] | None = None
 
     # ------------------------------------------------------------------ running
 
@@ -109,13 +81,39 @@ class Program:
 
     # ------------------------------------------------------------------ looking
 
-    def names(self) -> dict[Value, str]:
-        """What values are called in the text: `x` arguments, `p` places, `c` constants, `v`."""
-        found = {value: f"x{i}" for i, value in enumerate(self.inputs)}
-        found |= {place.value: f"p{i}" for i, place in enumerate(self.places)}
-        found |= {value: f"c{i}" for i, value in enumerate(self.constants)}
-        results = [value for equation in self.equations for value in equation.outputs]
-        return found | {value: f"v{i}" for i, value in enumerate(results)}
+    def graph(self) -> ComputationalGraph:
+        """The equations as a `ComputationalGraph`, to be drawn: `dump()`, `render("a.svg")`."""
+        from core.show.program.drawing import drawn
+
+        return drawn(self)
+
+    def cost(self) -> Cost:
+        """Operations and bytes, in all, by operation and by link: a `Cost`, shown as a table.
+
+        >>> import core, numpy as np
+        >>> core.trace(lambda x: x @ x + 1, np.ones((10, 10))).cost()
+                         operations  bytes
+        in all                2,100  3,200
+        by operation
+          (outside)           2,100  3,200
+        by link
+          (outside)           2,100  3,200
+        """
+        from core.show.program.cost import cost
+
+        return cost(self)
+
+    def source(self) -> str:
+        """The text of a Python module that needs NumPy alone; its function `program` runs it.
+
+        It takes what the traced function takes, with plain arrays for Variables, and the arrays of
+        `places` by name. Where the function changes parameters or arguments, it gives the result
+        and the changed arrays by name. Its bits are those of the program, save that large products
+        of matrices are left to NumPy's own threads.
+        """
+        from core.show.program.source import source
+
+        return source(self)
 
     def __str__(self) -> str:
         """The equations, with the operations and links that they come from."""
@@ -149,17 +147,7 @@ class Program:
         )
 
 
-def memories(program: Program) -> dict[Value, Value]:
-    """For values that may be views: the value whose memory they may show."""
-    found: dict[Value, Value] = {}
-    for equation in program.equations:
-        if equation.call.views and equation.inputs:
-            source = equation.inputs[0]
-            found |= dict.fromkeys(equation.outputs, found.get(source, source))
-    return found
-
-
-def _target(program: Program, target: Place | int) -> Value:
+def _target(program: Recorded, target: Place | int) -> Value:
     return target.value if isinstance(target, Place) else program.inputs[target]
 
 
@@ -176,7 +164,7 @@ def _as_result(leaf: Leaf, array: Any) -> Any:
     return array if leaf.kind == "array" else wrap(array)
 
 
-def _compiled(program: Program) -> Callable[..., tuple[Any, ...]]:
+def _compiled(program: Recorded) -> Callable[..., tuple[Any, ...]]:
     """The equations as a Python function of arrays; what is not needed any more is let go."""
     names = program.names()
     scope: dict[str, Any] = {names[value]: array for value, array in program.constants.items()}
@@ -207,7 +195,7 @@ def _compiled(program: Program) -> Callable[..., tuple[Any, ...]]:
         if dead:
             lines.append(f"  del {', '.join(sorted([names[value] for value in dead]))}")
     returned = []
-    shared = memories(program)
+    shared = program.memories()
     written = {_target(program, target) for target, _ in program.changes}
     seen = written | set(program.constants)
     for value in results:

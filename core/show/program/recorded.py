@@ -1,0 +1,66 @@
+"""What a trace has recorded, as plain data."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from core.arrays.backend import Backend
+from core.show.program.equation import Equation, Value
+from core.show.program.places import Place
+
+
+class Recorded:
+    """Equations between values, from arguments to results.
+
+    `inputs` are the values of the arguments' arrays, `form` their structure, `places` the arrays
+    read from links and optimizers; `constants` maps values to the arrays that the trace found
+    outside. `equations` are in an order in which they can be computed, `outputs` the results, with
+    the structure `result`, and `changes` pairs of a place, or the number of an argument, and what
+    its array becomes.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        backend: Backend,
+        inputs: tuple[Value, ...],
+        form: Any,
+        places: tuple[Place, ...],
+        constants: dict[Value, Any],
+        equations: tuple[Equation, ...],
+        outputs: tuple[Value, ...],
+        result: Any,
+        changes: tuple[tuple[Place | int, Value], ...],
+    ) -> None:
+        self.name = name
+        self.backend = backend
+        self.inputs = inputs
+        self.form = form
+        self.places = places
+        self.constants = constants
+        self.equations = equations
+        self.outputs = outputs
+        self.result = result
+        self.changes = changes
+
+    def changed(self, **parts: Any) -> Self:
+        """Another program, with other parts in the place of these."""
+        own = {name: part for name, part in vars(self).items() if name != "_run"}
+        return type(self)(**(own | parts))
+
+    def names(self) -> dict[Value, str]:
+        """What values are called in the text: `x` arguments, `p` places, `c` constants, `v`."""
+        found = {value: f"x{i}" for i, value in enumerate(self.inputs)}
+        found |= {place.value: f"p{i}" for i, place in enumerate(self.places)}
+        found |= {value: f"c{i}" for i, value in enumerate(self.constants)}
+        results = [value for equation in self.equations for value in equation.outputs]
+        return found | {value: f"v{i}" for i, value in enumerate(results)}
+
+    def memories(self) -> dict[Value, Value]:
+        """For values that may be views: the value whose memory they may show."""
+        found: dict[Value, Value] = {}
+        for equation in self.equations:
+            if equation.call.views and equation.inputs:
+                source = equation.inputs[0]
+                found |= dict.fromkeys(equation.outputs, found.get(source, source))
+        return found
