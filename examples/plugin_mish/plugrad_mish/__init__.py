@@ -1,5 +1,7 @@
 """A plugin for plugrad. Importing this module imports none of what it offers."""
 
+from importlib.util import find_spec
+
 from core import hookimpl
 
 requires_plugin_api = 1
@@ -23,3 +25,13 @@ def register_optimizers():
 @hookimpl
 def register_extensions():
     return {"ReportGradientNorm": "plugrad_mish.gradient_norm:ReportGradientNorm"}
+
+
+@hookimpl
+def register_kernels(backend):
+    if backend != "numpy" or find_spec("numba") is None:
+        return {}
+    return {
+        "compute": {"plugrad_mish.mish:Mish": "plugrad_mish.on_numpy:mish"},
+        "gradient": {"plugrad_mish.mish:Mish": "plugrad_mish.on_numpy:gradient"},
+    }

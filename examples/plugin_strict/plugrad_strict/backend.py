@@ -1,0 +1,39 @@
+"""Arrays of array_api_strict, the referee of the array API standard."""
+
+from typing import Any
+
+import array_api_strict
+import numpy as np
+
+from core.arrays.backend import Backend, HostRandom
+
+
+class StrictBackend(Backend):
+    """What the array API standard leaves open about a library."""
+
+    name = "strict"
+    library = "array_api_strict"
+    xp = array_api_strict
+    array_type = type(array_api_strict.asarray(0.0))
+
+    def __init__(self) -> None:
+        self.random = HostRandom(self)
+
+    @classmethod
+    def unavailable(cls) -> str | None:
+        """Why it cannot be used here, or None."""
+        return None
+
+    def asarray(self, obj: Any, dtype: Any = None, device: Any = None) -> Any:
+        """An array of ours, from anything: the only way in."""
+        dtype = self.dtype(dtype)
+        if type(obj) is self.array_type:
+            obj = self.to_device(obj, device) if device is not None else obj
+            return obj if dtype in (None, obj.dtype) else self.xp.astype(obj, dtype)
+        # NumPy reads what it is given; the copy keeps memory from being shared unawares.
+        host = np.array(obj, dtype=None if dtype is None else self.dtype_name(dtype))
+        return self.xp.asarray(host, dtype=dtype, device=self.native_device(device))
+
+    def to_host(self, array: Any) -> Any:
+        """An array of NumPy: the only way out."""
+        return np.asarray(array._array)
