@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import exceptions
 from core.errors.arguments import arguments as arguments_of
-from core.errors.exceptions import BackendError, nearest
+from core.errors.exceptions import BackendError, nearest, refuse_unknown
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
@@ -97,17 +97,25 @@ def note(error: BaseException) -> None:
 
 
 def _meant(error: BaseException) -> str:
-    """What to write for a keyword that the `forward` of the link does not take, or ''."""
+    """What to write for a keyword that a function, or the `forward` of the link, does not take.
+
+    Python refuses it before any code of ours runs, where a call is to cost nothing more.
+    """
     function, _, rest = str(error).partition("() got an unexpected keyword argument '")
     called = links_of([frame for frame, _ in _frames(error.__traceback__)])
     if not rest or type(error) is not TypeError or not called:
         return ""
     forward = type(called[-1]).forward
-    if function != forward.__qualname__:
+    bundled = getattr(sys.modules.get("core.functions"), "__dict__", {})
+    callee = forward if function == forward.__qualname__ else bundled.get(function)
+    if callee is None:
         return ""
-    known = [taken.name for taken in arguments_of(forward)][1:]
-    hint = nearest(rest.partition("'")[0], known, "arguments")
-    return f".{hint}" if hint else f". It takes {', '.join(known) or 'no arguments'}."
+    known = [taken.name for taken in arguments_of(callee)]
+    try:
+        refuse_unknown(function, [rest.partition("'")[0]], known[callee is forward :])
+    except TypeError as answer:
+        return f". {answer}"
+    return ""
 
 
 def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:

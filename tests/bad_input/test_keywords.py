@@ -148,6 +148,36 @@ def test_a_link_that_is_called_tells_what_it_takes():
     assert caught.value.__notes__[0].endswith(". Did you mean 'n_batch_axes'?")
 
 
+class Applied(core.Chain):
+    def __init__(self, function, **settings):
+        super().__init__()
+        self.function, self.settings = function, settings
+
+    def forward(self, x):
+        return self.function(x, **self.settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "end"),
+    [
+        ({"foo": 1}, "exp: unexpected keyword argument 'foo'. It takes x."),
+        ({"inplace": True}, "Leave it out: functions change no array, and give new ones."),
+        ({"use_cudnn": True}, "'use_cudnn' no longer exists. Leave it out: no backend uses cuDNN."),
+    ],
+)
+def test_functions_without_settings_leave_the_answer_to_the_link_that_calls_them(settings, end):
+    with pytest.raises(TypeError) as caught:
+        Applied(F.exp, **settings)(X)
+    assert caught.value.__notes__[0].endswith(end)
+
+
+def test_a_callee_that_nobody_knows_is_left_to_python():
+    with pytest.raises(TypeError) as caught:
+        Applied(lambda x: x, foo=1)(X)
+    assert "foo" not in caught.value.__notes__[0].partition(", at")[0]
+    assert "unexpected" not in caught.value.__notes__[0]
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
