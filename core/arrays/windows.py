@@ -7,7 +7,7 @@ no strides, no `out=`. Item assignment by slices is all that is assumed of array
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
+from itertools import product, repeat
 from operator import index
 from typing import Any
 
@@ -87,12 +87,8 @@ class Geometry:
         self.stride = per_axis(stride, n, "stride")
         self.pad = per_axis(pad, n, "pad")
         self.dilate = per_axis(dilate, n, "dilate")
-        self.out = tuple(
-            window_count(s, k, st, p, cover_all, d)
-            for s, k, st, p, d in zip(
-                self.size, self.ksize, self.stride, self.pad, self.dilate, strict=True
-            )
-        )
+        along = (self.ksize, self.stride, self.pad)
+        self.out = tuple(map(window_count, self.size, *along, repeat(cover_all), self.dilate))
 
     def checked(self) -> Geometry:
         """Itself; ValueError where not one window fits along some axis."""
@@ -103,19 +99,12 @@ class Geometry:
             )
         return self
 
-    def reach(self) -> tuple[int, ...]:
-        """How many elements of each axis the windows span, padding included."""
-        return tuple(
-            (k - 1) * d + (o - 1) * s + 1
-            for k, d, o, s in zip(self.ksize, self.dilate, self.out, self.stride, strict=True)
-        )
-
     def widths(self) -> list[tuple[int, int]]:
         """Padding before and after each axis so that every window lies inside."""
-        return [
-            (p, max(p, r - s - p))
-            for p, r, s in zip(self.pad, self.reach(), self.size, strict=True)
-        ]
+        along = (self.ksize, self.stride, self.pad)
+        spans = map(transposed_size, self.out, *along, repeat(False), self.dilate)
+        ends = zip(self.pad, spans, self.size, strict=True)
+        return [(p, max(p, p + span - n)) for p, span, n in ends]
 
     def padded_size(self) -> tuple[int, ...]:
         """The spatial axes, padding included."""

@@ -14,6 +14,7 @@ from core.ops.class_reading import is_engine
 from core.ops.declaration import Declaration
 from core.ops.settings import assigned, named, parameters
 from core.ops.specialize import Variant
+from core.ops.writer import Writer
 from core.registry.once import publishing
 
 if TYPE_CHECKING:
@@ -74,14 +75,11 @@ def _initializer(cls: type[FunctionNode]) -> Callable[..., None]:
     declared = cls.declared
     if not declared.fields and not cls._prepares:
         return _without_settings
-    scope: dict[str, Any] = {"__name__": cls.__module__, "default": declared.fields}
-    lines = [f"def __init__(self{parameters(declared)}):", *assigned(declared, "self", scope)]
+    writer = Writer(declared, len(declared.names), {})
+    head = f"def __init__(self{parameters(declared)}):"
+    lines = [head, *assigned(declared, "self", writer.scope)]
     lines += ["  self.prepare()"] if cls._prepares else ["  pass"]
-    where = f"<constructor of {cls.__qualname__} with {len(declared.names)} inputs>"
-    exec(compile("\n".join(lines), where, "exec"), scope)
-    made: Callable[..., None] = named(declared, scope["__init__"])
-    made.__qualname__ = f"{cls.__qualname__}.__init__"
-    return made
+    return named(declared, writer.compiled("__init__", lines))  # type: ignore[no-any-return]
 
 
 def specialize_class(cls: type[FunctionNode]) -> None:

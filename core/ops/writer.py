@@ -12,9 +12,6 @@ class Writer:
     """Writes functions for calls of `declared` with `arity` inputs, from names in a scope."""
 
     def __init__(self, declared: Declaration, arity: int, scope: dict[str, Any]) -> None:
-        from core.ops.inline import expression  # not loaded before an operation is called
-
-        self.expression = expression
         self.declared = declared
         self.cls: Any = declared.cls
         self.arity = arity
@@ -25,6 +22,12 @@ class Writer:
     def each(self, text: str) -> str:
         """The text for each input, with its number in the place of #."""
         return ", ".join([text.replace("#", str(i)) for i in range(self.arity)])
+
+    def expression(self, function: Callable[..., Any], texts: list[str]) -> str | None:
+        """The body of a function of one line, with these texts for its arguments."""
+        from core.ops.inline import expression  # not loaded before an operation is called
+
+        return expression(function, texts)
 
     def compiled(self, name: str, lines: list[str], defined: str = "") -> Callable[..., Any]:
         """The function that the text defines, under `name` unless it says `defined`."""
