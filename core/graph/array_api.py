@@ -1,21 +1,67 @@
-"""What operations give to Variables: operators, the array standard's functions, and NumPy's."""
+"""What operations give to Variables: operators, the array standard's functions, and NumPy's.
+
+The modules stand above this room, and are loaded when first asked for.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-# All stand above this room, and are loaded when first asked for.
-provider: Any
-"""The module core.ops.namespace."""
+if TYPE_CHECKING:
+    from core.arrays.backend import Backend
+    from core.graph.variable import Variable
 
-intrinsics: Any
-"""The module core.ops.intrinsics."""
 
-numpy_functions: Any
-"""The module core.compat.numpy_functions."""
+class Intrinsics(Protocol):
+    """What Variables ask of core.ops.intrinsics, beside their operators, which it attaches."""
 
-_ABOVE = {
+    def reshape(self, x: Any, shape: Any) -> Variable:
+        """Reshape."""
+
+    def transpose(self, x: Any, axes: Any = None) -> Variable:
+        """Permute the axes."""
+
+    def matrix_transpose(self, x: Any) -> Variable:
+        """Swap the last two axes."""
+
+    def unshared(self, x: Any) -> Variable:
+        """Copy, differentiably."""
+
+    def unbroadcast(self, f: Any, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Sum gradients down to the shapes of inputs."""
+
+
+class Provider(Protocol):
+    """What they ask of core.ops.namespace."""
+
+    namespace: Any
+
+    def namespace_of(self, backend: Backend, api_version: str | None = None) -> Any:
+        """Give the namespace whose new arrays are those of a backend."""
+
+
+class NumpyFunctions(Protocol):
+    """What they ask of core.compat.numpy_functions."""
+
+    def as_numpy(self, x: Any, dtype: Any, copy: bool | None) -> Any:
+        """Answer `numpy.asarray`."""
+
+    def from_ufunc(self, ufunc: Any, method: str, inputs: Any, kwargs: dict[str, Any]) -> Any:
+        """Answer a ufunc."""
+
+    def from_array_function(self, function: Any, args: Any, kwargs: Any, frame: Any) -> Any:
+        """Answer any other function of NumPy's."""
+
+    def only_looked_at(self, frame: Any) -> bool:
+        """Whether who asks is a library that only looks."""
+
+
+provider: Provider
+intrinsics: Intrinsics
+numpy_functions: NumpyFunctions
+
+ABOVE = {
     "provider": "core.ops.namespace",
     "intrinsics": "core.ops.intrinsics",
     "numpy_functions": "core.compat.numpy_functions",
@@ -23,7 +69,7 @@ _ABOVE = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ABOVE:
+    if name not in ABOVE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = globals()[name] = import_module(_ABOVE[name])
+    module = globals()[name] = import_module(ABOVE[name])
     return module

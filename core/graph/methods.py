@@ -132,7 +132,7 @@ class Methods:
 
     def copy(self) -> Variable:
         """Copy the elements; the gradient flows back through the copy."""
-        return array_api.intrinsics.unshared(self)  # type: ignore[no-any-return]
+        return array_api.intrinsics.unshared(self)
 
     def ravel(self: Any) -> Variable:
         """Put all elements in a row; they may share memory with these."""
@@ -185,7 +185,7 @@ class Methods:
     def reshape(self, *shape: SupportsIndex) -> Variable: ...
     def reshape(self, *shape: Any) -> Variable:
         """Reshape; one entry of the shape may be -1."""
-        return array_api.intrinsics.reshape(  # type: ignore[no-any-return]
+        return array_api.intrinsics.reshape(
             self, shape[0] if len(shape) == 1 and not is_whole(shape[0]) else shape
         )
 
@@ -197,7 +197,7 @@ class Methods:
         """Permute the axes; without arguments, reverse them."""
         if len(axes) == 1 and not is_whole(axes[0]):
             axes = tuple(axes[0] or ())
-        return array_api.intrinsics.transpose(self, axes or None)  # type: ignore[no-any-return]
+        return array_api.intrinsics.transpose(self, axes or None)
 
     @property
     def T(self) -> Variable:
@@ -207,7 +207,7 @@ class Methods:
     @property
     def mT(self) -> Variable:
         """The transpose of matrices: the last two axes swapped."""
-        return array_api.intrinsics.matrix_transpose(self)  # type: ignore[no-any-return]
+        return array_api.intrinsics.matrix_transpose(self)
 
     def mean(
         self: Any, axis: Axis = None, *, weights: Array | None = None, keepdims: bool = False

@@ -27,5 +27,5 @@ class Elementwise(FunctionNode):
         super().__init_subclass__(**kwargs)
 
     def _unbroadcast(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
-        Elementwise._unbroadcast = array_api.intrinsics.unbroadcast  # type: ignore[method-assign]
+        Elementwise._unbroadcast = array_api.intrinsics.unbroadcast  # type: ignore[assignment, method-assign]
         return self._unbroadcast(gradients)

@@ -7,6 +7,7 @@ import pytest
 
 import core
 from core import Variable
+from core.graph import array_api
 from core.graph.methods import Methods
 from core.testing.gradient_check import check_backward
 
@@ -134,3 +135,14 @@ def test_elements_one_by_one():
     assert max(Variable(np.array([1.0, 3.0, 2.0]))).item() == 3
     with pytest.raises(TypeError, match="without dimensions"):
         iter(Variable(np.array(1.0)))
+
+
+@pytest.mark.parametrize("name", array_api.ABOVE)
+def test_modules_above_give_what_variables_ask_of_them(name):
+    protocol = getattr(array_api, array_api.__annotations__[name])
+    module = getattr(array_api, name)
+    functions = {n: f for n, f in vars(protocol).items() if inspect.isfunction(f) and n[0] != "_"}
+    assert functions and all(hasattr(module, each) for each in protocol.__annotations__)
+    for asked, declared in functions.items():
+        expected = [p.name for p in inspect.signature(declared).parameters.values()][1:]
+        assert list(inspect.signature(getattr(module, asked)).parameters) == expected
