@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import time
 from functools import cache
@@ -52,7 +53,7 @@ def _hash(text: str) -> str:
 
 def report(reader: Reader) -> str:
     """The page of what a reader finds, with its pictures in it."""
-    data = {**reader.read(), "written": int(time.time())}
+    data = {**copy.deepcopy(reader.read()), "written": int(time.time())}
     left = 0
     budget = MOST_EMBEDDED
     for run in data["runs"]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from plugrad.runs import curves, graphs, records
-from plugrad.runs.files import MOST_BYTES, Found, read, walk
+from plugrad.runs.files import MOST_BYTES, Found, Tree, read, walk
 from plugrad.runs.texts import documents, shown
 
 PICTURES = {
@@ -104,20 +104,25 @@ class Reader:
         self.roots = roots
         self.pictures: dict[str, Picture] = {}
         self._contents: dict[Path, Content] = {}
+        self._trees: list[Tree] = []
+        self._data: dict[str, Any] = {"title": "", "runs": [], "problems": []}
         self._lock = threading.Lock()
 
     def read(self) -> dict[str, Any]:
-        """The data for the page."""
+        """The data for the page: the same object as long as no file has changed."""
         with self._lock:
-            return self._everything()
+            trees = [walk(root) for root in self.roots]
+            if trees != self._trees:
+                self._data = self._everything(trees)
+                self._trees = trees
+            return self._data
 
-    def _everything(self) -> dict[str, Any]:
+    def _everything(self, trees: list[Tree]) -> dict[str, Any]:
         titles = _titles(self.roots)
         runs: list[tuple[str, Path, list[Found]]] = []
         problems: list[str] = []
         contents: dict[Path, Content] = {}
-        for root, title in zip(self.roots, titles, strict=True):
-            tree = walk(root)
+        for root, title, tree in zip(self.roots, titles, trees, strict=True):
             problems += [shown(f"{title}: {problem}") for problem in tree.problems]
             for found in tree.files:
                 before = self._contents.get(found.path)

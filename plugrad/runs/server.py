@@ -60,6 +60,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, reader: Reader, host: str = "127.0.0.1", port: int = 0) -> None:
         self.reader = reader
+        self._told: tuple[Any, bytes, str] = (None, b"", "")
         self.host = host
         self.public = not is_loopback(host)
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -75,6 +76,16 @@ class Server(ThreadingHTTPServer):
         """Where the page is."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.server_address[1]}/"
+
+    def told(self) -> tuple[bytes, str]:
+        """The data as JSON, and a tag that changes with them; made anew only when they have."""
+        data = self.reader.read()
+        before, content, tag = self._told
+        if data is not before:
+            content = as_json(data).encode()
+            tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+            self._told = data, content, tag
+        return content, tag
 
     def knows(self, host: str) -> bool:
         """Whether a request may name this host: an address, `localhost`, or the one that was given.
@@ -125,8 +136,7 @@ class Handler(BaseHTTPRequestHandler):
             policy = {"Content-Security-Policy": f"{made.policy}; frame-ancestors 'none'"}
             self._answer(200, "text/html; charset=utf-8", made.text.encode(), policy)
         elif path == "/data":
-            content = as_json(self.server.reader.read()).encode()
-            tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+            content, tag = self.server.told()
             if self.headers.get("If-None-Match") == tag:
                 self._answer(304, "application/json", b"", {"ETag": tag})
             else:

@@ -221,10 +221,21 @@ def test_a_file_is_read_again_only_when_it_has_changed(tmp_path, monkeypatch):
     reader = Reader([tmp_path])
     first = reader.read()
     monkeypatch.setattr("plugrad.runs.reader.read", lambda *_: pytest.fail("read again"))
-    assert reader.read() == first
+    assert reader.read() is first
     monkeypatch.undo()
     (tmp_path / "log").write_text('[{"loss": 2, "iteration": 1}]\n')
-    assert reader.read()["runs"][0]["series"][0]["points"][0][3] == 2
+    (tmp_path / "other").write_text('[{"x": 3, "iteration": 1}]')
+    read_again = []
+    monkeypatch.setattr(
+        "plugrad.runs.reader.read", lambda path, *_: read_again.append(path.name) or read(path, *_)
+    )
+    series = reader.read()["runs"][0]["series"]
+    assert [(each["name"], each["points"][0][3]) for each in series] == [("loss", 2), ("x", 3)]
+    assert set(read_again) == {"log", "other"}
+    read_again.clear()
+    (tmp_path / "other").write_text('[{"x": 4, "iteration": 22}]')
+    reader.read()
+    assert set(read_again) == {"other"}
 
 
 NAMES = st.text(

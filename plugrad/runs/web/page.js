@@ -119,6 +119,7 @@ const told = document.getElementById("status");
 let tag = null;
 
 async function follow() {
+  const begun = performance.now();
   let wait = EVERY;
   try {
     if (!document.hidden || data === null) {
@@ -135,7 +136,8 @@ async function follow() {
     told.textContent = "plugrad watch does not answer; what was last read is shown";
     wait = 3 * EVERY;
   }
-  setTimeout(follow, wait);
+  // What takes long to read is asked for more rarely: the processor belongs to the training.
+  setTimeout(follow, Math.max(wait, 10 * (performance.now() - begun)));
 }
 
 if (live) follow();
