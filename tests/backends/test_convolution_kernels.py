@@ -129,6 +129,13 @@ def threes(draw: st.DrawFn) -> Case:
     return case
 
 
+@given(cases(), st.sampled_from([16, 32]), st.sampled_from(["float32", "float64"]))
+def test_few_places(case: Case, channels: int, dtype: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "FEW", 1 << 20)
+        compare(case._replace(channels=channels), dtype, "contiguous")
+
+
 @st.composite
 def lone_channels(draw: st.DrawFn) -> Case:
     return draw(cases())._replace(channels=1, filters=draw(st.integers(1, 4)))
@@ -227,6 +234,7 @@ compiler.SMALL = -1
 case = tests.Case(3, 2, 20, 27, (12, 11), (3, 5), (1, 2), (1, 0), bias=True)
 tests.compare(case, "float32", "contiguous")
 tests.compare(tests.Case(2, 3, 1, 2, (9, 27), (3, 3)), "float32", "contiguous")
+tests.compare(tests.Case(2, 1, 32, 27, (7, 9), (3, 3)), "float32", "contiguous")
 case = tests.Case(5, 1, 20, 27, (18, 21), (3, 3), pad=(1, 0), bias=True)
 tests.compare(case, "float32", "contiguous")
 """

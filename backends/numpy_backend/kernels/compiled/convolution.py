@@ -14,7 +14,12 @@ import numpy as np
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import depthwise, winograd
-from backends.numpy_backend.kernels.compiled.convolution_loops import convolve, correlate, spread
+from backends.numpy_backend.kernels.compiled.convolution_loops import (
+    convolve,
+    correlate,
+    correlate_few,
+    spread,
+)
 from backends.numpy_backend.kernels.compiled.convolution_plans import (
     BAND,
     Plan,
@@ -32,6 +37,8 @@ from core.arrays.windows import Geometry, unfolded
 
 BLOCK = 960  # lanes of a panel of which the filters' gradient takes the sum
 BLOCK_ROWS = 160  # and its rows, with which it fills half of a second-level cache
+FEW = 256  # places in all for which sums over them are shorter than what is done about each
+TOGETHER = 16  # channels of which sums are taken then: as many as a vector may have lanes
 
 
 def convolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
@@ -85,8 +92,10 @@ def filter_gradient(f: Any, xp: Any, x: Any, y: Any) -> Any:
     if depthwise.suits(channels, filters):
         depthwise.filter_gradient(g, x, y, W)
     else:
-        plan = plan_of(axes_of(g), f.groups, channels, filters, BLOCK, BAND // x.itemsize)
-        _correlate(plan, x, y, W)
+        few = len(x) * prod(g.out) <= FEW and channels % TOGETHER == 0
+        lanes = FEW if few else BLOCK
+        plan = plan_of(axes_of(g), f.groups, channels, filters, lanes, BAND // x.itemsize)
+        (_correlate_few if few else _correlate)(plan, x, y, W)
     return W
 
 
@@ -168,3 +177,21 @@ def _correlate(plan: Plan, x: Array, y: Array, W: Array) -> None:
     parallel.each(correlate, [(*arrays, t, *known, *r, *s, 0) for t, r, s in divided])
     for more in sums[1:]:
         sums[0] += more
+
+
+def _correlate_few(plan: Plan, x: Array, y: Array, W: Array) -> None:
+    """`W`, channels of it at a time."""
+    s, dtype = plan.sizes, x.dtype
+    at_once = max(1, BLOCK_ROWS // s.taps // TOGETHER) * TOGETHER
+    ranges = parts(s.channels, TOGETHER, max(-(-s.channels // at_once), parts_at_most(W.size)))
+    most = max([high - low for low, high in ranges])
+    panels = (
+        scratch("room", most * s.plane, dtype),
+        scratch("inputs", most * s.taps * s.lanes, dtype),
+        scratch("turned", most * s.taps * s.lanes, dtype),
+        scratch("outputs", s.filters * s.lanes, dtype),
+    )
+    known = (*contiguous(x, y), W.reshape(-1), *panels, plan.offsets, plan.numbers)
+    places = (0, len(x) * s.places)
+    divided = [(group, *r, *places) for group in range(s.groups) for r in ranges]
+    parallel.each(correlate_few, [(*known, *d, 0) for d in divided])
