@@ -36,6 +36,7 @@ class Control:
     def __init__(self, library: Any, get: Any, set: Any, path: str) -> None:
         set.argtypes, set.restype = [ctypes.c_int], None
         self.name = Path(path).name
+        self.library = library
         self.get, self.set = get, set
         self.cell: Any = self._variable(library) or self
         """An object whose `value` is the number."""
@@ -64,6 +65,18 @@ class Control:
 def control() -> Control | None:
     """That of NumPy's OpenBLAS; None where it has another BLAS, or nobody knows."""
     return next((found for path in _paths() if (found := _control(path)) is not None), None)
+
+
+@cache
+def gemm(dtype: np.dtype[Any]) -> int | None:
+    """The address of CBLAS's product of matrices, with sizes of 64 bits; None if nobody knows."""
+    found, letter = control(), {"float32": "s", "float64": "d"}.get(dtype.name)
+    if found is not None and letter is not None:
+        for prefix in ("scipy_", ""):
+            function = getattr(found.library, f"{prefix}cblas_{letter}gemm64_", None)
+            if function is not None:
+                return ctypes.cast(function, ctypes.c_void_p).value
+    return None
 
 
 def _paths() -> Iterator[str]:

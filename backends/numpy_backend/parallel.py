@@ -122,9 +122,12 @@ def divide(function: Callable[..., Any], size: int, least: int, *args: Any) -> N
 
 
 def each(
-    function: Callable[..., Any], parts: list[tuple[Any, ...]], threads: int | None = None
+    function: Callable[..., Any],
+    parts: list[tuple[Any, ...]],
+    threads: int | None = None,
+    small: bool = False,
 ) -> None:
-    """Call `function(*part)` for each part, in threads."""
+    """Call `function(*part)` for each part, in threads; small ones in threads that are idle."""
     workers = min(threads or num_threads(), len(parts)) - 1
     if workers < 1:
         for part in parts:
@@ -132,6 +135,6 @@ def each(
         return
     in_threads = getattr(function, "in_threads", None)
     if in_threads is not None:
-        in_threads(parts, workers)
+        in_threads(parts, workers, small)
     else:
         _pool.run(_Job(function, parts[::-1]), workers)

@@ -1,23 +1,27 @@
 """Matrix products in threads of ours, each part on one thread of BLAS.
 
 Rows of the result, its columns, or the matrices of a stack are divided, whichever there are more
-of, by the sizes and the number of threads alone: so products repeat to the bit. What the limits
-below were measured at stands in docs/performance.md.
+of, by the sizes and the number of threads alone: so products repeat to the bit. Where loops are
+compiled, parts are handed over like those of loops. What the limits below were
+measured at stands in docs/performance.md.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from backends.numpy_backend import blas, parallel
+from backends.numpy_backend.kernels import gemm
 from backends.numpy_backend.typing import Array
 from core.arrays.threads import num_threads
 
 ALONE = 1 << 19  # multiplications: for fewer OpenBLAS itself takes one thread
 VECTOR = 9216  # the same for a product with a vector
 DIVIDED = 1 << 26  # for fewer a step gains nothing: what one wrote the other has to fetch
+SHARED = 1 << 25  # the same where parts are handed over without the interpreter
 LEAST = 32  # rows or columns of a part
 WIDE = 96  # as many, and a thread may have two parts: each part packs the whole other factor anew
 
@@ -34,7 +38,7 @@ def matmul(a: Array, b: Array, /, **options: Any) -> Any:
         return np.matmul(a, b)
     before = limits.enter(1)
     try:
-        if (work >= DIVIDED or b.ndim > 2) and a.ndim > 1 and b.ndim > 1:
+        if (work >= SHARED or b.ndim > 2) and a.ndim > 1 and b.ndim > 1:
             threads = min(num_threads(), before)
             if threads > 1:
                 return _in_threads(a, b, threads)
@@ -45,33 +49,37 @@ def matmul(a: Array, b: Array, /, **options: Any) -> Any:
 
 def _in_threads(a: Array, b: Array, threads: int) -> Any:
     (m, k), n = a.shape[-2:], b.shape[-1]
-    small = max(a.size * n, b.size * m) < DIVIDED
-    if small or k != b.shape[-2] or a.dtype != b.dtype or a.dtype.kind not in "fc":
+    work = max(a.size * n, b.size * m)
+    if work < SHARED or k != b.shape[-2] or a.dtype != b.dtype or a.dtype.kind not in "fc":
         return np.matmul(a, b)
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     stack = lead[0] if lead else 1
     out = np.empty((*lead, m, n), a.dtype)
     if stack >= 2 * threads:
-        size, least = stack, 1
-
-        def part(i: int, j: int) -> None:
-            np.matmul(_some(a, i, j, out.ndim), _some(b, i, j, out.ndim), out=out[i:j])
-
-    elif m >= n:
-        size, least = m, LEAST
-
-        def part(i: int, j: int) -> None:
-            np.matmul(a[..., i:j, :], b, out=out[..., i:j, :])
-
+        axis, size, least = -3, stack, 1
+    elif m > n:
+        axis, size, least = -2, m, LEAST
     else:
-        size, least = n, LEAST
-
-        def part(i: int, j: int) -> None:
-            np.matmul(a, b[..., i:j], out=out[..., i:j])
-
+        axis, size, least = -1, n, LEAST
     of_each = 2 if least == 1 or size >= 2 * threads * WIDE else 1
     edges = parallel.bounds(size, least, of_each, threads)
-    parallel.each(part, list(zip(edges, edges[1:], strict=False)), threads)
+    if gemm.available(a.dtype):
+        parts = gemm.parts(a, b, out, axis, edges)
+        if parts is not None:
+            parallel.each(gemm.multiply, parts, threads, small=work < DIVIDED)
+            return out
+    if work < DIVIDED:
+        return np.matmul(a, b, out=out)
+
+    def part(i: int, j: int) -> None:
+        if axis == -3:
+            np.matmul(_some(a, i, j, out.ndim), _some(b, i, j, out.ndim), out=out[i:j])
+        elif axis == -2:
+            np.matmul(a[..., i:j, :], b, out=out[..., i:j, :])
+        else:
+            np.matmul(a, b[..., i:j], out=out[..., i:j])
+
+    parallel.each(part, list(pairwise(edges)), threads)
     return out
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend import blas, parallel, products
+from backends.numpy_backend.kernels import gemm
 
 needs_openblas = pytest.mark.skipif(blas.control() is None, reason="NumPy has another BLAS")
 
@@ -58,15 +59,25 @@ SHAPES = [
 @needs_openblas
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int32"])
+@pytest.mark.parametrize("shared", [True, False])
 def test_divided_products_are_products(
-    shapes: Any, dtype: str, two: Any, monkeypatch: pytest.MonkeyPatch
+    shapes: Any, dtype: str, shared: bool, two: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    available = gemm.available
     monkeypatch.setattr(products, "ALONE", 0)
     monkeypatch.setattr(products, "DIVIDED", 0)
+    monkeypatch.setattr(products, "SHARED", 0)
+    monkeypatch.setattr(gemm, "available", lambda dtype: shared and available(dtype))
     r = np.random.RandomState(0)
     a, b = [r.randint(-4, 5, shape).astype(dtype) for shape in shapes]
     expected = np.matmul(a, b)  # whole numbers: exact in any order
-    for left in (a, np.asfortranarray(a)):
+    lefts = (
+        a,
+        np.asfortranarray(a),
+        np.repeat(a, 2, axis=-1)[..., ::2],
+        a[..., ::-1].copy()[..., ::-1],
+    )
+    for left in lefts:
         found = products.matmul(left, b)
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
@@ -80,6 +91,7 @@ def test_results_repeat_to_the_bit(m: int, n: int, threads: int) -> None:
     a, b = r.randn(m, 64).astype("f"), r.randn(64, n).astype("f")
     with pytest.MonkeyPatch.context() as patch, blas_threads(4):
         patch.setattr(products, "DIVIDED", 0)
+        patch.setattr(products, "SHARED", 0)
         with core.using_config("num_threads", threads):
             first = products.matmul(a, b)
             assert all((products.matmul(a, b) == first).all() for _ in range(3))
@@ -104,6 +116,7 @@ def test_inside_a_product_of_ours_blas_has_one_thread(
         return real(*args, **options)
 
     monkeypatch.setattr(np, "matmul", spy)
+    monkeypatch.setattr(gemm, "available", lambda dtype: False)
     x, w = (core.Variable(np.ones((600, 600), "f")) for _ in range(2))
     F.linear(x, w)
     assert len(seen) == 4 and {threads for threads, _ in seen} == {1}

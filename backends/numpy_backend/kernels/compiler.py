@@ -118,7 +118,7 @@ class Compiled:
             lead = self._lead = self._leading()
         self.at(args[lead].dtype)(*args)
 
-    def in_threads(self, parts: list[tuple[Any, ...]], helpers: int) -> None:
+    def in_threads(self, parts: list[tuple[Any, ...]], helpers: int, small: bool) -> None:
         """Run the loop for each of several tuples of arguments, with so many threads at most."""
         from backends.numpy_backend.kernels import team
 
@@ -127,7 +127,7 @@ class Compiled:
             lead = self._lead = self._leading()
         found = self._packers
         packers = [found.get(d := part[lead].dtype) or self._packer(d) for part in parts]
-        team.run(packers, parts, helpers)
+        team.run(packers, parts, helpers, small)
 
     def _packer(self, dtype: np.dtype[Any]) -> Any:
         """What puts arguments for one dtype where other threads find them."""

@@ -198,14 +198,14 @@ class Emitter:
             ir.Function(self.builder.module, kind, name)
         return self.builder.call(known[name], arguments)
 
-    def call(self, address: Number, *arguments: Number) -> None:
-        """Call the function at an address with whole numbers; what it returns is left alone."""
+    def call(self, address: Number, *arguments: Any) -> None:
+        """Call the function at an address; what it returns is left alone."""
         from llvmlite import ir
 
-        whole = ir.IntType(64)
-        kind = ir.FunctionType(ir.VoidType(), [whole] * len(arguments))
+        values = [a.value if isinstance(a, Number) else a for a in arguments]
+        kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])
         function = self.builder.inttoptr(address.value, kind.as_pointer())
-        self.builder.call(function, [argument.value for argument in arguments])
+        self.builder.call(function, values)
 
     # -- reals ---------------------------------------------------------------------------------
 

@@ -3,8 +3,9 @@
 A part is packed: the address of machine code, and behind it the arguments. The thread that has
 parts publishes where they lie, takes one after the other itself, and waits for those that others
 have begun. The others look for parts for a moment after the last one, awake, and then sleep: to
-wake a thread takes as long as a loop over a hundred thousand elements. A thread whose processor
-was given to somebody else sleeps at once for a while.
+wake a thread takes as long as a loop over half a million elements. Once a small part was waited
+for in vain, because its processor has something else to do, small parts are left to their owner
+for a while, and threads sleep at once.
 
 What is shared are whole numbers in memory. TURN is the number of the job, and of its next part:
 who puts that up by one has the part. It is closed while the rest is written, so nobody takes a
@@ -13,29 +14,26 @@ part of a job that is half there.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import sys
 import threading
 import time
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
-try:
-    import resource as _usage
-except ImportError:  # Windows has none
-    _usage = None  # type: ignore[assignment]
-
 from backends.numpy_backend.kernels.compiler import compiled
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 
-TURN, OWNER, DONE, COUNT, PARTS, HELPERS = 0, 8, 16, 24, 25, 26  # on cache lines of their own
-SIZE = 32
+TURN, OWNER, DONE = 0, 8, 16  # each on a cache line of its own
+COUNT, PARTS, HELPERS, TIMES, LATE, WAKE, WAIT, REST, STOP = range(24, 33)
+FIRST, EACH, ASLEEP, LOCK = 40, 8, 0, 1  # of each helper: whether it sleeps, and on what
+MOST = 256  # helpers
 STRIDE = 2048  # bytes of a part
 LOOKING = 200_000  # nanoseconds without a part after which a thread sleeps
-BUSY = 10_000_000  # the same for which it does not look, once its processor was given away
+WITHOUT = 256  # jobs for which small parts are not shared after one that was waited for in vain
 _JOB = 1 << 32
 _NONE = _JOB - 1  # the number of the part while TURN is closed
 
@@ -63,125 +61,165 @@ def _work(e: Emitter, shared: Any, helper: Any) -> Any:
     return found
 
 
+def _of(e: Emitter, shared: Any, helper: Any, place: int) -> Any:
+    """The pointer to what belongs to a helper."""
+    return e.at(shared, helper * EACH + (FIRST - EACH + place))
+
+
 @emitted
 def _look(e: Emitter, shared: Any, helper: Any, times: Any) -> None:
-    shared = e.pointer(shared)
-    look = e.variable(times)
+    """Compute parts until none was found so many times."""
+    pointer, look = e.pointer(shared), e.variable(times)
     with e.repeat(lambda: look.get().is_not(0)):
-        found = _work(e, shared, helper).get()
+        found = _work(e, pointer, helper).get()
         look.set(e.choose(found.is_not(0), times, look.get() - 1))
         e.pause()
 
 
 @emitted
-def _publish(
-    e: Emitter, shared: Any, parts: Any, count: Any, helpers: Any, times: Any, rest: Any
-) -> None:
+def _help(e: Emitter, shared: Any, helper: Any) -> None:
+    pointer = e.pointer(shared)
+    with e.repeat(lambda: e.current(e.at(pointer, STOP)) < 1):
+        late = e.current(e.at(pointer, LATE)).is_not(0)
+        _look(e, shared, helper, e.choose(late, 1, e.current(e.at(pointer, TIMES))))
+        e.publish(e.number(1), _of(e, pointer, helper, ASLEEP))
+        _look(e, shared, helper, 1)  # for what was published just before
+        lock = e.current(_of(e, pointer, helper, LOCK))
+        e.call(e.current(e.at(pointer, WAIT)), lock, e.number(1))
+
+
+@emitted
+def _publish(e: Emitter, shared: Any, parts: Any, count: Any, helpers: Any, small: Any) -> None:
     shared = e.pointer(shared)
-    with e.whether(e.replaced(e.at(shared, OWNER), e.number(0), e.number(1))) as (ours, taken):
+
+    def at(place: int) -> Any:
+        return e.at(shared, place)
+
+    with e.whether(e.replaced(at(OWNER), e.number(0), e.number(1))) as (ours, taken):
         with ours:
-            job = e.current(e.at(shared, TURN)) // _JOB * _JOB
-            e.publish(job + _NONE, e.at(shared, TURN))
-            e.publish(e.number(0), e.at(shared, DONE))
+            late = e.current(at(LATE))
+            e.publish(e.choose(late < 1, 0, late - 1), at(LATE))
+            helpers = e.choose((late * small).is_not(0), 0, helpers)
+            job = e.current(at(TURN)) // _JOB * _JOB
+            e.publish(job + _NONE, at(TURN))
+            e.publish(e.number(0), at(DONE))
             for number, place in ((count, COUNT), (parts, PARTS), (helpers, HELPERS)):
-                e.publish(number, e.at(shared, place))
-            e.publish(job + _JOB, e.at(shared, TURN))
+                e.publish(number, at(place))
+            e.publish(job + _JOB, at(TURN))
+            with e.loop(helpers + 1, 1, 1) as helper:
+                asleep = _of(e, shared, helper, ASLEEP)
+                with e.when(e.replaced(asleep, e.number(1), e.number(0))):
+                    e.call(e.current(at(WAKE)), e.current(_of(e, shared, helper, LOCK)))
             _work(e, shared, e.number(0))
-            wait = e.variable(times)
-            with e.repeat(lambda: e.current(e.at(shared, DONE)).is_not(count)):
+            wait = e.variable(e.current(at(TIMES)))
+            with e.repeat(lambda: e.current(at(DONE)).is_not(count)):
                 e.pause()
-                with e.whether(wait.get().is_not(0)) as (soon, late):
+                with e.whether(wait.get().is_not(0)) as (soon, in_vain):
                     with soon:
                         wait.set(wait.get() - 1)
-                    with late:
-                        e.call(rest)
-            e.publish(e.number(0), e.at(shared, OWNER))
+                    with in_vain:
+                        with e.when(small.is_not(0)):
+                            e.publish(e.number(WITHOUT), at(LATE))
+                        e.call(e.current(at(REST)))
+            e.publish(e.number(0), at(OWNER))
         with taken, e.loop(count) as i:
             _run(e, parts + i * STRIDE, e.number(0))
 
 
 @compiled
 def look(shared: int, helper: int, times: int) -> None:
-    """Compute parts until none was found so many times."""
+    """Compute parts of others until none was found so many times."""
     _look(shared, helper, times)
 
 
 @compiled
-def publish(shared: int, parts: int, count: int, helpers: int, times: int, rest: int) -> None:
+def help_others(shared: int, helper: int) -> None:
+    """Compute parts of others until it is told to stop."""
+    _help(shared, helper)
+
+
+@compiled
+def publish(shared: int, parts: int, count: int, helpers: int, small: int) -> None:
     """Compute all parts with the first helpers, or alone if these have another job."""
-    _publish(shared, parts, count, helpers, times, rest)
+    _publish(shared, parts, count, helpers, small)
 
 
 class Team:
     """Threads that help to compute parts."""
 
     def __init__(self) -> None:
-        self._memory = np.zeros(SIZE + 8, np.int64)
-        address = self._memory.ctypes.data
-        self._shared = address + -address % 64
-        whole = np.dtype(np.float32)
-        self._look, self._publish = look.at(whole), publish.at(whole)
-        self._rest = _address_of_rest()
-        self._asleep: list[bool] = []
-        self._calls: list[SimpleQueue[None]] = []
+        size = FIRST + MOST * EACH
+        # Helpers may read it as long as the process lives, so it is never given back.
+        memory = _python("PyMem_RawCalloc", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t)(
+            size + EACH, 8
+        )
+        self._shared = memory + -memory % 64
+        self._numbers = (ctypes.c_int64 * size).from_address(self._shared)
+        self._help, self._publish = (loop.at(np.dtype("f")) for loop in (help_others, publish))
+        self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
-        self._times = self._times_in(LOOKING)
+        self._allocate = _python("PyThread_allocate_lock", ctypes.c_void_p)
+        self._take = _python("PyThread_acquire_lock", ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
+        self._leave = _python("PyThread_release_lock", None, ctypes.c_void_p)
+        self._numbers[WAIT], self._numbers[WAKE] = _address(self._take), _address(self._leave)
+        self._numbers[REST] = _address_of_rest()
+        self._numbers[TIMES] = self._times_in(LOOKING)
 
     def _times_in(self, nanoseconds: int) -> int:
         """How often a thread can look for parts in so much time."""
-        least = nanoseconds
+        spin, least = look.at(np.dtype("f")), nanoseconds
         for _ in range(5):  # the first call takes longer
             start = time.perf_counter_ns()
-            self._look(self._shared, 1, 1000)
+            spin(self._shared, MOST, 1000)
             least = min(least, time.perf_counter_ns() - start)
         return nanoseconds * 1000 // max(1, least)
 
-    def run(self, parts: int, count: int, helpers: int) -> None:
+    def run(self, parts: int, count: int, helpers: int, small: bool) -> None:
         """Compute parts that are packed in memory from an address on."""
-        if len(self._asleep) < helpers:
+        if len(self._threads) < helpers:
+            helpers = min(helpers, MOST)
             self._start(helpers)
-        for i in range(helpers):
-            if self._asleep[i]:
-                self._asleep[i] = False
-                self._calls[i].put(None)
-        self._publish(self._shared, parts, count, helpers, self._times, self._rest)
+        self._publish(self._shared, parts, count, helpers, small)
 
     def _start(self, helpers: int) -> None:
         with self._lock:
-            while len(self._asleep) < helpers:
-                self._calls.append(SimpleQueue())
-                self._asleep.append(False)
-                number = len(self._asleep)
-                threading.Thread(
-                    target=self._help, args=(number,), name="plugrad-loops", daemon=True
-                ).start()
+            while len(self._threads) < helpers:
+                number = len(self._threads) + 1
+                lock = self._allocate()
+                self._take(lock, 1)
+                self._numbers[FIRST + (number - 1) * EACH + LOCK] = lock
+                thread = threading.Thread(
+                    target=self._help, args=(self._shared, number), name="plugrad-loops"
+                )
+                thread.daemon = True
+                thread.start()
+                self._threads.append(thread)
 
-    def _help(self, number: int) -> None:
-        busy_until, taken = 0, 0
-        while True:
-            now = time.perf_counter_ns()
-            if taken < (taken := _times_taken()):
-                busy_until = now + BUSY
-            self._look(self._shared, number, 1 if now < busy_until else self._times)
-            self._asleep[number - 1] = True
-            self._look(self._shared, number, 1)  # what came while others had the interpreter
-            self._calls[number - 1].get()
+    def stop(self) -> None:
+        """End all helpers, before the machine code goes that they run."""
+        with self._lock:
+            self._numbers[STOP] = 1
+            for number in range(len(self._threads)):
+                self._leave(int(self._numbers[FIRST + number * EACH + LOCK]))
+            for thread in self._threads:
+                thread.join(1)
 
 
-def _times_taken() -> int:
-    """How often this thread had to leave its processor to somebody else; 0 if nobody knows."""
-    if _usage is None or not hasattr(_usage, "RUSAGE_THREAD"):
-        return 0
-    return _usage.getrusage(_usage.RUSAGE_THREAD).ru_nivcsw
+def _python(name: str, result: Any, *arguments: Any) -> Any:
+    """A function of the interpreter that needs no lock of it."""
+    function = ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+    return function
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def _address_of_rest() -> int:
     """The address of a function that lets another thread have the processor."""
     if sys.platform == "win32":
-        function = ctypes.WinDLL("kernel32").SwitchToThread
-    else:
-        function = ctypes.CDLL(None).sched_yield
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
+        return _address(ctypes.WinDLL("kernel32").SwitchToThread)
+    return _address(ctypes.CDLL(None).sched_yield)
 
 
 _own = threading.local()
@@ -189,7 +227,7 @@ _team: Team | None = None
 _making = threading.Lock()
 
 
-def run(packers: list[Any], parts: list[tuple[Any, ...]], helpers: int) -> None:
+def run(packers: list[Any], parts: list[tuple[Any, ...]], helpers: int, small: bool) -> None:
     """Compute parts, each packed by its `pack(*part, address)`, in this thread and others."""
     team = _team or _make()
     room = getattr(_own, "room", None)
@@ -200,7 +238,7 @@ def run(packers: list[Any], parts: list[tuple[Any, ...]], helpers: int) -> None:
     for pack, part in zip(packers, parts, strict=True):
         pack(*part, address)
         address += STRIDE
-    team.run(first, len(parts), helpers)
+    team.run(first, len(parts), helpers, small)
 
 
 def _make() -> Team:
@@ -209,6 +247,12 @@ def _make() -> Team:
         if _team is None:
             _team = Team()
         return _team
+
+
+@atexit.register
+def _stop() -> None:
+    if _team is not None:
+        _team.stop()
 
 
 def _forget() -> None:
