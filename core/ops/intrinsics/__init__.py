@@ -6,7 +6,6 @@ proves itself like any plugin's: see tests/test_ops.py.
 
 from core.ops.intrinsics import operators
 from core.ops.intrinsics.arithmetic import (
-    Absolute,
     Add,
     Divide,
     Multiply,

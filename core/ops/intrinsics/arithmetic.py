@@ -117,17 +117,3 @@ class Negative(Elementwise):
 
     def gradient(self, xp, g):
         return -g
-
-
-class Absolute(Elementwise):
-    """|x|, whose derivative is the sign of x, taken as 0 at 0."""
-
-    label = "|_|"
-    inline = True
-    domain = Domain(x=numeric(-3, 3), kinks=(0,))
-
-    def compute(self, xp, x):
-        return xp.abs(x)
-
-    def gradient(self, xp, g, x):
-        return g * xp.sign(x)

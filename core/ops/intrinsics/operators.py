@@ -10,7 +10,6 @@ from core.errors.scalars import is_number, python_number
 from core.graph.fitting import is_array
 from core.graph.variable import Variable
 from core.ops.intrinsics.arithmetic import (
-    Absolute,
     Add,
     Divide,
     Multiply,
@@ -89,7 +88,6 @@ def _install() -> None:
         ("truediv", Divide),
         ("pow", Power),
         ("neg", Negative),
-        ("abs", Absolute),
     ):
         operation.bind(partial(setattr, v, f"__{name}__"))
     v.__radd__ = _reflected(Add, AddConstant)
@@ -98,7 +96,7 @@ def _install() -> None:
     v.__rtruediv__ = _reflected(Divide, DivideFromConstant)
     v.__rpow__ = _reflected(Power, ConstantPower)
     v.__matmul__, v.__rmatmul__ = matmul, lambda self, other: matmul(other, self)
-    v.__pos__ = lambda self: self
+    v.__pos__, v.__abs__ = lambda self: self, lambda self: namespace.abs(self)
     v.__getitem__, v.__setitem__ = getitem, setitem
     for name, function in _OF_THE_NAMESPACE.items():
         setattr(v, f"__{name}__", _by_name(function))

@@ -11,6 +11,7 @@ from core.registry import lazily
 
 operations = {
     "activation.tanh": {"tanh": "Tanh"},
+    "math.absolute": {"abs": "Absolute"},
     "math.exponential": {"exp": "Exp", "expm1": "Expm1"},
     "math.hyperbolic": {
         "acosh": "Arccosh",
@@ -51,7 +52,7 @@ provides = {
         "tile unstack"
     ),
     "operators": (
-        "abs add astype broadcast_to divide equal floor_divide greater greater_equal less "
+        "add astype broadcast_to divide equal floor_divide greater greater_equal less "
         "less_equal matmul matrix_transpose multiply negative not_equal ones_like "
         "permute_dims positive pow reshape subtract sum where zeros_like"
     ),

@@ -12,7 +12,6 @@ from core.errors.kinds import kind_of, taking
 from core.errors.scalars import is_whole
 from core.graph.variable import wrap
 from core.ops.intrinsics import (
-    Absolute,
     Add,
     Divide,
     Multiply,
@@ -120,7 +119,7 @@ def _made_like(name: str) -> Callable[..., Variable]:
     return like
 
 
-negative, positive, abs = Negative, as_variable, Absolute
+negative, positive = Negative, as_variable
 permute_dims = transpose
 add = promoting("add", Add)
 subtract = promoting("subtract", Subtract)
