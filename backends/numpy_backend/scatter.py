@@ -12,19 +12,31 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend.typing import Array
-from core.arrays.scatter import is_basic
 
 SMALL = 256  # below so many elements, setting up costs more than it saves
 
 
 def scatter_add(a: Array, index: Any, values: Any) -> None:
     """`a[index] += values` in place, repeated places added to as often as they are named."""
-    if is_basic(index):
+    if _is_basic(index):
         a[index] += values
     elif not a.flags.writeable:  # numpy.add.at would write all the same
         raise ValueError("scatter_add: expected an array to add to, got a read-only one. Copy it.")
     elif not _adds_rows(a, index, values):
         np.add.at(a, index, values)
+
+
+def _is_basic(index: Any) -> bool:
+    """Whether an index is made of integers, slices, None and the ellipsis: no place comes twice."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(
+        part is None or part is Ellipsis or isinstance(part, slice) or _is_integer(part)
+        for part in parts
+    )
+
+
+def _is_integer(part: Any) -> bool:
+    return not isinstance(part, bool) and hasattr(part, "__index__") and not hasattr(part, "shape")
 
 
 def _adds_rows(a: Array, index: Any, values: Any) -> bool:

@@ -17,11 +17,6 @@ def scatter_add(xp: Any, a: AnyArray, index: Any, values: Any) -> None:
 
     Where `index` holds arrays, the additions to one place happen in the order of `values`.
     """
-    if is_basic(index):
-        index = _for_every_axis(index, a.ndim)
-        bare = tuple(part for part in index if part is not None)
-        a[bare] = xp.reshape(a[index] + values, a[bare].shape)
-        return
     places = _places(xp, a, index if isinstance(index, tuple) else (index,))
     if not isinstance(values, (int, float, complex)):
         values = xp.reshape(xp.broadcast_to(values, places.shape), (-1,))
@@ -29,17 +24,11 @@ def scatter_add(xp: Any, a: AnyArray, index: Any, values: Any) -> None:
     a[...] = xp.reshape(_add_at(xp, flat, xp.reshape(places, (-1,)), values), a.shape)
 
 
-def _for_every_axis(index: Any, ndim: int) -> tuple[Any, ...]:
-    """A basic index with a slice for each axis it leaves out, as the standard wants it."""
-    parts = index if isinstance(index, tuple) else (index,)
-    if any(part is Ellipsis for part in parts):
-        return parts
-    return (*parts, *[slice(None)] * (ndim - sum(part is not None for part in parts)))
-
-
 def _places(xp: Any, a: AnyArray, parts: tuple[Any, ...]) -> AnyArray:
     """For each element that the index names, its position in the flattened array."""
-    if not all(_is_integer_array(xp, part) for part in parts):
+    if not parts or not all(_is_integer_array(xp, part) for part in parts):
+        if not any(part is Ellipsis or hasattr(part, "dtype") for part in parts):
+            parts = (*parts, Ellipsis)  # the standard wants something for every axis
         return xp.reshape(xp.arange(math.prod(a.shape), device=a.device), a.shape)[parts]
     row: AnyArray = 0
     for part, n in zip(parts, a.shape, strict=False):
@@ -51,19 +40,6 @@ def _places(xp: Any, a: AnyArray, parts: tuple[Any, ...]) -> AnyArray:
 
 def _is_integer_array(xp: Any, part: Any) -> bool:
     return hasattr(part, "dtype") and xp.isdtype(part.dtype, "integral")
-
-
-def is_basic(index: Any) -> bool:
-    """Whether an index is made of integers, slices, None and the ellipsis: no place comes twice."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(
-        part is None or part is Ellipsis or isinstance(part, slice) or _is_integer(part)
-        for part in parts
-    )
-
-
-def _is_integer(part: Any) -> bool:
-    return not isinstance(part, bool) and hasattr(part, "__index__") and not hasattr(part, "shape")
 
 
 def _add_at(xp: Any, flat: AnyArray, places: AnyArray, values: Any) -> AnyArray:

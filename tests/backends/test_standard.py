@@ -135,7 +135,7 @@ def test_scatter_add_adds_as_often_as_a_place_is_named(xp: Any, data: st.DataObj
 
 @namespaces
 @pytest.mark.parametrize(
-    "index", [1, slice(None, None, 2), (Ellipsis, 1), (None, slice(1, 3)), Ellipsis], ids=repr
+    "index", [(), 1, slice(None, None, 2), (Ellipsis, 1), (None, slice(1, 3)), Ellipsis], ids=repr
 )
 def test_scatter_add_by_slices(xp: Any, index: Any) -> None:
     expected = drawn(5, 4, 3)
