@@ -137,19 +137,22 @@ class _Calls(Writer):
                 "  t = type(x1)",
                 "  if t is not Variable and (t is float or t is int): return with_scalar(x0, x1)",
             ]
-        everything = self.each("x#") + ("," if self.arity == 1 else "")
+        everything = f"({self.each('x#')}{',' if self.arity == 1 else ''})"
+        if self.arity > 8:  # named once, so that the text does not grow with the square
+            lines.append(f"  everything = {everything}")
+            everything = "everything"
         for i in range(self.arity):
             lines += [
                 f"  try: a{i} = x{i}._array; s{i} = x{i}._spec; n{i} = x{i}._source",
                 "  except AttributeError:",
                 *(["    x1 = in_dtype_of(x0, x1)"] if scalar is not None and i == 1 else []),
                 f"    found = array_operand({self.node}, x{i})",
-                f"    if found is None: return with_numbers({self.node}, ({everything}))",
+                f"    if found is None: return with_numbers({self.node}, {everything})",
                 f"    a{i}, s{i}, n{i} = found",
             ]
         if hooked:
             return lines
-        return [*lines, f"  if state.slow_path: return take_slow_path({self.node}, ({everything}))"]
+        return [*lines, f"  if state.slow_path: return take_slow_path({self.node}, {everything})"]
 
     def _compute(self) -> list[str]:
         specs = self.each("s#")
@@ -244,4 +247,7 @@ class _Calls(Writer):
             return "1"
         if self.arity == 2:
             return "(3 if n1 is not None else 1) if n0 is not None else 2"
-        return " | ".join([f"(n{i} is not None) << {i}" for i in range(self.arity)])
+        bits = [f"(n{i} is not None) << {i}" for i in range(self.arity)]
+        while len(bits) > 64:  # in brackets, since the compiler recurs along a chain
+            bits = [f"({' | '.join(bits[i : i + 64])})" for i in range(0, len(bits), 64)]
+        return " | ".join(bits)

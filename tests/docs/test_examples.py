@@ -1,20 +1,47 @@
 """Each example as people run it: a process of its own, few steps, resumed, held to a figure."""
 
+import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*/*.py"))
 OPTIONS = {"--backend", "--out", "--resume", "--seed", "--check"}
+SMALL = {  # what makes a run shorter still, or possible without files
+    "train_cifar": ["--synthetic", "--images", 64, "--width", 4],
+    "train_imagenet": ["--synthetic", "--images", 8, "--processes", 1],
+    "train_lstm": ["--write", 10],
+    "train_transformer": ["--write", 10, "--batchsize", 8],
+}
+KILLED = {  # steps
+    "train_cifar": 3,
+    "train_dense": 6,
+    "train_imagenet": 3,
+    "train_loop": 6,
+    "train_lstm": 3,
+    "train_parallel": 3,
+}
+
+
+def command(path, *arguments):
+    return [sys.executable, str(path), *map(str, [*SMALL.get(path.stem, []), *arguments])]
 
 
 def finish(path, *arguments):
-    command = [sys.executable, str(path), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=280)
+    done = command(path, *arguments)
+    return subprocess.run(done, capture_output=True, text=True, timeout=280)
+
+
+def steps_of(path):
+    return "--epoch" if "--epoch" in finish(path, "--help").stdout else "--iterations"
 
 
 def names(path):
@@ -33,8 +60,7 @@ def test_help_shows_the_options_that_all_have(path):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=names)
 def test_it_runs_goes_on_and_is_held_to_a_figure(path, tmp_path):
-    shown = finish(path, "--help").stdout
-    steps = "--epoch" if "--epoch" in shown else "--iterations"
+    shown, steps = finish(path, "--help").stdout, steps_of(path)
     unreachable = 1e9 if re.search(r"fail\s+below", shown) else -1e9
     first = finish(path, "--out", tmp_path, steps, 1)
     assert first.returncode == 0, first.stderr
@@ -44,6 +70,55 @@ def test_it_runs_goes_on_and_is_held_to_a_figure(path, tmp_path):
     assert second.returncode == 1, second.stderr
     assert "Resumed from" in second.stderr
     assert re.match(rf"{path.stem}: [Ee]xpected .*at (most|least) ", second.stderr.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("train_cifar", "Put it there"), ("train_imagenet", "folders or lists of images; or --synth")],
+)
+def test_files_that_are_missing_are_told_in_one_line(name, reason, tmp_path):
+    (path,) = (path for path in EXAMPLES if path.stem == name)
+    alone = [sys.executable, str(path), "--out", str(tmp_path / "out")]
+    environment = {**os.environ, "PLUGRAD_DATASET_ROOT": str(tmp_path)}
+    done = subprocess.run(alone, capture_output=True, text=True, timeout=280, env=environment)
+    assert done.returncode == 1 and reason in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def ended(out):
+    """Everything that the training depends on, from the newest file; and the log, without times."""
+    snapshots = sorted(out.glob("snapshot_iter_*"), key=lambda path: int(path.name[14:]))
+    with np.load([out / "state.npz", *snapshots][-1]) as file:
+        kept = ("updater/", "model/", "optimizer/")
+        arrays = {key: file[key].tobytes() for key in file.files if key.startswith(kept)}
+    # Where a worker is contains the state of Python's own generator, which nothing here draws from.
+    arrays = {key: array for key, array in arrays.items() if "/worker:" not in key}
+    log = json.loads((out / "log").read_text())
+    assert len(arrays) > 8
+    return arrays, [{k: v for k, v in entry.items() if k != "elapsed_time"} for entry in log]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KILLED)
+def test_killed_on_the_way_it_ends_with_the_same_bits(name, tmp_path):
+    (path,) = (path for path in EXAMPLES if path.stem == name)
+    steps, whole, parts = [steps_of(path), KILLED[name]], tmp_path / "whole", tmp_path / "parts"
+    assert finish(path, *steps, "--out", whole).returncode == 0
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(command(path, *steps, "--out", parts), **quiet)
+    while not [*parts.glob("snapshot_iter_*"), *parts.glob("state.npz")]:
+        assert process.poll() is None
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert process.returncode == -signal.SIGKILL
+    last = finish(path, *steps, "--out", parts, "--resume")
+    assert last.returncode == 0, last.stderr
+    assert "Resumed from" in last.stderr
+    (resumed, log), (undisturbed, whole_log) = ended(parts), ended(whole)
+    assert resumed.keys() == undisturbed.keys()
+    assert not [key for key in resumed if resumed[key] != undisturbed[key]]
+    assert log == whole_log
 
 
 def test_the_page_lists_them_all():

@@ -240,3 +240,15 @@ def test_the_names_of_outputs_go_on_under_what_they_were_called_at_first():
     left, right = Halves.call(core.Variable(np.arange(3.0)))
     assert Halves.output_names == ("left", "right")
     assert (left.size, right.size) == (1, 2)
+
+
+def test_calls_with_thousands_of_inputs_are_written_in_linear_text():
+    xs = [Variable(np.full(1, float(i), "f")) for i in range(3000)]
+    core.functions.sum(core.functions.stack(xs) * np.arange(3000, dtype="f")[:, None]).backward()
+    assert [x.grad.item() for x in xs[::500]] == [0, 500, 1000, 1500, 2000, 2500]
+    lengths = []
+    for n in (200, 400):
+        assert core.functions.concat(xs[:n], axis=0).shape == (n,)
+        (name,) = (k for k in linecache.cache if re.match(f"<call of .*Concat with {n} inputs", k))
+        lengths.append(linecache.cache[name][0])
+    assert lengths[1] < 2.2 * lengths[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "topics" / "train_topics.py"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "topics" / "train_transformer.py"
 
 
 def finish(out, *arguments):

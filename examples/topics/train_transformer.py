@@ -1,7 +1,7 @@
 """Train a small transformer to write English, one character after the other.
 
-    python examples/topics/train_topics.py                 some minutes, on two cores
-    python examples/topics/train_topics.py --resume        go on where a run was interrupted
+    python examples/topics/train_transformer.py            some minutes, on two cores
+    python examples/topics/train_transformer.py --resume   go on where a run was interrupted
 
 The text is that of Python's own help topics, so nothing is downloaded. Bits per character appear in
 a table; in the end the network writes a few lines itself.
@@ -145,7 +145,7 @@ def main() -> int:
 
 
 def fail(reason: object) -> int:
-    print(f"train_topics: {reason}", file=sys.stderr)
+    print(f"train_transformer: {reason}", file=sys.stderr)
     return 1
 
 
