@@ -39,6 +39,12 @@ Ratio: TypeAlias = Annotated[float, "[0, 1)"]
 Probability: TypeAlias = Annotated[float, "[0, 1]"]
 """Of anything."""
 
+Positive: TypeAlias = Annotated[float, "(0, inf)"]
+"""What is divided by, or added to what may be 0 and is divided by."""
+
+NotNegative: TypeAlias = Annotated[float, "[0, inf)"]
+"""A bound of a size, or what is added to it."""
+
 DType: TypeAlias = Any
 """An object of the array's library, or a name such as 'float32': no type is common to them."""
 

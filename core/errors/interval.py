@@ -33,5 +33,15 @@ class Interval:
         below = value <= self._high if self._has_high else value < self._high
         return bool(above and below) and not math.isnan(value)
 
+    def test(self, name: str) -> str:
+        """The text of a comparison that the numbers in it pass, and NaN does not.
+
+        >>> Interval("[0, 1)").test("x"), Interval("(0, inf)").test("x")
+        ('0.0 <= x < 1.0', '0.0 < x < 1e999')
+        """
+        low, high = (repr(end).replace("inf", "1e999") for end in (self._low, self._high))
+        first, last = ("<=" if has_end else "<" for has_end in (self._has_low, self._has_high))
+        return f"{low} {first} {name} {last} {high}"
+
     def __repr__(self) -> str:
         return self._text

@@ -94,9 +94,13 @@ class Kind:
             scope["Variable"] = Variable
             return f"not isinstance({name}, Variable)"
         tests = []
-        if self.types and self.within is None:
-            scope[f"types_{name}"] = self.types
+        ranged = frozenset() if self.within is None else self.types & {int, float}
+        if self.types - ranged:
+            scope[f"types_{name}"] = self.types - ranged
             tests += [f"type({name}) in types_{name}"]
+        if ranged and self.within is not None:
+            scope[f"ranged_{name}"] = ranged
+            tests += [f"type({name}) in ranged_{name} and {self.within.test(name)}"]
         if self.calls:
             tests += [f"callable({name})"]
         if self.arrays:

@@ -22,7 +22,12 @@ SECTIONS = {
 """What is so of every elementwise operation of floats, and said where its own text does not."""
 
 
-WIDER = {"Axis": "Axes", "tuple[int, ...]": "Sequence[int]"}
+WIDER = {
+    "Axis": "Axes",
+    "Count": "int",
+    "NotNegative": "float",
+    "tuple[int, ...]": "Sequence[int]",
+}
 """What a function takes for a setting of an operation, which makes one form of it."""
 
 

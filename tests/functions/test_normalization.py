@@ -193,7 +193,8 @@ def test_decorrelated_batch_normalization_moves_statistics_that_the_fixed_form_t
     "link", [L.BatchNormalization, L.BatchRenormalization, L.DecorrelatedBatchNormalization]
 )
 def test_a_decay_without_meaning_is_refused_before_a_statistic_moves(link, decay):
-    layer = link(16, decay=decay)
+    layer = link(16)
+    layer.decay = decay
     names = [name for name in layer.__dict__ if name.startswith(("avg_", "running_"))]
     before = {name: getattr(layer, name).copy() for name in names}
     with pytest.raises(ValueError, match=r"expected a decay in \[0, 1\]"):

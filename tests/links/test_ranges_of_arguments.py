@@ -12,6 +12,7 @@ from core.errors.kinds import kind_of
 
 RANGED = {"stride", "dilate", "groups", "ratio", "c_ratio", "h_ratio", "dropout", "n_layers"}
 PRETRAINED = ("ResNetLayers", "VGGLayers")  # which name the numbers of layers that there are
+X = np.ones((2, 3), "f")
 SAMPLES = (2, 0.5, True, "a", (1, 1))
 
 
@@ -62,6 +63,17 @@ def test_what_no_call_could_use_is_refused_by_the_constructor(made, name):
         lambda: L.Dropout(1.0),
         lambda: L.Dropout(float("nan")),
         lambda: L.NStepLSTM(0, 2, 3, 0.0),
+        lambda: L.BatchNormalization(3, decay=2),
+        lambda: L.BatchNormalization(3, eps=0),
+        lambda: L.BatchRenormalization(3, rmax=0.5),
+        lambda: L.BatchRenormalization(3, dmax=-1),
+        lambda: L.DecorrelatedBatchNormalization(2, decay=-0.1),
+        lambda: L.LayerNormalization(3, eps=-1),
+        lambda: L.GroupNormalization(1, 3, eps=float("nan")),
+        lambda: L.RMSNormalization(3, eps=-1),
+        lambda: core.functions.layer_normalization(X, X[0], X[0], eps=-1),
+        lambda: core.functions.huber_loss(X, X, delta=-1),
+        lambda: core.functions.local_response_normalization(X, n=0),
     ],
 )
 def test_links_without_meaning(make):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, choice, number, real
+from core.typing import NotNegative
 from plugins.functions.derived import function_of
 from plugins.functions.loss.reduction import check_reduce
 
@@ -35,7 +36,7 @@ class HuberLoss(FunctionNode):
     variable([8.5], dtype=float32)
     """
 
-    delta: float
+    delta: NotNegative
     reduce: str = "sum_along_second_axis"
 
     wide = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
 from core.errors.kinds import checked
-from core.typing import Array, Axes
+from core.typing import Array, Axes, NotNegative
 from plugins.functions.normalization.batch_normalization import (
     expanded,
     fits_axes,
@@ -16,7 +16,7 @@ from plugins.functions.normalization.batch_normalization import (
 class FixedBatchNormalization(FunctionNode):
     """y = gamma (x - mean) / sqrt(var + eps) + beta, with given mean and variance."""
 
-    eps: float = 2e-5
+    eps: NotNegative = 2e-5
     axis: tuple[int, ...] | None = None
 
     wide = True

@@ -6,7 +6,7 @@ from math import prod
 
 from core import Domain, Variable, choice, number, real
 from core.errors.kinds import checked
-from core.typing import Array
+from core.typing import Array, NotNegative
 from plugins.functions.normalization.own_statistics import _OwnStatistics
 
 
@@ -17,7 +17,7 @@ class GroupNormalization(_OwnStatistics):
     """
 
     groups: int
-    eps: float = 1e-5
+    eps: NotNegative = 1e-5
 
     domain = Domain(
         "(n,c,...s),(c),(c)->(n,c,...s)",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, axes, number, real
-from core.typing import Axis
+from core.typing import Axis, NotNegative
 from plugins.functions.derived import function_of
 
 
@@ -29,7 +29,7 @@ class NormalizeL2(FunctionNode):
     variable([[0.6, 0.8]], dtype=float32)
     """
 
-    eps: float = 1e-5
+    eps: NotNegative = 1e-5
     axis: Axis = 1
 
     wide = True

@@ -9,7 +9,7 @@ from core import Domain, Variable, as_variable, choice, number, real
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.errors.scalars import is_whole
-from core.typing import Array, Axes
+from core.typing import Array, Axes, NotNegative
 from plugins.functions.normalization.own_statistics import _OwnStatistics
 
 
@@ -31,7 +31,7 @@ def _along_axes(f: Any, x: Any, gamma: Any, beta: Any) -> None:
 class LayerNormalization(_OwnStatistics):
     """Mean and variance over some axes of x, a scale and a shift for each place along them."""
 
-    eps: float = 1e-5
+    eps: NotNegative = 1e-5
     axis: tuple[int, ...] = (1,)
 
     domain = Domain(

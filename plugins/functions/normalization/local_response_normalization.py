@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, choice, number, real
+from core.typing import Count
 from plugins.functions.derived import function_of
 
 
 class NeighbourSum(FunctionNode):
     """The sum of each channel and its neighbours, n // 2 on either side; its own adjoint."""
 
-    n: int = 5
+    n: Count = 5
 
     wide = True
     domain = Domain(
@@ -56,7 +57,7 @@ class LocalResponseNormalization(FunctionNode):
     variable([[0.6, 0.8]], dtype=float32)
     """
 
-    n: int = 5
+    n: Count = 5
     k: float = 2
     alpha: float = 1e-4
     beta: float = 0.75

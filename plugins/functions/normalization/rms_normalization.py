@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, number, real
+from core.typing import NotNegative
 from plugins.functions.derived import function_of
 
 
@@ -29,7 +30,7 @@ class RMSNormalization(FunctionNode):
     variable([[1., 7.]], dtype=float32)
     """
 
-    eps: float = 1e-5
+    eps: NotNegative = 1e-5
 
     wide = True
     saved = ("scale",)

@@ -12,7 +12,7 @@ from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import InitializerSpec, as_initializer, generate_array
 from core.link.parameter import sizing
-from core.typing import Array, Axis, DType
+from core.typing import Array, Axis, DType, Positive, Probability
 from plugins.links import arguments
 
 _SINGLE = (
@@ -68,8 +68,8 @@ class BatchNormalization(Link):
     def __init__(
         self,
         size: int | tuple[int, ...] | None = None,
-        decay: float = 0.9,
-        eps: float = 2e-5,
+        decay: Probability = 0.9,
+        eps: Positive = 2e-5,
         dtype: DType = None,
         use_gamma: bool = True,
         use_beta: bool = True,

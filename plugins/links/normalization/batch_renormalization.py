@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from core import Variable
 from core import functions as F
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
-from core.typing import DType
+from core.typing import DType, NotNegative, Positive, Probability
 from plugins.links.normalization.batch_normalization import BatchNormalization
 
 
@@ -53,10 +53,10 @@ class BatchRenormalization(BatchNormalization):
     def __init__(
         self,
         size: int | tuple[int, ...] | None = None,
-        rmax: float = 1,
-        dmax: float = 0,
-        decay: float = 0.9,
-        eps: float = 2e-5,
+        rmax: Annotated[float, "[1, inf)"] = 1,
+        dmax: NotNegative = 0,
+        decay: Probability = 0.9,
+        eps: Positive = 2e-5,
         dtype: DType = None,
         use_gamma: bool = True,
         use_beta: bool = True,

@@ -9,7 +9,7 @@ from core import Link, Variable, config
 from core import functions as F
 from core.errors.kinds import checked
 from core.link.initializer import Constant, generate_array
-from core.typing import Array, Count, DType
+from core.typing import Array, Count, DType, Positive, Probability
 
 
 class DecorrelatedBatchNormalization(Link):
@@ -44,8 +44,8 @@ class DecorrelatedBatchNormalization(Link):
         self,
         size: int,
         groups: Count = 16,
-        decay: float = 0.9,
-        eps: float = 2e-5,
+        decay: Probability = 0.9,
+        eps: Positive = 2e-5,
         dtype: DType = None,
     ) -> None:
         super().__init__()

@@ -9,7 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec, as_initializer
-from core.typing import Array, Count
+from core.typing import Array, Count, NotNegative
 from plugins.links import arguments
 
 
@@ -41,7 +41,7 @@ class GroupNormalization(Link):
         self,
         groups: Count,
         size: int | None = None,
-        eps: float = 1e-5,
+        eps: NotNegative = 1e-5,
         initial_gamma: InitializerSpec = None,
         initial_beta: InitializerSpec = None,
     ) -> None:

@@ -9,7 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec, as_initializer
-from core.typing import Array
+from core.typing import Array, NotNegative
 from plugins.links import arguments
 
 
@@ -39,7 +39,7 @@ class LayerNormalization(Link):
     def __init__(
         self,
         size: int | tuple[int, ...] | None = None,
-        eps: float = 1e-6,
+        eps: NotNegative = 1e-6,
         initial_gamma: InitializerSpec = None,
         initial_beta: InitializerSpec = None,
     ) -> None:

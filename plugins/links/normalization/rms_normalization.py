@@ -9,7 +9,7 @@ from core import Link, Parameter, Variable
 from core import functions as F
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec, as_initializer
-from core.typing import Array
+from core.typing import Array, NotNegative
 from plugins.links import arguments
 
 
@@ -34,7 +34,10 @@ class RMSNormalization(Link):
 
     @checked
     def __init__(
-        self, size: int | None = None, eps: float = 1e-5, initial_gamma: InitializerSpec = None
+        self,
+        size: int | None = None,
+        eps: NotNegative = 1e-5,
+        initial_gamma: InitializerSpec = None,
     ) -> None:
         super().__init__()
         self.eps = eps
