@@ -73,6 +73,11 @@ if TYPE_CHECKING:
     from core.compat.function import FunctionAdapter as FunctionAdapter
     from core.graph import function_hook as function_hook
     from core.graph import variable as variable
+    from core.graph.derivatives import hessian as hessian
+    from core.graph.derivatives import hvp as hvp
+    from core.graph.derivatives import jacobian as jacobian
+    from core.graph.derivatives import jvp as jvp
+    from core.graph.derivatives import vjp as vjp
     from core.link import Chain as Chain
     from core.link import ChainDict as ChainDict
     from core.link import ChainList as ChainList
@@ -134,6 +139,7 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
         __name__,
         {
             "core.compat.function": "Function FunctionAdapter",
+            "core.graph.derivatives": "hessian hvp jacobian jvp vjp",
             "core.link": "Chain ChainDict ChainList Link LinkHook Parameter Sequential",
             "core.link.initializer": "Initializer",
             "core.link.serializer": "AbstractSerializer Deserializer Serializer",

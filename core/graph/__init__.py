@@ -8,6 +8,7 @@ __all__ = [
     "array_api",
     "backprop",
     "debug",
+    "derivatives",
     "fitting",
     "function_hook",
     "graph_node",

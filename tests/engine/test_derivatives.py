@@ -1,0 +1,193 @@
+"""core.jvp, vjp, jacobian, hessian and hvp: against finite differences and each other."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import core
+import core.functions as F
+from core.errors import NotDifferentiable
+
+seeds = st.integers(0, 1000)
+shapes = st.lists(st.integers(1, 3), max_size=2).map(tuple)
+
+
+def smooth(x, y):
+    """Two outputs of two inputs, of other shapes, with all second derivatives."""
+    return F.tanh(x) * F.sum(y**2) + F.exp(x / 3), F.sum(F.sin(x)) * y
+
+
+def differences(function, arrays, along, step=1e-5):
+    """The derivative of what a function of arrays gives, along a direction."""
+    ahead = function(*[np.asarray(a + step * v) for a, v in zip(arrays, along, strict=True)])
+    behind = function(*[np.asarray(a - step * v) for a, v in zip(arrays, along, strict=True)])
+    return [(p - q) / (2 * step) for p, q in zip(ahead, behind, strict=True)]
+
+
+def drawn(random, *shapes):
+    return [np.asarray(random.normal(size=shape)) for shape in shapes]
+
+
+def plain(*arrays):
+    return [y.array for y in smooth(*map(core.Variable, arrays))]
+
+
+def near(one, other):
+    np.testing.assert_allclose(core.as_array(one), other, rtol=1e-6, atol=1e-7)
+
+
+@given(shapes, shapes, seeds)
+def test_derivatives_along_directions(shape, other, seed):
+    random = np.random.default_rng(seed)
+    arrays = drawn(random, shape, other)
+    along = drawn(random, shape, other)
+    weights = drawn(random, shape, other)
+    ys, pushed = core.jvp(smooth, arrays, along)
+    for y, t, expected, d in zip(
+        ys, pushed, plain(*arrays), differences(plain, arrays, along), strict=True
+    ):
+        near(y, expected)
+        near(t, d)
+    ys, pull = core.vjp(smooth, *arrays)
+    pulled = pull(*weights)
+    near(
+        sum(np.sum(w * t.array) for w, t in zip(weights, pushed, strict=True)),
+        sum(np.sum(g.array * v) for g, v in zip(pulled, along, strict=True)),
+    )
+    assert not any(v.requires_grad for v in (*ys, *pushed, *pulled))
+
+
+@given(shapes, seeds)
+def test_jacobians_have_a_row_for_each_element(shape, seed):
+    random = np.random.default_rng(seed)
+    x, y, v = drawn(random, shape, (2,), shape)
+
+    def function(x, y):
+        return smooth(x, y)[1]
+
+    by_x, by_y = core.jacobian(function, x, y)
+    assert by_x.shape == (2, *shape) and by_y.shape == (2, 2)
+    _, pushed = core.jvp(function, [x, y], [v, np.zeros(2)])
+    near(np.tensordot(by_x.array, v, axes=len(shape)), pushed.array)
+
+
+@given(shapes, seeds)
+def test_second_derivatives(shape, seed):
+    random = np.random.default_rng(seed)
+    x, y = drawn(random, shape, (2,))
+    along = drawn(random, shape, (2,))
+
+    def function(x, y):
+        return F.sum(smooth(x, y)[0]) * F.sum(y**3)
+
+    def gradients(*arrays):
+        variables = [core.Variable(a) for a in arrays]
+        return [g.array for g in core.grad([function(*variables)], variables)]
+
+    first, products = core.hvp(function, [x, y], along)
+    for g, p, expected, d in zip(
+        first, products, gradients(x, y), differences(gradients, [x, y], along), strict=True
+    ):
+        near(g, expected)
+        near(p, d)
+    rows = core.hessian(function, x, y)
+    for row, p in zip(rows, products, strict=True):
+        near(
+            sum(
+                np.tensordot(block.array, v, axes=v.ndim)
+                for block, v in zip(row, along, strict=True)
+            ),
+            p.array,
+        )
+
+
+def test_what_does_not_depend_has_zeros():
+    x, y = np.ones(2), np.ones(3)
+    (_, other), (t, u) = core.jvp(lambda x, y: (x * 2, core.Variable(np.ones(1))), [x, y], [x, y])
+    assert t.array.tolist() == [2, 2] and u.array.tolist() == [0] and other.array.tolist() == [1]
+    by_x, by_y = core.jacobian(lambda x, y: x * 2, x, y)
+    assert by_y.array.tolist() == np.zeros((2, 3)).tolist()
+    assert core.hessian(lambda x: F.sum(x), x).array.tolist() == [[0, 0], [0, 0]]
+    assert core.hvp(lambda x: F.sum(x), [x], [x])[1].array.tolist() == [0, 0]
+
+
+def test_derivatives_are_computed_where_graphs_are_not_recorded():
+    with core.no_backprop_mode():
+        assert core.jacobian(lambda x: x * x, np.array([3.0])).array.tolist() == [[6.0]]
+        _, pull = core.vjp(lambda x: x * x, np.array([3.0]))
+        assert pull(np.ones(1)).array.tolist() == [6.0]
+
+
+def test_gradients_of_the_callers_variables_stay_as_they_are():
+    x = core.Variable(np.ones(2))
+    y = x * 2
+    core.hessian(lambda v: F.sum(v * y * x), x)
+    assert x.grad is None and y.requires_grad
+
+
+def test_they_can_be_traced():
+    x, v = np.array([0.3, 2.0]), np.array([1.0, -1.0])
+
+    def function(x, v):
+        second = core.hessian(lambda x: F.sum(F.tanh(x) ** 2), x)
+        return second, core.jvp(F.exp, [x], [v]), core.vjp(F.exp, x)[1](v)
+
+    found, expected = core.trace(function, x, v)(x, v), function(x, v)
+    assert found[0].array.tobytes() == expected[0].array.tobytes()
+    assert found[1][1].array.tobytes() == expected[1][1].array.tobytes()
+    assert found[2].array.tobytes() == expected[2].array.tobytes()
+
+
+X = np.ones(2)
+REFUSED = {
+    "whole inputs": (lambda: core.jvp(F.exp, [np.arange(2)], [X]), "jvp: expected input 0 of real"),
+    "whole outputs": (lambda: core.vjp(lambda x: x > 0, X), "vjp: expected output 0 of real"),
+    "several": (lambda: core.jacobian(lambda x: (x, x), X), "jacobian: .* one Variable, got a tup"),
+    "no scalar": (lambda: core.hessian(lambda x: x, X), r"hessian: .* one element, got the shape"),
+    "no list": (lambda: core.hvp(F.sum, X, [X]), "hvp: expected a tuple or list of inputs, got nd"),
+    "too few": (lambda: core.jvp(F.exp, [X], []), "jvp: expected 1 tangents, got 0"),
+    "shape": (lambda: core.jvp(F.exp, [X], [np.ones(3)]), r"jvp, tangents 0: expected shape \(2,"),
+    "dtype": (lambda: core.vjp(F.exp, X)[1](np.ones(2, "f")), "vjp, weights 0: expected dtype fl"),
+    "nothing": (lambda: core.jacobian(lambda: X), "jacobian: expected at least one input"),
+    "arrays": (lambda: core.vjp(lambda x: x.array, X), "vjp: .* returns Variables, got ndarray"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_is_refused_by_name(name):
+    call, message = REFUSED[name]
+    with pytest.raises((TypeError, ValueError, NotDifferentiable), match=message):
+        call()
+
+
+class Rounded(core.FunctionNode):
+    """An operation without a derivative."""
+
+    def compute(self, xp, x):
+        return xp.round(x)
+
+
+class Once(core.FunctionNode):
+    """One whose gradient has none."""
+
+    def forward(self, inputs):
+        self.retain_inputs((0,))
+        return (inputs[0] * inputs[0],)
+
+    def backward(self, indexes, grad_outputs):
+        return (Rounded.call(self.get_retained_inputs()[0] * grad_outputs[0]),)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f: core.jvp(f, [X], [X]),
+        lambda f: core.hessian(lambda x: F.sum(f(x)), X),
+        lambda f: core.hvp(lambda x: F.sum(f(x)), [X], [X]),
+    ],
+)
+def test_operations_without_second_derivatives_are_refused_by_name(call):
+    with pytest.raises(NotDifferentiable, match="Rounded"):
+        call(lambda x: Once().apply((x,))[0])
+    assert core.vjp(lambda x: Once().apply((x,))[0], X)[1](X).array.tolist() == [1, 1]
