@@ -86,7 +86,7 @@ def filter_gradient(f: Any, xp: Any, x: Any, y: Any) -> Any:
     if not _suit(y.size * channels * prod(f.ksize), x, y):
         return NotImplemented
     g = Geometry(x.shape[2:], f.ksize, f.stride, f.pad, f.dilate, f.cover_all).checked()
-    if winograd.suits(g, f.groups, y, channels, filters):
+    if winograd.suits(g, f.groups, y, channels, filters, summed=True):
         return winograd.filter_gradient(x, y, g.pad)
     W = np.zeros((y.shape[1], channels, *f.ksize), x.dtype)
     if depthwise.suits(channels, filters):

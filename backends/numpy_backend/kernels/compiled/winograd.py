@@ -50,10 +50,12 @@ from backends.numpy_backend.typing import Array
 from core.arrays.windows import Geometry
 
 TILED_CHANNELS = 16  # of which the sums are, at least
-TILED_PLACES = 1024  # for which filters are worth their own transformation
+TILED_PLACES = 256  # for which filters are worth their own transformation
+SUMMED_PLACES = 1024  # the same of sums over places, which are transformed back
 TILED_BYTES = 1536  # of the lanes that are summed at once for the filters' gradient
 TILED_CHUNK = 24  # channels of which these panels are
 PLACES = 16  # of a tile
+APART = 16  # elements between the transformed filters for a place and those for the next
 LEAST_FILTERS = 4096  # in one channel each: of a part that is transformed
 
 # -- filters, and what becomes of them -------------------------------------------------------------
@@ -172,6 +174,7 @@ def _tiles(
     other: Any,
     offsets: Any,
     sizes: Any,
+    pitch: Any,
     row: Any,
     column: Any,
     bias: Any,
@@ -194,7 +197,7 @@ def _tiles(
         _transform(e, other, one, s.channels, sizes)
         with e.loop(PLACES) as i:
             to = e.at(one, i * (s.filters + 8) * s.lanes)
-            matrix = e.at(U, i * s.filters * s.channels)
+            matrix = e.at(U, i * pitch)
             panel = e.at(other, i * s.channels * s.lanes)
             product(e, to, matrix, row, column, zero, 0, panel, s.filters, s.channels, count)
         _outputs(e, other, one, b, bias, sizes)
@@ -324,6 +327,7 @@ def convolve_tiles(
     other: Write2,
     offsets: Indices,
     sizes: Indices,
+    pitch: int,
     row: int,
     column: int,
     bias: int,
@@ -345,6 +349,7 @@ def convolve_tiles(
         other[thread],
         offsets,
         sizes,
+        pitch,
         row,
         column,
         bias,
@@ -358,14 +363,19 @@ def convolve_tiles(
 # -- what offers them ------------------------------------------------------------------------------
 
 
-def suits(g: Geometry, groups: int, y: Array, channels: int, filters: int) -> bool:
-    """Whether there are fewer products in all, with what is done before and after them."""
+def suits(
+    g: Geometry, groups: int, y: Array, channels: int, filters: int, summed: bool = False
+) -> bool:
+    """Whether there are fewer products in all, with what is done before and after them.
+
+    With `summed` they are summed over places, for the gradient of filters.
+    """
     return (
         g.ksize == (3, 3)
         and g.stride == g.dilate == (1, 1)
         and groups == 1
         and min(channels, filters) >= TILED_CHANNELS
-        and len(y) * prod(g.out) >= TILED_PLACES
+        and len(y) * prod(g.out) >= (SUMMED_PLACES if summed else TILED_PLACES)
     )
 
 
@@ -386,11 +396,12 @@ def convolution(
     plan = _plan(x, y, pad, LANE_BYTES)
     s = plan.sizes
     biases, bias = biases_of(b, dtype)
-    U = np.empty((PLACES, W.size // 9), dtype)
+    # One after the other at a power of two they would drive each other from the cache.
+    U = np.empty((PLACES, W.size // 9 + APART), dtype)
     filters = contiguous(W)[0].reshape(-1, 9)
     parallel.divide(transform_filters, len(filters), LEAST_FILTERS, filters, U, int(turned))
     arrays = [*contiguous(x, U), biases, np.zeros(1, dtype), y.reshape(-1)]
-    steps = (1, outer) if turned else (channels, 1)
+    steps = (U.shape[1], 1, outer) if turned else (U.shape[1], channels, 1)
     spans = parts(len(x) * s.places, s.lanes, parts_at_most(y.size * channels * 4))
 
     panels = (
