@@ -14,6 +14,7 @@ from docutils import nodes
 from sphinx import addnodes
 
 ROOT = Path(__file__).parents[2]
+FOLDERS = re.compile(r"\[([^\]]+)\]\((\.\./[^)#\s]+)\)")
 LISTS = re.compile(r"reference/(\w+)\.md")
 LINKS = re.compile(r"\]\((?!https?:|#)(docs/)?([^)\s]+)")
 ROOTS = re.compile(r"\]\(\.\./(CONTRIBUTING|CHANGELOG)\.md")
@@ -30,12 +31,20 @@ def outside(app: Any, env: Any, node: addnodes.pending_xref, shown: Any) -> node
     return nodes.literal(text=str(target.relative_to(ROOT)))
 
 
+def _named(match: re.Match[str], page: Path) -> str:
+    """A folder by its path, which a site does not lead to."""
+    words, target = match[1], (page.parent / match[2]).resolve()
+    return f"{words} (`{target.relative_to(ROOT)}`)" if target.is_dir() else match[0]
+
+
 def led(app: Any, name: str, content: list[str]) -> None:
     """The text of a page as the site reads it."""
     text = content[0]
     if name in ("changelog", "contributing"):
         text = (ROOT / f"{name.upper()}.md").read_text(encoding="utf-8")
         text = LINKS.sub(lambda match: f"]({'' if match[1] else '../'}{match[2]}", text)
+    page = Path(app.env.doc2path(name))
+    text = FOLDERS.sub(lambda match: _named(match, page), text)
     text = text.replace("reference/README.md", "reference/index.md")
     text = LISTS.sub(r"reference/api/\1.rst", text)
     text = ROOTS.sub(lambda match: f"]({match[1].lower()}.md", text)

@@ -57,3 +57,14 @@ def test_decisions_are_numbered_and_listed():
         rows.append(f"| [{number:04}]({path.name}) | {title} | {status} | {date} |")
     index = (ROOT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| \[.*$", index, re.M) == rows
+
+
+def test_the_first_page_leads_to_every_page():
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    listed = re.findall(
+        r"^(?!:)([\w/]+)$", "".join(re.findall(r"```{toctree}(.*?)```", text, re.S)), re.M
+    )
+    led_to = {name.removesuffix(".md") for name in re.findall(r"\]\(([^)#\s]+)\)", text)}
+    assert {name for name in listed if name != "reference/api/index"} <= led_to
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"}
+    assert pages <= set(listed)
