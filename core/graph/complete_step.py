@@ -50,9 +50,7 @@ class CompleteStep:
         if source in self.gradients:
             return self.gradients[source]
         g = source._grad
-        if g is None or isinstance(g, Variable) == self.graph:
-            return g
-        return wrap(g) if self.graph else g.array
+        return g if g is None else as_variable(g) if self.graph else as_array(g)
 
     def _differentiate(
         self, f: GraphNode, cotangents: tuple[Any, ...], indexes: list[int]

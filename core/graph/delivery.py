@@ -8,7 +8,7 @@ from core.arrays.backend import BACKENDS
 from core.arrays.spec import ensure_array, spec_of
 from core.graph.accumulate import adds_in_place
 from core.graph.fitting import check_grad
-from core.graph.variable import Variable, wrap
+from core.graph.variable import as_array, as_variable
 
 if TYPE_CHECKING:
     from core.graph.walk import Walk
@@ -27,7 +27,7 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
         if not source.is_function and source._variable() is None:  # type: ignore[union-attr]
             continue
         if walk.graph:
-            total = _as_graph(source._grad) + g if has_old else g
+            total = as_variable(source._grad) + g if has_old else g
         else:
             total = ensure_array(g, source.spec)
             if spec_of(total) is not source.spec:
@@ -36,9 +36,7 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
                 sums.append((source, total))
                 continue
             if has_old:
-                old = source._grad
-                old = old.array if isinstance(old, Variable) else old
-                total = ensure_array(old + total, source.spec)
+                total = ensure_array(as_array(source._grad) + total, source.spec)
             memory = id(_base(total))
             if memory in given:
                 total = BACKENDS[type(total)].copy(total)
@@ -51,10 +49,6 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
         source._grad = total
         if loss_scale is not None and not source.is_function:
             source.get_variable().loss_scale = loss_scale  # type: ignore[union-attr]
-
-
-def _as_graph(g: Any) -> Variable:
-    return g if isinstance(g, Variable) else wrap(g)
 
 
 def _base(array: Any) -> Any:

@@ -62,7 +62,7 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
     backend = specs[0].backend
     compute = _with_kernel(cls, backend, prod(specs[0].shape))
     result = None
-    if cls._keeps_spec:
+    if cls.keeps_dtype:
         lead = _lead(specs)
         shape = broadcast_shapes([spec.shape for spec in specs])
         result = intern(backend, shape, lead.dtype, lead.device)

@@ -17,14 +17,9 @@ class Elementwise(FunctionNode):
     """
 
     _elementwise = True
-    _keeps_spec = True
-    keeps_dtype: ClassVar[bool] = True
+    keeps_dtype = True
     with_scalar: ClassVar[Any] = None
     operand: ClassVar[str | None] = None
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        cls._keeps_spec = cls.keeps_dtype
-        super().__init_subclass__(**kwargs)
 
     def _unbroadcast(self, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
         Elementwise._unbroadcast = array_api.intrinsics.unbroadcast  # type: ignore[assignment, method-assign]

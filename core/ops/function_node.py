@@ -49,6 +49,7 @@ class FunctionNode(Evaluated, GeneralForm, FromSettings):
     output_names: ClassVar[tuple[str, ...]] = ()  # where there are several
     saved: ClassVar[tuple[str, ...]] = ()
     wide: ClassVar[bool] = False  # compute 16-bit floats in float32
+    keeps_dtype: ClassVar[bool] = False  # the result's spec is known; see core.ops.elementwise
     promotes: ClassVar[bool] = False  # mixed inputs give the widest dtype, not that of the first
     inline: ClassVar[bool] = False  # copy one-line bodies into the calls; see core.ops.inline
     kernels_of: ClassVar[type | None] = None  # whose kernels serve too; not inherited
@@ -61,7 +62,6 @@ class FunctionNode(Evaluated, GeneralForm, FromSettings):
     _gradient_kernels: ClassVar[dict[type, Any]] = {}
     _variants: ClassVar[dict[int, Variant]] = {}
     _elementwise: ClassVar[bool] = False
-    _keeps_spec: ClassVar[bool] = False
     _plan_by_settings: ClassVar[bool] = False
     _prepares: ClassVar[bool] = False
     _is_specialized: ClassVar[bool] = True

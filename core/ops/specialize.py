@@ -175,7 +175,7 @@ class _Calls(Writer):
         ]
         if self.declared.outputs:
             return [*lines, "  v = as_outputs(f, y, s0)"]
-        if not self.cls._keeps_spec:
+        if not self.cls.keeps_dtype:
             lines += ["  if type(y) is not s0.type: y = ensure_array(y, s0)", "  s = spec_of(y)"]
         return [
             *lines,

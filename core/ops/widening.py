@@ -29,7 +29,7 @@ def widening(cls: type[FunctionNode], specs: list[Spec]) -> tuple[str, Any] | No
     if len(floats) > 1 and cls.domain is not None and cls.domain.mixes:
         wide = "float64" if "float64" in floats else "float32"
         return wide, specs[0].backend.dtype(wide) if cls.promotes else specs[0].dtype
-    if not cls.wide and not (cls._keeps_spec and "bfloat16" in floats):
+    if not cls.wide and not (cls.keeps_dtype and "bfloat16" in floats):
         return None
     half = next((spec.dtype for spec in specs if spec.name in _HALF), None)
     return None if half is None else ("float32", half)

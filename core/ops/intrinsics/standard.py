@@ -66,12 +66,8 @@ def matmul(a: Any, b: Any) -> Variable:
     rows = reshape(a, (1, *a.shape)) if a.ndim == 1 else a
     columns = reshape(b, (*b.shape, 1)) if b.ndim == 1 else b
     y = MatMul.call(rows, columns)
-    shape = [
-        n
-        for i, n in enumerate(y.shape)
-        if not ((b.ndim == 1 and i == y.ndim - 1) or (a.ndim == 1 and i == y.ndim - 2))
-    ]
-    return reshape(y, tuple(shape))
+    *lead, n, m = y.shape
+    return reshape(y, (*lead, *(n,) * (a.ndim > 1), *(m,) * (b.ndim > 1)))
 
 
 def reshape(x: Any, shape: Any) -> Variable:
