@@ -130,6 +130,48 @@ def test_updates_have_the_bits_of_eager(name, arguments):
     assert models[1].l1.W.version == version + 1
 
 
+def counts(model, optimizer):
+    return optimizer.t, sorted({p.update_rule.t for p in model.params()})
+
+
+def test_steps_are_counted_when_the_program_runs():
+    model = Net()
+    optimizer = core.optimizers.MomentumSGD().setup(model)
+    program = core.trace(lambda x: optimizer.update(lambda: F.sum(model(x))), X)
+    assert counts(model, optimizer) == (0, [0])
+    for _ in range(3):
+        program(X)
+    assert counts(model, optimizer) == (3, [3])
+
+
+def test_rules_whose_numbers_follow_the_count_are_not_run_with_those_of_another_step():
+    models = Net(), Net()
+    models[1].copyparams(models[0])
+    optimizers = [core.optimizers.Adam().setup(model) for model in models]
+    loss = [lambda x, m=model: F.sum(m(x) ** 2) for model in models]
+    for step in range(3):
+        program = core.trace(lambda x: optimizers[1].update(loss[1], x), X)
+        program(X)
+        optimizers[0].update(loss[0], X)
+        assert same(state_of(models[1]), state_of(models[0]))
+        with pytest.raises(TraceError, match=rf"AdamRule\) .* those of step {step + 1};"):
+            program(X)
+        assert same(state_of(models[1]), state_of(models[0]))
+        assert counts(models[1], optimizers[1]) == (step + 1, [step + 1])
+
+
+def test_changed_hyperparameters_are_refused():
+    model = Net()
+    optimizer = core.optimizers.SGD(lr=0.1).setup(model)
+    program = core.trace(lambda x: optimizer.update(lambda: F.sum(model(x))), X)
+    program(X)
+    optimizer.lr = 0.2
+    before = state_of(model)
+    with pytest.raises(TraceError, match=r"\{'lr': 0.2\}, than at the trace, \{'lr': 0.1\}"):
+        program(X)
+    assert same(state_of(model), before)
+
+
 def test_running_averages_move_whenever_the_program_runs():
     eager, traced = Net(L.BatchNormalization(5)), Net(L.BatchNormalization(5))
     traced.copyparams(eager)

@@ -8,7 +8,7 @@ them whenever it runs, and writes those that the function changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from core.errors import TraceError
@@ -16,7 +16,7 @@ from core.graph.fitting import is_array
 from core.graph.variable import Variable, wrap
 from core.link import Link
 from core.link.parameter import Parameter
-from core.optimizer import Optimizer
+from core.optimizer import Optimizer, UpdateRule
 from core.show.program.array import TracedArray, traced
 from core.show.program.equation import Value
 from core.show.program.tape import Tape
@@ -34,6 +34,53 @@ class Place(NamedTuple):
     changed: Callable[[], None]
 
 
+class Steps:
+    """The steps that a rule, or an optimizer, counts in a run, and the numbers they are made with.
+
+    A program has the numbers of the trace: hyper-parameters, and what follows from the count `t`.
+    """
+
+    def __init__(self, name: str, owner: Any, t: int) -> None:
+        self._name = name
+        self._owner = owner
+        self._t = t
+        self._count = owner.t - t
+        hyperparam = getattr(owner, "hyperparam", None)
+        self._numbers = None if hyperparam is None else hyperparam.get_dict()
+        self._follows = _reads_count(type(owner))
+
+    def refuse_others(self) -> None:
+        """Raise TraceError where a step would be made with other numbers now."""
+        owner, name = self._owner, f"{self._name} ({type(self._owner).__name__})"
+        if self._numbers is not None and owner.hyperparam.get_dict() != self._numbers:
+            raise TraceError(
+                f"trace: {name} has other hyper-parameters now, {owner.hyperparam.get_dict()}, "
+                f"than at the trace, {self._numbers}. Trace again."
+            )
+        if self._follows and owner.t != self._t:
+            raise TraceError(
+                f"trace: {name} has numbers that follow from its count of steps, and the program "
+                f"has those of step {self._t + 1}; this would be step {owner.t + 1}. Trace again."
+            )
+
+    def count(self) -> None:
+        """Count the steps of a run that has been made."""
+        self._owner.t += self._count
+
+
+def _reads_count(cls: type) -> bool:
+    """Whether what a rule's author has written looks at `t`."""
+    if not issubclass(cls, UpdateRule):
+        return False
+    parts = [part for base in cls.__mro__ for part in vars(base).values() if _is_own(base)]
+    functions = [part.fget if isinstance(part, property) else part for part in parts]
+    return any(["t" in _names(f.__code__) for f in functions if isinstance(f, FunctionType)])
+
+
+def _is_own(base: type) -> bool:
+    return base is not UpdateRule and base not in UpdateRule.__mro__
+
+
 def _nothing() -> None:
     """What is to be done about most changes."""
 
@@ -44,6 +91,7 @@ class Places:
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
         self.found: list[Place] = []
+        self.steps: list[Steps] = []
         self._arrays: list[tuple[Place, TracedArray]] = []
         self._known: set[int] = set()
         self._held: list[Any] = []  # so that no id is given twice
@@ -171,6 +219,8 @@ class Places:
         state, before = rule._state, dict(rule._state)
 
         def restore() -> None:
+            if rule.t != t:
+                self.steps.append(Steps(name, rule, t))
             rule.t = t
             state.update(before)
 
@@ -181,8 +231,15 @@ class Places:
 
     def take_optimizer(self, optimizer: Any) -> None:
         """Let its target be traced, and its counts be as they were."""
-        kept = dict(vars(optimizer))
-        self._undo.append(lambda: vars(optimizer).update(kept))
+        kept, t = dict(vars(optimizer)), optimizer.t
+
+        def restore() -> None:
+            if optimizer.t != t:
+                self.steps.append(Steps("optimizer", optimizer, t))
+            vars(optimizer).update(kept)
+            optimizer.t = t
+
+        self._undo.append(restore)
         if optimizer.target is not None:
             self.take(optimizer.target)
 

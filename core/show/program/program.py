@@ -33,8 +33,8 @@ class Program(Recorded):
     def __call__(self, *arrays: Any) -> Any:
         """Run it on other arrays.
 
-        Raises TraceError where structure, shapes or dtypes differ from those that were traced; then
-        nothing has been computed or changed.
+        Raises TraceError where structure, shapes, dtypes, or the numbers that updates are made
+        with, differ from those that were traced; then nothing has been computed or changed.
         """
         given, form = flattened(arrays)
         if not alike(form, self.form):
@@ -44,6 +44,8 @@ class Program(Recorded):
             )
         for i, (array, value) in enumerate(zip(given, self.inputs, strict=True)):
             self._check(f"argument array {i}", array, value)
+        for steps in self.steps:
+            steps.refuse_others()
         read = [place.read() for place in self.places]
         for place, array in zip(self.places, read, strict=True):
             self._check(place.name, array, place.value)
@@ -63,6 +65,8 @@ class Program(Recorded):
         for target, _ in self.changes:
             if isinstance(target, Place):
                 target.changed()
+        for steps in self.steps:
+            steps.count()
         return rebuilt(self.result, lambda leaf: _as_result(leaf, outputs[leaf.number]))
 
     def _check(self, what: str, array: Any, value: Value) -> None:

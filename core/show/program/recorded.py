@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from core.arrays.backend import Backend
 from core.show.program.equation import Equation, Value
-from core.show.program.places import Place
+from core.show.program.places import Place, Steps
 
 
 class Recorded:
@@ -16,7 +16,7 @@ class Recorded:
     read from links and optimizers; `constants` maps values to the arrays that the trace found
     outside. `equations` are in an order in which they can be computed, `outputs` the results, with
     the structure `result`, and `changes` pairs of a place, or the number of an argument, and what
-    its array becomes.
+    its array becomes. `steps` are counted in each run.
     """
 
     def __init__(
@@ -31,6 +31,7 @@ class Recorded:
         outputs: tuple[Value, ...],
         result: Any,
         changes: tuple[tuple[Place | int, Value], ...],
+        steps: tuple[Steps, ...],
     ) -> None:
         self.name = name
         self.backend = backend
@@ -42,6 +43,7 @@ class Recorded:
         self.outputs = outputs
         self.result = result
         self.changes = changes
+        self.steps = steps
 
     def changed(self, **parts: Any) -> Self:
         """Another program, with other parts in the place of these."""

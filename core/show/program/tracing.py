@@ -37,8 +37,9 @@ def trace(function: Callable[..., Any], *arrays: Any) -> Program:
 
     Parameters, persistent arrays and states of update rules are read whenever the program runs,
     where the function reaches them through links or optimizers that it calls, names or closes over.
-    Other arrays from outside are constants. So are Python's numbers, among them learning rates and
-    counts, and `core.config`.
+    Other arrays from outside are constants. So are Python's numbers and `core.config`; a program
+    whose updates would be made with other numbers, because a learning rate was changed or a rule's
+    rate follows its count of steps, refuses to run.
 
     Raises:
         TraceError: The function looks at a value, as by `if`, `float` or a mask as an index; the
@@ -100,6 +101,7 @@ def trace(function: Callable[..., Any], *arrays: Any) -> Program:
         outputs,
         result,
         changes,
+        tuple(places.steps),
     )
     return optimized(program)
 
