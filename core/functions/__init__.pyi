@@ -319,7 +319,6 @@ from plugins.functions.pooling.unpooling import UnpoolingND as UnpoolingND
 from plugins.functions.pooling.upsampling import Upsampling2D as Upsampling2D
 from plugins.functions.pooling.upsampling import upsampling_2d as upsampling_2d
 from plugins.functions.rnn.lstm import LSTM as LSTM
-from plugins.functions.rnn.lstm import lstm as lstm
 from plugins.functions.rnn.n_step_classes import NStepBiGRU as NStepBiGRU
 from plugins.functions.rnn.n_step_classes import NStepBiLSTM as NStepBiLSTM
 from plugins.functions.rnn.n_step_classes import NStepBiRNNReLU as NStepBiRNNReLU
@@ -335,7 +334,6 @@ from plugins.functions.rnn.n_step_lstm import n_step_lstm as n_step_lstm
 from plugins.functions.rnn.n_step_rnn import n_step_birnn as n_step_birnn
 from plugins.functions.rnn.n_step_rnn import n_step_rnn as n_step_rnn
 from plugins.functions.rnn.slstm import SLSTM as SLSTM
-from plugins.functions.rnn.slstm import slstm as slstm
 from plugins.functions.rnn.tree_lstm import TreeLSTM as TreeLSTM
 from plugins.functions.rnn.tree_lstm import tree_lstm as tree_lstm
 from plugins.functions.util.forget import Forget as Forget
@@ -3138,6 +3136,59 @@ def unpooling_nd(
     >>> import core.functions as F, numpy as np
     >>> F.unpooling_nd(np.ones((1, 1, 3, 3, 3, 3), "f"), 2, outsize=6).shape
     (1, 1, 6, 6, 6, 6)
+    """
+
+def lstm(c_prev: Array, x: Array) -> tuple[Variable, Variable]:
+    """Make one step of long short-term memory units.
+
+    With the columns of x assigned in turn to a, i, f and o:
+    c = tanh(a) σ(i) + σ(f) c_prev and h = σ(o) tanh(c).
+
+    Args:
+        c_prev: Cell states, (m, u, ...), floating.
+        x: Inputs of the gates, (n, 4 u, ...), n <= m, of the same dtype.
+
+    Returns:
+        A pair: the new cell states (m, u, ...), whose rows from n on are those of `c_prev`, and the
+        outputs (n, u, ...).
+
+    Raises:
+        InvalidType: Sizes or dtypes do not fit.
+
+    Source: Gers, Schmidhuber and Cummins 2000, "Learning to forget: continual prediction with
+    LSTM", Neural Computation 12(10).
+
+    >>> import core.functions as F, numpy as np
+    >>> c, h = F.lstm(np.ones((1, 2), "f"), np.zeros((1, 8), "f"))
+    >>> c
+    variable([[0.5, 0.5]], dtype=float32)
+    """
+
+def slstm(c_prev1: Array, c_prev2: Array, x1: Array, x2: Array) -> tuple[Variable, Variable]:
+    """Apply one unit of long short-term memory to two children.
+
+    With the columns of x1 and x2 assigned in turn to a, i, f and o:
+    c = tanh(a₁) σ(i₁) + tanh(a₂) σ(i₂) + σ(f₁) c_prev1 + σ(f₂) c_prev2 and h = σ(o₁ + o₂) tanh(c).
+
+    Args:
+        c_prev1: Cell states of the first children, (n, u, ...), floating.
+        c_prev2: Those of the second ones, alike.
+        x1: What the first children give to the gates, (n, 4 u, ...), of the same dtype.
+        x2: What the second ones give, alike.
+
+    Returns:
+        A pair: the cell states and the outputs, both (n, u, ...).
+
+    Raises:
+        InvalidType: Sizes or dtypes do not fit.
+
+    Source: Zhu, Sobhani and Guo 2015, "Long short-term memory over recursive structures", ICML.
+
+    >>> import core.functions as F, numpy as np
+    >>> one, zero = np.ones((1, 2), "f"), np.zeros((1, 8), "f")
+    >>> c, h = F.slstm(one, one, zero, zero)
+    >>> c
+    variable([[1., 1.]], dtype=float32)
     """
 
 def of(distribution: str) -> Offer: ...

@@ -45,7 +45,7 @@ def rank_of(function: GraphNode) -> int:
     return ranks.get(function, 0)
 
 
-class Made:
+class History:
     """What a variable, and a node that stands for one, tells of the function that made it."""
 
     __slots__ = ()

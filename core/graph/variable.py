@@ -16,7 +16,7 @@ from core.errors.synonyms import real_names, refuse_names_of_others
 from core.graph.attributes import Attributes, rare
 from core.graph.copies import Copies
 from core.graph.fitting import check_grad, is_array, no_array
-from core.graph.history import Made
+from core.graph.history import History
 from core.graph.methods import Methods
 from core.graph.moving import Moving
 from core.graph.operators import Operators
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @answering("cleargrad", "retain_data")
-class Variable(Attributes, Copies, Made, Methods, Moving, Operators, Protocols, Refused, Texts):
+class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocols, Refused, Texts):
     """An array with a history, from which `backward` computes derivatives.
 
     Args:

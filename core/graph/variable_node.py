@@ -16,7 +16,7 @@ from weakref import ref
 from core.arrays.backend import BACKENDS
 from core.arrays.spec import Spec, spec_of
 from core.errors import GraphError
-from core.graph.history import Made
+from core.graph.history import History
 
 if TYPE_CHECKING:
     from core.graph.graph_node import GraphNode
@@ -32,7 +32,7 @@ class _Gone:
 NOBODY: Any = ref(_Gone())
 
 
-class VariableNode(Made):
+class VariableNode(History):
     """A variable's place in the graph; it outlives the variable and keeps the array if asked to.
 
     Functions keep nodes, not variables, so that an array which no gradient rule needs is freed with

@@ -39,14 +39,14 @@ def function_of(
     cures: Mapping[str, str] | None = None,
     renamed: Mapping[str, str] | None = None,
     doc: str = "",
-) -> Callable[..., Variable]:
+) -> Callable[..., Any]:
     """The function of that name which calls an operation, with its inputs and then its settings.
 
     Its docstring is the operation's; if that is an elementwise one of a floating input, with the
     sections that go without saying. It belongs to the module that calls this.
 
     Args:
-        operation: A class with a fixed number of inputs, and one output.
+        operation: A class with a fixed number of inputs.
         name: What the function, and errors, are called.
         had: Arguments that it once had, as `core.errors.removed.removed` takes them.
         by_name: Settings that it takes by keyword alone.
@@ -75,9 +75,9 @@ def function_of(
 
 def _signature(operation: Any, by_name: tuple[str, ...]) -> inspect.Signature:
     declared = operation.declared
-    if declared.variadic or declared.optional or declared.outputs:
+    if declared.variadic or declared.optional:
         raise TypeError(
-            "function_of: expected an operation of a fixed number of inputs and one output, got "
+            "function_of: expected an operation of a fixed number of inputs, got "
             f"{operation.__name__}"
         )
     call = of_call(operation)
@@ -90,7 +90,10 @@ def _signature(operation: Any, by_name: tuple[str, ...]) -> inspect.Signature:
         )
         for p in call.parameters.values()
     ]
-    return call.replace(parameters=parameters)
+    gives = f"tuple[{', '.join(['Variable' for _ in declared.outputs])}]"
+    return call.replace(
+        parameters=parameters, return_annotation=gives if declared.outputs else "Variable"
+    )
 
 
 def _template(
@@ -106,11 +109,11 @@ def _template(
     made = FunctionType(body, scope, name, tuple(given))
     made.__module__ = scope["__name__"]
     said = {p.name: p.annotation for p in signature.parameters.values()}
+    said["return"] = signature.return_annotation
     known = {**vars(typing), **vars(sys.modules[operation.__module__]), "Variable": Variable}
     made.__annotations__ = {
         each: eval(text, known) if isinstance(text, str) else text for each, text in said.items()
     }
-    made.__annotations__["return"] = Variable
     return made
 
 

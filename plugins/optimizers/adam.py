@@ -198,7 +198,7 @@ class Adam(GradientMethod):
         final_lr: Where the bounds meet.
         gamma: How fast they do.
 
-    `amsgrad` and `adabound` are settled by `setup`, which gives each parameter its rule.
+    `amsgrad` and `adabound` are decided by `setup`, which gives each parameter its rule.
 
     Sources: Kingma and Ba 2015 (arXiv:1412.6980), section 2; Loshchilov and Hutter 2019
     (arXiv:1711.05101), algorithm 2; Reddi et al. 2018 (arXiv:1904.09237), algorithm 2; Luo et al.

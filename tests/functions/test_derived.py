@@ -37,7 +37,9 @@ def test_it_stands_where_it_says(name):
     assert inspect.getsource(function) == inspect.getsource(function.template)
     declared, taken = function.template.declared, inspect.signature(function).parameters
     assert [*taken] == [*declared.names, *declared.fields]
-    assert typing.get_type_hints(function)["return"] is core.Variable
+    outputs = function.template.declared.outputs
+    gives = tuple[(core.Variable,) * len(outputs)] if outputs else core.Variable
+    assert typing.get_type_hints(function)["return"] == gives
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -93,5 +95,5 @@ class OfAnyNumber(core.FunctionNode):
 
 
 def test_an_operation_of_any_number_of_inputs_is_refused():
-    with pytest.raises(TypeError, match="a fixed number of inputs and one output, got OfAnyNumber"):
+    with pytest.raises(TypeError, match="a fixed number of inputs, got OfAnyNumber"):
         function_of(OfAnyNumber, "f")

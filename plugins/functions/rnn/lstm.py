@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, real
-from core.typing import Array
+from core import Domain, FunctionNode, real
+from plugins.functions.derived import function_of
 
 
 def gate(xp: Any, x: Any, number: int) -> Any:
@@ -44,9 +44,29 @@ def cell_gradient(
 
 
 class LSTM(FunctionNode):
-    """c = a i + f c_prev and h = o tanh(c), the gates a, i, f, o being squashed columns of x.
+    """Make one step of long short-term memory units.
 
-    The batch may shrink: rows of c_prev beyond those of x are passed on as they are.
+    With the columns of x assigned in turn to a, i, f and o:
+    c = tanh(a) σ(i) + σ(f) c_prev and h = σ(o) tanh(c).
+
+    Args:
+        c_prev: Cell states, (m, u, ...), floating.
+        x: Inputs of the gates, (n, 4 u, ...), n <= m, of the same dtype.
+
+    Returns:
+        A pair: the new cell states (m, u, ...), whose rows from n on are those of `c_prev`, and the
+        outputs (n, u, ...).
+
+    Raises:
+        InvalidType: Sizes or dtypes do not fit.
+
+    Source: Gers, Schmidhuber and Cummins 2000, "Learning to forget: continual prediction with
+    LSTM", Neural Computation 12(10).
+
+    >>> import core.functions as F, numpy as np
+    >>> c, h = F.lstm(np.ones((1, 2), "f"), np.zeros((1, 8), "f"))
+    >>> c
+    variable([[0.5, 0.5]], dtype=float32)
     """
 
     output_names = ("c", "h")
@@ -91,29 +111,4 @@ class LSTM(FunctionNode):
         return gc_prev, gx
 
 
-def lstm(c_prev: Array, x: Array) -> tuple[Variable, Variable]:
-    """Make one step of long short-term memory units.
-
-    With the columns of x assigned in turn to a, i, f and o:
-    c = tanh(a) σ(i) + σ(f) c_prev and h = σ(o) tanh(c).
-
-    Args:
-        c_prev: Cell states, (m, u, ...), floating.
-        x: Inputs of the gates, (n, 4 u, ...), n <= m, of the same dtype.
-
-    Returns:
-        A pair: the new cell states (m, u, ...), whose rows from n on are those of `c_prev`, and the
-        outputs (n, u, ...).
-
-    Raises:
-        InvalidType: Sizes or dtypes do not fit.
-
-    Source: Gers, Schmidhuber and Cummins 2000, "Learning to forget: continual prediction with
-    LSTM", Neural Computation 12(10).
-
-    >>> import core.functions as F, numpy as np
-    >>> c, h = F.lstm(np.ones((1, 2), "f"), np.zeros((1, 8), "f"))
-    >>> c
-    variable([[0.5, 0.5]], dtype=float32)
-    """
-    return LSTM.call(c_prev, x)
+lstm = function_of(LSTM, "lstm")

@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from core import Domain, FunctionNode, Variable, real
-from core.typing import Array
+from core import Domain, FunctionNode, real
+from plugins.functions.derived import function_of
 from plugins.functions.rnn.lstm import gate, interleaved, sigmoid, through_output
 
 
 class SLSTM(FunctionNode):
-    """c = a1 i1 + a2 i2 + f1 c_prev1 + f2 c_prev2 and h = o tanh(c), gates being columns of x."""
+    """Apply one unit of long short-term memory to two children.
+
+    With the columns of x1 and x2 assigned in turn to a, i, f and o:
+    c = tanh(a₁) σ(i₁) + tanh(a₂) σ(i₂) + σ(f₁) c_prev1 + σ(f₂) c_prev2 and h = σ(o₁ + o₂) tanh(c).
+
+    Args:
+        c_prev1: Cell states of the first children, (n, u, ...), floating.
+        c_prev2: Those of the second ones, alike.
+        x1: What the first children give to the gates, (n, 4 u, ...), of the same dtype.
+        x2: What the second ones give, alike.
+
+    Returns:
+        A pair: the cell states and the outputs, both (n, u, ...).
+
+    Raises:
+        InvalidType: Sizes or dtypes do not fit.
+
+    Source: Zhu, Sobhani and Guo 2015, "Long short-term memory over recursive structures", ICML.
+
+    >>> import core.functions as F, numpy as np
+    >>> one, zero = np.ones((1, 2), "f"), np.zeros((1, 8), "f")
+    >>> c, h = F.slstm(one, one, zero, zero)
+    >>> c
+    variable([[1., 1.]], dtype=float32)
+    """
 
     output_names = ("c", "h")
     saved = ("a1", "a2", "i1", "i2", "f1", "f2", "o")
@@ -67,30 +91,4 @@ class SLSTM(FunctionNode):
         return gc * f1, gc * f2, gx1, gx2
 
 
-def slstm(c_prev1: Array, c_prev2: Array, x1: Array, x2: Array) -> tuple[Variable, Variable]:
-    """Apply one unit of long short-term memory to two children.
-
-    With the columns of x1 and x2 assigned in turn to a, i, f and o:
-    c = tanh(a₁) σ(i₁) + tanh(a₂) σ(i₂) + σ(f₁) c_prev1 + σ(f₂) c_prev2 and h = σ(o₁ + o₂) tanh(c).
-
-    Args:
-        c_prev1: Cell states of the first children, (n, u, ...), floating.
-        c_prev2: Those of the second ones, alike.
-        x1: What the first children give to the gates, (n, 4 u, ...), of the same dtype.
-        x2: What the second ones give, alike.
-
-    Returns:
-        A pair: the cell states and the outputs, both (n, u, ...).
-
-    Raises:
-        InvalidType: Sizes or dtypes do not fit.
-
-    Source: Zhu, Sobhani and Guo 2015, "Long short-term memory over recursive structures", ICML.
-
-    >>> import core.functions as F, numpy as np
-    >>> one, zero = np.ones((1, 2), "f"), np.zeros((1, 8), "f")
-    >>> c, h = F.slstm(one, one, zero, zero)
-    >>> c
-    variable([[1., 1.]], dtype=float32)
-    """
-    return SLSTM.call(c_prev1, c_prev2, x1, x2)
+slstm = function_of(SLSTM, "slstm")
