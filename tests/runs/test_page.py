@@ -87,6 +87,13 @@ def test_nothing_sticks_out_and_all_can_be_read(browser, folder, tmp_path, width
     open_report(browser, folder, tmp_path, width=width, dark=dark)
     browser.wait(f"{DRAWN} >= 4")
     assert browser.run("document.documentElement.scrollWidth") <= width
+    texts = "[...document.querySelectorAll('.plot svg text')]"
+    outside = """.filter((text) => {
+        const [inner, outer] = [text, text.closest('svg')].map((n) => n.getBoundingClientRect());
+        return inner.left < outer.left - 1 || inner.right > outer.right + 1;
+    }).map((text) => text.textContent)"""
+    assert browser.run(texts + ".length") > 10
+    assert browser.run(texts + outside) == []
     assert browser.poor_contrasts("h1, h2, h3, p, th, td, label, summary, a, li", 4.5) == []
     assert browser.poor_contrasts(".curve", 3, "stroke") == []
 

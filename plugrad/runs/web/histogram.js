@@ -35,10 +35,10 @@ class Histogram {
     const drawn = element("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": `Distribution of ${this.name}, ${shown.length} times from iteration ${number(shown[0][0])} to ${number(shown.at(-1)[0])}; values from ${number(x.low)} to ${number(x.high)}` });
     shown.forEach((record, i) => {
       const base = height - 24 - (shown.length > 1 ? (room * (shown.length - 1 - i)) / (shown.length - 1) : 0);
-      const [, low, high, counts] = record, highest = Math.max(1, ...counts), width = (high - low) / counts.length;
+      const [, low, high, counts] = record, highest = Math.max(1, ...counts), step = (high - low) / counts.length;
       let line = `M${x(low).toFixed(1)},${base}`;
       counts.forEach((count, j) => {
-        line += `L${x(low + (j + 0.5) * width).toFixed(1)},${(base - (count / highest) * (height - 40 - room)).toFixed(1)}`;
+        line += `L${x(low + (j + 0.5) * step).toFixed(1)},${(base - (count / highest) * (height - 40 - room)).toFixed(1)}`;
       });
       const strength = 0.35 + (0.55 * (i + 1)) / shown.length;
       drawn.append(element("path", { class: `ridge f${this.colour}`, "fill-opacity": strength, d: `${line}L${x(high).toFixed(1)},${base}Z` }));
