@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend import allocation, blas
-from backends.numpy_backend.namespace import namespace
+from backends.numpy_backend.namespace import few, namespace
 from backends.numpy_backend.random import NumpyRandom
 from backends.numpy_backend.scatter import scatter_add
 from backends.numpy_backend.typing import Array
@@ -79,7 +79,7 @@ class NumpyBackend(Backend):
 
     def ops_xp(self, shape: tuple[int, ...]) -> ModuleType:
         """The numpy module, with products in our threads for arrays of more than a few elements."""
-        return np if prod(shape) < FEW else namespace
+        return few if prod(shape) < FEW else namespace
 
     def limited_threads(self, number: int) -> AbstractContextManager[None]:
         """NumPy's BLAS, in the whole process, where it is an OpenBLAS that can be told."""

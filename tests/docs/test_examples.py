@@ -29,6 +29,13 @@ KILLED = {  # steps
     "train_lstm": 3,
     "train_parallel": 3,
 }
+STEPS = {  # several, where two epochs or eight iterations do not do
+    "train_dqn": ["--iterations", 100],
+    "train_transformer": ["--iterations", 4],
+    "train_word2vec": ["--epoch", 2, "--batchsize", 8192],
+}
+RESUMED = [path for path in EXAMPLES if path.stem in KILLED]
+STOPPED = [path for path in EXAMPLES if path.stem not in KILLED]
 
 
 def command(path, *arguments):
@@ -58,7 +65,7 @@ def test_help_shows_the_options_that_all_have(path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", EXAMPLES, ids=names)
+@pytest.mark.parametrize("path", RESUMED, ids=names)
 def test_it_runs_goes_on_and_is_held_to_a_figure(path, tmp_path):
     shown, steps = finish(path, "--help").stdout, steps_of(path)
     unreachable = 1e9 if re.search(r"fail\s+below", shown) else -1e9
@@ -119,6 +126,77 @@ def test_killed_on_the_way_it_ends_with_the_same_bits(name, tmp_path):
     assert resumed.keys() == undisturbed.keys()
     assert not [key for key in resumed if resumed[key] != undisturbed[key]]
     assert log == whole_log
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", STOPPED, ids=names)
+def test_stopped_halfway_and_resumed_it_ends_with_the_same_bits(path, tmp_path):
+    shown = finish(path, "--help").stdout
+    steps = ["--epoch", 2, "--batchsize", 256] if "--epoch" in shown else ["--iterations", 8]
+    arguments = STEPS.get(path.stem, steps)
+    unreachable = 1e9 if re.search(r"fail\s+below", shown) else -1e9
+    whole = counted(path, "--out", tmp_path / "whole", *arguments)
+    assert whole.returncode == 0, whole.stderr
+    updates = int(whole.stderr.split()[-1])
+    assert updates >= 4
+
+    parts = ["--out", tmp_path / "parts", *arguments]
+    stopped = counted(path, *parts, stop=updates // 2)
+    assert stopped.returncode == 128 + signal.SIGTERM and "training stopped" in stopped.stderr
+    resumed = finish(path, *parts, "--resume", f"--check={unreachable}")
+    assert resumed.returncode == 1, resumed.stderr
+    assert "Resumed from" in resumed.stderr
+    refused = rf"{path.stem}: [Ee]xpected .*at (most|least) "
+    assert re.match(refused, resumed.stderr.splitlines()[-1])
+
+    assert figures(resumed) and figures(resumed) == figures(whole)
+    assert ended(tmp_path / "parts") == ended(tmp_path / "whole")
+    assert pictures(tmp_path / "parts") == pictures(tmp_path / "whole")
+
+
+COUNTED = """
+import os, runpy, signal, sys, core
+from core.training.extensions import LogReport
+made, logged, update, log = 0, 0, core.GradientMethod.update, LogReport.__call__
+
+def counted(*arguments, **options):
+    global made
+    made += 1
+    if made == {stop}:
+        os.kill(os.getpid(), signal.SIGTERM)
+    return update(*arguments, **options)
+
+def noted(*arguments):
+    global logged
+    logged = made
+    return log(*arguments)
+
+core.GradientMethod.update, LogReport.__call__ = counted, noted
+sys.argv[0] = {path!r}
+try:
+    runpy.run_path({path!r}, run_name="__main__")
+finally:
+    print(logged, file=sys.stderr)
+"""
+
+
+def counted(path, *arguments, stop=None):
+    """A run that says how many updates optimizers made until the last line of the log.
+
+    SIGTERM comes in the update `stop`.
+    """
+    python, _, *others = command(path, *arguments)
+    run = [python, "-c", COUNTED.format(path=str(path), stop=stop), *others]
+    return subprocess.run(run, capture_output=True, text=True, timeout=280)
+
+
+def figures(done):
+    """The sentences with numbers that a run ends with, but for where its results are."""
+    return re.findall(r"^(?!They are)[A-Z].*?\d.*?(?= Results are|$)", done.stdout, re.M)
+
+
+def pictures(out):
+    return {path.name: path.read_bytes() for path in out.glob("*.png")}
 
 
 def test_the_page_lists_them_all():

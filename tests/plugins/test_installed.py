@@ -212,6 +212,7 @@ def test_the_listing(plugrad):
         "plugrad-rival": "loaded",
         "plugrad-offline": "loaded",
         "plugrad-misfit": "loaded",
+        "plugrad-strict": "loaded",
         "plugrad-broken": "failed",
         "plugrad-future": "failed",
         "plugrad-nonsense": "disabled",
