@@ -85,7 +85,7 @@ def backward_from(
         deliver(walk, loss_scale)
 
 
-Variable.backward_from = staticmethod(backward_from)
+Variable._backward_from = staticmethod(backward_from)
 
 
 def _no_way_back(y: Variable) -> GraphError:

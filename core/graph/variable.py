@@ -73,7 +73,7 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
     _source: Any  # the VariableNode or GraphNode that stands for it in the graph, if any does
     _spec: Spec | None
 
-    backward_from: ClassVar[Any]  # core.graph.backprop sets it
+    _backward_from: ClassVar[Any]  # core.graph.backprop sets it
 
     __array_priority__ = 200
     __hash__ = object.__hash__
@@ -229,7 +229,7 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
         Raises:
             GraphError: There is no gradient to start with, or the graph was unchained.
         """
-        self.backward_from([self], retain_grad, enable_double_backprop, loss_scale, free_graph)
+        self._backward_from([self], retain_grad, enable_double_backprop, loss_scale, free_graph)
 
 
 Variable.__init__.__wrapped__ = meant  # type: ignore[attr-defined] # what help() shows

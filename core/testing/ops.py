@@ -51,7 +51,7 @@ def check_op(
     >>> check_op(Multiply, np.multiply, backends=["numpy"], examples=2)
     """
     domain = domain_of(op)
-    wanted = _wanted_checks(op, checks)
+    wanted = _named_checks(op, checks)
     kind = kind or ("elementwise" if domain.elementwise else "reduction")
     if kind not in {name for name, _ in TABLE}:
         raise ValueError(f"check_op: no tolerances for ops of kind {kind!r}")
@@ -60,7 +60,7 @@ def check_op(
         run.search(examples, shrink)
 
 
-def _wanted_checks(op: Any, checks: Iterable[str] | None) -> list[str]:
+def _named_checks(op: Any, checks: Iterable[str] | None) -> list[str]:
     for name in checks or ():
         if name not in CHECK_NAMES:
             raise DeclarationError(
@@ -84,12 +84,12 @@ class _Run:
         self._backend = backends.get(backend)
         self._reference = reference
         self._kind = kind
-        self._wanted = wanted
+        self._checks = wanted
 
     def search(self, examples: int | None, shrink: bool) -> None:
         budget = examples or settings().max_examples
         self._property(st.sampled_from(("plain", "plain", "plain", "edges")), budget, shrink)
-        if "empty" in self._wanted and self._op.domain.empty and self._can_be_empty():
+        if "empty" in self._checks and self._op.domain.empty and self._can_be_empty():
             self._property(st.just("empty"), min(budget, max(3, budget // 5)), shrink)
 
     def _can_be_empty(self) -> bool:
@@ -131,7 +131,7 @@ class _Run:
 
     def _chosen(self, kind: str) -> list[tuple[str, Any]]:
         allowed = {"edges": ON_EDGES, "empty": ON_EMPTY}.get(kind, tuple(CHECKS))
-        chosen = [(name, CHECKS[name]) for name in self._wanted if name in allowed]
+        chosen = [(name, CHECKS[name]) for name in self._checks if name in allowed]
         if kind == "plain" and self._once_differentiable():
             chosen.append(("double_gradient", refuses_second_derivative))
         return chosen

@@ -120,7 +120,7 @@ def _across(
     """Where each node is across: near what it is joined with, and apart from those beside it."""
     x = {name: float(i) for layer in layers for i, name in enumerate(layer)}
 
-    def wish(near: Neighbours, name: str) -> float:
+    def desired_place(near: Neighbours, name: str) -> float:
         """The mean of the neighbours' places; what nothing leads to, as weights, hardly counts."""
         pairs = [(x[other], 1.0 if other in above else 0.02) for other in near.get(name, ())]
         whole = sum([weight for _, weight in pairs])
@@ -129,14 +129,14 @@ def _across(
     for sweep in range(8):  # first who stands beside whom, by the mean of the neighbours' places
         near, order = (above, layers) if sweep % 2 == 0 else (below, layers[::-1])
         for layer in order:
-            layer.sort(key=lambda name: wish(near, name))
+            layer.sort(key=lambda name: desired_place(near, name))
             x.update({name: float(i) for i, name in enumerate(layer)})
     for layer in layers:
         x.update(_apart(layer, dict.fromkeys(layer, 0.0), width))
     for sweep in range(24):  # then how far apart
         near, order = (above, layers) if sweep % 2 == 0 else (below, layers[::-1])
         for layer in order:
-            wanted = {name: wish(near, name) for name in layer}
+            wanted = {name: desired_place(near, name) for name in layer}
             x.update(_apart(layer, wanted, width))
     return x
 

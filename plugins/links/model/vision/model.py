@@ -53,7 +53,7 @@ class VisionModel(Chain):
         behind the last of them is computed.
         """
         functions = self.functions
-        wanted = self._wanted(["prob"] if layers is None else layers, functions)
+        wanted = self._asked_for(["prob"] if layers is None else layers, functions)
         found: dict[str, Variable] = {}
         y: Any = x
         for name in functions:
@@ -70,7 +70,7 @@ class VisionModel(Chain):
                     found[branch] = _applied(functions[branch], y)
         return {name: found[name] for name in functions if name in found}
 
-    def _wanted(self, layers: Iterable[str], known: Iterable[str]) -> set[str]:
+    def _asked_for(self, layers: Iterable[str], known: Iterable[str]) -> set[str]:
         """The names of layers, all of them known."""
         if isinstance(layers, str):
             raise TypeError(
