@@ -30,6 +30,7 @@ KILLED = {  # steps
     "train_parallel": 3,
 }
 STEPS = {  # several, where two epochs or eight iterations do not do
+    "train_ddpg": ["--iterations", 100],
     "train_dqn": ["--iterations", 100],
     "train_transformer": ["--iterations", 4],
     "train_word2vec": ["--epoch", 2, "--batchsize", 8192],
