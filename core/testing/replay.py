@@ -20,10 +20,10 @@ def traced(trial: Trial) -> None:
 
     What is traced is the formula: kernels are compared with it by another check.
     """
-    if trial.backend is not host():
+    if trial.backend is not host() or trial.case.seed % 2:  # half the cases: it takes long
         return
     dtypes = trial.dtypes()
-    arrays = trial.arrays(dtypes[trial.case.seed % len(dtypes)])
+    arrays = trial.arrays(dtypes[trial.case.seed // 2 % len(dtypes)])
     cotangents = trial.cotangents(trial.run(trial.variables(arrays)))
 
     def call(arrays: list[Any], cotangents: list[Any]) -> list[Any]:
@@ -43,6 +43,8 @@ def traced(trial: Trial) -> None:
         raise
     trial.restore_random_state()
     _refuse_others(program(arrays, cotangents), expected, program)
+    if trial.case.seed % 4:
+        return
     scope: dict[str, Any] = {}
     exec(program.source(), scope)
     trial.restore_random_state()
