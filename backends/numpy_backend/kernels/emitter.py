@@ -88,6 +88,10 @@ class Number:
         """Whether they differ."""
         return self._with("icmp_signed", other, "!=").value
 
+    def equals(self, other: Any) -> Any:
+        """Whether they are the same."""
+        return self._with("icmp_signed", other, "==").value
+
     def least(self, other: Any) -> Number:
         """The smaller of the two."""
         return Number(self.builder, self.builder.select(self < other, self.value, self._of(other)))
@@ -174,9 +178,10 @@ class Emitter:
         pair = self.builder.cmpxchg(pointer, old.value, new.value, "seq_cst", "seq_cst")
         return self.builder.extract_value(pair, 1)
 
-    def add_to(self, pointer: Any, value: int) -> None:
-        """Add to a number to which other threads add."""
-        self.builder.atomic_rmw("add", pointer, self.number(value).value, "seq_cst")
+    def add_to(self, pointer: Any, value: int) -> Number:
+        """Add to a number to which other threads add, and give what it was before."""
+        added = self.number(value).value
+        return Number(self.builder, self.builder.atomic_rmw("add", pointer, added, "seq_cst"))
 
     def pause(self) -> None:
         """Tell the processor that this thread waits for another one."""

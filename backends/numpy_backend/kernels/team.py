@@ -17,7 +17,6 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
-import sys
 import threading
 import time
 from typing import Any
@@ -28,7 +27,7 @@ from backends.numpy_backend.kernels.compiler import compiled
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 
 TURN, OWNER, DONE = 0, 8, 16  # each on a cache line of its own
-COUNT, PARTS, HELPERS, TIMES, LATE, WAKE, WAIT, REST, STOP = range(24, 33)
+COUNT, PARTS, HELPERS, TIMES, LATE, WAKE, WAIT, WAITING, DOOR, STOP = range(24, 34)
 FIRST, EACH, ASLEEP, LOCK = 40, 8, 0, 1  # of each helper: whether it sleeps, and on what
 MOST = 256  # helpers
 STRIDE = 2048  # bytes of a part
@@ -57,8 +56,26 @@ def _work(e: Emitter, shared: Any, helper: Any) -> Any:
             with e.when(e.replaced(e.at(shared, TURN), turn, turn + 1)):
                 found.set(e.number(1))
                 _run(e, parts + number * STRIDE, helper)
-                e.add_to(e.at(shared, DONE), 1)
+                done, waiting = e.add_to(e.at(shared, DONE), 1) + 1, e.at(shared, WAITING)
+                with (
+                    e.when(done.equals(count)),
+                    e.when(e.replaced(waiting, e.number(1), e.number(0))),
+                ):
+                    e.call(e.current(e.at(shared, WAKE)), e.current(e.at(shared, DOOR)))
     return found
+
+
+def _sleep(e: Emitter, shared: Any, count: Any) -> None:
+    """Sleep until the last part is computed, or until somebody thought so of an earlier job."""
+    waiting, asked = e.at(shared, WAITING), e.variable(e.number(1))
+    e.publish(e.number(1), waiting)
+    with (
+        e.when(e.current(e.at(shared, DONE)).equals(count)),
+        e.when(e.replaced(waiting, e.number(1), e.number(0))),
+    ):
+        asked.set(e.number(0))  # nobody will open the door
+    with e.when(asked.get().is_not(0)):
+        e.call(e.current(e.at(shared, WAIT)), e.current(e.at(shared, DOOR)), e.number(1))
 
 
 def _of(e: Emitter, shared: Any, helper: Any, place: int) -> Any:
@@ -120,7 +137,7 @@ def _publish(e: Emitter, shared: Any, parts: Any, count: Any, helpers: Any, smal
                     with in_vain:
                         with e.when(small.is_not(0)):
                             e.publish(e.number(WITHOUT), at(LATE))
-                        e.call(e.current(at(REST)))
+                        _sleep(e, shared, count)
             e.publish(e.number(0), at(OWNER))
         with taken, e.loop(count) as i:
             _run(e, parts + i * STRIDE, e.number(0))
@@ -162,7 +179,7 @@ class Team:
         self._take = _python("PyThread_acquire_lock", ctypes.c_int, ctypes.c_void_p, ctypes.c_int)
         self._leave = _python("PyThread_release_lock", None, ctypes.c_void_p)
         self._numbers[WAIT], self._numbers[WAKE] = _address(self._take), _address(self._leave)
-        self._numbers[REST] = _address_of_rest()
+        self._numbers[DOOR] = self._closed()
         self._numbers[TIMES] = self._times_in(LOOKING)
 
     def _times_in(self, nanoseconds: int) -> int:
@@ -181,13 +198,17 @@ class Team:
             self._start(helpers)
         self._publish(self._shared, parts, count, helpers, small)
 
+    def _closed(self) -> Any:
+        """A lock that is taken: who takes it sleeps until somebody else leaves it."""
+        lock = self._allocate()
+        self._take(lock, 1)
+        return lock
+
     def _start(self, helpers: int) -> None:
         with self._lock:
             while len(self._threads) < helpers:
                 number = len(self._threads) + 1
-                lock = self._allocate()
-                self._take(lock, 1)
-                self._numbers[FIRST + (number - 1) * EACH + LOCK] = lock
+                self._numbers[FIRST + (number - 1) * EACH + LOCK] = self._closed()
                 thread = threading.Thread(
                     target=self._help, args=(self._shared, number), name="plugrad-loops"
                 )
@@ -213,13 +234,6 @@ def _python(name: str, result: Any, *arguments: Any) -> Any:
 
 def _address(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-def _address_of_rest() -> int:
-    """The address of a function that lets another thread have the processor."""
-    if sys.platform == "win32":
-        return _address(ctypes.WinDLL("kernel32").SwitchToThread)
-    return _address(ctypes.CDLL(None).sched_yield)
 
 
 _own = threading.local()

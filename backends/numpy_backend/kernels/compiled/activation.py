@@ -36,7 +36,7 @@ from backends.numpy_backend.kernels.compiler import (
 )
 from backends.numpy_backend.kernels.plain import activation as plain
 
-LEAST = 65536  # elements of a part; less is done sooner than another thread wakes up
+LEAST = 262144  # elements of a part; less is done sooner than another core has fetched it
 
 Kernel = Callable[..., Any]
 

@@ -22,7 +22,7 @@ from backends.numpy_backend.kernels.compiler import (
     contiguous,
 )
 
-LEAST = 32768  # elements of a part
+LEAST = 131072  # elements of a part
 
 
 @compiled

@@ -19,7 +19,7 @@ from backends.numpy_backend.typing import Array
 from core.arrays.threads import num_threads
 from core.arrays.windows import Geometry
 
-LEAST = 1 << 18  # products of a part; less is done sooner than another thread wakes up
+LEAST = 1 << 21  # products of a part; less is done sooner than another core has fetched it
 BAND = 1 << 18  # bytes of an image with its padding, unless a row of windows needs more
 
 

@@ -27,7 +27,7 @@ from backends.numpy_backend.kernels.compiler import (
 )
 from core.typing import Shape
 
-LEAST = 32768  # elements of a part
+LEAST = 131072  # elements of a part
 SHORT = 8  # rows of fewer elements are left to the formula
 
 # -- loops over rows; what belongs to a row stands at its number, or at that of its channel --------

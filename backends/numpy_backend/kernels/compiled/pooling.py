@@ -33,7 +33,7 @@ from backends.numpy_backend.kernels.plain import pooling as plain
 from core.arrays.windows import Geometry, pad, per_axis, unfolded
 from core.typing import Shape, Sizes
 
-LEAST = 16384  # elements of the images in a part
+LEAST = 131072  # elements of the images in a part
 
 _FIRST, _SECOND, _THIRD, _FOURTH = [ByType(np.int32(i), np.int32(i)) for i in range(4)]
 

@@ -27,7 +27,7 @@ from backends.numpy_backend.kernels.compiler import (
     suits,
 )
 
-LEAST = 16384  # elements of a part
+LEAST = 65536  # elements of a part
 CALLS = 4  # the formulas make so many times the calls of NumPy that one of few steps makes
 
 _LOWEST: Any = ByType(np.int32(-(2**31)), np.int64(-(2**63)))
