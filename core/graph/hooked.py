@@ -37,16 +37,15 @@ class Hooked:
         """Call `hook` before and after this node's forward and backward."""
         from core.graph.function_hook import FunctionHook
 
-        hooks = self.local_function_hooks
-        self._local_hooks = with_hook(self.label, hooks, hook, name, FunctionHook)
+        hooks = self.local_function_hooks  # shared with an old-style Function
+        hooks.update(with_hook(self.label, hooks, hook, name, FunctionHook))
         self._plain_raw = self._plain_var = None
         hook.added(self)
 
     def delete_hook(self: Any, name: str) -> None:
         """Remove a hook of this node."""
-        hooks = self.local_function_hooks
-        self._local_hooks = without_hook(self.label, hooks, name)
-        hooks[name].deleted(self)
+        without_hook(self.label, self.local_function_hooks, name)
+        self.local_function_hooks.pop(name).deleted(self)
 
     def _hooks(self, state: State) -> list[FunctionHook]:
         if not state.hooks and not self._local_hooks:

@@ -235,12 +235,8 @@ class _Calls(Writer):
 
     def _retained_outputs(self) -> str:
         masks = [self.declared.kept(name, self.arity) for name in self.declared.outputs]
-        return ", ".join(
-            [
-                f"v[{i}]._array if needs_grad & {mask} else None" if mask else "None"
-                for i, mask in enumerate(masks)
-            ]
-        )
+        kept = "v[{}]._array if needs_grad & {} else None"
+        return ", ".join([kept.format(i, m) if m else "None" for i, m in enumerate(masks)])
 
     def _mask(self) -> str:
         if self.arity == 1:

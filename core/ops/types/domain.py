@@ -16,7 +16,10 @@ from core.ops.types.contradictions import refuse_contradictions
 from core.ops.types.rules import FUNCTIONS, Rule, Scope, Shaped
 from core.ops.types.shapes import Places, Signature
 from core.ops.types.values import DTYPES, Axes, Input, Setting, real
+from core.registry.public import listing
 from core.typing import Shape
+
+__dir__ = listing(__name__)
 
 Dimension = tuple[int, int] | str | Callable[[dict[str, Any]], Any]
 Condition = str | Callable[..., None]
