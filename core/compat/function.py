@@ -195,11 +195,15 @@ class Function:
 
     def add_hook(self, hook: FunctionHook, name: str | None = None) -> None:
         """Call `hook` before and after this function's forward and backward."""
-        self.node.add_hook(hook, name)
+        node = self.node
+        node.add_hook(hook, name)
+        self._hooks = node.local_function_hooks
 
     def delete_hook(self, name: str) -> None:
         """Remove a hook of this function."""
-        self.node.delete_hook(name)
+        node = self.node
+        node.delete_hook(name)
+        self._hooks = node.local_function_hooks
 
 
 class FunctionAdapter(FunctionNode):

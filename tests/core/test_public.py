@@ -23,7 +23,6 @@ ROOMS = [
     "core.configuration",
     "core.cuda",
     "core.dataset",
-    "core.ops.types.domain",
     "core.function",
     "core.gradient_check",
     "core.optimizer",
