@@ -41,6 +41,9 @@ def trace(function: Callable[..., Any], *arrays: Any) -> Program:
     whose updates would be made with other numbers, because a learning rate was changed or a rule's
     rate follows its count of steps, refuses to run.
 
+    What is recorded are the formulas of operations, not the kernels that a backend may have in
+    their place.
+
     Raises:
         TraceError: The function looks at a value, as by `if`, `float` or a mask as an index; the
             message names operation, link and line.
