@@ -16,7 +16,7 @@ COMPARISONS = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, 
 
 @pytest.mark.parametrize("debug", (False, True))
 @given(
-    operation=st.sampled_from((*ARITHMETIC, operator.floordiv, *COMPARISONS)),
+    operation=st.sampled_from((*ARITHMETIC, operator.floordiv, operator.mod, *COMPARISONS)),
     precision=st.sampled_from(("float16", "float32", "float64")),
     raw=st.sampled_from(("bool", "int8", "int64", "float32", "float64")),
     shape=st.sampled_from(((), (3,), (2, 1))),
