@@ -57,7 +57,7 @@ class HistogramReport(Extension):
     @checked
     def __init__(
         self,
-        targets: Any,
+        targets: str | Link | Iterable[str | Link],
         bins: int = 40,
         grads: bool = True,
         filename: str = "histograms.json",

@@ -17,6 +17,7 @@ from core import Variable
 from core.arrays import backend
 from core.errors.kinds import checked
 from core.training import Extension
+from core.typing import AnyArray
 from plugins.training.extensions.report_file import ReportFile
 from plugins.training.extensions.slips import warn_of_slips
 
@@ -61,7 +62,7 @@ class ImageReport(Extension):
     @checked
     def __init__(
         self,
-        images: str | Iterable[str] | Mapping[str, Callable[[Any], Any]],
+        images: str | Iterable[str] | Mapping[str, Callable[[Loop], AnyArray | Variable]],
         limits: tuple[float, float] | None = None,
         directory: str = "images",
         columns: int | None = None,
