@@ -64,8 +64,7 @@ class HistogramReport(Extension):
     ) -> None:
         if not 1 <= bins <= 200:
             raise ValueError(f"HistogramReport: expected from 1 to 200 bins, got {bins!r}.")
-        several = isinstance(targets, Iterable) and not isinstance(targets, str | Link)
-        self._targets = list(targets) if several else [targets]
+        self._targets = [targets] if isinstance(targets, str | Link) else list(targets)
         for target in self._targets:
             if not isinstance(target, str | Link):
                 raise TypeError(
