@@ -64,7 +64,9 @@ class HistogramReport(Extension):
     ) -> None:
         if not 1 <= bins <= 200:
             raise ValueError(f"HistogramReport: expected from 1 to 200 bins, got {bins!r}.")
-        self._targets = [targets] if isinstance(targets, str | Link) else list(targets)
+        one = isinstance(targets, str | Link) or not isinstance(targets, Iterable)
+        listed: Any = [targets] if one else targets
+        self._targets: list[str | Link] = list(listed)
         for target in self._targets:
             if not isinstance(target, str | Link):
                 raise TypeError(
