@@ -26,7 +26,6 @@ class Deferred:
     """
 
     __slots__ = ("_made", "_parts", "_total")
-    __array_ufunc__ = None  # an array to which it is added leaves that to it
 
     def __init__(
         self,
@@ -59,8 +58,10 @@ class Deferred:
             return Deferred(self._made, [*self._parts, *other._parts], self._total)
         return self._sum() + np.asarray(other)
 
-    def __radd__(self, other: Any) -> Any:
-        return self + other
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """What NumPy computes from it as an array, as where it is added to one, in place or not."""
+        arrays = [x._sum() if isinstance(x, Deferred) else x for x in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
 
 
 def worthwhile(source: Any, rows: int, columns: int) -> bool:

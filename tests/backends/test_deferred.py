@@ -91,6 +91,16 @@ def test_gradients_are_arrays_wherever_they_are_asked_for() -> None:
         np.testing.assert_allclose(p.grad, e + e, rtol=1e-6)
 
 
+@given(st.permutations([loss] * 2 + [lambda W, *_: F.sum(W * W)] * 2))
+def test_weights_have_other_uses_before_and_after(terms: list[Any]) -> None:
+    inputs = data(1, 2, "float32")
+    W = inputs[0]
+    expected = 2 * gradients(*inputs)[0] + 4 * W.array
+    W.cleargrad()
+    sum([term(*inputs) for term in terms]).backward()
+    np.testing.assert_allclose(W.grad, expected, rtol=1e-5, atol=1e-4)
+
+
 def test_of_what_is_computed_none_waits() -> None:
     W, b, table, words = data(3, 2, "float32")
     expected = gradients(W, b, table, words)[0]
