@@ -99,7 +99,11 @@ def jacobian(function: Callable[..., Any], *inputs: Any) -> Any:
     variable([[6., 0.],
               [4., 3.]])
     """
-    return _jacobian("jacobian", function, inputs)
+    xs = _leaves("jacobian", inputs)
+    ys, several = _outputs("jacobian", function, xs)
+    if several:
+        raise TypeError("jacobian: expected a function that returns one Variable, got a tuple.")
+    return _derivatives(ys[0], xs)
 
 
 def hessian(function: Callable[..., Any], *inputs: Any) -> Any:
@@ -120,9 +124,9 @@ def hessian(function: Callable[..., Any], *inputs: Any) -> Any:
     variable([[ 6.,  0.],
               [ 0., 12.]])
     """
-    gradients = [_gradient_of("hessian", function, i) for i in range(len(inputs))]
-    rows = tuple([_jacobian("hessian", gradient, inputs) for gradient in gradients])
-    return rows if len(inputs) > 1 else rows[0]
+    xs = _leaves("hessian", inputs)
+    rows = [_derivatives(g, xs) for g in _first_gradients("hessian", function, xs)]
+    return tuple(rows) if len(xs) > 1 else rows[0]
 
 
 def hvp(
@@ -161,12 +165,8 @@ def hvp(
 # ---------------------------------------------------------------------- shared
 
 
-def _jacobian(who: str, function: Callable[..., Any], inputs: Sequence[Any]) -> Any:
-    xs = _leaves(who, inputs)
-    ys, several = _outputs(who, function, xs)
-    if several:
-        raise TypeError(f"{who}: expected a function that returns one Variable, got a tuple.")
-    (y,) = ys
+def _derivatives(y: Variable, xs: list[Variable]) -> Any:
+    """The derivatives of all elements of `y`, as `jacobian` gives them."""
     xp, rows = y.xp, []
     for i in range(y.size):
         one = xp.reshape(xp.astype(xp.arange(y.size) == i, y.dtype), y.shape)
@@ -177,11 +177,6 @@ def _jacobian(who: str, function: Callable[..., Any], inputs: Sequence[Any]) -> 
         stacked = xp.stack([row[j] for row in rows]) if rows else xp.zeros(shape, dtype=x.dtype)
         made.append(wrap(xp.reshape(stacked, shape)))
     return _one_or_all(made, len(xs) > 1)
-
-
-def _gradient_of(who: str, function: Callable[..., Any], i: int) -> Callable[..., Variable]:
-    """The gradient by input i as a function of all inputs, with its graph."""
-    return lambda *xs: _first_gradients(who, function, list(xs))[i]
 
 
 def _first_gradients(who: str, function: Callable[..., Any], xs: list[Variable]) -> list[Variable]:
@@ -209,7 +204,9 @@ def _leaves(who: str, inputs: Sequence[Any]) -> list[Variable]:
 
 
 def _refuse_whole(who: str, what: str, x: Variable) -> None:
-    spec: Any = spec_of(x.array)
+    spec = spec_of(x.array)
+    if spec is None:
+        raise TypeError(f"{who}: expected {what} to be an array, got none.")
     if spec.kind not in "fV":
         raise NotDifferentiable(f"{who}: expected {what} of real numbers, got one of {spec.name}.")
 

@@ -112,6 +112,16 @@ def test_what_does_not_depend_has_zeros():
     assert core.hvp(lambda x: F.sum(x), [x], [x])[1].array.tolist() == [0, 0]
 
 
+def test_second_derivatives_by_several_inputs_are_those_of_one_draw():
+    x, y = np.arange(1.0, 9.0), np.arange(2.0, 10.0)
+
+    def function(x, y):
+        return F.sum(F.dropout(x) ** 2) * F.sum(F.dropout(y) ** 2)
+
+    (_, by_y), (by_x, _) = core.hessian(function, x, y)
+    assert by_y.array.any() and by_y.array.tolist() == by_x.array.T.tolist()
+
+
 def test_derivatives_are_computed_where_graphs_are_not_recorded():
     with core.no_backprop_mode():
         assert core.jacobian(lambda x: x * x, np.array([3.0])).array.tolist() == [[6.0]]
@@ -150,6 +160,11 @@ REFUSED = {
     "shape": (lambda: core.jvp(F.exp, [X], [np.ones(3)]), r"jvp, tangents 0: expected shape \(2,"),
     "dtype": (lambda: core.vjp(F.exp, X)[1](np.ones(2, "f")), "vjp, weights 0: expected dtype fl"),
     "nothing": (lambda: core.jacobian(lambda: X), "jacobian: expected at least one input"),
+    "nothing twice": (lambda: core.hessian(lambda: X), "hessian: expected at least one input"),
+    "none": (
+        lambda: core.jvp(F.exp, [None], [X]),
+        "jvp: expected input 0 to be an array, got none",
+    ),
     "arrays": (lambda: core.vjp(lambda x: x.array, X), "vjp: .* returns Variables, got ndarray"),
 }
 

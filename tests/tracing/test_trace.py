@@ -1,5 +1,7 @@
 """core.trace: what is recorded gives the bits of eager, whatever is inside."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -364,3 +366,39 @@ def test_the_text_names_operations_and_links():
 
 def test_what_runs_without_gradients_or_arguments():
     assert core.trace(lambda: np.ones(3) + 1)().tolist() == [2, 2, 2]
+
+
+def test_an_argument_that_changes_in_place_shares_its_memory_with_no_other():
+    def function(x, y):
+        x += y
+        return x * y
+
+    program, x = core.trace(function, X, X), X.copy()
+    assert same(program(x, X), (X + X) * X)
+    for other in (x, x[:]):
+        with pytest.raises(TraceError, match="array 0, which is changed in place, .* Copy one"):
+            program(x, other)
+    assert x.tolist() == (X + X).tolist()
+
+
+def test_not_a_number_is_the_argument_that_it_was():
+    program = core.trace(lambda x, fill: x + fill, X, float("nan"))
+    assert np.isnan(program(X, float("nan"))).all()
+
+
+def test_traced_arrays_stay_in_their_thread():
+    found = []
+
+    def use(x):
+        try:
+            F.relu(x)
+        except TraceError as error:
+            found.append(str(error))
+
+    def function(x):
+        thread = threading.Thread(target=use, args=(x,))
+        thread.start()
+        thread.join()
+
+    core.trace(function, X)
+    assert "in another thread" in found[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from core.arrays.backend import BACKENDS
+from core.arrays.backend import BACKENDS, host
 from core.errors import TraceError
 from core.graph.variable import wrap
 from core.show.program.equation import Value
@@ -44,6 +44,7 @@ class Program(Recorded):
             )
         for i, (array, value) in enumerate(zip(given, self.inputs, strict=True)):
             self._check(f"argument array {i}", array, value)
+        self._refuse_shared(given)
         for steps in self.steps:
             steps.refuse_others()
         read = [place.read() for place in self.places]
@@ -82,6 +83,17 @@ class Program(Recorded):
                 f"{self.name}: expected {what} to be {spec_text(value)}, got {got}. "
                 "Trace again for another shape or dtype."
             )
+
+    def _refuse_shared(self, given: list[Any]) -> None:
+        """Raise where a change of one argument in place would change another as well."""
+        shares = host().xp.shares_memory
+        for i in [target for target, _ in self.changes if not isinstance(target, Place)]:
+            for j, other in enumerate(given):
+                if j != i and shares(given[i], other):
+                    raise TraceError(
+                        f"{self.name}: expected argument array {i}, which is changed in place, to "
+                        f"have memory of its own, got that of argument array {j}. Copy one of them."
+                    )
 
     # ------------------------------------------------------------------ looking
 

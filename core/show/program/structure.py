@@ -80,4 +80,4 @@ def alike(one: Any, other: Any) -> bool:
         return one.keys() == other.keys() and all([alike(one[k], other[k]) for k in one])
     if isinstance(one, (tuple, list)):
         return len(one) == len(other) and all(map(alike, one, other))
-    return bool(one == other)
+    return bool(one == other or (one != one and other != other))  # not a number

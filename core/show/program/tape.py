@@ -20,8 +20,8 @@ def current() -> Tape:
     tape = _current.get()
     if tape is None:
         raise TraceError(
-            "a traced array was used after its trace has ended; it has no values. Let the function "
-            "return what is needed of it."
+            "a traced array was used after its trace has ended, or in another thread; it has no "
+            "values. Let the function return what is needed of it."
         )
     return tape
 
