@@ -63,9 +63,9 @@ class Server(ThreadingHTTPServer):
         self._told: tuple[Any, bytes, str] = (None, b"", "")
         self.host = host
         self.public = not is_loopback(host)
-        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family, *_, address = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
         self.address_family = family
-        super().__init__((str(address[0]), int(address[1])), Handler)
+        super().__init__((str(address[0]), port), Handler)
 
     def server_bind(self) -> None:
         """Take the address, and ask no name server for its name."""

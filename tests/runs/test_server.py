@@ -191,6 +191,12 @@ def test_a_port_that_is_taken_is_told_where_it_was_asked_for(folder, server, cap
     assert f"port {port}" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("port", ["-1", "65536", "99999"])
+def test_a_port_that_does_not_exist_is_refused(folder, capsys, port):
+    assert main(["watch", str(folder), "--port", port]) == 2
+    assert f"port {port}: bind(): port must be 0-65535" in capsys.readouterr().err
+
+
 def test_a_report_that_cannot_be_written_is_told(folder, capsys):
     assert main(["report", str(folder), "-o", str(folder / "no" / "such.html")]) == 2
     assert "such.html" in capsys.readouterr().err
