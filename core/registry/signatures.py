@@ -87,6 +87,13 @@ def show(value: Any, name: str = "") -> None:
     _bare(value)
 
 
+def show_again(cls: type) -> None:
+    """Show what a class was given since it was shown."""
+    if cls in _shown:
+        _shown.discard(cls)
+        show(cls)
+
+
 _shown: set[type] = {object}
 _known: set[Any] = set()  # what stands in the rooms of the core, once it was shown
 

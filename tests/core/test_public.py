@@ -2,6 +2,8 @@
 
 import inspect
 import pydoc
+import subprocess
+import sys
 from functools import partial
 from importlib import import_module
 from types import ModuleType
@@ -95,6 +97,22 @@ def test_help_shows_no_quotes_around_types(value):
     text = pydoc.render_doc(value(), renderer=pydoc.plaintext)
     assert ": 'Any'" not in text and "-> '" not in text
     assert "use_cudnn" not in text
+
+
+def test_operators_show_no_quotes_either_when_they_come_after_a_first_look_up():
+    script = """
+import pydoc, numpy as np, core, core.functions as F
+F.relu
+assert "__and__" not in vars(core.Variable)
+core.Variable.__eq__(core.as_variable(np.ones(1)), 1)
+assert "__and__" in vars(core.Variable)
+print(pydoc.render_doc(core.Variable, renderer=pydoc.plaintext))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, capture_output=True, text=True
+    )
+    text = done.stdout
+    assert "__and__" in text and ": 'Any'" not in text and "-> '" not in text
 
 
 def test_the_call_of_a_strangers_operation_is_shown_as_it_is_declared():

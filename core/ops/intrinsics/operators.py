@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -104,6 +105,9 @@ def _install() -> None:
     v.__invert__ = lambda self: namespace.bitwise_invert(self)
     for name, function in _COMPARISONS.items():
         setattr(v, f"__{name}__", _by_name(function))
+    signatures = sys.modules.get("core.registry.signatures")
+    if signatures:  # else nothing was shown yet
+        signatures.show_again(Variable)
 
 
 _install()
