@@ -109,21 +109,25 @@ def _control(path: str) -> Control | None:
 
 
 class Limits:
-    """The limits that are open, of which the lowest holds."""
+    """The limits that are open, of which the lowest holds.
+
+    What a signal's handler opens and closes in the middle of a method changes nothing for it.
+    """
 
     def __init__(self, control: Control) -> None:
         self._threads = control.cell
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._open: list[int] = []
-        self._before: int = self._threads.value
+        self._before: int | None = None  # how many threads there are without, while one is open
 
     def enter(self, number: int) -> int:
         """Open a limit; gives the number of threads that there are without any."""
         with self._lock:
             threads = self._threads
-            if not self._open:
-                self._before = threads.value
+            now = threads.value
             self._open.append(number)
+            if self._before is None:
+                self._before = now
             if number < threads.value:
                 threads.value = number
             return self._before
@@ -131,13 +135,19 @@ class Limits:
     def leave(self, number: int) -> None:
         """Close it."""
         with self._lock:
+            before = self._before
+            if before is None:
+                return  # the process was forked within a block, and all are closed
             self._open.remove(number)
-            self._threads.value = min([self._before, *self._open])
+            self._threads.value = min([before, *self._open])
+            if not self._open:
+                self._before = None
 
     def forget(self) -> None:
         """Close all."""
         self._open.clear()
-        self._threads.value = self._before
+        if self._before is not None:
+            self._threads.value, self._before = self._before, None
 
 
 _limits: Limits | None = None

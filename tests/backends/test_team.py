@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 import core
 from backends.numpy_backend import parallel
-from backends.numpy_backend.kernels import compiler
+from backends.numpy_backend.kernels import compiler, team
 
 if not compiler.available():
     pytest.skip("loops are not compiled here", allow_module_level=True)
@@ -57,6 +58,20 @@ def test_callers_of_several_threads_get_their_own_results() -> None:
         thread.join()
     assert len(found) == 4
     assert all([(p == 300).all() for p in found])
+
+
+def test_whoever_interrupts_the_packing_has_parts_of_its_own() -> None:
+    summed([500], 1, 2)
+    p, g = np.zeros(SIZE, "f"), np.ones(SIZE, "f")
+    pack = _sgd._packer(p.dtype)
+
+    def interrupted(*part: Any) -> None:  # as by a signal's handler
+        pack(*part)
+        assert (summed([500], 1, 2) == 1).all()
+
+    parts = [(p, g, -1.0, *part) for part in ((0, 500), (500, SIZE))]
+    team.run([interrupted] * 2, parts, 1, small=False)
+    assert (p == 1).all()
 
 
 @given(st.lists(st.integers(0, SIZE), min_size=1, max_size=8))

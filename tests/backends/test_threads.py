@@ -6,9 +6,13 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+from backends.numpy_backend.blas import Limits
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -50,3 +54,60 @@ def test_a_fork_after_blas_has_started_can_multiply() -> None:
         print(os.waitpid(child, 0)[1])
     """
     assert run(code) == "0"
+
+
+class Interrupted:
+    """A number of threads, at whose use of a certain number a signal's handler takes one thread."""
+
+    def __init__(self, at: int) -> None:
+        self.number, self.uses_left = 4, at
+        self.limits = Limits(SimpleNamespace(cell=self))  # type: ignore[arg-type]
+
+    def interrupt(self) -> None:
+        self.uses_left -= 1
+        if self.uses_left == 0:
+            assert self.limits.enter(1) == 4
+            self.limits.leave(1)
+
+    @property
+    def value(self) -> int:
+        number = self.number
+        self.interrupt()
+        return number
+
+    @value.setter
+    def value(self, number: int) -> None:
+        self.interrupt()
+        self.number = number
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_process_forked_in_a_block_may_leave_it() -> None:
+    code = """
+        import os
+        import core
+        with core.using_threads(1):
+            child = os.fork()
+        if not child:
+            os._exit(0)
+        print(os.waitpid(child, 0)[1])
+    """
+    run = [sys.executable, "-c", textwrap.dedent(code)]
+    assert subprocess.run(run, capture_output=True, text=True, timeout=60).stdout == "0\n"
+
+
+@pytest.mark.parametrize("at", range(1, 9))
+def test_limits_hold_when_a_handler_computes_in_the_middle(at: int) -> None:
+    cell, found = Interrupted(at), []
+
+    def use() -> None:
+        for _ in range(2):
+            found.append(cell.limits.enter(2))
+            found.append(cell.number)
+            cell.limits.leave(2)
+            found.append(cell.number)
+
+    thread = threading.Thread(target=use, daemon=True)  # which would wait for itself for ever
+    thread.start()
+    thread.join(2)
+    assert found == [4, 2, 4] * 2

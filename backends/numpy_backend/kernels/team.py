@@ -195,7 +195,11 @@ class Team:
         """Compute parts that are packed in memory from an address on."""
         if len(self._threads) < helpers:
             helpers = min(helpers, MOST)
-            self._start(helpers)
+            if self._lock.acquire(blocking=False):  # else somebody starts them already
+                try:
+                    self._start(helpers)
+                finally:
+                    self._lock.release()
         self._publish(self._shared, parts, count, helpers, small)
 
     def _closed(self) -> Any:
@@ -205,16 +209,15 @@ class Team:
         return lock
 
     def _start(self, helpers: int) -> None:
-        with self._lock:
-            while len(self._threads) < helpers:
-                number = len(self._threads) + 1
-                self._numbers[FIRST + (number - 1) * EACH + LOCK] = self._closed()
-                thread = threading.Thread(
-                    target=self._help, args=(self._shared, number), name="plugrad-loops"
-                )
-                thread.daemon = True
-                thread.start()
-                self._threads.append(thread)
+        while len(self._threads) < helpers:
+            number = len(self._threads) + 1
+            self._numbers[FIRST + (number - 1) * EACH + LOCK] = self._closed()
+            thread = threading.Thread(
+                target=self._help, args=(self._shared, number), name="plugrad-loops"
+            )
+            thread.daemon = True
+            thread.start()
+            self._threads.append(thread)
 
     def stop(self) -> None:
         """End all helpers, before the machine code goes that they run."""
@@ -238,21 +241,23 @@ def _address(function: Any) -> int:
 
 _own = threading.local()
 _team: Team | None = None
-_making = threading.Lock()
+_making = threading.RLock()
 
 
 def run(packers: list[Any], parts: list[tuple[Any, ...]], helpers: int, small: bool) -> None:
     """Compute parts, each packed by its `pack(*part, address)`, in this thread and others."""
     team = _team or _make()
-    room = getattr(_own, "room", None)
+    # A signal's handler may compute while parts are packed: it finds no room, and makes its own.
+    room = _own.__dict__.pop("room", None)
     if room is None or room[1] < len(parts):
         memory = np.empty(len(parts) * STRIDE, np.uint8)
-        room = _own.room = memory.ctypes.data, len(parts), memory
+        room = memory.ctypes.data, len(parts), memory
     address = first = room[0]
     for pack, part in zip(packers, parts, strict=True):
         pack(*part, address)
         address += STRIDE
     team.run(first, len(parts), helpers, small)
+    _own.room = room
 
 
 def _make() -> Team:
@@ -272,7 +277,7 @@ def _stop() -> None:
 def _forget() -> None:
     """A forked process has none of its parent's threads."""
     global _team, _making
-    _team, _making = None, threading.Lock()
+    _team, _making = None, threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):
