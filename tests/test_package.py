@@ -15,6 +15,22 @@ def run(code: str) -> str:
     return done.stdout.strip()
 
 
+def test_import_core_writes_no_checked_function():
+    code = """
+import sys
+written = []
+def note(event, args):
+    if event == "compile" and str(args[0])[:12].lstrip("b'").startswith("def made("):
+        written.append(args[0])
+sys.addaudithook(note)
+import core
+print(len(written))
+core.grad([], [])
+print(len(written))
+"""
+    assert run(code).split() == ["0", "1"]
+
+
 def test_import_core_loads_neither_an_array_library_nor_a_plugin():
     code = """
 import sys

@@ -15,6 +15,7 @@ UNKNOWN = "unknown_keywords"
 """What a function calls the keywords that it takes only to refuse them."""
 
 _Class = TypeVar("_Class", bound=type)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class KnownKeywords:
@@ -97,26 +98,37 @@ def answering(*but: str, checks: bool = True) -> Callable[[_Class], _Class]:
             if type(method) is FunctionType and name[0] != "_" and name not in but:
                 anything = method.__code__.co_flags & (_HAS_VARARGS | _HAS_VARKEYWORDS)
                 if not anything and (checks or method.__defaults__ or method.__kwdefaults__):
-                    setattr(cls, name, _once_called(method, checks))
+                    setattr(cls, name, checked_when_called(method, checks))
         return cls
 
     return decorate
 
 
-def _once_called(function: FunctionType, checks: bool) -> Any:
-    """What `written` makes of the function; made when it is first called, since that takes time."""
+def checked_when_called(function: _Function, checks: bool = True) -> _Function:
+    """What `checked` makes of the function, made when it is first called, since that takes time.
+
+    >>> @checked_when_called
+    ... def halve(x, times: int = 1):
+    ...     return x / 2**times
+    >>> halve(8, time=1)
+    Traceback (most recent call last):
+    TypeError: halve: unexpected keyword argument 'time'. Did you mean 'times'?
+    """
+    plain: Any = function
 
     def complete() -> None:
         from core.errors.kinds import written
 
-        full = written(function, checks=checks)
+        full = written(plain, checks=checks)
         scope.update(full.__globals__, made=made)
         made.__defaults__, made.__kwdefaults__ = full.__defaults__, full.__kwdefaults__
         made.__code__ = full.__code__  # last: a call in another thread finds what it needs
 
     scope: dict[str, Any] = {"complete": complete}
-    made = scope["made"] = FunctionType(_first_call.__code__, scope)
-    return wraps(function)(made)
+    made: Any = FunctionType(_first_call.__code__, scope)
+    scope["made"] = made
+    wraps(plain)(made)
+    return made  # type: ignore[no-any-return]
 
 
 def _first_call(*given: Any, **named: Any) -> Any:

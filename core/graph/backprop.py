@@ -11,7 +11,7 @@ from typing import Any
 
 from core.arrays.spec import ensure_array
 from core.errors import GraphError, NotDifferentiable
-from core.errors.kinds import checked
+from core.errors.keywords import checked_when_called
 from core.graph.delivery import deliver
 from core.graph.fitting import check_grad
 from core.graph.graph_node import GraphNode
@@ -22,7 +22,7 @@ from core.graph.walk import Walk
 from core.registry.configuration import using_config
 
 
-@checked
+@checked_when_called
 def backward(
     outputs: Iterable[Variable],
     grad_outputs: Any = None,
@@ -124,7 +124,7 @@ def _initial(y: Variable, graph: bool, loss_scale: float | None) -> Any:
     return y.grad_var if graph else y.grad
 
 
-@checked
+@checked_when_called
 def grad(
     outputs: Sequence[Variable],
     inputs: Sequence[Variable],
