@@ -85,6 +85,8 @@ def predicted(model, x):
 
 
 def run(arguments) -> tuple[State, np.ndarray]:
+    if min(arguments.epoch, arguments.batchsize) < 1:
+        raise ValueError("expected --epoch and --batchsize of at least 1")
     core.seed(arguments.seed)
     model = Network()
     model.to_device(arguments.backend)

@@ -58,7 +58,7 @@ def parse_arguments() -> argparse.Namespace:
 
 def make_updater(train, model, arguments):
     n = arguments.copies
-    if arguments.batchsize % n:
+    if n < 1 or arguments.batchsize % n:
         raise ValueError(f"expected a batch that {n} copies can share, got {arguments.batchsize}")
     on_host = arguments.backend == "numpy"
     devices = [arguments.backend if on_host else f"{arguments.backend}:{i}" for i in range(n)]

@@ -34,6 +34,8 @@ class Streams(core.dataset.DatasetMixin):
 
     def __init__(self, text, n, piece=PIECE):
         self.text, self.n, self.piece = text, n, piece
+        if not 0 < n * piece < len(text):
+            raise ValueError(f"expected 1 to {(len(text) - 1) // piece} streams, got {n}")
         self.pieces = (len(text) - 1) // (n * piece)  # of each stream
 
     def __len__(self):

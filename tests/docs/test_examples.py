@@ -93,6 +93,17 @@ def test_files_that_are_missing_are_told_in_one_line(name, reason, tmp_path):
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("path", EXAMPLES, ids=names)
+def test_no_steps_batches_and_copies_are_told_without_a_traceback(path, tmp_path):
+    shown = finish(path, "--help").stdout
+    for option in ("--epoch", "--iterations", "--batchsize", "--copies"):
+        if option in shown:
+            done = finish(path, "--out", tmp_path, option, 0)
+            assert done.returncode == 1 and f"{path.stem}: " in done.stderr
+            assert "Traceback" not in done.stderr
+
+
 def ended(out):
     """Everything that the training depends on, from the newest file; and the log, without times."""
     snapshots = sorted(out.glob("snapshot_iter_*"), key=lambda path: int(path.name[14:]))
