@@ -199,6 +199,12 @@ EXTENSIONS = {
     "ProgressBar": plain(lambda trigger: extensions.ProgressBar(update_interval=2)),
     "Evaluator": of_model(evaluator),
     "ParameterStatistics": of_model(extensions.ParameterStatistics),
+    "HistogramReport": of_model(lambda model: extensions.HistogramReport([model, "drawn"])),
+    "ImageReport": of_model(
+        lambda model: extensions.ImageReport(
+            {"weights": lambda trainer: next(p.array for p in model.params() if p.ndim == 2)},
+        )
+    ),
     "VariableStatisticsPlot": of_model(
         lambda model: extensions.VariableStatisticsPlot(
             [p for p in model.params() if p.is_initialized], max_sample_size=5, report_grad=False

@@ -40,7 +40,7 @@ def copied(source, target):
     target.mkdir()
     for path in source.iterdir():
         with contextlib.suppress(FileNotFoundError):
-            shutil.copy2(path, target)
+            (copied if path.is_dir() else shutil.copy2)(path, target / path.name)
 
 
 class Course:
