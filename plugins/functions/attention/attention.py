@@ -36,7 +36,9 @@ class Attention(FunctionNode):
         if not self.is_causal:
             return products
         queries, keys = (xp.arange(n, device=query.device) for n in products.shape[-2:])
-        lowest = xp.asarray(-1e38, dtype=products.dtype)  # finite: it has differences
+        lowest = xp.asarray(
+            -1e38, dtype=products.dtype, device=query.device
+        )  # finite: it has differences
         return xp.where(keys[None, :] <= queries[:, None], products, lowest)
 
     def recompute_log_total(self, xp, query, key):
