@@ -8,6 +8,7 @@ the derivative along a direction.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from core.arrays.spec import spec_of
@@ -18,6 +19,9 @@ from core.graph.variable import Variable, as_array, as_variable, wrap
 from core.registry.configuration import force_backprop_mode
 
 Result = Variable | tuple[Variable, ...]
+
+_around: ContextVar[tuple[Variable, ...]] = ContextVar("_around", default=())
+"""The inputs of the functions that are being called here, whose derivatives are taken."""
 
 
 def vjp(function: Callable[..., Any], *inputs: Any) -> tuple[Result, Callable[..., Result]]:
@@ -197,10 +201,23 @@ def _leaves(who: str, inputs: Sequence[Any]) -> list[Variable]:
         raise TypeError(f"{who}: expected a tuple or list of inputs, got {type(inputs).__name__}.")
     if not inputs:
         raise TypeError(f"{who}: expected at least one input.")
+    if any(_depends_on_what_is_around(x) for x in inputs):
+        raise NotDifferentiable(
+            f"{who}: called by a function whose derivatives are being taken, to which the "
+            "result is a constant. Take the inner ones by core.grad, with "
+            "enable_double_backprop=True."
+        )
     made = [Variable(as_variable(x).array) for x in inputs]
     for i, x in enumerate(made):
         _refuse_whole(who, f"input {i}", x)
     return made
+
+
+def _depends_on_what_is_around(x: Any) -> bool:
+    around = _around.get()
+    if not around or not isinstance(x, Variable) or not x.requires_grad:
+        return False
+    return x.creator_node is not None or any(x is each for each in around)
 
 
 def _refuse_whole(who: str, what: str, x: Variable) -> None:
@@ -215,8 +232,12 @@ def _outputs(
     who: str, function: Callable[..., Any], xs: list[Variable]
 ) -> tuple[list[Variable], bool]:
     """The outputs, and whether they came as a tuple."""
-    with force_backprop_mode():
-        result = function(*xs)
+    before = _around.set((*_around.get(), *xs))
+    try:
+        with force_backprop_mode():
+            result = function(*xs)
+    finally:
+        _around.reset(before)
     several = isinstance(result, (tuple, list))
     outputs = list(result) if several else [result]
     for i, y in enumerate(outputs):

@@ -136,6 +136,27 @@ def test_gradients_of_the_callers_variables_stay_as_they_are():
     assert x.grad is None and y.requires_grad
 
 
+INNER = {
+    "vjp": lambda x: core.vjp(F.tanh, x)[1](np.ones(2)),
+    "jvp": lambda x: core.jvp(F.tanh, [x], [np.ones(2)])[1],
+    "jacobian": lambda x: core.jacobian(F.tanh, x),
+    "hessian": lambda x: core.hessian(lambda z: F.sum(F.tanh(z)), x),
+    "hvp": lambda x: core.hvp(lambda z: F.sum(F.tanh(z)), [x], [np.ones(2)])[1],
+}
+
+
+@pytest.mark.parametrize("name", INNER)
+@pytest.mark.parametrize("of", [lambda x: x, F.sin])
+def test_one_within_another_is_refused_where_it_would_be_a_constant(name, of):
+    x = np.array([0.5, 1.5])
+    with pytest.raises(NotDifferentiable, match=f"{name}: called by a function whose derivatives"):
+        core.jacobian(lambda x: INNER[name](of(x)) * x, x)
+    inner = INNER[name](x)  # of nothing that the outer one depends on
+    y = core.jacobian(lambda z: F.sum(INNER[name](x) * F.sum(z)), x)
+    assert np.allclose(y.array, np.sum(inner.array))
+    assert np.allclose(INNER[name](of(core.Variable(x))).array, INNER[name](of(x)).array)
+
+
 def test_they_can_be_traced():
     x, v = np.array([0.3, 2.0]), np.array([1.0, -1.0])
 
