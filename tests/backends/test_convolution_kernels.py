@@ -132,9 +132,10 @@ def threes(draw: st.DrawFn) -> Case:
 
 @given(cases(), st.sampled_from([16, 32]), st.sampled_from(["float32", "float64"]))
 def test_few_places(case: Case, channels: int, dtype: str) -> None:
-    assume(case.images * prod(case.out) < 4096)  # the formula takes memory for each of them
+    few = 2048  # scratch memory is made for so many
+    assume(case.images * prod(case.out) <= few)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels, "FEW", 1 << 20)
+        patch.setattr(kernels, "FEW", few)
         compare(case._replace(channels=channels), dtype, "contiguous")
 
 
