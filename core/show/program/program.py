@@ -12,7 +12,7 @@ from core.show.program.equation import Value
 from core.show.program.places import Place
 from core.show.program.recorded import Recorded
 from core.show.program.structure import Leaf, alike, described, flattened, rebuilt
-from core.show.program.text import Writer, numpys, spec_text
+from core.show.program.text import Writer, spec_text
 
 if TYPE_CHECKING:
     from core.show.computational_graph import ComputationalGraph
@@ -124,8 +124,9 @@ class Program(Recorded):
 
         It takes what the traced function takes, with plain arrays for Variables, and the arrays of
         `places` by name. Where the function changes parameters or arguments, it gives the result
-        and the changed arrays by name. Its bits are those of the program, save that large products
-        of matrices are left to NumPy's own threads.
+        and the changed arrays by name. Its bits are those of the program, save that it draws by
+        NumPy alone, where the program may draw large masks by numba, and that large products of
+        matrices are left to NumPy's own threads.
         """
         from core.show.program.source import source
 
@@ -227,6 +228,3 @@ def _compiled(program: Recorded) -> Callable[..., tuple[Any, ...]]:
     linecache.cache[where] = (len(text), None, text.splitlines(True), where)
     exec(compile(text, where, "exec"), scope)
     return scope["program"]  # type: ignore[no-any-return]
-
-
-__all__ = ["Program", "numpys"]
