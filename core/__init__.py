@@ -73,11 +73,6 @@ if TYPE_CHECKING:
     from core.compat.function import FunctionAdapter as FunctionAdapter
     from core.graph import function_hook as function_hook
     from core.graph import variable as variable
-    from core.graph.derivatives import hessian as hessian
-    from core.graph.derivatives import hvp as hvp
-    from core.graph.derivatives import jacobian as jacobian
-    from core.graph.derivatives import jvp as jvp
-    from core.graph.derivatives import vjp as vjp
     from core.link import Chain as Chain
     from core.link import ChainDict as ChainDict
     from core.link import ChainList as ChainList
@@ -116,10 +111,15 @@ if TYPE_CHECKING:
     from core.registry.hookspecs import hookimpl as hookimpl
     from core.show import computational_graph as computational_graph
     from core.show.info import print_runtime_info as print_runtime_info
-    from core.show.program import Program as Program
-    from core.show.program import trace as trace
     from core.show.summary import summary as summary
     from core.testing import gradient_check as gradient_check
+    from core.tracing import Program as Program
+    from core.tracing import trace as trace
+    from core.tracing.derivatives import hessian as hessian
+    from core.tracing.derivatives import hvp as hvp
+    from core.tracing.derivatives import jacobian as jacobian
+    from core.tracing.derivatives import jvp as jvp
+    from core.tracing.derivatives import vjp as vjp
     from core.training import reporter as reporter
     from core.training.reporter import DictSummary as DictSummary
     from core.training.reporter import Reporter as Reporter
@@ -139,7 +139,6 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
         __name__,
         {
             "core.compat.function": "Function FunctionAdapter",
-            "core.graph.derivatives": "hessian hvp jacobian jvp vjp",
             "core.link": "Chain ChainDict ChainList Link LinkHook Parameter Sequential",
             "core.link.initializer": "Initializer",
             "core.link.serializer": "AbstractSerializer Deserializer Serializer",
@@ -150,8 +149,9 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
             "core.optimizer": "GradientMethod Hyperparameter Optimizer UpdateRule",
             "core.registry.hookspecs": "hookimpl",
             "core.show.info": "print_runtime_info",
-            "core.show.program": "Program trace",
             "core.show.summary": "summary",
+            "core.tracing": "Program trace",
+            "core.tracing.derivatives": "hessian hvp jacobian jvp vjp",
             "core.training.reporter": (
                 "DictSummary Reporter Summary get_current_reporter report report_scope"
             ),

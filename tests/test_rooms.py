@@ -11,6 +11,7 @@ from pathlib import Path
 import grimp
 import pytest
 
+from core.registry.kinds import FACADES
 from core.registry.paths import PATHS, place
 from plugrad.commands.architecture import imports
 
@@ -22,7 +23,9 @@ def test_what_stands_on_the_first_level_is_seen_at_a_glance():
     files = (path.relative_to(ROOT / "core") for path in (ROOT / "core").rglob("*.py*"))
     # Folders of which a checkout has nothing but compiled files are left from before.
     entries = {path.parts[0] for path in files if "__pycache__" not in path.parts}
-    assert 20 < len({*entries, "py.typed"}) <= 25
+    facades = {facade.split(".")[1] for facade in FACADES.values()} - {"training"}
+    assert facades < entries
+    assert 12 < len({*entries, "py.typed"} - facades) <= 17
 
 
 @cache

@@ -8,7 +8,6 @@ __all__ = [
     "array_api",
     "backprop",
     "debug",
-    "derivatives",
     "fitting",
     "function_hook",
     "graph_node",

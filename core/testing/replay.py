@@ -11,8 +11,8 @@ from core.arrays.backend import host
 from core.errors import TraceError
 from core.graph.backprop import grad
 from core.graph.variable import Variable
-from core.show.program import trace
 from core.testing.trial import Trial
+from core.tracing import trace
 
 
 def traced(trial: Trial) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 from core.arrays.array_backend import known
 from core.arrays.backend import Backend, Device, Random, host
 from core.errors.scalars import is_number, python_number
-from core.show.program import tape as tapes
-from core.show.program.array import TracedArray, apply, as_values
-from core.show.program.equation import Call
-from core.show.program.namespace import NAMESPACE, Namespace
+from core.tracing import tape as tapes
+from core.tracing.array import TracedArray, apply, as_values
+from core.tracing.equation import Call
+from core.tracing.namespace import NAMESPACE, Namespace
 
 
 class TracingBackend(Backend):

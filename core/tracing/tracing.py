@@ -9,14 +9,14 @@ from core.arrays.backend import BACKENDS, current, host, using
 from core.errors import TraceError
 from core.graph.variable import Variable, wrap
 from core.link import Link
-from core.show.program.array import TracedArray, traced
-from core.show.program.backend import tracing
-from core.show.program.equation import Value
-from core.show.program.passes import optimized
-from core.show.program.places import Places, roots, value_of
-from core.show.program.program import Program
-from core.show.program.structure import Leaf, flattened, rebuilt
-from core.show.program.tape import Tape, refuse_nesting
+from core.tracing.array import TracedArray, traced
+from core.tracing.backend import tracing
+from core.tracing.equation import Value
+from core.tracing.passes import optimized
+from core.tracing.places import Places, roots, value_of
+from core.tracing.program import Program
+from core.tracing.structure import Leaf, flattened, rebuilt
+from core.tracing.tape import Tape, refuse_nesting
 
 
 def trace(function: Callable[..., Any], *arrays: Any) -> Program:

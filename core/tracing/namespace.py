@@ -8,10 +8,10 @@ from types import ModuleType
 from typing import Any
 
 from core.arrays.backend import host
-from core.show.program import names
-from core.show.program import tape as tapes
-from core.show.program.array import TracedArray, apply, as_values
-from core.show.program.equation import Call, Value, mapped
+from core.tracing import names
+from core.tracing import tape as tapes
+from core.tracing.array import TracedArray, apply, as_values
+from core.tracing.equation import Call, Value, mapped
 
 
 class Namespace:

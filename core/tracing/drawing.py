@@ -8,8 +8,8 @@ from core.arrays.spec import intern
 from core.graph.variable_node import VariableNode
 from core.ops.function_node import FunctionNode
 from core.show.computational_graph import ComputationalGraph
-from core.show.program.equation import Value
-from core.show.program.recorded import Recorded
+from core.tracing.equation import Value
+from core.tracing.recorded import Recorded
 
 
 class Drawn(FunctionNode):

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 from core.arrays.backend import host
 from core.arrays.windows import unfolded
 from core.ops.types.shapes import broadcast_shapes
-from core.show.program import names
-from core.show.program.equation import Call, Value, mapped, values_in
+from core.tracing import names
+from core.tracing.equation import Call, Value, mapped, values_in
 
 
 class Shaped(NamedTuple):

@@ -7,11 +7,11 @@ from typing import Any
 
 from core.arrays.backend import host
 from core.errors import TraceError
-from core.show.program.equation import Call, Value
-from core.show.program.places import Place
-from core.show.program.recorded import Recorded
-from core.show.program.structure import Leaf, rebuilt
-from core.show.program.text import Writer, numpys
+from core.tracing.equation import Call, Value
+from core.tracing.places import Place
+from core.tracing.recorded import Recorded
+from core.tracing.structure import Leaf, rebuilt
+from core.tracing.text import Writer, numpys
 
 _HEAD = '''\
 """{name}, as plugrad's core.trace has recorded it."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.show.program.equation import Equation, Value, mapped
-from core.show.program.inference import quiet
-from core.show.program.program import Program
-from core.show.program.text import Writer, numpys
+from core.tracing.equation import Equation, Value, mapped
+from core.tracing.inference import quiet
+from core.tracing.program import Program
+from core.tracing.text import Writer, numpys
 
 LARGEST = 1 << 16  # bytes of a folded constant: larger ones cost more to keep than to make
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Self
 
 from core.arrays.backend import Backend
-from core.show.program.equation import Equation, Value
-from core.show.program.places import Place, Steps
+from core.tracing.equation import Equation, Value
+from core.tracing.places import Place, Steps
 
 
 class Recorded:

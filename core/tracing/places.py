@@ -17,9 +17,9 @@ from core.graph.variable import Variable, wrap
 from core.link import Link
 from core.link.parameter import Parameter
 from core.optimizer import Optimizer, UpdateRule
-from core.show.program.array import TracedArray, traced
-from core.show.program.equation import Value
-from core.show.program.tape import Tape
+from core.tracing.array import TracedArray, traced
+from core.tracing.equation import Value
+from core.tracing.tape import Tape
 
 
 class Place(NamedTuple):

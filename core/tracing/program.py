@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from core.arrays.backend import BACKENDS, host
 from core.errors import TraceError
 from core.graph.variable import wrap
-from core.show.program.equation import Value
-from core.show.program.places import Place
-from core.show.program.recorded import Recorded
-from core.show.program.structure import Leaf, alike, described, flattened, rebuilt
-from core.show.program.text import Writer, spec_text
+from core.tracing.equation import Value
+from core.tracing.places import Place
+from core.tracing.recorded import Recorded
+from core.tracing.structure import Leaf, alike, described, flattened, rebuilt
+from core.tracing.text import Writer, spec_text
 
 if TYPE_CHECKING:
     from core.show.computational_graph import ComputationalGraph
-    from core.show.program.cost import Cost
+    from core.tracing.cost import Cost
 
 
 class Program(Recorded):
@@ -99,7 +99,7 @@ class Program(Recorded):
 
     def graph(self) -> ComputationalGraph:
         """The equations as a `ComputationalGraph`, to be drawn: `dump()`, `render("a.svg")`."""
-        from core.show.program.drawing import drawn
+        from core.tracing.drawing import drawn
 
         return drawn(self)
 
@@ -115,7 +115,7 @@ class Program(Recorded):
         by link
           (outside)           2,100  3,200
         """
-        from core.show.program.cost import cost
+        from core.tracing.cost import cost
 
         return cost(self)
 
@@ -128,7 +128,7 @@ class Program(Recorded):
         NumPy alone, where the program may draw large masks by numba, and that large products of
         matrices are left to NumPy's own threads.
         """
-        from core.show.program.source import source
+        from core.tracing.source import source
 
         return source(self)
 

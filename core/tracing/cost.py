@@ -6,9 +6,9 @@ from collections.abc import Callable
 from math import isqrt, prod
 from typing import NamedTuple
 
-from core.show.program import names
-from core.show.program.equation import Equation, Value
-from core.show.program.recorded import Recorded
+from core.tracing import names
+from core.tracing.equation import Equation, Value
+from core.tracing.recorded import Recorded
 
 _CUBIC = {
     "linalg.cholesky": 1 / 3,

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from core.arrays.backend import Backend
-from core.show.program import names
+from core.tracing import names
 
 
 class Value:

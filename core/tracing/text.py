@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.arrays.backend import host
-from core.show.program.equation import Call, Equation, Value
+from core.tracing.equation import Call, Equation, Value
 
 _INFIX = {
     "add": "+",

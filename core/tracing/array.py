@@ -14,10 +14,10 @@ from typing import Any
 from weakref import WeakSet
 
 from core.arrays.backend import host
-from core.show.program import names
-from core.show.program import tape as tapes
-from core.show.program.equation import Call, Value, mapped
-from core.show.program.inference import NoShape, Shaped, infer
+from core.tracing import names
+from core.tracing import tape as tapes
+from core.tracing.equation import Call, Value, mapped
+from core.tracing.inference import NoShape, Shaped, infer
 
 
 class Memory:

@@ -10,7 +10,7 @@ from core.arrays.backend import Backend
 from core.errors import TraceError, place
 from core.graph.function_hook import FunctionHook
 from core.link import LinkHook
-from core.show.program.equation import Call, Equation, Origin, Value
+from core.tracing.equation import Call, Equation, Origin, Value
 
 _current: ContextVar[Tape | None] = ContextVar("plugrad_tape", default=None)
 

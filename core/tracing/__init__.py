@@ -1,0 +1,11 @@
+"""Functions of functions: recorded as programs, and differentiated.
+
+Begin with `tracing`, which records what a function does to arrays; `program` is what comes of it,
+made of the values and equations in `equation`. While a function is traced it computes with the
+arrays of `array`. `derivatives` needs no program: it asks the graph.
+"""
+
+from core.tracing.program import Program as Program
+from core.tracing.tracing import trace as trace
+
+__all__ = ["Program", "derivatives", "trace"]
