@@ -1,5 +1,6 @@
 """The extensions that come with the framework."""
 
+import functools
 import io
 import json
 import os
@@ -241,12 +242,32 @@ def test_evaluator_reports_means_in_test_mode(tmp_path):
 
     model = Watching()
     means = extensions.Evaluator(batches(repeat=False), model)()
-    assert seen == [(False, False, np.ndarray, n) for n in (8, 8, 8, 8, 5)]
+    sizes = [8, 8, 8, 8, 5]
+    assert seen == [(False, False, np.ndarray, n) for n in sizes]
     parts = [small.data()[i : i + 8] for i in range(0, 37, 8)]
     with core.using_config("train", False):
         losses = [model(*core.dataset.concat_examples(p)).item() for p in parts]
-    assert means.keys() == {"main/loss"}
-    assert means["main/loss"] == pytest.approx(np.mean(losses), rel=1e-5)
+        whole = model(*core.dataset.concat_examples(small.data())).item()
+    assert means == {"main/loss": pytest.approx(whole, rel=1e-5)}
+    alike = extensions.Evaluator(batches(repeat=False), model, weigh_batches=False)()
+    assert alike == {"main/loss": pytest.approx(np.mean(losses), rel=1e-5)}
+    assert np.mean(losses) != pytest.approx(whole, rel=1e-4)
+
+
+def test_pairs_have_weights_of_their_own_and_batches_without_a_length_count_alike():
+    class Reporting(core.Chain):
+        def forward(self, x):
+            core.report({"pair": (x[0], 1), "mean": x.mean()}, self)
+
+    def evaluated(batches, converter):
+        return extensions.Evaluator(batches, Reporting(), converter=converter)()
+
+    ragged = [np.array([1.0, 3.0, 5.0]), np.array([7.0])]
+    means = evaluated(iter(ragged), lambda batch, device: batch)
+    assert means == {"main/pair": 4.0, "main/mean": 4.0}
+    unsized = [functools.partial(np.asarray, x) for x in ragged]
+    means = evaluated(iter(unsized), lambda batch, device: batch())
+    assert means == {"main/pair": 4.0, "main/mean": 5.0}
 
 
 def test_evaluators_names_are_their_prefixes(tmp_path):

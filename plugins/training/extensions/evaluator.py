@@ -22,7 +22,7 @@ from plugins.training.extensions.terminal import Terminal
 
 
 class Evaluator(Extension):
-    """Compute what the target reports over a whole dataset, and report means over the batches.
+    """Compute what the target reports over a whole dataset, and report means over the examples.
 
     `iterator` (without `repeat`) and `target`, a link, are one each or dicts with at least 'main';
     with an `eval_func` there need be no target 'main'. It is called with plain arrays, as
@@ -30,16 +30,18 @@ class Evaluator(Extension):
     go. `eval_hook(evaluator)` is called before each evaluation. With `progress_bar=True` a terminal
     shows how far it is.
 
-    Values appear under the extension's name: 'validation/main/loss'. Every batch counts alike: take
-    a batch size that divides the dataset's length where the mean over the examples matters.
-    Without a trainer, `Evaluator(...)()` evaluates and returns the means.
+    Values appear under the extension's name: 'validation/main/loss'. A value is taken for the mean
+    over its batch and counts as often as the batch has examples, so that a short last batch counts
+    for less; a pair that is reported, (value, weight), brings its own weight. With
+    `weigh_batches=False` every batch counts alike, as in Chainer. Without a trainer,
+    `Evaluator(...)()` evaluates and returns the means.
 
     >>> import core, core.links as L, numpy as np
     >>> from core import iterators
     >>> class Model(L.Linear):
     ...     def forward(self, x):
     ...         core.report({"mean": super().forward(x).array.mean()}, self)
-    >>> batches = iterators.SerialIterator(np.eye(4, dtype="f"), 2, repeat=False, shuffle=False)
+    >>> batches = iterators.SerialIterator(np.eye(4, dtype="f"), 3, repeat=False, shuffle=False)
     >>> means = Evaluator(batches, Model(4, 1, initialW=np.array([[1, 2, 3, 4]], "f")))()
     >>> {name: float(mean) for name, mean in means.items()}
     {'main/mean': 2.5}
@@ -64,8 +66,10 @@ class Evaluator(Extension):
         eval_func: Callable[..., Any] | None = None,
         *,
         progress_bar: bool = False,
+        weigh_batches: bool = True,
     ) -> None:
         self._shows_progress = progress_bar
+        self._weighs_batches = weigh_batches
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         self._targets = target if isinstance(target, dict) else {"main": target}
         for name, each in self._iterators.items():
@@ -122,7 +126,10 @@ class Evaluator(Extension):
             observation: dict[str, Any] = {}
             with report_scope(observation), core.no_backprop_mode():
                 call_with(function, self.converter(batch, self.device))
-            summary.add(observation)
+            weight = len(batch) if self._weighs_batches and hasattr(batch, "__len__") else 1
+            summary.add(
+                {k: v if isinstance(v, tuple) else (v, weight) for k, v in observation.items()}
+            )
         return summary.compute_mean()
 
     def _watched(self, iterator: Any) -> Any:
