@@ -26,7 +26,7 @@ def ones(*shape, dtype="float32"):
 
 def total(x):
     """The sum of all elements, differentiable."""
-    return core.intrinsics.Sum.call(x)
+    return core.functions.Sum.call(x)
 
 
 class Tanh(Elementwise):

@@ -55,6 +55,7 @@ from plugins.functions.array.flip import flip as flip
 from plugins.functions.array.flip import fliplr as fliplr
 from plugins.functions.array.flip import flipud as flipud
 from plugins.functions.array.get_item import GetItem as GetItem
+from plugins.functions.array.get_item import SetItem as SetItem
 from plugins.functions.array.get_item import get_item as get_item
 from plugins.functions.array.im2col import Im2Col as Im2Col
 from plugins.functions.array.one_hot import one_hot as one_hot

@@ -10,23 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from core.arrays.backend import Backend
-    from core.graph.variable import Variable
 
 
 class Intrinsics(Protocol):
     """What Variables ask of core.ops.intrinsics, beside their operators, which it attaches."""
-
-    def reshape(self, x: Any, shape: Any) -> Variable:
-        """Reshape."""
-
-    def transpose(self, x: Any, axes: Any = None) -> Variable:
-        """Permute the axes."""
-
-    def matrix_transpose(self, x: Any) -> Variable:
-        """Swap the last two axes."""
-
-    def unshared(self, x: Any) -> Variable:
-        """Copy, differentiably."""
 
     def unbroadcast(self, f: Any, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
         """Sum gradients down to the shapes of inputs."""

@@ -130,9 +130,9 @@ class Methods:
         """
         return _function("astype")(self, dtype, copy=copy)  # type: ignore[no-any-return]
 
-    def copy(self) -> Variable:
+    def copy(self: Any) -> Variable:
         """Copy the elements; the gradient flows back through the copy."""
-        return array_api.intrinsics.unshared(self)
+        return self.astype(self.dtype)  # type: ignore[no-any-return]
 
     def ravel(self: Any) -> Variable:
         """Put all elements in a row; they may share memory with these."""
@@ -185,9 +185,8 @@ class Methods:
     def reshape(self, *shape: SupportsIndex) -> Variable: ...
     def reshape(self, *shape: Any) -> Variable:
         """Reshape; one entry of the shape may be -1."""
-        return array_api.intrinsics.reshape(
-            self, shape[0] if len(shape) == 1 and not is_whole(shape[0]) else shape
-        )
+        lone = len(shape) == 1 and not is_whole(shape[0])
+        return _function("reshape")(self, shape[0] if lone else shape)  # type: ignore[no-any-return]
 
     @overload
     def transpose(self, axes: Sequence[SupportsIndex] | None, /) -> Variable: ...
@@ -197,7 +196,7 @@ class Methods:
         """Permute the axes; without arguments, reverse them."""
         if len(axes) == 1 and not is_whole(axes[0]):
             axes = tuple(axes[0] or ())
-        return array_api.intrinsics.transpose(self, axes or None)
+        return _function("permute_dims")(self, axes or None)  # type: ignore[no-any-return]
 
     @property
     def T(self) -> Variable:
@@ -207,7 +206,7 @@ class Methods:
     @property
     def mT(self) -> Variable:
         """The transpose of matrices: the last two axes swapped."""
-        return array_api.intrinsics.matrix_transpose(self)
+        return _function("matrix_transpose")(self)  # type: ignore[no-any-return]
 
     def mean(
         self: Any, axis: Axis = None, *, weights: Array | None = None, keepdims: bool = False

@@ -302,7 +302,7 @@ def check_double_backward(
 
 def _in_dtype_of(y: Variable, g: Variable) -> Variable:
     """A gradient in the dtype of its output, where that is floating."""
-    from core.ops.intrinsics import cast
+    from core.functions import cast
 
     return cast(g, y.dtype) if _is_floating(y.array) else g
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from core.ops.intrinsics import axes_of
+from core.ops.types.shapes import as_axes
 from core.typing import Axes, Shape
+
+
+def axes_of(axis: Axes, ndim: int) -> tuple[int, ...]:
+    """The axes that `axis` (a number, several, or None for all) names, counted from the front."""
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple([a % ndim for a in as_axes(axis)])
 
 
 def kept_shape(shape: Shape, axis: Axes) -> Shape:

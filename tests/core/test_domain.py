@@ -239,9 +239,9 @@ def test_a_domain_knows_whether_it_reads_settings(rule, reads):
 
 def test_reshape_is_checked_for_each_shape_asked_for():
     x = core.Variable(np.ones((2, 3), "f"))
-    core.intrinsics.reshape(x, (3, 2))
+    core.functions.reshape(x, (3, 2))
     with pytest.raises(InvalidType, match="x.size == 8"):
-        core.intrinsics.reshape(x, (4, 2))
+        core.functions.reshape(x, (4, 2))
 
 
 def test_rules_that_text_cannot_say_are_functions_of_the_op_and_its_inputs():

@@ -7,7 +7,8 @@ import pytest
 
 import core
 from core.errors import DeclarationError, HookError
-from core.ops.intrinsics import MatMul, Multiply
+from core.ops.intrinsics import Multiply
+from plugins.functions.math.product import MatMul
 
 
 class Recorder(core.FunctionHook):

@@ -1,8 +1,11 @@
-"""The few operations behind the operators: the smallest set that is closed under its own backward.
+"""The operations behind the operators of arithmetic, and the sum that undoes broadcasting.
 
-Plugins re-export them (`F.matmul`, `F.sum`, ...), so there is one operation of each meaning. Each
+Plugins re-export them (`F.add`, ...), so there is one operation of each meaning; those behind
+items, matrix products and methods stand with their functions, and are found here by name. Each
 proves itself like any plugin's: see tests/test_ops.py.
 """
+
+from typing import Any
 
 from core.ops.intrinsics import operators
 from core.ops.intrinsics.arithmetic import (
@@ -13,17 +16,10 @@ from core.ops.intrinsics.arithmetic import (
     Power,
     Subtract,
 )
-from core.ops.intrinsics.broadcasting import BroadcastTo, Sum, SumTo, axes_of, unbroadcast
-from core.ops.intrinsics.casting import Cast, arrays_in, cast, is_complex, refuse_complex
-from core.ops.intrinsics.indexing import GetItem, ScatterAdd, SetItem
-from core.ops.intrinsics.products import MatMul
-from core.ops.intrinsics.shapes import Reshape, Transpose
-from core.ops.intrinsics.standard import (
-    broadcast_to,
-    getitem,
-    matmul,
-    matrix_transpose,
-    reshape,
-    transpose,
-    unshared,
-)
+from core.ops.intrinsics.broadcasting import SumTo, unbroadcast
+
+
+def __getattr__(name: str) -> Any:
+    from core import functions
+
+    return getattr(functions, name)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from core import functions
 from core.errors.scalars import is_number, python_number
 from core.graph.fitting import is_array
 from core.graph.variable import Variable
@@ -18,6 +19,7 @@ from core.ops.intrinsics.arithmetic import (
     Power,
     Subtract,
 )
+from core.ops.intrinsics.assignment import setitem
 from core.ops.intrinsics.constants import (
     AddConstant,
     ConstantPower,
@@ -25,7 +27,6 @@ from core.ops.intrinsics.constants import (
     MultiplyConstant,
     SubtractFromConstant,
 )
-from core.ops.intrinsics.standard import getitem, matmul, setitem
 from core.ops.namespace import namespace
 from core.ops.operands import in_dtype_of, refuse_unlike
 
@@ -96,9 +97,11 @@ def _install() -> None:
     v.__rmul__ = _reflected(Multiply, MultiplyConstant)
     v.__rtruediv__ = _reflected(Divide, DivideFromConstant)
     v.__rpow__ = _reflected(Power, ConstantPower)
-    v.__matmul__, v.__rmatmul__ = matmul, lambda self, other: matmul(other, self)
+    v.__matmul__ = lambda self, other: functions.matmul(self, other)
+    v.__rmatmul__ = lambda self, other: functions.matmul(other, self)
     v.__pos__, v.__abs__ = lambda self: self, lambda self: namespace.abs(self)
-    v.__getitem__, v.__setitem__ = getitem, setitem
+    v.__getitem__ = lambda self, slices: functions.get_item(self, slices)
+    v.__setitem__ = setitem
     for name, function in _OF_THE_NAMESPACE.items():
         setattr(v, f"__{name}__", _by_name(function))
         setattr(v, f"__r{name}__", _by_name(function, reflected=True))

@@ -11,7 +11,7 @@ provides = {
     "diagonal": "diagonal",
     "expand_dims": "ExpandDims expand_dims",
     "flip": "Flip FlipLR FlipUD flip fliplr flipud",
-    "get_item": "GetItem get_item",
+    "get_item": "GetItem SetItem get_item",
     "im2col": "Im2Col im2col",
     "one_hot": "one_hot",
     "pad": "Pad pad",

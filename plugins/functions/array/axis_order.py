@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, anything, as_variable, axes, choice
+from core import Domain, FunctionNode, Variable, anything, as_variable, choice
+from core import axes as axes_setting
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.errors.scalars import is_whole
-from core.ops import intrinsics
-from core.ops.intrinsics import Transpose as Transpose
-from core.ops.intrinsics import axes_of
 from core.typing import Array
+from plugins.functions.axes import axes_of
 from plugins.functions.derived import function_of
 
 
@@ -26,6 +25,23 @@ class _Reordered(FunctionNode):
     def gradient(self: Any, xp, g):
         order = self.order(g.ndim)
         return xp.permute_dims(g, tuple(sorted(range(g.ndim), key=order.__getitem__)))
+
+
+class Transpose(_Reordered):
+    """The axes in another order: axis i of the result is axis `axes[i]` of x; None reverses."""
+
+    axes: tuple[int, ...] | None = None
+    domain = Domain(
+        "(...)->(...b)",
+        x=anything(),
+        settings={"axes": axes_setting("x", permutation=True, none=True)},
+    )
+
+    def order(self, ndim: int) -> tuple[int, ...]:
+        """The permutation, counted from the front."""
+        if self.axes is None:
+            return tuple(range(ndim - 1, -1, -1))
+        return tuple([a % ndim for a in self.axes])
 
 
 class Swapaxes(_Reordered):
@@ -50,7 +66,9 @@ class Swapaxes(_Reordered):
     axis1: int
     axis2: int
     domain = Domain(
-        "(...)->(...b)", x=anything(), settings={"axis1": axes("x"), "axis2": axes("x")}
+        "(...)->(...b)",
+        x=anything(),
+        settings={"axis1": axes_setting("x"), "axis2": axes_setting("x")},
     )
 
     def order(self, ndim: int) -> tuple[int, ...]:
@@ -86,7 +104,7 @@ class Rollaxis(_Reordered):
         "(...)->(...b)",
         x=anything(),
         settings={
-            "axis": axes("x"),
+            "axis": axes_setting("x"),
             "start": choice(lambda shapes: range(-len(shapes["x"]), len(shapes["x"]) + 1)),
         },
         valid="-x.ndim <= start <= x.ndim",
@@ -121,7 +139,15 @@ def transpose(x: Array, axes: Sequence[int] | None = None) -> Variable:
     variable([[1., 3.],
               [2., 4.]], dtype=float32)
     """
-    return intrinsics.transpose(x, axes)
+    return Transpose.call(x, axes)
+
+
+def matrix_transpose(x: Array) -> Variable:
+    """Swap the last two axes of x."""
+    ndim = as_variable(x).ndim
+    if ndim < 2:
+        raise ValueError(f"matrix_transpose: expected at least 2 axes, got {ndim}")
+    return Transpose.call(x, (*range(ndim - 2), ndim - 1, ndim - 2))
 
 
 swapaxes = function_of(Swapaxes, "swapaxes")
@@ -162,7 +188,7 @@ def moveaxis(x: Array, source: int | Sequence[int], destination: int | Sequence[
     order = [i for i in range(x.ndim) if i not in taken]
     for place, axis in sorted(zip(places, taken, strict=True)):
         order.insert(place, axis)
-    return intrinsics.transpose(x, tuple(order))
+    return Transpose.call(x, tuple(order))
 
 
 def known_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:

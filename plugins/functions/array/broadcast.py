@@ -5,14 +5,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, overload
 
-from core import Domain, FunctionNode, Variable, anything
+from core import Domain, FunctionNode, Variable, anything, as_variable, choice
 from core.arrays import backend
 from core.errors import InvalidType
-from core.ops import intrinsics
-from core.ops.intrinsics import BroadcastTo as BroadcastTo
 from core.ops.intrinsics import SumTo
 from core.ops.types.shapes import broadcast_shapes
 from core.typing import Array
+
+
+def _broadcasts(f: Any, x: Any) -> None:
+    own = f.shape[len(f.shape) - len(x.shape) :]
+    if any([n not in (1, m) for n, m in zip(x.shape, own, strict=True)]):
+        raise InvalidType(f"shapes that broadcast: x.shape to {f.shape}", f"{x.shape}")
+
+
+class BroadcastTo(FunctionNode):
+    """x repeated along new axes and along those of length 1, up to a shape."""
+
+    shape: tuple[int, ...]
+    domain = Domain(
+        "(...)->(...b)",
+        x=anything(),
+        settings={"shape": choice(lambda shapes: _enlarged(shapes["x"]))},
+        valid=("x.ndim <= len(shape)", _broadcasts),
+    )
+
+    def compute(self, xp, x):
+        return xp.broadcast_to(x, self.shape)
+
+    def gradient(self, xp, g):
+        return SumTo(self.input_shape(0)).evaluate(g)
 
 
 class Broadcast(FunctionNode):
@@ -61,7 +83,8 @@ def broadcast_to(x: Array, shape: Sequence[int]) -> Variable:
     variable([[1., 2.],
               [1., 2.]], dtype=float32)
     """
-    return intrinsics.broadcast_to(x, shape)
+    x = as_variable(x)
+    return x if type(shape) is tuple and x.shape == shape else BroadcastTo.call(x, shape)
 
 
 @overload
@@ -87,3 +110,8 @@ def broadcast(*args: Array) -> Variable | tuple[Variable, ...]:
     """
     outputs = Broadcast().apply(args)
     return outputs[0] if len(outputs) == 1 else outputs
+
+
+def _enlarged(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    widened = tuple([3 if n == 1 else n for n in shape])
+    return [shape, widened, (2, *widened)]

@@ -6,7 +6,9 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, choice
 from core.arrays.backend import get_device, of, to_backend
+from core.graph.variable import wrap
 from core.typing import Array
+from plugins.functions.array.cast import Cast
 
 
 class Copy(FunctionNode):
@@ -52,3 +54,8 @@ def copy(x: Array, dst: Any) -> Variable:
     """
     (y,) = Copy(dst).apply((x,))
     return y
+
+
+def unshared(x: Variable) -> Variable:
+    """A copy, which item assignment to x does not reach; differentiable."""
+    return Cast.call(x, x.dtype) if x.requires_grad else wrap(x.backend.copy(x.array))

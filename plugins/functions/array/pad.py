@@ -9,8 +9,8 @@ from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import nearest
 from core.errors.kinds import checked, kind_of, taking
 from core.errors.scalars import python_number
-from core.ops.intrinsics import broadcast_to
 from core.typing import Array
+from plugins.functions.array.broadcast import broadcast_to
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.take import take
 from plugins.functions.composed import Composed

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import broadcast_to
 from core.typing import Array
 from plugins.functions.array.axis_order import known_axes
+from plugins.functions.array.broadcast import broadcast_to
 from plugins.functions.array.take import take
 
 

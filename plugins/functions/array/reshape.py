@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
-from core import Variable, as_variable
-from core.ops import intrinsics
-from core.ops.intrinsics import Reshape as Reshape
+from core import Domain, FunctionNode, Variable, anything, as_variable, choice
+from core.errors.scalars import is_whole
 from core.typing import Array
+
+
+class Reshape(FunctionNode):
+    """Reshape x, whose elements are read in row-major order."""
+
+    shape: tuple[int, ...]
+    domain = Domain(
+        "(...)->(...b)",
+        x=anything(),
+        settings={"shape": choice(lambda shapes: _reshapings(shapes["x"]))},
+        valid=(
+            "-1 in shape or x.size == prod(shape)",
+            "-1 not in shape or prod(shape) != 0",
+            "-1 not in shape or x.size % -prod(shape) == 0",
+        ),
+    )
+
+    def compute(self, xp, x):
+        return xp.reshape(x, self.shape)
+
+    def gradient(self, xp, g):
+        return xp.reshape(g, self.input_shape(0))
 
 
 def reshape(x: Array, shape: int | Sequence[int]) -> Variable:
@@ -28,7 +50,7 @@ def reshape(x: Array, shape: int | Sequence[int]) -> Variable:
     variable([[0., 1.],
               [2., 3.]], dtype=float32)
     """
-    return intrinsics.reshape(x, shape)
+    return Reshape.call(x, (shape,) if is_whole(shape) else shape)
 
 
 def flatten(x: Array) -> Variable:
@@ -45,4 +67,9 @@ def flatten(x: Array) -> Variable:
     variable([1., 1., 1., 1.], dtype=float32)
     """
     x = as_variable(x)
-    return intrinsics.reshape(x, (x.size,))
+    return reshape(x, (x.size,))
+
+
+def _reshapings(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    size = prod(shape)
+    return [(size,), (1, size), (-1, 1) if size else (size, 1)]

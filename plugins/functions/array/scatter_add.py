@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable, as_array, as_variable
-from core.ops.intrinsics import ScatterAdd, getitem
 from core.typing import Array, Index
+from plugins.functions.array.get_item import ScatterAdd, get_item
 from plugins.functions.refusal import require
 
 
@@ -33,7 +33,7 @@ def scatter_add(a: Array, slices: Index, b: Array) -> Variable:
     if isinstance(slices, tuple):
         slices = tuple([_index(a, part) for part in slices])
     slices = _index(a, slices)
-    shape = getitem(a.array, slices).shape
+    shape = get_item(a.array, slices).shape
     require("scatter_add", ("b.shape == a[slices].shape", b.shape, shape))
     return a + ScatterAdd.call(b, slices=slices, shape=a.shape)
 

@@ -8,9 +8,9 @@ from typing import Any, Literal, overload
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, choice
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.ops.intrinsics import axes_of
 from core.typing import Array
 from plugins.functions.array.concat import Concat
+from plugins.functions.axes import axes_of
 
 
 def _fits(f: Any, x: Any) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, integers
 from core.errors.kinds import checked
-from core.ops.intrinsics import reshape
 from core.typing import Array
+from plugins.functions.array.reshape import reshape
 
 
 class Take(FunctionNode):

@@ -9,11 +9,12 @@ from core import Variable, as_array, as_variable
 from core.arrays import backend
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.ops.intrinsics import matmul, matrix_transpose
 from core.typing import Array
 from plugins.functions.activation.softmax import softmax
+from plugins.functions.array.axis_order import matrix_transpose
 from plugins.functions.array.where import where
 from plugins.functions.attention.attention import Attention
+from plugins.functions.math.product import product as matmul
 from plugins.functions.noise.dropout import dropout
 
 

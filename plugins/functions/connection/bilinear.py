@@ -6,8 +6,9 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import matmul, reshape
 from core.typing import Array
+from plugins.functions.array.reshape import reshape
+from plugins.functions.math.product import product as matmul
 from plugins.functions.refusal import require
 
 

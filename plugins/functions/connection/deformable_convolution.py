@@ -8,9 +8,12 @@ from typing import Any
 from core import Variable
 from core.arrays.windows import per_axis, window_count
 from core.errors.kinds import checked
-from core.ops.intrinsics import matmul, refuse_complex, reshape, transpose
 from core.typing import Array, Sizes
+from plugins.functions.array.axis_order import transpose
+from plugins.functions.array.cast import refuse_complex
+from plugins.functions.array.reshape import reshape
 from plugins.functions.array.take import Take
+from plugins.functions.math.product import product as matmul
 from plugins.functions.refusal import require
 from plugins.functions.windows import of_rank
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from core import Variable
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.ops.intrinsics import reshape, transpose
 from core.typing import Array, Sizes
+from plugins.functions.array.axis_order import transpose
+from plugins.functions.array.reshape import reshape
 from plugins.functions.connection.convolution import convolution_nd
 from plugins.functions.windows import of_rank
 

@@ -8,8 +8,8 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, real
 from core.errors.kinds import ARRAY, checked
 from core.errors.removed import removed
-from core.ops.intrinsics import reshape
 from core.typing import Array
+from plugins.functions.array.reshape import reshape
 
 
 class LinearFunction(FunctionNode):

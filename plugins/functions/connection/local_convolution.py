@@ -8,8 +8,10 @@ from core import Variable, as_variable
 from core.arrays.windows import per_axis, window_count
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.ops.intrinsics import matmul, reshape, transpose
 from core.typing import Array, Sizes
+from plugins.functions.array.axis_order import transpose
+from plugins.functions.array.reshape import reshape
+from plugins.functions.math.product import product as matmul
 from plugins.functions.windows import Windows, of_rank
 
 

@@ -23,8 +23,8 @@ from core import (
 )
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.ops.intrinsics import cast
 from core.typing import Array
+from plugins.functions.array.cast import cast
 from plugins.functions.array.stack import Stack
 from plugins.functions.composed import Composed
 from plugins.functions.labels import refuse_outside

@@ -7,13 +7,13 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import matmul
 from core.typing import Array
 from plugins.functions.activation.relu import relu
 from plugins.functions.array.take import Take
 from plugins.functions.array.where import where
 from plugins.functions.loss.reduction import reduced
 from plugins.functions.math.absolute import absolute
+from plugins.functions.math.product import product as matmul
 from plugins.functions.math.root import sqrt
 from plugins.functions.math.sum import sum
 from plugins.functions.refusal import require

@@ -7,13 +7,14 @@ from typing import Any, Literal, TypeAlias, overload
 
 from core import Variable, as_array, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import cast, matmul
 from core.typing import Array, BackendArray
 from plugins.functions.activation.softplus import softplus
+from plugins.functions.array.cast import cast
 from plugins.functions.array.concat import Concat
 from plugins.functions.array.expand_dims import ExpandDims
 from plugins.functions.connection.embed_id import EmbedIDFunction
 from plugins.functions.loss.reduction import check_reduce, reduced
+from plugins.functions.math.product import product as matmul
 from plugins.functions.math.sum import sum
 from plugins.functions.refusal import require, require_integral
 

@@ -17,9 +17,10 @@ from core import (
 from core.errors import InvalidSetting, InvalidType
 from core.errors.kinds import checked
 from core.graph.fitting import is_array
-from core.ops.intrinsics import broadcast_to, cast
 from core.typing import Array
 from plugins.functions.activation.log_softmax import log_softmax
+from plugins.functions.array.broadcast import broadcast_to
+from plugins.functions.array.cast import cast
 from plugins.functions.labels import refuse_outside
 from plugins.functions.loss.reduction import check_reduce
 from plugins.functions.math.logarithm import log

@@ -5,8 +5,8 @@ from __future__ import annotations
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.errors.kinds import checked
 from core.errors.removed import removed
-from core.ops.intrinsics import broadcast_to
 from core.typing import Array, Axes, Axis
+from plugins.functions.array.broadcast import broadcast_to
 from plugins.functions.axes import count_along, kept_shape
 from plugins.functions.math.alongside import alongside
 from plugins.functions.math.sum import sum

@@ -9,9 +9,10 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
 from core.errors import InvalidType
 from core.errors.kinds import ARRAY, kind_of, refusal
-from core.ops.intrinsics import Sum, transpose
+from plugins.functions.array.axis_order import transpose
 from plugins.functions.array.diagonal import diagonal
 from plugins.functions.math.subscripts import parse
+from plugins.functions.math.sum import Sum
 
 _TEXT = kind_of("str")
 _LABELS = kind_of("tuple[int, ...]")

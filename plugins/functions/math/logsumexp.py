@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from core import Domain, FunctionNode, axes, real
-from core.ops.intrinsics import axes_of
 from core.typing import Axis
-from plugins.functions.axes import kept_shape
+from plugins.functions.axes import axes_of, kept_shape
 from plugins.functions.derived import function_of
 
 

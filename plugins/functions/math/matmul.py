@@ -9,9 +9,10 @@ from core import Variable, as_variable
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.errors.removed import removed
-from core.ops import intrinsics
 from core.typing import Array
+from plugins.functions.array.axis_order import matrix_transpose
 from plugins.functions.composed import Composed
+from plugins.functions.math.product import product
 
 
 class MatMul(Composed):
@@ -52,18 +53,18 @@ def matmul(a: Array, b: Array, transa: bool = False, transb: bool = False) -> Va
     variable([4., 6.], dtype=float32)
     """
     if transa is False and transb is False:
-        return intrinsics.matmul(a, b)
+        return product(a, b)
     return _matmul(a, b, transa, transb)
 
 
 @checked
 def _matmul(a: Any, b: Any, transa: bool, transb: bool) -> Variable:
-    return intrinsics.matmul(_turned(a, transa), _turned(b, transb))
+    return product(_turned(a, transa), _turned(b, transb))
 
 
 def _turned(x: Any, transposes: bool) -> Any:
     x = as_variable(x)
-    return intrinsics.matrix_transpose(x) if transposes and x.ndim > 1 else x
+    return matrix_transpose(x) if transposes and x.ndim > 1 else x
 
 
 @checked
@@ -92,7 +93,7 @@ def batch_matmul(a: Array, b: Array, transa: bool = False, transb: bool = False)
     a, b = _matrices(a, "a"), _matrices(b, "b")
     if len(a) != len(b):
         raise _refused("a.shape[0] == b.shape[0]", f"{len(a)} != {len(b)}")
-    return intrinsics.matmul(_turned(a, transa), _turned(b, transb))
+    return product(_turned(a, transa), _turned(b, transb))
 
 
 def _matrices(x: Any, name: str) -> Variable:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, axes, choice, real
-from core.ops.intrinsics import axes_of
 from core.typing import Axis
-from plugins.functions.axes import count_along, kept_shape
+from plugins.functions.axes import axes_of, count_along, kept_shape
 from plugins.functions.derived import function_of
 
 

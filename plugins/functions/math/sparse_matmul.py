@@ -8,7 +8,7 @@ from core import Domain, FunctionNode, Variable, as_variable, choice, integers, 
 from core.compat.utils import CooMatrix
 from core.errors import InvalidType
 from core.errors.removed import removed
-from core.ops.intrinsics import matrix_transpose
+from plugins.functions.array.axis_order import matrix_transpose
 from plugins.functions.array.take import Take
 from plugins.functions.array.where import Where
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from core import Variable, as_variable
+from core import Domain, FunctionNode, Variable, anything, as_variable, axes, choice
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.ops.intrinsics import Sum as Sum
 from core.ops.intrinsics import SumTo as SumTo
-from core.typing import Array
+from core.typing import Array, Axis
+from plugins.functions.axes import axes_of
 from plugins.functions.derived import function_of
 
-sum = function_of(
-    Sum,
-    "sum",
-    doc="""Sum over axes.
+
+class Sum(FunctionNode):
+    """Sum over axes.
 
     Args:
         x: Of any shape. Floats of 16 bits are summed in float32.
@@ -30,8 +29,29 @@ sum = function_of(
     >>> import core.functions as F, numpy as np
     >>> F.sum(np.array([[1, 2], [3, 4]], "f"), axis=0)
     variable([4., 6.], dtype=float32)
-    """,
-)
+    """
+
+    axis: Axis = None
+    keepdims: bool = False
+    wide = True
+    domain = Domain(
+        "(...)->(...b)",
+        x=anything(),
+        settings={"axis": axes("x", many=True, none=True), "keepdims": choice(False, True)},
+    )
+
+    def compute(self, xp, x):
+        return xp.sum(x, axis=self.axis, dtype=x.dtype, keepdims=self.keepdims)
+
+    def gradient(self, xp, g):
+        shape = self.input_shape(0)
+        if not self.keepdims and g.ndim:
+            kept = set(axes_of(self.axis, len(shape)))
+            g = xp.reshape(g, tuple([1 if i in kept else n for i, n in enumerate(shape)]))
+        return xp.broadcast_to(g, shape)
+
+
+sum = function_of(Sum, "sum")
 
 
 @checked

@@ -9,8 +9,11 @@ from typing import Any
 from core import Variable, as_variable
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.ops.intrinsics import MatMul, axes_of, reshape, transpose
 from core.typing import Array, Shape
+from plugins.functions.array.axis_order import transpose
+from plugins.functions.array.reshape import reshape
+from plugins.functions.axes import axes_of
+from plugins.functions.math.product import MatMul
 
 
 @checked

@@ -7,8 +7,8 @@ from typing import Any
 
 from core import Domain, Elementwise, Variable, as_variable, real
 from core.errors import InvalidType
-from core.ops.intrinsics import arrays_in
 from core.typing import Array
+from plugins.functions.array.cast import arrays_in
 from plugins.functions.math.clip import Clip
 from plugins.functions.math.maximum import Maximum, Minimum
 from plugins.functions.math.root import Square

@@ -9,8 +9,8 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.graph.variable import wrap
-from core.ops.intrinsics import refuse_complex
 from core.typing import Array
+from plugins.functions.array.cast import refuse_complex
 
 
 def real(x: Array, /) -> Variable:

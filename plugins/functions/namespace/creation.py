@@ -9,9 +9,10 @@ from core.arrays.backend import current_device, get_device, using_device
 from core.errors.kinds import checked
 from core.graph.fitting import is_array
 from core.graph.variable import wrap
-from core.ops.intrinsics import cast, unshared
 from core.ops.namespace import asking_for_backend
 from core.typing import Array, DType
+from plugins.functions.array.cast import cast
+from plugins.functions.array.copy import unshared
 from plugins.functions.array.where import where
 
 

@@ -9,9 +9,9 @@ from core import as_array
 from core.arrays.backend import BACKENDS, Backend, current
 from core.errors.scalars import is_number, python_number
 from core.graph.fitting import is_array
-from core.ops.intrinsics import arrays_in
 from core.ops.namespace import asking_for_backend
 from core.typing import DType
+from plugins.functions.array.cast import arrays_in
 from plugins.functions.namespace.info import KINDS
 
 

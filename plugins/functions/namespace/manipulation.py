@@ -7,7 +7,6 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import axes_of, reshape
 from core.typing import Array, Axes
 from plugins.functions.array.axis_order import moveaxis as moveaxis
 from plugins.functions.array.broadcast import broadcast
@@ -15,10 +14,12 @@ from plugins.functions.array.concat import Concat
 from plugins.functions.array.expand_dims import ExpandDims
 from plugins.functions.array.flip import Flip
 from plugins.functions.array.repeat import repeat as repeat
+from plugins.functions.array.reshape import reshape
 from plugins.functions.array.split_axis import separate
 from plugins.functions.array.squeeze import squeeze as squeeze
 from plugins.functions.array.stack import Stack
 from plugins.functions.array.tile import tile as tile
+from plugins.functions.axes import axes_of
 from plugins.functions.namespace.promotion import promoted
 
 

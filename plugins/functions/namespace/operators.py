@@ -11,25 +11,18 @@ from core.errors import InvalidType
 from core.errors.kinds import kind_of, taking
 from core.errors.scalars import is_whole
 from core.graph.variable import wrap
-from core.ops.intrinsics import (
-    Add,
-    Divide,
-    Multiply,
-    Negative,
-    Power,
-    Reshape,
-    Subtract,
-    Sum,
-    cast,
-    transpose,
-    unshared,
-)
-from core.ops.intrinsics import broadcast_to as broadcast_to
-from core.ops.intrinsics import matmul as product
-from core.ops.intrinsics import matrix_transpose as matrix_transpose
+from core.ops.intrinsics import Add, Divide, Multiply, Negative, Power, Subtract
 from core.ops.namespace import namespace
 from core.typing import Axes
+from plugins.functions.array.axis_order import matrix_transpose as matrix_transpose
+from plugins.functions.array.axis_order import transpose
+from plugins.functions.array.broadcast import broadcast_to as broadcast_to
+from plugins.functions.array.cast import cast
+from plugins.functions.array.copy import unshared
+from plugins.functions.array.reshape import Reshape
 from plugins.functions.array.where import Where
+from plugins.functions.math.product import product as product
+from plugins.functions.math.sum import Sum
 from plugins.functions.namespace.comparisons import (
     Equal,
     FloorDivide,

@@ -9,8 +9,8 @@ from core import Variable, as_array
 from core.arrays.backend import BACKENDS
 from core.errors.kinds import checked
 from core.graph.variable import wrap
-from core.ops.intrinsics import arrays_in, refuse_complex
 from core.typing import Array, Axes
+from plugins.functions.array.cast import arrays_in, refuse_complex
 
 _OF_REAL_NUMBERS = frozenset(
     ["argmax", "argmin", "argsort", "max", "maximum", "min", "minimum", "nextafter"]

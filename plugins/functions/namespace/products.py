@@ -7,7 +7,9 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import Sum, axes_of, is_complex
+from plugins.functions.array.cast import is_complex
+from plugins.functions.axes import axes_of
+from plugins.functions.math.sum import Sum
 from plugins.functions.math.tensordot import contracted
 from plugins.functions.namespace.plain import without_gradient
 from plugins.functions.namespace.promotion import is_integral, promoted

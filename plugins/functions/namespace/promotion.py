@@ -14,8 +14,8 @@ from core import Variable, as_variable
 from core.arrays.backend import BACKENDS
 from core.errors import InvalidType
 from core.errors.scalars import is_number
-from core.ops.intrinsics import arrays_in, cast
 from core.ops.operands import as_operand
+from plugins.functions.array.cast import arrays_in, cast
 
 _KINDS = {"b": "bool", "i": "integer", "u": "integer", "f": "floating", "V": "floating"}
 

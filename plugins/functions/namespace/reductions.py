@@ -7,10 +7,9 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import axes_of
 from core.typing import Array, Axes, DType
 from plugins.functions.array.concat import Concat
-from plugins.functions.axes import count_along
+from plugins.functions.axes import axes_of, count_along
 from plugins.functions.math.average import Mean
 from plugins.functions.math.cumulative import Cumprod, Cumsum
 from plugins.functions.math.extrema import Max, Min

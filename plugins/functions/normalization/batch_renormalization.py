@@ -8,8 +8,8 @@ from typing import Any
 from core import Variable, as_array, as_variable
 from core.errors.kinds import checked
 from core.errors.removed import removed
-from core.ops.intrinsics import reshape
 from core.typing import Array
+from plugins.functions.array.reshape import reshape
 from plugins.functions.normalization.batch_normalization import (
     BatchNormalization,
     expanded,

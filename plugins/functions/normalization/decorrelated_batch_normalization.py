@@ -9,9 +9,11 @@ from core import Variable, as_array, as_variable
 from core.arrays.backend import of
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.ops.intrinsics import matmul, matrix_transpose, reshape, transpose
 from core.typing import Array
+from plugins.functions.array.axis_order import matrix_transpose, transpose
+from plugins.functions.array.reshape import reshape
 from plugins.functions.math.average import Mean
+from plugins.functions.math.product import product as matmul
 from plugins.functions.normalization.batch_normalization import move
 from plugins.functions.normalization.inverse_square_root import InverseSquareRoot
 from plugins.functions.refusal import require

@@ -7,10 +7,12 @@ from typing import Any
 from core import Variable
 from core.errors.kinds import checked
 from core.errors.scalars import is_whole
-from core.ops.intrinsics import matmul, reshape, transpose
 from core.typing import Array, Pair
+from plugins.functions.array.axis_order import transpose
+from plugins.functions.array.reshape import reshape
 from plugins.functions.array.take import Take
 from plugins.functions.array.where import where
+from plugins.functions.math.product import product as matmul
 from plugins.functions.namespace.selection import TakeAlongAxis
 from plugins.functions.pooling.regions import prepared
 from plugins.functions.pooling.roi_average_pooling import weighed

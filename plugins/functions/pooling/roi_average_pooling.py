@@ -6,9 +6,9 @@ from typing import Any
 
 from core import Variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import matmul
 from core.typing import Array, Pair
 from plugins.functions.array.take import Take
+from plugins.functions.math.product import product as matmul
 from plugins.functions.pooling.regions import bins, members, prepared, whole
 
 

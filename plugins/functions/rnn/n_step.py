@@ -12,10 +12,10 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from core import Variable, as_variable
-from core.ops.intrinsics import reshape
 from plugins.functions.activation.relu import ReLU
 from plugins.functions.activation.tanh import Tanh
 from plugins.functions.array.concat import Concat
+from plugins.functions.array.reshape import reshape
 from plugins.functions.array.split_axis import separate, split_axis
 from plugins.functions.array.stack import Stack
 from plugins.functions.connection.linear import LinearFunction

@@ -6,7 +6,7 @@ Where a decomposition leaves signs open they are chosen, so that every backend g
 
 import sys
 
-from core.ops.intrinsics import matrix_transpose as matrix_transpose
+from plugins.functions.array.axis_order import matrix_transpose as matrix_transpose
 from plugins.functions.namespace.linalg.eigenvalues import eigh as eigh
 from plugins.functions.namespace.linalg.eigenvalues import eigvalsh as eigvalsh
 from plugins.functions.namespace.linalg.equations import cholesky as cholesky

@@ -6,12 +6,15 @@ from typing import Any, NamedTuple
 
 from core import Domain, FunctionNode, Variable, as_variable, real
 from core.errors.kinds import checked
-from core.ops.intrinsics import SumTo, matmul, matrix_transpose, reshape
+from core.ops.intrinsics import SumTo
 from core.ops.types.shapes import broadcast_shapes
 from core.typing import Array
+from plugins.functions.array.axis_order import matrix_transpose
+from plugins.functions.array.reshape import reshape
 from plugins.functions.math.cholesky import StackedCholesky
 from plugins.functions.math.det import StackedDet
 from plugins.functions.math.inv import StackedInv, dominant
+from plugins.functions.math.product import product as matmul
 from plugins.functions.namespace.creation import eye
 from plugins.functions.namespace.promotion import promoted
 

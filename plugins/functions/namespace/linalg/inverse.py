@@ -7,8 +7,8 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, as_array, as_variable, real
 from core.graph.fitting import is_array
 from core.graph.variable import wrap
-from core.ops.intrinsics import cast
 from core.typing import Array
+from plugins.functions.array.cast import cast
 from plugins.functions.namespace.linalg.eigenvalues import spread
 from plugins.functions.namespace.linalg.singular_values import svdvals
 from plugins.functions.namespace.plain import count_nonzero
@@ -70,5 +70,5 @@ def matrix_rank(x: Array, /, *, rtol: Any = None) -> Variable:
     s = svdvals(wrap(x.array))
     least = _precision(x.xp, x) if rtol is None else rtol
     if is_array(as_array(least)):
-        least = cast(least, x.dtype)[..., None]
+        least = cast(as_variable(least), x.dtype)[..., None]
     return count_nonzero(s > max_along(s, axis=-1, keepdims=True) * least, axis=-1)

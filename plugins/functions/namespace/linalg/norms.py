@@ -7,9 +7,11 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, axes, choice, real
 from core.errors.kinds import checked
-from core.ops.intrinsics import Sum, cast, reshape
 from core.typing import Array, Axes, Axis
+from plugins.functions.array.cast import cast
+from plugins.functions.array.reshape import reshape
 from plugins.functions.axes import kept_shape
+from plugins.functions.math.sum import Sum
 from plugins.functions.math.sum import sum as summed
 from plugins.functions.namespace.linalg.singular_values import svdvals
 from plugins.functions.namespace.plain import count_nonzero

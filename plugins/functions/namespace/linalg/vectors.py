@@ -6,9 +6,9 @@ from typing import Any
 
 from core import Variable, as_variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import reshape
 from core.typing import Array, DType
 from plugins.functions.array import diagonal as diagonals
+from plugins.functions.array.reshape import reshape
 from plugins.functions.namespace.manipulation import broadcast_arrays, roll
 from plugins.functions.namespace.operators import sum as total
 from plugins.functions.namespace.promotion import promoted, with_operands

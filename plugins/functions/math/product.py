@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.ops.function_node import FunctionNode
-from core.ops.intrinsics.broadcasting import SumTo
-from core.ops.types.domain import Domain
-from core.ops.types.values import real
+from core import Domain, FunctionNode, Variable, as_variable, real
+from core.ops.intrinsics import SumTo
+from core.typing import Array
+from plugins.functions.array.reshape import reshape
 
 
 class MatMul(FunctionNode):
@@ -24,6 +24,18 @@ class MatMul(FunctionNode):
 
     def gradient_b(self, xp, g, a):
         return _summed(xp.matmul(xp.matrix_transpose(a), g), self.input_shape(1))
+
+
+def product(a: Array, b: Array) -> Variable:
+    """The matrix product, vectors being rows on the left and columns on the right."""
+    a, b = as_variable(a), as_variable(b)
+    if a.ndim > 1 and b.ndim > 1:
+        return MatMul.call(a, b)
+    rows = reshape(a, (1, *a.shape)) if a.ndim == 1 else a
+    columns = reshape(b, (*b.shape, 1)) if b.ndim == 1 else b
+    y = MatMul.call(rows, columns)
+    *lead, n, m = y.shape
+    return reshape(y, (*lead, *(n,) * (a.ndim > 1), *(m,) * (b.ndim > 1)))
 
 
 def _summed(g: Any, shape: tuple[int, ...]) -> Any:
