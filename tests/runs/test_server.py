@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -171,7 +172,9 @@ def test_what_is_no_folder_is_told(tmp_path, capsys):
 
 def test_the_command_serves_until_it_is_interrupted(folder):
     command = [sys.executable, "-m", "plugrad", "watch", str(folder), "--port", "0"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    # Shells start what runs in the background deaf to interrupts, and children stay so.
+    hears = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=hears)
     try:
         url = process.stderr.readline().split()[0]
         connection = http.client.HTTPConnection(url.split("/")[2], timeout=20)
