@@ -20,13 +20,16 @@ class FromSettings:
         settings = [f"{field}={getattr(self, field)!r}" for field in self.declared.fields]
         return f"{name}({', '.join(settings)})"
 
+    def _own(self) -> dict[str, Any]:
+        """The settings, and what has been saved, without what the graph keeps."""
+        engine = next(base for base in type(self).__mro__ if is_engine(base))
+        return {name: kept for name, kept in vars(self).items() if not hasattr(engine, name)}
+
     def again(self) -> Self:
         """Make a node with the same settings and hooks that is in no graph."""
         cls: Any = type(self)
-        engine = next(base for base in cls.__mro__ if is_engine(base))
         made: Any = GraphNode.__new__(cls)
-        own = {name: kept for name, kept in vars(self).items() if not hasattr(engine, name)}
-        vars(made).update(own)
+        vars(made).update(self._own())
         hooks = getattr(self, "_local_hooks", None)
         if hooks:
             made._local_hooks, made._plain_raw, made._plain_var = hooks, None, None

@@ -18,7 +18,8 @@ from core.tracing import trace
 def traced(trial: Trial) -> None:
     """Traced by `core.trace`, and run or written out, forward and backward have eager's bits.
 
-    What is traced is the formula: kernels are compared with it by another check.
+    What is traced is the formula, which kernels are compared with by another check; and, for an op
+    that has kernels, these as well.
     """
     if trial.backend is not host() or trial.case.seed % 2:  # half the cases: it takes long
         return
@@ -43,6 +44,12 @@ def traced(trial: Trial) -> None:
         raise
     trial.restore_random_state()
     _refuse_others(program(arrays, cotangents), expected, program)
+    if any([trial.op in table for table in _tables(trial)]):
+        trial.restore_random_state()
+        with_kernels = trace(call, arrays, cotangents, kernels=True)
+        found = with_kernels(arrays, cotangents)
+        trial.restore_random_state()
+        _refuse_others(found, call(arrays, cotangents), with_kernels)
     if trial.case.seed % 4:
         return
     scope: dict[str, Any] = {}
@@ -77,13 +84,16 @@ def _seed(scope: dict[str, Any]) -> None:
 @contextmanager
 def formulas_alone(trial: Trial) -> Iterator[None]:
     """A context in which no kernel stands in for the op."""
-    tables = trial.backend.kernels, trial.backend.gradient_kernels
-    taken = [(table, table.pop(trial.op)) for table in tables if trial.op in table]
+    taken = [(table, table.pop(trial.op)) for table in _tables(trial) if trial.op in table]
     try:
         yield
     finally:
         for table, kernel in taken:
             table[trial.op] = kernel
+
+
+def _tables(trial: Trial) -> tuple[Any, Any]:
+    return trial.backend.kernels, trial.backend.gradient_kernels
 
 
 def _gradients(

@@ -274,6 +274,20 @@ class TracedScalar(TracedArray):
     __slots__ = ()
 
 
+class TracedSum(TracedArray):
+    """A gradient that a kernel has put off: others are added to it, and an array is made of it."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Any:
+        tape = self._tape
+        if not isinstance(other, TracedSum):
+            return apply(Call("operator", "add"), (self, other), {})
+        value = Value(self.shape, self.dtype)
+        tape.record(Call("operator", "add"), (self.value, other.value), {}, (value,))
+        return TracedSum(tape, value)
+
+
 for _name in names.LOOKS:
     setattr(TracedArray, _name, TracedArray._look)
 
@@ -329,6 +343,7 @@ for _name in _BINARY.split():
     setattr(TracedArray, f"__r{_plain}__", _reflect(_name))
     setattr(TracedArray, f"__i{_plain}__", _in_place("i" + _plain))
     setattr(TracedScalar, f"__i{_plain}__", _operate(_name))
+TracedSum.__iadd__ = TracedSum.__add__  # type: ignore[attr-defined]
 for _name in ["lt", "le", "gt", "ge", "eq", "ne"]:
     setattr(TracedArray, f"__{_name}__", _operate(_name))
 for _name in ["neg", "pos", "abs", "invert"]:
@@ -426,7 +441,7 @@ def _share(
 ) -> None:
     """Let an array that is a view of another show its memory."""
     name = call.name
-    if isinstance(source, TracedScalar) or isinstance(made, TracedScalar):
+    if isinstance(source, (TracedScalar, TracedSum)) or isinstance(made, TracedScalar):
         return
     followed = name in names.VIEWS or name in names.ALWAYS
     if name == "getitem":

@@ -22,6 +22,10 @@ class TracingBackend(Backend):
     xp = NAMESPACE
 
     def __init__(self) -> None:
+        from core.tracing.kernels import Recorders, forward, gradient
+
+        vars(self)["kernels"] = Recorders("kernels", forward)
+        vars(self)["gradient_kernels"] = Recorders("gradient_kernels", gradient)
         self.random = TracedRandom()
         self._device = Device(self)
 

@@ -58,15 +58,20 @@ class Call(NamedTuple):
     `kind` says where the name is found: `xp` among the array functions of a backend (with the shape
     `of`, among those that operations on such arrays have), `operator` among Python's operators,
     `method` and `attribute` of arrays, `backend` among the methods of backends, `random` among its
-    random numbers. `change` gives a changed copy where arrays are changed in place.
+    random numbers. `change` gives a changed copy where arrays are changed in place. A `kernel` is
+    the `function` itself, which takes arrays and gives a tuple of them: what a backend has in the
+    place of an operation, or what a pass has made of several equations.
     """
 
     kind: str
     name: str
     of: tuple[int, ...] | None = None
+    function: Callable[..., tuple[Any, ...]] | None = None
 
     def found(self, backend: Backend) -> Callable[..., Any]:
         """The function that computes it with arrays of a backend."""
+        if self.function is not None:
+            return self.function
         if self.kind == "operator":
             return getattr(operator, self.name)  # type: ignore[no-any-return]
         if self.kind == "method":
@@ -86,13 +91,13 @@ class Call(NamedTuple):
 
     @property
     def acts(self) -> bool:
-        """Whether it does more than give a value: it draws, or refuses values."""
-        return self.kind == "random" or self.name == "check_within"
+        """Whether it may do more than give a value: draw, or refuse values."""
+        return self.kind in ("random", "kernel") or self.name == "check_within"
 
     @property
     def views(self) -> bool:
         """Whether the result may show the memory of the first argument."""
-        return self.name in names.SHARING
+        return self.name in names.SHARING and self.kind != "kernel"
 
 
 class Equation:

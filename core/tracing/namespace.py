@@ -10,7 +10,7 @@ from typing import Any
 from core.arrays.backend import host
 from core.tracing import names
 from core.tracing import tape as tapes
-from core.tracing.array import TracedArray, apply, as_values
+from core.tracing.array import TracedArray, TracedSum, apply, as_values
 from core.tracing.equation import Call, Value, mapped
 
 
@@ -69,7 +69,7 @@ def _recorded(call: Call, *args: Any, **kwargs: Any) -> Any:
 
 
 def _asarray(call: Call, obj: Any, dtype: Any = None, copy: Any = None, **_: Any) -> Any:
-    if isinstance(obj, TracedArray) and not obj._value.scalar:
+    if isinstance(obj, TracedArray) and not (obj._value.scalar or isinstance(obj, TracedSum)):
         same = dtype is None or host().dtype(dtype) == obj.dtype
         if same:
             return obj.copy("K") if copy else obj

@@ -176,6 +176,12 @@ _SIGNS = {
 
 def source(program: Recorded) -> str:
     """The text of a module; see `Program.source`."""
+    for equation in program.equations:
+        if equation.call.kind == "kernel":
+            raise TraceError(
+                f"{program.name}.source: {equation.call.name} is a kernel of {program.backend}, "
+                "which NumPy alone does not have. Trace without kernels."
+            )
     names = program.names()
     writer = Writer(names.__getitem__, _literal)
     body = [f"    {line}".rstrip() for line in _body(program, names, writer)]

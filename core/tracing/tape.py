@@ -35,11 +35,14 @@ def refuse_nesting() -> None:
 class Tape:
     """What is recorded: equations, and the arrays from outside, for arrays of one backend.
 
-    `constants` maps values to copies of the arrays that they stand for.
+    `constants` maps values to copies of the arrays that they stand for. With `kernels` those of
+    the host are recorded where it has them, else formulas alone.
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, kernels: bool = False) -> None:
         self.backend = backend
+        self.kernels = kernels
+        self.samples: dict[Value, Any] = {}  # what kernels have left for their gradients, in trials
         self.equations: list[Equation] = []
         self.constants: dict[Value, Any] = {}
         self.operations: list[tuple[Any, Origin]] = []  # those under way, with their places

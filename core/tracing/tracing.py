@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from core.arrays.backend import BACKENDS, current, host, using
+from core.arrays.backend import BACKENDS, current, host, random_state, set_random_state, using
 from core.errors import TraceError
 from core.graph.variable import Variable, wrap
 from core.link import Link
@@ -19,7 +19,7 @@ from core.tracing.structure import Leaf, flattened, rebuilt
 from core.tracing.tape import Tape, refuse_nesting
 
 
-def trace(function: Callable[..., Any], *arrays: Any) -> Program:
+def trace(function: Callable[..., Any], *arrays: Any, kernels: bool = False) -> Program:
     """Record the array operations that `function(*arrays)` makes, as a program.
 
     The function runs once, on arrays that have a shape, a dtype and no elements; what it does to
@@ -31,6 +31,8 @@ def trace(function: Callable[..., Any], *arrays: Any) -> Program:
             It may be a link.
         arrays: Arguments like those that the program is to run on; of their elements nothing is
             read.
+        kernels: Record the kernels that eager would call, one equation each, so that the program
+            has eager's bits where a kernel has others than its formula. Else formulas alone.
 
     Returns:
         A `Program`, which runs when it is called.
@@ -40,9 +42,6 @@ def trace(function: Callable[..., Any], *arrays: Any) -> Program:
     Other arrays from outside are constants. So are Python's numbers and `core.config`; a program
     whose updates would be made with other numbers, because a learning rate was changed or a rule's
     rate follows its count of steps, refuses to run.
-
-    What is recorded are the formulas of operations, not the kernels that a backend may have in
-    their place.
 
     Raises:
         TraceError: The function looks at a value, as by `if`, `float` or a mask as an index; the
@@ -71,11 +70,12 @@ def trace(function: Callable[..., Any], *arrays: Any) -> Program:
     for array in given:
         if BACKENDS[type(array)] is not backend:
             raise TraceError("trace: expected arrays of one backend.")
-    tape = Tape(backend)
+    tape = Tape(backend, kernels)
     tape.xp, tape.places = tracer.xp, Places(tape)
     places = tape.places
     inputs = tuple([Value(tuple(array.shape), array.dtype) for array in given])
     made = [traced(tape, value) for value in inputs]
+    random = random_state() if kernels else None  # trials of kernels draw
     with tape:
         try:
             for root in roots(function):
@@ -93,6 +93,8 @@ def trace(function: Callable[..., Any], *arrays: Any) -> Program:
             changes = (*moved, *places.changes())
         finally:
             places.restore()
+            if random is not None:
+                set_random_state(random)
     program = Program(
         getattr(function, "__name__", type(function).__name__),
         backend,

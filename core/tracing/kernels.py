@@ -1,0 +1,292 @@
+"""Kernels in programs: equations that call what the host has in the place of an operation.
+
+While a tape records kernels, an operation, or its gradient, for which the host has one becomes one
+equation, unless the kernel declines such shapes and dtypes. When the program runs the equation does
+what eager does: it gives the kernel a node with these settings, and takes the formula where the
+kernel declines these elements.
+
+What a kernel gives, and what it leaves in its node, is found out by a trial with zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import copy_context
+from functools import partial
+from math import prod
+from typing import Any
+
+from core.arrays.backend import host
+from core.arrays.spec import Spec, intern
+from core.graph.fitting import is_array
+from core.graph.graph_node import GraphNode
+from core.registry.configuration import install_hooks
+from core.tracing import tape as tapes
+from core.tracing.array import TracedArray, TracedSum, as_values, traced
+from core.tracing.equation import Call, Value, mapped
+
+
+class Recorders:
+    """A table for the tracing backend: for each kernel of the host's, what records its call."""
+
+    def __init__(self, section: str, record: Callable[..., Any]) -> None:
+        self._section = section
+        self._record = record
+
+    def get(self, cls: Any, default: Any = None) -> Any:
+        """What records a call of the kernel for a class, or `default`."""
+        if getattr(host(), self._section).get(cls) is None:
+            return default
+        return partial(self._record, cls)
+
+    def forget(self) -> None:
+        """Nothing is kept here."""
+
+
+# -- forward ---------------------------------------------------------------------------------------
+
+
+def forward(cls: Any, f: Any, xp: Any, *arrays: Any) -> Any:
+    """Record the kernel of an operation; NotImplemented where eager takes the formula."""
+    tape = tapes.current()
+    kernel = host().kernels.get(cls) if tape.kernels else None
+    if kernel is None or arrays[0].size < getattr(kernel, "least", 0):
+        return NotImplemented
+    own = f._own()
+    called = _Forward(cls, kernel, arrays, [name for name in own if _is_array(own[name])])
+    called.settings = {name: own[name] for name in own if name not in called.named}
+    if "backend" in called.settings:
+        called.settings["backend"] = host()
+    inputs = as_values(tape, (*arrays, *[own[name] for name in called.named]))
+    found = _tried(tape, called.applied, inputs)
+    if found is None:
+        return NotImplemented
+    results, saved = found
+    called.kept = tuple([name for name in saved if _is_array(saved[name])])
+    made = _record(tape, f.label, called, inputs, [*results, *[saved[n] for n in called.kept]])
+    for name, array in zip(called.kept, made[len(results) :], strict=True):
+        tape.samples[array._value] = saved[name]
+    vars(f).update(saved | dict(zip(called.kept, made[len(results) :], strict=True)))
+    return tuple(made[: len(results)]) if f.declared.outputs else made[0]
+
+
+class _Forward:
+    """The kernel of an operation with its settings: of arrays its results, and what it keeps."""
+
+    settings: dict[str, Any]
+    kept: tuple[str, ...] = ()
+
+    def __init__(self, cls: Any, kernel: Any, arrays: tuple[Any, ...], named: list[str]) -> None:
+        self.cls = cls
+        self.kernel = kernel
+        self.named = named  # settings that are arrays, which come after the inputs
+        self.count = len(arrays)
+        self.xp = host().ops_xp(max([a.shape for a in arrays], key=prod))
+
+    def applied(self, *arrays: Any) -> Any:
+        """The results, and what the kernel has left in its node; None where it declines."""
+        f = GraphNode.__new__(self.cls)
+        vars(f).update(self.settings)
+        if self.named:
+            vars(f).update(zip(self.named, arrays[self.count :], strict=True))
+        y = self.kernel(f, self.xp, *arrays[: self.count])
+        if y is NotImplemented:
+            return None
+        left = {k: v for k, v in vars(f).items() if v is not self.settings.get(k, self)}
+        for name in self.named:
+            left.pop(name, None)
+        return y if f.declared.outputs else (y,), left
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        f = GraphNode.__new__(self.cls)
+        own = vars(f)
+        own.update(self.settings)
+        if self.named:
+            own.update(zip(self.named, arrays[self.count :], strict=True))
+            arrays = arrays[: self.count]
+        y = self.kernel(f, self.xp, *arrays)
+        if y is NotImplemented:
+            y = self.cls.compute(f, self.xp, *arrays)
+        results = y if f.declared.outputs else (y,)
+        return (*results, *[own[name] for name in self.kept]) if self.kept else results
+
+
+# -- gradients -------------------------------------------------------------------------------------
+
+
+def gradient(cls: Any, f: Any, g: Any, needs_grad: int) -> Any:
+    """Record the kernel of an operation's gradient; NotImplemented where eager takes the rules."""
+    tape = tapes.current()
+    kernel = host().gradient_kernels.get(cls) if tape.kernels else None
+    several = bool(f.declared.outputs)
+    if kernel is None or (not several and g.size < getattr(kernel, "least", 0)):
+        return NotImplemented
+    own = f._own()
+    if "backend" in own:
+        own["backend"] = host()
+    if f.shapes is not None:
+        own["shapes"] = f.shapes
+    data = f.data if several else (f.data,)
+    tree = (g if several else (g,), [s.data for s in f._sources], data or (), own)
+    values: list[Any] = []
+
+    def place(array: Any) -> Any:
+        value = as_values(tape, array)
+        values.append(value)
+        return _At(len(values) - 1)
+
+    flat = mapped(place, tree, (TracedArray, host().xp.ndarray))
+    called = _Gradient(cls, kernel, f._raw, needs_grad, several, flat)
+    called.sources = [(_spec(s.spec), s._sources) for s in f._sources]
+    if not several:
+        called.spec = _spec(f.spec)
+    result = _tried(tape, called.applied, tuple(values))
+    if result is None:
+        return NotImplemented
+    called.found = tuple([i for i, each in enumerate(result) if each is not None])
+    samples = [result[i] for i in called.found]
+    specs = [called.sources[i][0] for i in called.found]
+    made = _record(tape, f"{f.label}, backward", called, tuple(values), samples, specs)
+    gradients: list[Any] = [None] * len(result)
+    for i, each in zip(called.found, made, strict=True):
+        gradients[i] = each
+    return tuple(gradients)
+
+
+class _At:
+    """The place of an array among the arguments."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class _Source:
+    """What a gradient kernel looks at of an input of its operation."""
+
+    __slots__ = ("_sources", "data", "spec")
+    is_function = _constant = False
+
+    def __init__(self, spec: Any, sources: Any, data: Any) -> None:
+        self.spec = spec
+        self._sources = sources
+        self.data = data
+
+
+class _Gradient:
+    """The kernel of a gradient: of what its operation has retained, the gradients of its inputs."""
+
+    sources: list[tuple[Spec, Any]]
+    spec: Spec | None = None
+    found: tuple[int, ...] = ()
+
+    def __init__(
+        self, cls: Any, kernel: Any, raw: Any, needs_grad: int, several: bool, tree: Any
+    ) -> None:
+        self.cls = cls
+        self.kernel = kernel
+        self.raw = raw
+        self.needs_grad = needs_grad
+        self.several = several
+        self.given, self.inputs, self.data, own = tree
+        self.named = [(name, part) for name, part in own.items() if _places_in(part)]
+        self.settings = {name: part for name, part in own.items() if not _places_in(part)}
+
+    def _node(self, arrays: tuple[Any, ...]) -> tuple[Any, Any]:
+        f: Any = GraphNode.__new__(self.cls)
+        own = vars(f)
+        own.update(self.settings)
+        for name, part in self.named:
+            own[name] = arrays[part.number] if type(part) is _At else _put(part, arrays)
+        f.spec = self.spec
+        f.needs_grad = self.needs_grad
+        f._sources = tuple(
+            [
+                _Source(spec, above, None if at is None else arrays[at.number])
+                for (spec, above), at in zip(self.sources, self.inputs, strict=True)
+            ]
+        )
+        data = [None if at is None else arrays[at.number] for at in self.data]
+        given = [None if at is None else arrays[at.number] for at in self.given]
+        if self.several:
+            f.data = tuple(data)
+            return f, tuple(given)
+        f.data = data[0] if data else None
+        return f, given[0]
+
+    def applied(self, *arrays: Any) -> Any:
+        """All gradients that the kernel gives; None where it declines."""
+        found = self.kernel(*self._node(arrays), self.needs_grad)
+        return None if found is NotImplemented else found
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        f, g = self._node(arrays)
+        found = self.kernel(f, g, self.needs_grad)
+        if found is NotImplemented:
+            found = self.raw(f, g, self.needs_grad)
+        return tuple([found[i] for i in self.found])
+
+
+# -- shared ----------------------------------------------------------------------------------------
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, (TracedArray, host().xp.generic)) or (x is not None and is_array(x))
+
+
+def _spec(spec: Any) -> Any:
+    """That of the host's arrays."""
+    return intern(host(), spec.shape, spec.dtype, None)
+
+
+def _places_in(tree: Any) -> bool:
+    found: list[Any] = []
+    mapped(found.append, tree, _At)
+    return bool(found)
+
+
+def _put(tree: Any, arrays: tuple[Any, ...]) -> Any:
+    return mapped(lambda at: arrays[at.number], tree, _At)
+
+
+def _tried(tape: tapes.Tape, called: Callable[..., Any], values: tuple[Value, ...]) -> Any:
+    """What a call gives for zeros, outside of the trace."""
+    arrays = [_sample(tape, value) for value in values]
+    return copy_context().run(_outside, called, arrays)
+
+
+def _outside(called: Callable[..., Any], arrays: list[Any]) -> Any:
+    for kind in ("hooks", "link_hooks"):
+        install_hooks(kind, {})
+    with host().xp.errstate(all="ignore"):
+        return called(*arrays)
+
+
+def _sample(tape: tapes.Tape, value: Value) -> Any:
+    if value in tape.samples:
+        return tape.samples[value]
+    made = host().xp.zeros(value.shape, dtype=value.dtype)
+    return made[()] if value.scalar else made
+
+
+def _record(
+    tape: tapes.Tape,
+    label: str,
+    called: Callable[..., Any],
+    inputs: tuple[Value, ...],
+    samples: list[Any],
+    specs: list[Spec] | None = None,
+) -> list[TracedArray]:
+    """The equation, and the traced arrays of its results, which are like the samples."""
+    made: list[TracedArray] = []
+    for i, sample in enumerate(samples):
+        if _is_array(sample):
+            scalar = isinstance(sample, host().xp.generic)
+            made.append(traced(tape, Value(tuple(sample.shape), sample.dtype, scalar)))
+        else:  # something that gradients are added to, and of which an array is made in the end
+            spec: Any = specs and specs[i]
+            made.append(TracedSum(tape, Value(spec.shape, spec.dtype)))
+    outputs = tuple([array._value for array in made])
+    tape.record(Call("kernel", label, None, called), inputs, {}, outputs, several=True)
+    return made

@@ -1,0 +1,104 @@
+"""Programs that call kernels: eager's bits, whatever the host has in the place of an operation."""
+
+import numpy as np
+import pytest
+
+import core
+import core.functions as F
+import core.links as L
+from core.errors import TraceError
+
+
+class Mixed(core.Chain):
+    """Convolution, normalizations, pooling, dropout, a recurrent link and an embedding."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.conv = L.Convolution2D(3, 16, 3, pad=1)
+            self.bn = L.BatchNormalization(16)
+            self.linear = L.Linear(1024, 64)
+            self.ln = L.LayerNormalization(64)
+            self.embed = L.EmbedID(400, 64)
+            self.lstm = L.LSTM(64, 64)
+            self.out = L.Linear(64, 10)
+
+    def forward(self, x, words):
+        h = F.max_pooling_2d(F.relu(self.bn(self.conv(x))), 2)
+        h = F.dropout(F.gelu(self.ln(self.linear(h))), 0.3)
+        found = [self.out(self.lstm(h + self.embed(words[:, i]))) for i in range(4)]
+        self.lstm.reset_state()
+        return sum(found)
+
+
+@pytest.fixture
+def case():
+    core.seed(0)
+    model, r = Mixed(), np.random.RandomState(0)
+    x = r.randn(32, 3, 16, 16).astype("f")
+    words, t = r.randint(0, 400, (32, 4)).astype("i"), r.randint(0, 10, 32).astype("i")
+
+    def step(x, words, t):
+        model.cleargrads()
+        loss = F.softmax_cross_entropy(model(x, words), t)
+        loss.backward()
+        return {"loss": loss.array, **{path: p.grad for path, p in model.namedparams()}}
+
+    yield model, step, (x, words, t)
+    core.seed(None)
+
+
+def test_kernels_give_eagers_bits(case):
+    model, step, arrays = case
+    program = core.trace(step, *arrays, kernels=True)
+    averages = model.bn.avg_mean.copy()
+    core.seed(1)
+    found = program(*arrays)
+    moved, model.bn.avg_mean[...] = model.bn.avg_mean.copy(), averages
+    core.seed(1)
+    expected = step(*arrays)
+    assert model.bn.avg_mean.tobytes() == moved.tobytes()
+    assert {k: a.tobytes() for k, a in found.items()} == {
+        k: a.tobytes() for k, a in expected.items()
+    }
+
+
+def test_trace_of_kernels_draws_nothing(case):
+    _, step, arrays = case
+    before = core.backend.random_state()
+    core.trace(step, *arrays, kernels=True)
+    assert core.backend.random_state() == before
+
+
+def test_kernels_are_named_in_text_and_costs(case):
+    _, step, arrays = case
+    program = core.trace(step, *arrays, kernels=True)
+    assert "MaxPooling2D(" in str(program)
+    assert program.cost().by_operation()["MaxPooling2D"][1] > 0
+    with pytest.raises(TraceError, match="is a kernel of"):
+        program.source()
+    assert "MaxPooling2D(" not in str(core.trace(step, *arrays))
+
+
+def test_weights_that_are_used_at_each_step_have_eagers_bits():
+    core.seed(0)
+    words, units, steps = 300, 64, 12
+    embed, cell, out = L.EmbedID(words, units), L.StatelessLSTM(units, units), L.Linear(units, 300)
+    model = core.ChainList(embed, cell, out)
+
+    def step(x):
+        model.cleargrads()
+        c = h = None
+        loss = 0
+        for i in range(steps):
+            c, h = cell(c, h, embed(x[:, i]))
+            loss += F.sum(out(h) ** 2)
+        loss.backward()
+        return [p.grad for p in model.params()]
+
+    x = np.random.RandomState(0).randint(0, words, (20, steps)).astype("i")
+    program = core.trace(step, x, kernels=True)
+    core.seed(None)
+    assert "LinearFunction, backward" in str(program)
+    for one, other in zip(program(x), step(x), strict=True):
+        assert one.tobytes() == other.tobytes()
