@@ -110,7 +110,7 @@ def test_the_files_of_a_room_form_no_circle(room):
 
 
 OF_LIBRARIES = {
-    "arrays/known.py",  # the two backends with a part of their own, each named once
+    "registry/backends.py",  # the two backends with a part of their own, each named once
     "compat/cuda.py",  # Chainer's module of that name
     "compat/__init__.py",
     "compat/backends.py",

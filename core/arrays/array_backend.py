@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from core.arrays import scatter
 from core.arrays.fallbacks import Fallbacks
-from core.arrays.known import Backends
 from core.arrays.random_streams import Random
 from core.errors import BackendError
 from core.errors.place import no_dtype
 from core.errors.scalars import is_number, python_number
+from core.registry.backends import Backends
 from core.registry.kernel_table import KernelTable
 from core.registry.once import once
 from core.typing import AnyArray

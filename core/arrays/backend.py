@@ -27,11 +27,11 @@ from core.arrays.array_backend import (
     unwrapped,
 )
 from core.arrays.host_random import HostRandom
-from core.arrays.known import GPU, HOST
 from core.arrays.mixed import Mixed16
 from core.arrays.random_streams import Random, seed
 from core.errors import BackendError, BackendUnavailable, CheckpointError
 from core.errors.scalars import is_whole
+from core.registry.backends import GPU, HOST
 from core.registry.configuration import config
 from core.registry.kernel_table import Kernel, KernelTable
 from core.registry.public import listing

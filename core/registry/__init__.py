@@ -37,6 +37,6 @@ else:  # checkers shall not take every name for known
             "core.registry.lazy": "lazily",
             "core.registry.records": "PLUGIN_API BrokenName Plugin PluginWarning",
         },
-        "configuration hook hookspecs kernel_key kernel_table kinds loader once paths plugins "
-        "public records signatures wording",
+        "backends configuration hook hookspecs kernel_key kernel_table kinds loader once paths "
+        "plugins public records signatures wording",
     )
