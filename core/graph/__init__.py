@@ -12,7 +12,6 @@ __all__ = [
     "function_hook",
     "graph_node",
     "history",
-    "html",
     "methods",
     "variable",
     "variable_node",

@@ -1,10 +1,11 @@
-"""Links in notebooks: tables, styled by the notebook itself."""
+"""Tables in notebooks, styled by the notebook itself; and links as tables."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from html import escape
 from typing import TYPE_CHECKING
 
-from core.graph.html import table
 from core.link.tree import cells, summary
 
 if TYPE_CHECKING:
@@ -21,3 +22,14 @@ def link_html(link: Link) -> str:
         for name, *rest in cells(part)
     ]
     return table(summary(link), [_LINK_HEAD, *rows], "th")
+
+
+def table(caption: str, rows: Iterable[Iterable[str]], first: str) -> str:
+    """A table whose first row has cells of the kind `first`, and whose text keeps its lines."""
+    lines = [f'<table><caption style="text-align:left">{escape(caption)}</caption>']
+    kind = first
+    for row in rows:
+        texts = (f'<{kind} style="text-align:left;white-space:pre">{escape(t)}' for t in row)
+        lines.append(f"<tr>{''.join(f'{text}</{kind}>' for text in texts)}</tr>")
+        kind = "td"
+    return "\n".join([*lines, "</table>"])

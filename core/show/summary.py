@@ -61,7 +61,7 @@ class LinkSummary:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from core.graph.html import table
+        from core.link.html import table
 
         return table(self._totals(), [_HEAD, *map(_cells, self.rows)], "th")
 

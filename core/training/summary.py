@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.graph.html import table
+from core.link.html import table
 
 if TYPE_CHECKING:
     from core.training.loop import Loop

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from core.graph.html import table
+from core.link.html import table
 from core.link.serializer import AbstractSerializer
 from core.training import Extension
 from plugins.training.extensions.log_report import LogReport
