@@ -22,16 +22,6 @@ def _function(name: str) -> Any:
     return getattr(array_api.provider.namespace, name)
 
 
-def _rounded(x: Any, scale: int, xp: Any) -> Any:
-    """Whole numbers at the nearest multiple of `scale`, exactly, and within their dtype."""
-    if xp.isdtype(x.dtype, "bool") or scale > xp.iinfo(x.dtype).max:
-        return xp.zeros_like(x)
-    count = x // scale
-    rest = x - count * scale
-    half = rest == scale - rest
-    return (count + xp.astype((rest > scale - rest) | half & (count % 2 == 1), x.dtype)) * scale
-
-
 @answering(checks=False)
 class Methods:
     """The methods of arrays that compute."""
@@ -98,7 +88,7 @@ class Methods:
         """
         return _function("clip")(self, min, max)  # type: ignore[no-any-return]
 
-    def round(self: Any, decimals: int = 0) -> Variable:
+    def round(self, decimals: int = 0) -> Variable:
         """Round the elements to that many decimals, halves to even digits; without gradient.
 
         Whole numbers are rounded to tens, hundreds, ... by -1, -2, ... decimals.
@@ -109,17 +99,7 @@ class Methods:
         >>> core.Variable(np.array([15, 24, 25])).round(-1)
         variable([20, 20, 20])
         """
-        whole = self.backend.kind(self.dtype) in "biu"
-        if decimals == 0 or whole and decimals > 0:
-            return _function("round")(self)  # type: ignore[no-any-return]
-        if whole:
-            from core.graph.variable import as_variable
-
-            return as_variable(_rounded(self.array, 10**-decimals, self.backend.xp))
-        scale = 10.0 ** abs(decimals)
-        array = self.array * scale if decimals > 0 else self.array / scale
-        y = _function("round")(self.backend.asarray(array, self.dtype))
-        return y / scale if decimals > 0 else y * scale  # type: ignore[no-any-return]
+        return _function("round")(self, decimals)  # type: ignore[no-any-return]
 
     def astype(self, dtype: DType, *, copy: bool = True) -> Variable:
         """Cast to another dtype; the gradient is cast back. The same dtype is copied by default.

@@ -11,6 +11,7 @@ from core.errors.kinds import checked
 from core.graph.variable import wrap
 from core.typing import Array, Axes
 from plugins.functions.array.cast import arrays_in, refuse_complex
+from plugins.functions.namespace.promotion import is_integral
 
 _OF_REAL_NUMBERS = frozenset(
     ["argmax", "argmin", "argsort", "max", "maximum", "min", "minimum", "nextafter"]
@@ -85,7 +86,6 @@ logical_or = _binary("logical_or")
 logical_xor = _binary("logical_xor")
 nextafter = _binary("nextafter")
 nonzero = _unary("nonzero")
-round = _unary("round")
 signbit = _unary("signbit")
 
 
@@ -104,6 +104,39 @@ def argsort(x: Array, axis: int = -1, descending: bool = False, stable: bool = T
     order = without_gradient("argsort", flipped, axis=axis, stable=True)
     last = as_array(x).shape[axis] - 1
     return without_gradient("flip", wrap(last - order.array), axis=axis)
+
+
+@checked
+def round(x: Array, decimals: int = 0) -> Variable:
+    """The elements rounded to that many decimals, halves to even digits; without gradient.
+
+    Whole numbers are rounded to tens, hundreds, ... by -1, -2, ... decimals.
+
+    >>> import numpy as np
+    >>> round(np.array([15, 24, 25]), -1)
+    variable([20, 20, 20])
+    """
+    array = as_array(x)
+    whole = is_integral(array)
+    if decimals == 0 or whole and decimals > 0:
+        return without_gradient("round", array)
+    if whole:
+        return wrap(_rounded(array, 10**-decimals))
+    scale = 10.0 ** abs(decimals)
+    scaled = array * scale if decimals > 0 else array / scale
+    y = without_gradient("round", BACKENDS[type(array)].asarray(scaled, array.dtype))
+    return y / scale if decimals > 0 else y * scale
+
+
+def _rounded(x: Any, scale: int) -> Any:
+    """Whole numbers at the nearest multiple of `scale`, exactly, and within their dtype."""
+    xp = BACKENDS[type(x)].xp
+    if xp.isdtype(x.dtype, "bool") or scale > xp.iinfo(x.dtype).max:
+        return xp.zeros_like(x)
+    count = x // scale
+    rest = x - count * scale
+    half = rest == scale - rest
+    return (count + xp.astype((rest > scale - rest) | half & (count % 2 == 1), x.dtype)) * scale
 
 
 @checked
