@@ -48,6 +48,7 @@ from core.registry.public import exporting
 if TYPE_CHECKING:
     from core import dataset as dataset
     from core import datasets as datasets
+    from core import distributions as distributions
     from core import errors as errors
     from core import function_hooks as function_hooks
     from core import functions as functions

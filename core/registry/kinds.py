@@ -54,6 +54,7 @@ _ROWS = (
     Kind("updaters", "core.training.updaters", "callable", "Updaters, the steps of a training"),
     Kind("triggers", "core.training.triggers", "callable", "Triggers of extensions"),
     Kind("extensions", "core.training.extensions", "callable | module", "Trainer extensions"),
+    Kind("distributions", "core.distributions", "callable", "Probability distributions"),
     Kind("function_hooks", "core.function_hooks", "core:FunctionHook", "Hooks of functions"),
     Kind("link_hooks", "core.link_hooks", "core:LinkHook", "Hooks of links"),
     Kind(

@@ -30,7 +30,12 @@ NAMES = {
     "backend": {"thing": "ThingBackend"},
 }
 """What a template's module gives, by the name under which it is registered."""
-NEEDED = {"backend": ["array-api-strict>=2.6"], "dataset": ["numpy>=2"], "serializer": ["numpy>=2"]}
+NEEDED = {
+    "backend": ["array-api-strict>=2.6"],
+    "dataset": ["numpy>=2"],
+    "distribution": ["scipy>=1.13"],
+    "serializer": ["numpy>=2"],
+}
 
 
 class NewError(CoreError, ValueError):

@@ -1,0 +1,37 @@
+"""Probability distributions: densities, moments, draws, and how far apart two of them are."""
+
+from __future__ import annotations
+
+from core import hookimpl
+
+provides = {
+    "distribution": "Distribution",
+    "bernoulli": "Bernoulli",
+    "beta": "Beta",
+    "categorical": "Categorical",
+    "cauchy": "Cauchy",
+    "chisquare": "Chisquare",
+    "dirichlet": "Dirichlet",
+    "exponential": "Exponential",
+    "gamma": "Gamma",
+    "geometric": "Geometric",
+    "gumbel": "Gumbel",
+    "independent": "Independent",
+    "laplace": "Laplace",
+    "log_normal": "LogNormal",
+    "multivariate_normal": "MultivariateNormal",
+    "normal": "Normal",
+    "one_hot_categorical": "OneHotCategorical",
+    "pareto": "Pareto",
+    "poisson": "Poisson",
+    "uniform": "Uniform",
+    "divergence": "cross_entropy kl_divergence register_kl",
+}
+
+
+@hookimpl
+def register_distributions() -> dict[str, str]:
+    """The distributions, loaded when asked for."""
+    from core.registry import lazily
+
+    return lazily(__name__, provides)

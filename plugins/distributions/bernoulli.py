@@ -1,0 +1,65 @@
+"""The Bernoulli distribution."""
+
+from __future__ import annotations
+
+from core import Variable, as_variable
+from core import functions as F
+from core.typing import Array, Operand
+from plugins.distributions.distribution import Distribution, either, where
+
+
+class Bernoulli(Distribution):
+    """Distributions of 1 with probability p, and else 0.
+
+    Args:
+        p: Probabilities of 1.
+        logit: log(p / (1 - p)), instead.
+        binary_check: Whether `log_prob` gives -inf for what is neither 0 nor 1.
+
+    >>> import core.distributions as D, numpy as np
+    >>> D.Bernoulli(np.array([0.25, 0.5], "f")).prob(np.array([1, 0]))
+    variable([0.25, 0.5 ], dtype=float32)
+    """
+
+    support = "{0, 1}"
+
+    def __init__(
+        self, p: Operand | None = None, logit: Operand | None = None, binary_check: bool = False
+    ) -> None:
+        name, value = either("Bernoulli", p=p, logit=logit)
+        (given,) = self._parameters(**{name: value})
+        self.p = given if name == "p" else F.sigmoid(given)
+        self.logit = given if name == "logit" else F.log(given) - F.log1p(-given)
+        self.binary_check = binary_check
+
+    def log_prob(self, x: Array) -> Variable:
+        x = self._point(x)
+        found = self.logit * x - F.softplus(self.logit)
+        if self.binary_check:
+            return where((x.array == 0) | (x.array == 1), found, -float("inf"))
+        return found
+
+    def cdf(self, x: Array) -> Variable:
+        x = self._point(x).array
+        below = where(x >= 0, 1 - self.p, 0.0)
+        return where(x < 1, below, 1.0)
+
+    def sample_n(self, n: int) -> Variable:
+        drawn = self._uniform(n, *self.batch_shape) < self.p.array
+        return as_variable(self.xp.astype(drawn, self.xp.int32))
+
+    @property
+    def mean(self) -> Variable:
+        return self.p
+
+    @property
+    def mode(self) -> Variable:
+        return F.cast(as_variable(self.p.array > 0.5), self.p.dtype)
+
+    @property
+    def variance(self) -> Variable:
+        return self.p * (1 - self.p)
+
+    @property
+    def entropy(self) -> Variable:
+        return F.softplus(self.logit) - self.p * self.logit

@@ -1,0 +1,54 @@
+"""The categorical distribution."""
+
+from __future__ import annotations
+
+from core import Variable, as_variable
+from core import functions as F
+from core.typing import Array, Operand
+from plugins.distributions.distribution import Distribution, either, where
+
+
+class Categorical(Distribution):
+    """Distributions of one of the numbers 0 to k - 1.
+
+    Args:
+        p: (..., k), probabilities that sum to 1.
+        logit: (..., k), their logarithms up to a constant, instead.
+
+    >>> import core.distributions as D, numpy as np
+    >>> D.Categorical(np.array([0.25, 0.75], "f")).prob(np.array(1))
+    variable(0.75, dtype=float32)
+    """
+
+    support = "{0, ..., k - 1}"
+
+    def __init__(self, p: Operand | None = None, logit: Operand | None = None) -> None:
+        name, value = either("Categorical", p=p, logit=logit)
+        (given,) = self._parameters(1, **{name: value})
+        self.event_shape = ()
+        self.log_p = F.log(given) if name == "p" else F.log_softmax(given, axis=-1)
+        self.p = given if name == "p" else F.exp(self.log_p)
+
+    def log_prob(self, x: Array) -> Variable:
+        k = self.log_p.shape[-1]
+        chosen = F.one_hot(F.cast(as_variable(x), "int32"), k, dtype=self.log_p.dtype)
+        return product_sum(chosen, self.log_p)
+
+    def sample_n(self, n: int) -> Variable:
+        xp = self.xp
+        noise = -xp.log(-xp.log(self._uniform(n, *self.log_p.shape)))
+        return as_variable(xp.astype(xp.argmax(self.log_p.array + noise, axis=-1), xp.int32))
+
+    @property
+    def mode(self) -> Variable:
+        return F.argmax(self.log_p, axis=-1)
+
+    @property
+    def entropy(self) -> Variable:
+        return -product_sum(self.p, self.log_p)
+
+
+def product_sum(p: Variable, log_p: Variable) -> Variable:
+    """Σ p log p, with 0 where p is."""
+    p, log_p = F.broadcast(p, log_p)
+    return F.sum(p * where(p.array > 0, log_p, 0.0), axis=-1)

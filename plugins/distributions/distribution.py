@@ -1,0 +1,234 @@
+"""What all distributions have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from core import Variable, as_variable, backend, config
+from core import functions as F
+from core.errors.kinds import checked
+from core.typing import Array, Operand, Shape
+
+
+class Distribution:
+    """Probability distributions, one for each index of a batch.
+
+    A subclass takes its parameters by `_parameters` and gives `log_prob` and `sample_n`, and what
+    else is known of it: `mean`, `variance`, `entropy`, `mode`, `cdf`, `icdf`. The rest follows.
+    What is not known in closed form raises NotImplementedError.
+
+    Points and draws have the shape (..., *batch_shape, *event_shape); densities and what is known
+    of each distribution have (..., *batch_shape). Gradients reach parameters and points.
+
+    >>> import core.distributions as D, numpy as np
+    >>> normal = D.Normal(np.zeros(3, "f"), 1.0)
+    >>> normal.batch_shape, normal.event_shape, normal.sample((4, 2)).shape
+    ((3,), (), (4, 2, 3))
+    """
+
+    support: str = "real"
+    """Where its points lie, in a word or two."""
+    event_shape: Shape = ()
+    """The shape of one point."""
+    batch_shape: Shape = ()
+    """How many distributions there are, along which axes."""
+    _params: dict[str, Variable]
+
+    def _parameters(self, event_ndim: int = 0, /, **given: Operand) -> list[Variable]:
+        """The parameters as Variables of one batch; each has `event_ndim` axes of its own.
+
+        Numbers get the dtype of the arrays beside them, or `core.config.dtype`.
+        """
+        arrays = [as_variable(x) for x in given.values() if not isinstance(x, (int, float))]
+        if arrays:
+            spec: tuple[Any, ...] = arrays[0].backend, arrays[0].dtype, arrays[0].device
+        else:
+            spec = backend.current(), config.dtype, None
+        made = [
+            as_variable(spec[0].asarray(x, *spec[1:])) if isinstance(x, (int, float)) else x
+            for x in given.values()
+        ]
+        found = [as_variable(x) for x in made]
+        if len(found) > 1:
+            found = list(F.broadcast(*found))
+        self._params = dict(zip(given, found, strict=True))
+        shape = found[0].shape
+        self.batch_shape = shape[: len(shape) - event_ndim]
+        self.event_shape = shape[len(shape) - event_ndim :]
+        return found
+
+    # ------------------------------------------------------------------ what is known
+
+    @property
+    def params(self) -> dict[str, Variable]:
+        """Parameters by name."""
+        return dict(self._params)
+
+    @property
+    def xp(self) -> Any:
+        """The array functions of the parameters' backend."""
+        return self._like.xp
+
+    @property
+    def mean(self) -> Variable:
+        """The mean of each distribution, with the axes of a point behind."""
+        raise self._unknown("mean")
+
+    @property
+    def mode(self) -> Variable:
+        """The likeliest point of each distribution."""
+        raise self._unknown("mode")
+
+    @property
+    def variance(self) -> Variable:
+        """The variance of each element of a point."""
+        raise self._unknown("variance")
+
+    @property
+    def stddev(self) -> Variable:
+        """The standard deviation of each element of a point."""
+        return F.sqrt(self.variance)
+
+    @property
+    def covariance(self) -> Variable:
+        """The covariance of the elements of a point."""
+        raise self._unknown("covariance")
+
+    @property
+    def entropy(self) -> Variable:
+        """The entropy of each distribution, in nats."""
+        raise self._unknown("entropy")
+
+    @property
+    def perplexity(self) -> Variable:
+        """Exp of the entropy."""
+        return F.exp(self.entropy)
+
+    # ------------------------------------------------------------------ densities
+
+    def log_prob(self, x: Array) -> Variable:
+        """The logarithm of the density, or of the probability, of points."""
+        raise self._unknown("log_prob")
+
+    def prob(self, x: Array) -> Variable:
+        """The density, or the probability, of points."""
+        return F.exp(self.log_prob(x))
+
+    def cdf(self, x: Array) -> Variable:
+        """The probability of a point that is not above `x`."""
+        raise self._unknown("cdf")
+
+    def log_cdf(self, x: Array) -> Variable:
+        """The logarithm of `cdf`."""
+        return _log(self.cdf(x))
+
+    def survival_function(self, x: Array) -> Variable:
+        """The probability of a point above `x`."""
+        return 1 - self.cdf(x)
+
+    def log_survival_function(self, x: Array) -> Variable:
+        """The logarithm of `survival_function`."""
+        return _log(self.survival_function(x))
+
+    def icdf(self, p: Array) -> Variable:
+        """The point whose `cdf` is `p`, in (0, 1)."""
+        raise self._unknown("icdf")
+
+    # ------------------------------------------------------------------ draws
+
+    @checked
+    def sample(self, sample_shape: int | tuple[int, ...] = ()) -> Variable:
+        """Draw points, independently of each other.
+
+        Returns:
+            (*sample_shape, *batch_shape, *event_shape).
+        """
+        shape: Shape = (sample_shape,) if isinstance(sample_shape, int) else tuple(sample_shape)
+        drawn = self.sample_n(prod(shape))
+        return F.reshape(drawn, (*shape, *self.batch_shape, *self.event_shape))
+
+    def sample_n(self, n: int) -> Variable:
+        """Draw `n` points, along a first axis."""
+        raise self._unknown("sample_n")
+
+    # ------------------------------------------------------------------ for subclasses
+
+    @property
+    def _like(self) -> Variable:
+        return next(iter(self._params.values()))
+
+    def _point(self, x: Operand) -> Variable:
+        """A point, integers as numbers of the parameters' dtype."""
+        like = self._like
+        if isinstance(x, (int, float)):
+            return as_variable(like.backend.asarray(x, like.dtype, like.device))
+        point = as_variable(x)
+        floating = self.xp.isdtype(point.dtype, "real floating")
+        return point if floating else F.cast(point, like.dtype)
+
+    def _uniform(self, *shape: int) -> Any:
+        """Numbers in (0, 1), of a shape."""
+        like = self._like
+        least = float(self.xp.finfo(like.dtype).eps) / 4
+        random = like.backend.random
+        return random.uniform(shape, like.dtype, least, 1.0, device=like.device)
+
+    def _normal(self, *shape: int) -> Any:
+        """Numbers from the standard normal distribution, of a shape."""
+        like = self._like
+        return like.backend.random.normal(shape, like.dtype, device=like.device)
+
+    def _like_this(self, value: float) -> Variable:
+        """The value for each distribution of the batch."""
+        like = self._like
+        array = self.xp.full(self.batch_shape, value, dtype=like.dtype)
+        return as_variable(like.backend.asarray(array, like.dtype, like.device))
+
+    def _unknown(self, what: str) -> NotImplementedError:
+        return NotImplementedError(f"{type(self).__name__} has no {what} in closed form.")
+
+    def __repr__(self) -> str:
+        params = ", ".join([f"{name}: {list(x.shape)}" for name, x in self._params.items()])
+        return f"{type(self).__name__}({params})"
+
+
+def either(owner: str, **given: Operand | None) -> tuple[str, Operand]:
+    """The one of two arguments that was given.
+
+    >>> either("Bernoulli", p=0.5, logit=None)
+    ('p', 0.5)
+    """
+    found = [(name, x) for name, x in given.items() if x is not None]
+    if len(found) != 1:
+        names = " or ".join(given)
+        got = "both" if found else "neither"
+        raise ValueError(f"{owner}: expected {names}, got {got}. Give one of the two.")
+    return found[0]
+
+
+def _log(p: Variable) -> Variable:
+    """Log p, -inf where p is 0."""
+    return within(p.array > 0, p, 1.0, F.log)
+
+
+def where(condition: Any, x: Operand, y: Operand) -> Variable:
+    """`F.where`, also of a comparison of arrays without axes, which may be a scalar."""
+    like = x if isinstance(x, Variable) else y
+    return F.where(as_variable(like).backend.asarray(condition), x, y)
+
+
+def within(
+    inside: Any, x: Variable, at: float, formula: Callable[[Variable], Variable]
+) -> Variable:
+    """The formula's log-density where a point lies inside, -inf elsewhere; `at` is a point inside.
+
+    What lies outside gets the gradient 0.
+    """
+    return where(inside, formula(where(inside, x, at)), -float("inf"))
+
+
+def summed(x: Variable, axes: int) -> Variable:
+    """The sum over the last axes."""
+    return F.sum(x, axis=tuple(range(-axes, 0))) if axes else x

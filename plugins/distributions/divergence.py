@@ -1,0 +1,216 @@
+"""How far apart two distributions are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from core import Variable
+from core import functions as F
+from plugins.distributions.bernoulli import Bernoulli
+from plugins.distributions.beta import Beta
+from plugins.distributions.categorical import Categorical, product_sum
+from plugins.distributions.dirichlet import Dirichlet
+from plugins.distributions.distribution import Distribution, summed, where
+from plugins.distributions.exponential import Exponential
+from plugins.distributions.gamma import Gamma
+from plugins.distributions.geometric import Geometric
+from plugins.distributions.gumbel import EULER, Gumbel
+from plugins.distributions.independent import Independent
+from plugins.distributions.laplace import Laplace
+from plugins.distributions.log_normal import LogNormal
+from plugins.distributions.multivariate_normal import MultivariateNormal
+from plugins.distributions.normal import Normal
+from plugins.distributions.one_hot_categorical import OneHotCategorical
+from plugins.distributions.pareto import Pareto
+from plugins.distributions.poisson import Poisson
+from plugins.distributions.uniform import Uniform
+
+Formula: TypeAlias = Callable[[Any, Any], Variable]
+
+_FORMULAS: dict[tuple[type, type], Formula] = {}
+
+
+def register_kl(
+    Dist1: type[Distribution], Dist2: type[Distribution]
+) -> Callable[[Formula], Formula]:
+    """Make a decorator that registers the formula of KL(p || q) for two classes of distributions.
+
+    >>> import core.distributions as D
+    >>> class Point(D.Distribution):
+    ...     pass
+    >>> @D.register_kl(Point, Point)
+    ... def nothing(p, q):
+    ...     return 0.0
+    >>> D.kl_divergence(Point(), Point())
+    0.0
+    """
+
+    def register(formula: Formula) -> Formula:
+        _FORMULAS[Dist1, Dist2] = formula
+        return formula
+
+    return register
+
+
+def kl_divergence(dist1: Distribution, dist2: Distribution) -> Variable:
+    """Compute the Kullback-Leibler divergence KL(p || q) = E_p[log p(x) - log q(x)].
+
+    Args:
+        dist1: p.
+        dist2: q.
+
+    Returns:
+        The common shape of the batches.
+
+    Raises:
+        NotImplementedError: No formula is registered for the two classes or what they inherit from.
+
+    >>> import core.distributions as D, numpy as np
+    >>> D.kl_divergence(D.Normal(np.zeros(1, "f"), 1.0), D.Normal(np.full(1, 2, "f"), 1.0))
+    variable([2.], dtype=float32)
+    """
+    for one in type(dist1).__mro__:
+        for other in type(dist2).__mro__:
+            formula = _FORMULAS.get((one, other))
+            if formula is not None:
+                return formula(dist1, dist2)
+    raise NotImplementedError(
+        f"kl_divergence: expected classes with a formula, got {type(dist1).__name__} and "
+        f"{type(dist2).__name__}. Give one by core.distributions.register_kl."
+    )
+
+
+def cross_entropy(dist1: Distribution, dist2: Distribution) -> Variable:
+    """Compute the cross entropy -E_p[log q(x)], the entropy of p plus KL(p || q).
+
+    Args:
+        dist1: p.
+        dist2: q.
+
+    Returns:
+        The common shape of the batches.
+
+    Raises:
+        NotImplementedError: The entropy or the divergence has no formula.
+
+    >>> import core.distributions as D, numpy as np
+    >>> fair = D.Bernoulli(np.full(1, 0.5, "d"))
+    >>> D.cross_entropy(fair, fair)
+    variable([0.69314718])
+    """
+    return dist1.entropy + kl_divergence(dist1, dist2)
+
+
+@register_kl(Bernoulli, Bernoulli)
+def _bernoulli(p: Bernoulli, q: Bernoulli) -> Variable:
+    return p.p * (p.logit - q.logit) - F.softplus(p.logit) + F.softplus(q.logit)
+
+
+@register_kl(Beta, Beta)
+def _beta(p: Beta, q: Beta) -> Variable:
+    total = F.digamma(p.a + p.b)
+    apart = (p.a - q.a) * (F.digamma(p.a) - total) + (p.b - q.b) * (F.digamma(p.b) - total)
+    return q.log_beta - p.log_beta + apart
+
+
+@register_kl(Categorical, Categorical)
+def _categorical(p: Categorical, q: Categorical) -> Variable:
+    return product_sum(p.p, p.log_p) - product_sum(p.p, q.log_p)
+
+
+@register_kl(OneHotCategorical, OneHotCategorical)
+def _one_hot(p: OneHotCategorical, q: OneHotCategorical) -> Variable:
+    return product_sum(p.p, p.log_p) - product_sum(p.p, q.log_p)
+
+
+@register_kl(Dirichlet, Dirichlet)
+def _dirichlet(p: Dirichlet, q: Dirichlet) -> Variable:
+    shape = F.digamma(p.alpha) - F.digamma(F.sum(p.alpha, axis=-1, keepdims=True))
+    return q.log_norm - p.log_norm + F.sum((p.alpha - q.alpha) * shape, axis=-1)
+
+
+@register_kl(Exponential, Exponential)
+def _exponential(p: Exponential, q: Exponential) -> Variable:
+    return F.log(p.lam) - F.log(q.lam) + q.lam / p.lam - 1
+
+
+@register_kl(Gamma, Gamma)
+def _gamma(p: Gamma, q: Gamma) -> Variable:
+    shapes = (p.k - q.k) * F.digamma(p.k) - F.lgamma(p.k) + F.lgamma(q.k)
+    return shapes + q.k * (F.log(q.theta) - F.log(p.theta)) + p.k * (p.theta / q.theta - 1)
+
+
+@register_kl(Geometric, Geometric)
+def _geometric(p: Geometric, q: Geometric) -> Variable:
+    odds = (1 - p.p) / p.p
+    return F.log(p.p) - F.log(q.p) + odds * (F.log1p(-p.p) - F.log1p(-q.p))
+
+
+@register_kl(Gumbel, Gumbel)
+def _gumbel(p: Gumbel, q: Gumbel) -> Variable:
+    ratio = p.scale / q.scale
+    apart = (p.loc - q.loc) / q.scale
+    known = F.log(q.scale) - F.log(p.scale) + EULER * (ratio - 1) - 1
+    return known + apart + F.exp(-apart + F.lgamma(ratio + 1))
+
+
+@register_kl(Independent, Independent)
+def _independent(p: Independent, q: Independent) -> Variable:
+    n = p.reinterpreted_batch_ndims
+    if n != q.reinterpreted_batch_ndims:
+        raise NotImplementedError(
+            f"kl_divergence: expected as many joined axes in both, got {n} and "
+            f"{q.reinterpreted_batch_ndims}."
+        )
+    return summed(kl_divergence(p.distribution, q.distribution), n)
+
+
+@register_kl(Laplace, Laplace)
+def _laplace(p: Laplace, q: Laplace) -> Variable:
+    apart = F.absolute(p.loc - q.loc)
+    ratio = p.scale / q.scale
+    return ratio * F.exp(-apart / p.scale) + apart / q.scale - F.log(ratio) - 1
+
+
+@register_kl(LogNormal, LogNormal)
+def _log_normal(p: LogNormal, q: LogNormal) -> Variable:
+    return _normals(p.mu, p.sigma, q.mu, q.sigma)
+
+
+@register_kl(Normal, Normal)
+def _normal(p: Normal, q: Normal) -> Variable:
+    return _normals(p.loc, p.scale, q.loc, q.scale)
+
+
+def _normals(m: Variable, s: Variable, n: Variable, t: Variable) -> Variable:
+    ratio, apart = s / t, (m - n) / t
+    return 0.5 * (ratio * ratio + apart * apart - 1) - F.log(ratio)
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Variable:
+    solve = p.loc.__array_namespace__().linalg.solve
+    mixed = solve(q.scale_tril, p.scale_tril)
+    apart = F.squeeze(solve(q.scale_tril, F.expand_dims(p.loc - q.loc, -1)), axis=-1)
+    square = F.sum(mixed * mixed, axis=(-2, -1)) + F.sum(apart * apart, axis=-1)
+    return q.log_det - p.log_det + 0.5 * (square - p.event_shape[0])
+
+
+@register_kl(Pareto, Pareto)
+def _pareto(p: Pareto, q: Pareto) -> Variable:
+    p_scale, q_scale, p_alpha, q_alpha = F.broadcast(p.scale, q.scale, p.alpha, q.alpha)
+    ratio = q_alpha / p_alpha
+    found = q_alpha * (F.log(p_scale) - F.log(q_scale)) - F.log(ratio) + ratio - 1
+    return where(p_scale.array >= q_scale.array, found, float("inf"))
+
+
+@register_kl(Poisson, Poisson)
+def _poisson(p: Poisson, q: Poisson) -> Variable:
+    return p.lam * (F.log(p.lam) - F.log(q.lam)) - p.lam + q.lam
+
+
+@register_kl(Uniform, Uniform)
+def _uniform(p: Uniform, q: Uniform) -> Variable:
+    inside = (p.low.array >= q.low.array) & (p.high.array <= q.high.array)
+    return where(inside, F.log(q.scale) - F.log(p.scale), float("inf"))

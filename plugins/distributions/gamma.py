@@ -1,0 +1,57 @@
+"""The gamma distribution."""
+
+from __future__ import annotations
+
+from core import Variable
+from core import functions as F
+from core.typing import Array, Operand
+from plugins.distributions.distribution import Distribution, within
+from plugins.distributions.gamma_draws import StandardGamma
+
+
+class Gamma(Distribution):
+    """Gamma distributions, of density x^(k-1) exp(-x / theta) / (Γ(k) theta^k) where x > 0.
+
+    Args:
+        k: Shapes, above 0.
+        theta: Scales, above 0.
+
+    Gradients of draws reach both parameters, k by implicit differentiation, once.
+
+    >>> import core.distributions as D, numpy as np
+    >>> D.Gamma(np.ones(2, "f"), 0.5).prob(np.array([-1, 0.5], "f"))
+    variable([0.       , 0.7357589], dtype=float32)
+    """
+
+    support = "positive"
+
+    def __init__(self, k: Operand, theta: Operand) -> None:
+        self.k, self.theta = self._parameters(k=k, theta=theta)
+
+    def log_prob(self, x: Array) -> Variable:
+        x = self._point(x)
+        return within(x.array > 0, x, 1.0, self._log_density)
+
+    def _log_density(self, x: Variable) -> Variable:
+        known = -F.lgamma(self.k) - self.k * F.log(self.theta)
+        return (self.k - 1) * F.log(x) - x / self.theta + known
+
+    def sample_n(self, n: int) -> Variable:
+        drawn: Variable = StandardGamma.call(F.broadcast_to(self.k, (n, *self.batch_shape)))
+        return self.theta * drawn
+
+    @property
+    def mean(self) -> Variable:
+        return self.k * self.theta
+
+    @property
+    def mode(self) -> Variable:
+        return F.relu(self.k - 1) * self.theta
+
+    @property
+    def variance(self) -> Variable:
+        return self.k * self.theta * self.theta
+
+    @property
+    def entropy(self) -> Variable:
+        return self.k + F.log(self.theta) + F.lgamma(self.k) + (1 - self.k) * F.digamma(self.k)

@@ -1,0 +1,55 @@
+"""The geometric distribution."""
+
+from __future__ import annotations
+
+from core import Variable, as_variable
+from core import functions as F
+from core.typing import Array, Operand
+from plugins.distributions.distribution import Distribution, where
+
+
+class Geometric(Distribution):
+    """Distributions of how many trials it takes to succeed once: 1, 2, ...
+
+    Args:
+        p: Probabilities of success, above 0 and below 1.
+
+    >>> import core.distributions as D, numpy as np
+    >>> D.Geometric(np.full(3, 0.5, "f")).prob(np.array([0, 1, 2]))
+    variable([0.  , 0.5 , 0.25], dtype=float32)
+    """
+
+    support = "{1, 2, ...}"
+
+    def __init__(self, p: Operand) -> None:
+        (self.p,) = self._parameters(p=p)
+
+    def log_prob(self, x: Array) -> Variable:
+        x = self._point(x)
+        inside = (x.array >= 1) & (x.array == self.xp.floor(x.array))
+        return where(inside, F.log(self.p) + (x - 1) * F.log1p(-self.p), -float("inf"))
+
+    def cdf(self, x: Array) -> Variable:
+        return -F.expm1(F.relu(F.floor(self._point(x))) * F.log1p(-self.p))
+
+    def sample_n(self, n: int) -> Variable:
+        xp = self.xp
+        trials = xp.ceil(xp.log(self._uniform(n, *self.batch_shape)) / xp.log1p(-self.p.array))
+        return as_variable(xp.astype(xp.maximum(trials, xp.ones_like(trials)), xp.int32))
+
+    @property
+    def mean(self) -> Variable:
+        return 1 / self.p
+
+    @property
+    def mode(self) -> Variable:
+        return self._like_this(1.0)
+
+    @property
+    def variance(self) -> Variable:
+        return (1 - self.p) / (self.p * self.p)
+
+    @property
+    def entropy(self) -> Variable:
+        q = 1 - self.p
+        return -(q * F.log1p(-self.p) + self.p * F.log(self.p)) / self.p

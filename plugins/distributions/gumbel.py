@@ -1,0 +1,60 @@
+"""The Gumbel distribution."""
+
+from __future__ import annotations
+
+from math import pi
+
+from core import Variable
+from core import functions as F
+from core.typing import Array, Operand
+from plugins.distributions.distribution import Distribution
+
+EULER = 0.5772156649015329
+
+
+class Gumbel(Distribution):
+    """Gumbel distributions: cdf(x) = exp(-exp(-(x - loc) / scale)).
+
+    Args:
+        loc: Modes.
+        scale: Above 0.
+
+    >>> import core.distributions as D, numpy as np
+    >>> D.Gumbel(np.zeros(1, "f"), 1.0).mean
+    variable([0.5772157], dtype=float32)
+    """
+
+    def __init__(self, loc: Operand, scale: Operand) -> None:
+        self.loc, self.scale = self._parameters(loc=loc, scale=scale)
+
+    def log_prob(self, x: Array) -> Variable:
+        z = (self._point(x) - self.loc) / self.scale
+        return -z - F.exp(-z) - F.log(self.scale)
+
+    def cdf(self, x: Array) -> Variable:
+        return F.exp(self.log_cdf(x))
+
+    def log_cdf(self, x: Array) -> Variable:
+        return -F.exp((self.loc - self._point(x)) / self.scale)
+
+    def icdf(self, p: Array) -> Variable:
+        return self.loc - self.scale * F.log(-F.log(self._point(p)))
+
+    def sample_n(self, n: int) -> Variable:
+        return self.icdf(self._uniform(n, *self.batch_shape))
+
+    @property
+    def mean(self) -> Variable:
+        return self.loc + EULER * self.scale
+
+    @property
+    def mode(self) -> Variable:
+        return self.loc
+
+    @property
+    def variance(self) -> Variable:
+        return pi**2 / 6 * self.scale * self.scale
+
+    @property
+    def entropy(self) -> Variable:
+        return F.log(self.scale) + (1 + EULER)

@@ -1,0 +1,59 @@
+"""The Laplace distribution."""
+
+from __future__ import annotations
+
+from math import log
+
+from core import Variable
+from core import functions as F
+from core.typing import Array, Operand
+from plugins.distributions.distribution import Distribution, where
+
+
+class Laplace(Distribution):
+    """Laplace distributions, of density exp(-|x - loc| / scale) / (2 scale).
+
+    Args:
+        loc: Means.
+        scale: Above 0.
+
+    >>> import core.distributions as D, numpy as np
+    >>> D.Laplace(np.zeros(2, "f"), 1.0).cdf(np.array([0, 1], "f"))
+    variable([0.5      , 0.8160603], dtype=float32)
+    """
+
+    def __init__(self, loc: Operand, scale: Operand) -> None:
+        self.loc, self.scale = self._parameters(loc=loc, scale=scale)
+
+    def log_prob(self, x: Array) -> Variable:
+        return -F.absolute(self._point(x) - self.loc) / self.scale - F.log(self.scale) - log(2)
+
+    def cdf(self, x: Array) -> Variable:
+        z = (self._point(x) - self.loc) / self.scale
+        half = 0.5 * F.exp(-F.absolute(z))
+        return where(z.array > 0, 1 - half, half)
+
+    def icdf(self, p: Array) -> Variable:
+        p = self._point(p)
+        upper = p.array > 0.5
+        size = F.log(2 * where(upper, 1 - p, p))
+        return self.loc + self.scale * where(upper, -size, size)
+
+    def sample_n(self, n: int) -> Variable:
+        return self.icdf(self._uniform(n, *self.batch_shape))
+
+    @property
+    def mean(self) -> Variable:
+        return self.loc
+
+    @property
+    def mode(self) -> Variable:
+        return self.loc
+
+    @property
+    def variance(self) -> Variable:
+        return 2 * self.scale * self.scale
+
+    @property
+    def entropy(self) -> Variable:
+        return F.log(self.scale) + (1 + log(2))

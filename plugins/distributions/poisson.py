@@ -1,0 +1,98 @@
+"""The Poisson distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Variable, as_variable
+from core import functions as F
+from core.typing import Array, Operand
+from plugins.distributions.distribution import Distribution, within
+
+LARGE = 10  # from there on draws are made by rejection, below by counting
+
+
+class Poisson(Distribution):
+    """Distributions of the number of events, of probability lam^x exp(-lam) / x!.
+
+    Args:
+        lam: Means, above 0.
+
+    >>> import core.distributions as D, numpy as np
+    >>> D.Poisson(np.full(3, 1, "f")).prob(np.array([-1, 0, 2]))
+    variable([0.        , 0.36787945, 0.18393971], dtype=float32)
+    """
+
+    support = "{0, 1, ...}"
+
+    def __init__(self, lam: Operand) -> None:
+        (self.lam,) = self._parameters(lam=lam)
+
+    def log_prob(self, x: Array) -> Variable:
+        x = self._point(x)
+        inside = (x.array >= 0) & (x.array == self.xp.floor(x.array))
+        return within(inside, x, 0.0, self._log_mass)
+
+    def _log_mass(self, x: Variable) -> Variable:
+        return x * F.log(self.lam) - self.lam - F.lgamma(x + 1)
+
+    def sample_n(self, n: int) -> Variable:
+        xp = self.xp
+        shape = (n, *self.batch_shape)
+        lam = xp.astype(xp.broadcast_to(self.lam.array, shape), xp.float64)
+        large = lam >= LARGE
+        counted = _counted(xp, self._uniform(*shape), xp.where(large, 1.0, lam))
+        rejected = self._rejected(xp.where(large, lam, float(LARGE)), large)
+        return as_variable(xp.astype(xp.where(large, rejected, counted), xp.int32))
+
+    def _rejected(self, lam: Any, wanted: Any) -> Any:
+        """Draws for large means, by transformed rejection.
+
+        Source: Hörmann 1993, "The transformed rejection method for generating Poisson random
+        variables", algorithm PTRS.
+        """
+        xp = self.xp
+        root, log_lam = xp.sqrt(lam), xp.log(lam)
+        b = 0.931 + 2.53 * root
+        a = -0.059 + 0.02483 * b
+        inverse = 1.1239 + 1.1328 / (b - 3.4)
+        found, missing = xp.zeros_like(lam), wanted
+        while bool(xp.any(missing)):
+            u, v = (xp.astype(self._uniform(*lam.shape), xp.float64) for _ in range(2))
+            u = u - 0.5
+            us = 0.5 - xp.abs(u)
+            k = xp.floor((2 * a / us + b) * u + lam + 0.43)
+            safe = xp.where(k >= 0, k, 0.0)
+            least = xp.log(v * inverse / (a / (us * us) + b))
+            fits = least <= safe * log_lam - lam - F.lgamma(safe + 1).array
+            taken = missing & (k >= 0) & fits
+            found = xp.where(taken, k, found)
+            missing = missing & ~taken
+        return found
+
+    @property
+    def mean(self) -> Variable:
+        return self.lam
+
+    @property
+    def mode(self) -> Variable:
+        return F.floor(self.lam)
+
+    @property
+    def variance(self) -> Variable:
+        return self.lam
+
+
+def _counted(xp: Any, u: Any, lam: Any) -> Any:
+    """The least k whose cumulative probability is above u."""
+    u = xp.astype(u, xp.float64)
+    mass = xp.exp(-lam)
+    total, k = mass, xp.zeros_like(lam)
+    for i in range(1, 100):
+        above = u > total
+        if not bool(xp.any(above)):
+            break
+        k = k + xp.astype(above, k.dtype)
+        mass = mass * lam / i
+        total = total + mass
+    return k

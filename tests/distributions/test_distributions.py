@@ -1,0 +1,245 @@
+"""Every distribution against SciPy's: densities, moments, draws, gradients of draws."""
+
+import numpy as np
+import pytest
+import scipy.stats as S
+
+import core
+import core.distributions as D
+from core import real
+from core.testing import check_distribution
+
+LOC, SCALE = real(-2, 2), real(0.5, 2)
+PLACED = {"loc": LOC, "scale": SCALE}
+
+
+def simplex(rng):
+    return rng.dirichlet(np.full(4, 3.0))
+
+
+def tril(rng):
+    return np.tril(rng.normal(size=(3, 3))) * 0.3 + np.eye(3)
+
+
+def one_hot(rng, frozen):
+    return frozen.rvs(1, random_state=rng)[0]
+
+
+class OfNumbers:
+    """A frozen rv_discrete, whose logarithms and entropy stand under other names."""
+
+    def __init__(self, p=None, logit=None):
+        p = np.exp(logit) if p is None else p
+        self._made = S.rv_discrete(values=(np.arange(len(p)), p / p.sum()))
+
+    def __getattr__(self, name):
+        return getattr(self._made, name)
+
+
+class Multinomial:
+    def __init__(self, p):
+        self._made, self._p = S.multinomial(1, p), p
+
+    def mean(self):
+        return self._p
+
+    def var(self):
+        return np.diag(self._made.cov())
+
+    def __getattr__(self, name):
+        return getattr(self._made, name)
+
+
+class Normals:
+    def __init__(self, loc, scale_tril):
+        self._made = S.multivariate_normal(loc, scale_tril @ scale_tril.T)
+
+    def mean(self):
+        return self._made.mean
+
+    def cov(self):
+        return self._made.cov_object.covariance
+
+    def var(self):
+        return np.diag(self.cov())
+
+    def __getattr__(self, name):
+        if name in ("cdf", "logcdf", "sf", "logsf"):
+            raise AttributeError(name)
+        return getattr(self._made, name)
+
+
+PROOFS = {
+    D.Bernoulli: (S.bernoulli, {"p": real(0.1, 0.9)}, {"discrete": True}),
+    D.Beta: (S.beta, {"a": SCALE, "b": SCALE}, {"reparametrized": True}),
+    D.Categorical: (OfNumbers, {"p": simplex}, {"discrete": True}),
+    D.Cauchy: (S.cauchy, PLACED, {"reparametrized": True}),
+    D.Chisquare: (lambda k: S.chi2(k), {"k": real(1, 9)}, {"reparametrized": True}),
+    D.Dirichlet: (
+        S.dirichlet,
+        {"alpha": lambda rng: rng.uniform(0.5, 3, 3)},
+        {"reparametrized": True, "points": lambda rng, frozen: rng.dirichlet([3, 3, 3])},
+    ),
+    D.Exponential: (lambda lam: S.expon(0, 1 / lam), {"lam": SCALE}, {"reparametrized": True}),
+    D.Gamma: (
+        lambda k, theta: S.gamma(k, 0, theta),
+        {"k": real(0.3, 6), "theta": SCALE},
+        {"reparametrized": True},
+    ),
+    D.Geometric: (S.geom, {"p": real(0.1, 0.9)}, {"discrete": True}),
+    D.Gumbel: (S.gumbel_r, PLACED, {"reparametrized": True}),
+    D.Laplace: (S.laplace, PLACED, {"reparametrized": True}),
+    D.LogNormal: (
+        lambda mu, sigma: S.lognorm(sigma, 0, np.exp(mu)),
+        {"mu": LOC, "sigma": SCALE},
+        {"reparametrized": True},
+    ),
+    D.MultivariateNormal: (
+        Normals,
+        {"loc": lambda rng: rng.normal(size=3), "scale_tril": tril},
+        {"reparametrized": True},
+    ),
+    D.Normal: (S.norm, PLACED, {"reparametrized": True}),
+    D.OneHotCategorical: (Multinomial, {"p": simplex}, {"discrete": True, "points": one_hot}),
+    D.Pareto: (
+        lambda scale, alpha: S.pareto(alpha, 0, scale),
+        {"scale": SCALE, "alpha": real(2.5, 5)},
+        {"reparametrized": True},
+    ),
+    D.Poisson: (lambda lam: S.poisson(lam), {"lam": real(0.5, 40)}, {"discrete": True}),
+    D.Uniform: (S.uniform, PLACED, {"reparametrized": True}),
+}
+
+
+@pytest.mark.parametrize("distribution", PROOFS, ids=lambda d: d.__name__)
+def test_against_scipy(distribution):
+    reference, params, more = PROOFS[distribution]
+    check_distribution(distribution, reference, params=params, examples=6, **more)
+
+
+def test_all_are_proven():
+    classes = {n for n in D.__all__ if n[0].isupper()} - {"Distribution", "Independent"}
+    assert {d.__name__ for d in PROOFS} == classes
+
+
+@pytest.mark.parametrize(
+    ("make", "params", "reference"),
+    [
+        (lambda logit: D.Bernoulli(logit=logit), {"logit": LOC}, None),
+        (lambda logit: D.Categorical(logit=logit), {"logit": lambda rng: rng.normal(size=3)}, None),
+        (
+            lambda low, high: D.Uniform(low=low, high=high),
+            {"low": real(-2, 0), "high": real(1, 2)},
+            lambda low, high: S.uniform(low, high - low),
+        ),
+        (
+            lambda loc, log_scale: D.Normal(loc, log_scale=log_scale),
+            {"loc": LOC, "log_scale": real(-1, 1)},
+            lambda loc, log_scale: S.norm(loc, np.exp(log_scale)),
+        ),
+    ],
+    ids=["Bernoulli", "Categorical", "Uniform", "Normal"],
+)
+def test_other_parameters(make, params, reference):
+    discrete = reference is None
+    if "logit" in params and params["logit"] is LOC:
+        reference = lambda logit: S.bernoulli(1 / (1 + np.exp(-logit)))  # noqa: E731
+    elif discrete:
+        reference = OfNumbers
+    check_distribution(make, reference, params=params, discrete=discrete, examples=4)
+
+
+def test_independent_is_the_joint():
+    inner = D.Normal(np.zeros((2, 3), "d"), np.full((2, 3), 2.0))
+    joint = D.Independent(inner)
+    x = np.random.default_rng(0).normal(size=(4, 2, 3))
+    np.testing.assert_allclose(joint.log_prob(x).array, inner.log_prob(x).array.sum(-1))
+    np.testing.assert_allclose(joint.entropy.array, inner.entropy.array.sum(-1))
+    same = D.MultivariateNormal(inner.loc, np.stack([2 * np.eye(3)] * 2))
+    np.testing.assert_allclose(joint.log_prob(x).array, same.log_prob(x).array)
+    np.testing.assert_allclose(joint.covariance.array, same.covariance.array)
+    assert joint.sample(5).shape == (5, 2, 3) and joint.params.keys() == {"loc", "scale"}
+    with pytest.raises(ValueError, match="reinterpreted_batch_ndims of 0 to 2, got 3"):
+        D.Independent(inner, 3)
+
+
+def _made(distribution, seed):
+    rng = np.random.default_rng(seed)
+    params = PROOFS[distribution][1]
+    return {
+        n: where(rng) if callable(where) else rng.uniform(where.lo, where.hi)
+        for n, where in params.items()
+    }
+
+
+DIVERGENCES = sorted(set(PROOFS) - {D.Cauchy, D.OneHotCategorical}, key=lambda d: d.__name__)
+
+
+@pytest.mark.parametrize("distribution", DIVERGENCES, ids=lambda d: d.__name__)
+def test_divergences_against_draws(distribution):
+    """KL(p || q) is the mean of log p(x) - log q(x) over draws of p, within 5 standard errors."""
+    p_params, q_params = _made(distribution, 1), _made(distribution, 2)
+    if distribution is D.Uniform:
+        q_params = {"loc": p_params["loc"] - 0.5, "scale": p_params["scale"] + 1}
+    if distribution is D.Pareto:
+        q_params["scale"] = p_params["scale"] / 2
+    p = distribution(**{n: np.asarray(x, "d") for n, x in p_params.items()})
+    q = distribution(**{n: np.asarray(x, "d") for n, x in q_params.items()})
+    core.seed(3)
+    try:
+        x = p.sample(20000).array
+    finally:
+        core.seed(None)
+    apart = p.log_prob(x).array - q.log_prob(x).array
+    found = float(D.kl_divergence(p, q).array)
+    assert abs(apart.mean() - found) <= 5 * apart.std() / np.sqrt(len(apart)) + 1e-9
+    np.testing.assert_allclose(D.kl_divergence(p, p).array, 0, atol=1e-9)
+    if distribution is not D.Poisson:
+        crossed = D.cross_entropy(p, q).array
+        np.testing.assert_allclose(crossed, p.entropy.array + found, rtol=1e-6)
+
+
+def test_divergence_of_one_hot_and_joint_distributions():
+    p, q = np.array([[0.2, 0.8], [0.5, 0.5]]), np.array([[0.5, 0.5], [0.1, 0.9]])
+    expected = (p * np.log(p / q)).sum(-1)
+    found = D.kl_divergence(D.OneHotCategorical(p), D.OneHotCategorical(q))
+    np.testing.assert_allclose(found.array, expected)
+    joint = [D.Independent(D.Categorical(each), 1) for each in (p, q)]
+    np.testing.assert_allclose(D.kl_divergence(*joint).array, expected.sum())
+
+
+def test_divergence_without_a_formula():
+    with pytest.raises(NotImplementedError, match="got Normal and Cauchy.*register_kl"):
+        D.kl_divergence(D.Normal(np.zeros(1), 1.0), D.Cauchy(np.zeros(1), 1.0))
+
+
+def test_gamma_draws_refuse_second_derivatives():
+    k = core.Variable(np.ones(3))
+    y = core.functions.sum(D.Gamma(k, 1.0).sample())
+    (g,) = core.grad([y], [k], enable_double_backprop=True)
+    with pytest.raises(core.errors.GraphError, match="first derivatives only"):
+        core.grad([g], [k])
+
+
+def test_outside_of_the_support():
+    for d, x in [
+        (D.Gamma(np.ones(1), 2.0), -1.0),
+        (D.Uniform(np.zeros(1), 1.0), 2.0),
+        (D.Poisson(np.ones(1)), 0.5),
+        (D.Bernoulli(np.full(1, 0.5), binary_check=True), 0.5),
+    ]:
+        assert d.log_prob(np.array([x])).array[0] == -np.inf
+    loc = core.Variable(np.zeros(1))
+    D.LogNormal(loc, 1.0).log_prob(np.array([-1.0])).backward()
+    assert loc.grad == 0
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="Bernoulli: expected p or logit, got both"):
+        D.Bernoulli(0.5, 0.5)
+    with pytest.raises(ValueError, match="low and high, got loc and high"):
+        D.Uniform(loc=0.0, high=1.0)
+    with pytest.raises(core.errors.InvalidType, match="scale_tril"):
+        D.MultivariateNormal(np.zeros(2), np.eye(3))
+    with pytest.raises(NotImplementedError, match="Cauchy has no mean in closed form"):
+        _ = D.Cauchy(np.zeros(1), 1.0).mean
