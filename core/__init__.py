@@ -46,6 +46,7 @@ from core.registry.paths import install as _install
 from core.registry.public import exporting
 
 if TYPE_CHECKING:
+    from core import communicators as communicators
     from core import dataset as dataset
     from core import datasets as datasets
     from core import distributions as distributions

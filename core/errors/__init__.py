@@ -10,6 +10,7 @@ from core.errors.exceptions import BackendError as BackendError
 from core.errors.exceptions import BackendUnavailable as BackendUnavailable
 from core.errors.exceptions import CheckpointDamaged as CheckpointDamaged
 from core.errors.exceptions import CheckpointError as CheckpointError
+from core.errors.exceptions import CommunicatorError as CommunicatorError
 from core.errors.exceptions import CoreError as CoreError
 from core.errors.exceptions import DatasetDamaged as DatasetDamaged
 from core.errors.exceptions import DatasetMissing as DatasetMissing

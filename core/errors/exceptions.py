@@ -75,6 +75,10 @@ class CheckpointDamaged(CheckpointError):
     """A file of saved state whose content is not what was written, or no such file at all."""
 
 
+class CommunicatorError(CoreError, RuntimeError):
+    """Processes of a job that do not fit together, do not answer, or are named wrongly."""
+
+
 class DatasetMissing(CoreError, FileNotFoundError):
     """A file of a dataset that is not there; the message says where it is looked for."""
 

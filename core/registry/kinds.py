@@ -58,6 +58,14 @@ _ROWS = (
     Kind("function_hooks", "core.function_hooks", "core:FunctionHook", "Hooks of functions"),
     Kind("link_hooks", "core.link_hooks", "core:LinkHook", "Hooks of links"),
     Kind(
+        "communicators",
+        "core.communicators",
+        "callable | module",
+        "Communicators, and what is built on them for many processes",
+        "A communicator is a `core.training.Communicator`, registered under the name by which "
+        "`create_communicator(name, mpi_comm=None, **config)` finds and calls it.",
+    ),
+    Kind(
         "backends",
         "",
         "core.backend:Backend",

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from core.training import extensions as extensions
     from core.training import triggers as triggers
     from core.training import updaters as updaters
+    from core.training.buckets import Buckets as Buckets
+    from core.training.buckets import Pending as Pending
+    from core.training.communicator import Communicator as Communicator
     from core.training.fitting import fit as fit
     from core.training.trigger import TriggerSpec as TriggerSpec
     from core.training.triggers import IntervalTrigger as IntervalTrigger
@@ -40,6 +43,8 @@ else:  # checkers shall not take every name for known
     __getattr__, __dir__ = exporting(
         __name__,
         {
+            "core.training.communicator": "Communicator",
+            "core.training.buckets": "Buckets Pending",
             "core.training.fitting": "fit",
             "core.training.trigger": "TriggerSpec",
             # A few plugins have always been at home here too.

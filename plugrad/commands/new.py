@@ -27,6 +27,7 @@ KINDS_OF_PLUGINS = [
 NAMES = {
     "function": {"thing": "thing"},
     "serializer": {"save_thing": "save_thing", "load_thing": "load_thing"},
+    "communicator": {"thing": "ThingCommunicator"},
     "backend": {"thing": "ThingBackend"},
 }
 """What a template's module gives, by the name under which it is registered."""

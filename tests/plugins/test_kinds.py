@@ -13,14 +13,14 @@ from core.registry.kinds import FACADES, KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = """_ROWS = (
-    Kind("communicators", "core.training.communicators", "core:Link | function", "Ways to talk"),
+    Kind("messengers", "core.training.messengers", "core:Link | function", "Ways to talk"),
     Kind("schedules", "core.schedules", "callable", "Rates over time"),
 """
 PLUGIN = """
 from core import hookimpl
 
 @hookimpl
-def register_communicators():
+def register_messengers():
     return {"Ring": "talkers:Ring", "tell": "talkers:tell", "wrong": 3}
 """
 TALKERS = "import core\nclass Ring(core.Link):\n    pass\ndef tell():\n    return 'told'\n"
@@ -33,17 +33,17 @@ assert main(["reference", "--output", "pages"]) == 0
 importlib.invalidate_caches()
 import core
 assert "schedules" in dir(core) and core.schedules.__all__ == []
-communicators = core.training.communicators
-assert "communicators" in dir(core.training) and communicators.__doc__.startswith("Ways to talk")
-assert {"Ring", "tell"} <= {*dir(communicators)}
-from core.training.communicators import tell
-assert tell() == "told" and core.registry.catalogue("communicators").get("tell") is tell
-assert issubclass(communicators.of("plugrad-talk").Ring, core.Link)
-assert "Return name -> a subclass of core.Link" in core.hookspecs.register_communicators.__doc__
-core.plugins.prefer("communicators", "tell", "plugrad-talk")
+messengers = core.training.messengers
+assert "messengers" in dir(core.training) and messengers.__doc__.startswith("Ways to talk")
+assert {"Ring", "tell"} <= {*dir(messengers)}
+from core.training.messengers import tell
+assert tell() == "told" and core.registry.catalogue("messengers").get("tell") is tell
+assert issubclass(messengers.of("plugrad-talk").Ring, core.Link)
+assert "Return name -> a subclass of core.Link" in core.hookspecs.register_messengers.__doc__
+core.plugins.prefer("messengers", "tell", "plugrad-talk")
 for name, error in [("tel", "Did you mean 'tell'?"), ("wrong", "core.Link or a function, got 3")]:
     try:
-        getattr(communicators, name)
+        getattr(messengers, name)
     except AttributeError as caught:
         assert error in str(caught), caught
     else:
@@ -82,13 +82,13 @@ def test_a_row_is_a_new_kind(checkout):
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "communicators: Ring, tell, wrong" in done.stdout
-    for package, name in [("core.training", "communicators"), ("core", "schedules")]:
+    assert "messengers: Ring, tell, wrong" in done.stdout
+    for package, name in [("core.training", "messengers"), ("core", "schedules")]:
         for_checkers = checkout / package.replace(".", "/") / "__init__.py"
         line = f"    from {package} import {name} as {name}\n"
         assert line in for_checkers.read_text(encoding="utf-8")
     page = (checkout / "pages/README.md").read_text(encoding="utf-8")
-    assert "| [Ways to talk](communicators.md) | `register_communicators()` | a subclass" in page
+    assert "| [Ways to talk](messengers.md) | `register_messengers()` | a subclass" in page
 
 
 @pytest.mark.parametrize("kind", KINDS)

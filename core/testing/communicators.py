@@ -1,0 +1,285 @@
+"""The proof of a communicator, by the processes of a job themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from core.arrays import backend
+from core.errors import CommunicatorError
+from core.link import Link, Parameter
+from core.training import Communicator
+
+_DTYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "complex64", "complex128"),
+)
+
+
+def check_communicator(comm: Communicator, megabytes: float = 100) -> None:
+    """Prove a communicator: every process of a job calls this with its own.
+
+    Exchanged are objects and arrays of every dtype (bfloat16 too where it is installed), without
+    elements, without axes and in any order of memory, between all pairs of ranks and by every
+    collective method with every root; an object of so many `megabytes`; tuples; gradients. Wrong
+    peers, and arrays that do not fit together, have to be refused with a CommunicatorError.
+
+    Raises AssertionError that names the method and the rank.
+
+    >>> import core
+    >>> check_communicator(core.communicators.create_communicator("local"), megabytes=1)
+    """
+    for check in (
+        _numbers,
+        _objects,
+        _arrays,
+        _sums,
+        _orders,
+        _wrong_peers,
+        _parts,
+        _models,
+    ):
+        try:
+            check(comm)
+        except AssertionError as error:
+            error.add_note(f"In {check.__name__.strip('_')} of {comm!r}.")
+            raise
+    big = np.arange(int(megabytes * 2**20) // 8)
+    assert np.array_equal(comm.bcast_obj(big if comm.rank == 0 else None), big)
+
+
+def _numbers(comm: Communicator) -> None:
+    assert comm.allgather_obj(comm.rank) == [*range(comm.size)]
+    assert 0 <= comm.intra_rank < comm.intra_size <= comm.size
+    assert 0 <= comm.inter_rank < comm.inter_size <= comm.size
+    places = comm.allgather_obj((comm.inter_rank, comm.intra_rank))
+    assert len({*places}) == comm.size, "two ranks have the same place"
+
+
+def _between(comm: Communicator, send: Callable[..., Any], recv: Callable[..., Any]) -> Any:
+    """What `recv` gives of every other rank, which sends by `send`; both take rank and tag."""
+    found = {}
+    for source in range(comm.size):
+        for dest in range(comm.size):
+            if source != dest and comm.rank == source:
+                send(dest, 7)
+            if source != dest and comm.rank == dest:
+                found[source] = recv(source, 7)
+    return found
+
+
+def _objects(comm: Communicator) -> None:
+    def of(rank: int) -> Any:
+        return {"rank": rank, "list": [None, "ä", 1 << 70], "array": np.full(3, rank)}
+
+    def same(found: Any, rank: int) -> bool:
+        expected = of(rank)
+        return bool(np.array_equal(found.pop("array"), expected.pop("array"))) and found == expected
+
+    mine, everybody = of(comm.rank), range(comm.size)
+    sent = _between(comm, lambda r, tag: comm.send_obj(mine, r, tag), comm.recv_obj)
+    assert all([same(obj, rank) for rank, obj in sent.items()]), "send_obj"
+    for root in everybody:
+        assert same(comm.bcast_obj(of(root) if comm.rank == root else None, root), root)
+        found = comm.gather_obj(of(comm.rank), root)
+        assert (found is None) == (comm.rank != root), "gather_obj"
+        assert all([same(each, rank) for rank, each in enumerate(found or ())]), "gather_obj"
+        objs = [of(rank) for rank in everybody] if comm.rank == root else None
+        assert same(comm.scatter_obj(objs, root), comm.rank), "scatter_obj"
+    assert all([same(obj, rank) for rank, obj in enumerate(comm.allgather_obj(of(comm.rank)))])
+    rows = comm.alltoall_obj([(comm.rank, rank) for rank in everybody])
+    assert rows == [(rank, comm.rank) for rank in everybody], "alltoall_obj"
+    assert comm.allreduce_obj([comm.rank]) == [*everybody], "allreduce_obj"
+    comm.barrier()
+    if comm.size > 1:  # messages of one tag do not wait for those of another
+        if comm.rank == 0:
+            for tag in (1, 2):
+                comm.send_obj(tag, 1, tag)
+        elif comm.rank == 1:
+            assert [comm.recv_obj(0, tag) for tag in (2, 1)] == [2, 1], "tags"
+
+
+def _examples(rank: int) -> Iterator[Any]:
+    """Arrays of a rank: of each dtype, and of each form in memory."""
+    generator = np.random.default_rng(rank)
+    dtypes = [np.dtype(name) for name in _DTYPES]
+    with suppress(TypeError):  # where it is not installed
+        dtypes.append(backend.host().dtype("bfloat16"))
+    for dtype in dtypes:
+        yield generator.integers(0, 2 if dtype.kind == "b" else 9, (2, 3)).astype(dtype)
+    x = generator.standard_normal((4, 3)).astype("f")
+    yield from (x.T, x[::2, ::-1], np.asfortranarray(x), np.broadcast_to(x[0], (5, 3)))
+    yield from (np.array(x[1, 1]), x[:0], np.zeros((2, 0, 3), "d"), x.astype(">f4"))
+
+
+def _one(chosen: int, rank: int) -> Any:
+    """An array of a rank, whose dtype and shape differ from those of other ranks."""
+    arrays = [*_examples(rank)]
+    return arrays[(chosen + rank) % len(arrays)]
+
+
+def _same(found: Any, expected: Any) -> bool:
+    if isinstance(expected, tuple):
+        return len(found) == len(expected) and all(map(_same, found, expected))
+    found = backend.to_host(found)
+    same = found.shape == expected.shape and found.dtype == expected.dtype
+    return bool(same and found.tobytes() == expected.tobytes() and found.flags.writeable)
+
+
+def _all_methods(comm: Communicator, of: Callable[[int], Any]) -> None:
+    """Every method of arrays, where `of(rank)` is what that rank has."""
+    mine, everybody = of(comm.rank), range(comm.size)
+    sent = _between(comm, lambda rank, tag: comm.send(mine, rank, tag), comm.recv)
+    assert all([_same(found, of(rank)) for rank, found in sent.items()]), "send and recv"
+    for root in everybody:
+        found = comm.bcast(mine if comm.rank == root else None, root)
+        assert comm.rank == root or _same(found, of(root)), "bcast"
+        gathered = comm.gather(mine, root)
+        assert (gathered is None) == (comm.rank != root), "gather"
+        assert all([_same(each, of(rank)) for rank, each in enumerate(gathered or ())]), "gather"
+        parts = tuple([of(rank) for rank in everybody]) if comm.rank == root else None
+        assert _same(comm.scatter(parts, root), of(comm.rank)), "scatter"
+    assert all([_same(each, of(rank)) for rank, each in enumerate(comm.allgather(mine))])
+    turned = comm.alltoall(tuple([of(comm.size * comm.rank + rank) for rank in everybody]))
+    expected = [of(comm.size * rank + comm.rank) for rank in everybody]
+    assert all(map(_same, turned, expected)), "alltoall"
+
+
+def _arrays(comm: Communicator) -> None:
+    count = len([*_examples(0)])
+    _all_methods(comm, lambda rank: tuple(_examples(rank)))
+    _all_methods(comm, lambda rank: tuple(_examples(rank))[:1])
+    for chosen in (4, 9, count - 3, count - 2):  # single ones, of shapes that differ by rank
+        _all_methods(comm, partial(_one, chosen))
+    matrix = np.arange(2.0 * comm.size).reshape(comm.size, 2)
+    found = comm.scatter(matrix if comm.rank == 0 else None)
+    assert _same(found, matrix[comm.rank]), "scatter of an array"
+
+
+def _sums(comm: Communicator) -> None:
+    given = [[x for x in _examples(rank) if x.dtype != bool] for rank in range(comm.size)]
+    expected = []
+    for parts in zip(*given, strict=True):
+        narrow = parts[0].dtype.itemsize == 2 and parts[0].dtype.kind not in "iu"
+        total = np.stack([part.astype("d") if narrow else part for part in parts]).sum(0)
+        expected.append(total.astype(parts[0].dtype))
+    for found, sum_ in zip(comm.allreduce(tuple(given[comm.rank])), expected, strict=True):
+        assert found.shape == sum_.shape, "allreduce"
+        assert found.dtype == sum_.dtype, "allreduce"
+        assert np.allclose(found.astype("D"), sum_.astype("D"), rtol=1e-5, atol=1e-6), "allreduce"
+    x = np.random.default_rng(comm.rank).standard_normal(9999).astype("f")
+    for dtype in ("float32", "float16"):
+        first, again = comm.allreduce(x.astype(dtype)), comm.allreduce(x.astype(dtype))
+        assert first.tobytes() == again.tobytes(), "allreduce gives other bits when repeated"
+        everywhere = comm.allgather_obj(first.tobytes())
+        assert len({*everywhere}) == 1, "allreduce gives other bits on other ranks"
+    pending = [(sum_, comm.iallreduce(sum_)) for sum_ in (x.copy(), x.copy())]
+    for sum_, each in pending[::-1]:
+        each.wait()
+        assert np.array_equal(sum_, comm.allreduce(x)), "iallreduce"
+
+
+def _orders(comm: Communicator) -> None:
+    """Many different calls one after the other: nothing is mixed up."""
+    generator = np.random.default_rng(0)  # the same on all ranks
+    for step in range(20):
+        root, what = int(generator.integers(comm.size)), int(generator.integers(4))
+        if what == 0:
+            assert comm.bcast_obj((step, comm.rank), root) == (step, root)
+        elif what == 1:
+            assert comm.allgather_obj((step, comm.rank)) == [(step, r) for r in range(comm.size)]
+        elif what == 2:
+            assert comm.allreduce(np.array([step])).tolist() == [step * comm.size]
+        else:
+            assert comm.gather_obj(step, root) == ([step] * comm.size, None)[comm.rank != root]
+
+
+def _refused(what: str, call: Callable[[], Any]) -> None:
+    try:
+        call()
+    except CommunicatorError:
+        return
+    raise AssertionError(f"{what}: expected a CommunicatorError, nothing was raised")
+
+
+def _wrong_peers(comm: Communicator) -> None:
+    x = np.ones(2)
+    for peer in (-1, comm.size, comm.rank, 0.5, None, "0", True):
+        for name, call in (
+            ("send", lambda peer=peer: comm.send(x, peer)),
+            ("recv", lambda peer=peer: comm.recv(peer)),
+            ("send_obj", lambda peer=peer: comm.send_obj(1, peer)),
+            ("recv_obj", lambda peer=peer: comm.recv_obj(peer)),
+        ):
+            _refused(f"{name} with rank {peer!r}", call)
+    for root in (-1, comm.size, None):
+        for name, call in (
+            ("bcast", lambda root=root: comm.bcast(x, root)),
+            ("gather", lambda root=root: comm.gather(x, root)),
+            ("scatter", lambda root=root: comm.scatter((x,) * comm.size, root)),
+            ("bcast_obj", lambda root=root: comm.bcast_obj(x, root)),
+        ):
+            _refused(f"{name} with root {root!r}", call)
+    _refused("alltoall of too many", lambda: comm.alltoall((x,) * (comm.size + 1)))
+    _refused("allreduce of booleans", lambda: comm.allreduce(x > 0))
+    _refused("send of a string", lambda: comm.send("text", (comm.rank + 1) % comm.size))
+    _refused("an unknown setting", lambda: comm.set_config("bucket_size", 3))
+    if comm.size > 1:
+        _refused("shapes that differ", lambda: comm.allreduce(np.ones(2 + comm.rank % 2)))
+        kinds = ("f", "d")
+        _refused("dtypes that differ", lambda: comm.allreduce(np.ones(2, kinds[comm.rank % 2])))
+
+
+def _parts(comm: Communicator) -> None:
+    """Communicators of some of the ranks."""
+    part = comm.split(comm.rank % 2, -comm.rank)
+    members = [r for r in reversed(range(comm.size)) if r % 2 == comm.rank % 2]
+    assert part is not None
+    assert (part.size, part.rank) == (len(members), members.index(comm.rank)), "split"
+    assert part.allgather_obj(comm.rank) == members, "split"
+    few = comm.split(0 if comm.rank == 0 else None, 0)
+    assert (few is None) == (comm.rank != 0), "split"
+    for each in (part, few):
+        if each is not None and each is not comm:
+            assert each.allreduce(np.ones(1)).tolist() == [each.size]
+            each.finalize()
+
+
+def _models(comm: Communicator) -> None:
+    """Broadcast parameters and averaged gradients, also in narrow floats and many buffers."""
+    made = Weights(comm.rank)
+    comm.bcast_data(made)
+    expected = Weights(0)
+    for (path, found), (_, own) in zip(made.namedparams(), expected.namedparams(), strict=True):
+        assert np.array_equal(found.array, own.array), f"bcast_data of {path}"
+    before = comm.get_config()
+    for dtype, most in ((None, 1 << 20), (None, 16), ("float16", 16)):
+        comm.set_config("allreduce_grad_dtype", dtype)
+        comm.set_config("bucket_bytes", most)
+        made.W.grad, made.b.grad = np.full((3, 2), comm.rank, "f"), None
+        if comm.rank == 0:
+            made.b.grad = np.ones(2, "d")
+        if comm.size > 1:
+            _refused("gradients on one rank", lambda: comm.multi_node_mean_grad(made))
+        comm.multi_node_mean_grad(made, zero_fill=True)
+        assert made.W.grad.dtype == "f"
+        mean = (comm.size - 1) / 2
+        assert np.allclose(made.W.grad, mean, rtol=1e-3), "multi_node_mean_grad"
+        assert np.allclose(made.b.grad, 1 / comm.size, rtol=1e-3), "multi_node_mean_grad"
+    for name, value in before.items():
+        comm.set_config(name, value)
+
+
+class Weights(Link):
+    """Two parameters, whose values tell the rank."""
+
+    def __init__(self, rank: int) -> None:
+        super().__init__()
+        with self.init_scope():
+            self.W = Parameter(np.full((3, 2), rank, "f"))
+            self.b = Parameter(np.full(2, rank, "d"))
+            self.later = Parameter()

@@ -1,0 +1,37 @@
+"""An exception that nobody catches on one rank ends all of them."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from types import TracebackType
+
+_former = None
+
+
+def add_hook() -> None:
+    """Let an uncaught exception end the whole job, named by rank and machine.
+
+    Otherwise the other ranks would wait for the one that is gone. `create_communicator('mpi')`
+    calls this by itself. In debuggers and notebooks, which have hooks of their own, it changes
+    nothing but what follows on them. It needs mpi4py to be loaded already.
+    """
+    global _former
+    if _former is None:
+        _former, sys.excepthook = sys.excepthook, _end_all
+
+
+def _end_all(kind: type[BaseException], error: BaseException, tb: TracebackType | None) -> None:
+    (_former or sys.__excepthook__)(kind, error, tb)
+    module = sys.modules.get("mpi4py.MPI")
+    if module is None or not module.Is_initialized() or module.Is_finalized():
+        return
+    world = module.COMM_WORLD
+    if world.Get_size() > 1:
+        print(
+            f"{kind.__name__} on rank {world.Get_rank()} of {world.Get_size()} on "
+            f"{socket.gethostname()}, which ends all ranks.",
+            file=sys.stderr,
+            flush=True,
+        )
+        world.Abort(1)

@@ -1,0 +1,334 @@
+"""Communication by MPI, through mpi4py: between processes of one machine or many.
+
+What all ranks do together begins with a short note to each other that says what each of them is
+about to do. So a rank that does something else, or has come to the end of its program, is an error
+on all of them, by name, and not a job that stands still. Nothing waits without a limit.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from core.errors import CommunicatorError
+from core.training import Communicator, Pending
+from plugins.extras import need
+from plugins.processes.ipc import decode, encode
+
+_NOTE = 256  # bytes of the notes: the length of a message, then what is called
+_PIECE = 1 << 30  # bytes at once: counts of MPI are below 2^31
+_PATIENCE = 0.02  # seconds for which waiting takes all of a core, as far as nobody else wants it
+_STARTERS = {  # variables by which launchers tell how many processes there are
+    "PMI_SIZE": "the mpiexec of MPICH",
+    "OMPI_COMM_WORLD_SIZE": "the mpiexec of Open MPI",
+}
+
+
+class MpiCommunicator(Communicator):
+    """The communicator of processes that were started by `mpiexec`, or by a batch system.
+
+    Arrays are exchanged in the memory of the host. Floats of 16 bits, which MPI does not know, are
+    divided among the ranks, added in float32 in the order of the ranks, rounded once, and gathered.
+
+    An exception that nobody catches on any rank ends the job: see `global_except_hook`.
+
+    Args:
+        mpi_comm: A communicator of mpi4py; None for MPI.COMM_WORLD.
+        time_limit: Seconds for which a rank waits for another before it raises CommunicatorError.
+        **config: Settings of `core.training.Communicator`.
+    """
+
+    def __init__(self, mpi_comm: Any = None, *, time_limit: float = 600.0, **config: Any) -> None:
+        self._mpi = _library()
+        given = self._mpi.COMM_WORLD if mpi_comm is None else mpi_comm
+        self._comm = given.Dup()  # so that messages of others are no concern of ours
+        super().__init__(self._comm.Get_rank(), self._comm.Get_size(), **config)
+        self._own_config = {**config, "time_limit": time_limit}
+        self.time_limit = float(time_limit)
+        self._refuse_lone_processes()
+        self._where = f"rank {self.rank} of {self.size} on {socket.gethostname()}"
+        self._place_among_machines()
+        if self.size > 1 and mpi_comm is None:
+            from plugins.communicators.global_except_hook import add_hook
+
+            add_hook()
+            atexit.register(self._end)
+
+    def _refuse_lone_processes(self) -> None:
+        """Processes that were started together, by another MPI than this one, are each alone."""
+        for variable, starter in _STARTERS.items():
+            count = os.environ.get(variable, "1")
+            if self._mpi.COMM_WORLD.Get_size() == 1 and count.isdecimal() and int(count) > 1:
+                library = self._mpi.Get_library_version().partition("\n")[0].strip()
+                raise CommunicatorError(
+                    f"create_communicator: {starter} has started {count} processes, but mpi4py has "
+                    f"loaded {library}, in which each of them is alone. Start them by the mpiexec "
+                    "of the MPI that mpi4py uses; `plugrad doctor` says which that is."
+                )
+
+    def _place_among_machines(self) -> None:
+        within = self._comm.Split_type(self._mpi.COMM_TYPE_SHARED, self.rank)
+        self.intra_rank, self.intra_size = within.Get_rank(), within.Get_size()
+        firsts = self._comm.allgather(within.bcast(self.rank))
+        within.Free()
+        machines = sorted(set(firsts))
+        self.inter_rank, self.inter_size = machines.index(firsts[self.rank]), len(machines)
+
+    def split(self, color: int | None, key: int) -> Self | None:
+        """The communicator of the ranks that give the same `color`, in the order of `key`."""
+        self._meet("split")
+        part = self._comm.Split(self._mpi.UNDEFINED if color is None else color, key)
+        return None if part == self._mpi.COMM_NULL else type(self)(part, **self._own_config)
+
+    def finalize(self) -> None:
+        """Release the communicator, after all ranks have called this."""
+        if self._comm is not None:
+            atexit.unregister(self._end)
+            self._meet("finalize")
+            self._comm.Free()
+            self._comm = None
+
+    def _end(self) -> None:
+        """At the end of the program: where others still wait, the job ends with an error."""
+        self.time_limit *= 2  # those that wait for a message tell more of what is wrong
+        try:
+            self._meet("the end of the program")
+        except BaseException as error:
+            print(error, file=sys.stderr, flush=True)
+            self._mpi.COMM_WORLD.Abort(1)
+
+    def abort(self, reason: str) -> None:
+        """Print the reason and end all processes of the job."""
+        print(f"{self._where}: {reason}", file=sys.stderr, flush=True)
+        self._mpi.COMM_WORLD.Abort(1)
+
+    # ------------------------------------------------------------------ waiting
+
+    def _wait(self, what: str, *requests: Any) -> None:
+        """Wait until all requests are met; raise after the time limit."""
+        self._until(what, lambda: bool(self._mpi.Request.Testall(list(requests))))
+
+    def _until(self, what: str, met: Any) -> None:
+        began = time.monotonic()
+        while not met():
+            waited = time.monotonic() - began
+            if waited > self.time_limit:
+                atexit.unregister(self._end)
+                atexit.register(self._mpi.COMM_WORLD.Abort, 1)  # which would wait for ever
+                raise CommunicatorError(
+                    f"{what}: {self._where} has waited {waited:.0f} seconds for another rank, "
+                    f"which is the time limit. Did all ranks call it? A longer limit is set by "
+                    "create_communicator(..., time_limit=seconds)."
+                )
+            time.sleep(0 if waited < _PATIENCE else 0.0005)
+
+    def _meet(self, what: str, length: int = 0) -> list[int]:
+        """Tell all ranks what this one is about to do; the lengths that they tell.
+
+        Raises CommunicatorError on every rank where one is about to do something else.
+        """
+        mine = np.zeros(_NOTE, np.uint8)
+        mine[:8] = np.frombuffer(np.int64(length).tobytes(), np.uint8)
+        text = what.encode()[: _NOTE - 8]
+        mine[8 : 8 + len(text)] = np.frombuffer(text, np.uint8)
+        notes = np.empty((self.size, _NOTE), np.uint8)
+        self._wait(what, self._comm.Iallgather(mine, notes))
+        calls = [note[8:].tobytes().rstrip(b"\0").decode(errors="replace") for note in notes]
+        for rank, call in enumerate(calls):
+            if call != calls[0]:
+                raise CommunicatorError(
+                    f"{self._where}: expected the same on all ranks, but rank 0 is at {calls[0]!r} "
+                    f"and rank {rank} at {call!r}. All ranks call the same, in the same order and "
+                    "as often."
+                )
+        return [int(note[:8].view(np.int64)[0]) for note in notes]
+
+    def compare(self, what: str, mine: Any) -> None:
+        """Raise CommunicatorError on every rank where the ranks give different values."""
+        text = f"{what} {mine}"
+        if len(text.encode()) > _NOTE - 8:
+            self._meet(what)
+            super().compare(what, mine)
+        else:
+            self._meet(text)
+
+    # ------------------------------------------------------------------ objects
+
+    def send_obj(self, obj: Any, dest: int, tag: int = 0) -> None:
+        """Send an object; returns when it may be changed again."""
+        dest, message = self._peer("send", dest), _packed(obj)
+        length = np.array([message.size])
+        pieces = [self._comm.Isend(piece, dest, tag) for piece in (length, *_pieces(message))]
+        self._wait(f"send to rank {dest}", *pieces)
+
+    def recv_obj(self, source: int, tag: int = 0) -> Any:
+        """The next object that the rank `source` sends with this `tag`."""
+        source, length = self._peer("recv", source), np.empty(1, np.int64)
+        what = f"recv from rank {source}"
+        self._wait(what, self._comm.Irecv(length, source, tag))
+        message = np.empty(int(length[0]), np.uint8)
+        self._wait(what, *[self._comm.Irecv(piece, source, tag) for piece in _pieces(message)])
+        return decode(message)
+
+    def bcast_obj(self, obj: Any, root: int = 0) -> Any:
+        """The object of the rank `root`, on all ranks."""
+        root = self._peer("bcast", root, itself=True)
+        mine = _packed(obj) if self.rank == root else np.empty(0, np.uint8)
+        return self._spread(f"bcast from rank {root}", mine, obj, [root])[0]
+
+    def allgather_obj(self, obj: Any) -> list[Any]:
+        """A list of the objects of all ranks, on all of them."""
+        return self._spread("allgather", _packed(obj), obj, range(self.size))
+
+    def _spread(self, what: str, mine: Any, own: Any, roots: Sequence[int]) -> list[Any]:
+        """The objects of some ranks, on all of them: a broadcast from each, at the same time."""
+        lengths = self._meet(what, mine.size)
+        messages = {
+            rank: mine if rank == self.rank else np.empty(lengths[rank], np.uint8) for rank in roots
+        }
+        self._wait(
+            what,
+            *[
+                self._comm.Ibcast(piece, rank)
+                for rank, message in messages.items()
+                for piece in _pieces(message)
+            ],
+        )
+        return [own if rank == self.rank else decode(m) for rank, m in messages.items()]
+
+    def gather_obj(self, obj: Any, root: int = 0) -> list[Any] | None:
+        """A list of the objects of all ranks on `root`, None on the others."""
+        root = self._peer("gather", root, itself=True)
+        objs = [obj if rank == root else None for rank in range(self.size)]
+        found = self._shuffle(f"gather to rank {root}", objs, {root})
+        return found if self.rank == root else None
+
+    def scatter_obj(self, objs: Sequence[Any] | None, root: int = 0) -> Any:
+        """The object of `objs`, given on `root`, that has the place of this rank."""
+        root = self._peer("scatter", root, itself=True)
+        given = self._one_each("scatter", objs) if self.rank == root else [None] * self.size
+        to = range(self.size) if self.rank == root else ()
+        return self._shuffle(f"scatter from rank {root}", given, to)[root]
+
+    def alltoall_obj(self, objs: Sequence[Any]) -> list[Any]:
+        """What every rank has at the place of this one in its `objs`."""
+        return self._shuffle("alltoall", self._one_each("alltoall", objs), range(self.size))
+
+    def _shuffle(self, what: str, objs: Sequence[Any], to: Any) -> list[Any]:
+        """Give each of the ranks in `to` its object; what the ranks have for this one."""
+        self._meet(what)
+        messages = {r: _packed(objs[r]) for r in to if r != self.rank}
+        lengths = np.array([messages[r].size if r in messages else 0 for r in range(self.size)])
+        incoming = np.empty_like(lengths)
+        self._wait(what, self._comm.Ialltoall(lengths, incoming))
+        found = {r: np.empty(n, np.uint8) for r, n in enumerate(incoming.tolist()) if n}
+        requests = [
+            begin(piece, rank, _OBJECTS)
+            for begin, way in ((self._comm.Irecv, found), (self._comm.Isend, messages))
+            for rank, message in way.items()
+            for piece in _pieces(message)
+        ]
+        self._wait(what, *requests)
+        return [
+            objs[r] if r == self.rank else decode(found[r]) if r in found else None
+            for r in range(self.size)
+        ]
+
+    def barrier(self) -> None:
+        """Return when all ranks have called it."""
+        self._meet("barrier")
+
+    # ------------------------------------------------------------------ sums
+
+    def iallreduce(self, buffer: Any) -> Pending:
+        """Begin to sum a contiguous host array over all ranks, in place."""
+        if self.size == 1:
+            return Pending()
+        if buffer.dtype.name in ("float16", "bfloat16"):
+            return _NarrowSum(self, buffer)
+        if not buffer.dtype.isnative:  # which MPI has no name for
+            return super().iallreduce(buffer)
+        step = _PIECE // buffer.itemsize
+        parts = [buffer[i : i + step] for i in range(0, buffer.size, step)]
+        return _Sum(self, [self._comm.Iallreduce(self._mpi.IN_PLACE, part) for part in parts])
+
+
+class _Sum(Pending):
+    """Sums that MPI is making."""
+
+    def __init__(self, comm: MpiCommunicator, requests: list[Any]) -> None:
+        self._comm, self._requests = comm, requests
+
+    def test(self) -> bool:
+        return bool(self._comm._mpi.Request.Testall(self._requests))
+
+    def wait(self) -> None:
+        self._comm._until("allreduce", self.test)
+
+
+class _NarrowSum(Pending):
+    """A sum of floats of 16 bits: each rank adds up its part of all in float32."""
+
+    def __init__(self, comm: MpiCommunicator, buffer: Any) -> None:
+        self._comm, self._buffer = comm, buffer
+        self._part = part = -(-buffer.size // comm.size)
+        padded = np.zeros(part * comm.size, buffer.dtype)
+        padded[: buffer.size] = buffer
+        self._sent, self._parts = padded, np.empty_like(padded)
+        self._summed: Any = None
+        self._request = comm._comm.Ialltoall(_words(padded), _words(self._parts))
+
+    def test(self) -> bool:
+        if not self._request.Test():
+            return False
+        if self._summed is None:
+            rows = self._parts.reshape(self._comm.size, self._part)
+            total = rows[0].astype(np.float32)
+            for row in rows[1:]:
+                total += row.astype(np.float32)
+            self._summed = total.astype(self._buffer.dtype)
+            self._request = self._comm._comm.Iallgather(_words(self._summed), _words(self._sent))
+            return self.test()
+        self._buffer[...] = self._sent[: self._buffer.size]
+        return True
+
+    def wait(self) -> None:
+        self._comm._until("allreduce", self.test)
+
+
+_OBJECTS = 0x6F62  # a tag beside those of users, which the messages of collective calls have
+
+
+def _packed(obj: Any) -> Any:
+    """The message of an object, in one block."""
+    pieces = [np.frombuffer(piece, np.uint8) for piece in encode(obj) if len(piece)]
+    return np.concatenate(pieces)
+
+
+def _pieces(message: Any) -> list[Any]:
+    return [message[i : i + _PIECE] for i in range(0, message.size, _PIECE)]
+
+
+def _words(array: Any) -> Any:
+    return array.view(np.uint16)
+
+
+def _library() -> Any:
+    """mpi4py, once it has found an MPI."""
+    try:
+        return need("mpi4py.MPI", "mpi", "create_communicator('mpi')")
+    except RuntimeError as error:
+        raise ImportError(
+            f"create_communicator('mpi') found mpi4py but no MPI: {error}. Install one, as with "
+            "`pip install mpich`, or `pip install 'plugrad[mpi]'`; 'local' needs none."
+        ) from error
+
+
+mpi = naive = flat = non_cuda_aware = MpiCommunicator

@@ -1,0 +1,109 @@
+"""Sums between GPUs by NCCL, through CuPy; all else goes by MPI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.arrays import backend
+from core.arrays.backend import Device
+from core.errors import BackendUnavailable, CommunicatorError
+from core.training import Pending
+from plugins.communicators.mpi import MpiCommunicator
+from plugins.extras import need
+
+_TYPES = {
+    "float16": "NCCL_FLOAT16",
+    "bfloat16": "NCCL_BFLOAT16",
+    "float32": "NCCL_FLOAT32",
+    "float64": "NCCL_FLOAT64",
+    "int8": "NCCL_INT8",
+    "uint8": "NCCL_UINT8",
+    "int32": "NCCL_INT32",
+    "uint32": "NCCL_UINT32",
+    "int64": "NCCL_INT64",
+    "uint64": "NCCL_UINT64",
+}
+
+
+class NcclCommunicator(MpiCommunicator):
+    """MPI, with sums made between the GPUs themselves, each process having one of its own.
+
+    The process number i of a machine takes its GPU number i. Arrays on the host, and dtypes that
+    NCCL does not know, are summed by MPI. Floats of 16 bits are rounded at each addition.
+
+    Raises CommunicatorError where there is no CuPy, no NCCL, or no GPU for each process.
+    """
+
+    def __init__(self, mpi_comm: Any = None, **config: Any) -> None:
+        try:
+            gpus = backend.get("cuda").devices()
+            nccl = need("cupy.cuda.nccl", "cuda", "create_communicator('nccl')")
+        except (BackendUnavailable, ImportError) as error:
+            raise CommunicatorError(
+                f"create_communicator('nccl'): there is no GPU to be used here: {error} Take 'mpi' "
+                "for processes without GPUs."
+            ) from None
+        if not getattr(nccl, "available", True):
+            raise CommunicatorError(
+                "create_communicator('nccl'): CuPy has found no NCCL. Install it with "
+                "`pip install nvidia-nccl-cu13`, as CuPy's version of CUDA asks; 'mpi' needs none."
+            )
+        super().__init__(mpi_comm, **config)
+        if len(gpus) < self.intra_size:
+            raise CommunicatorError(
+                f"create_communicator('nccl'): expected a GPU for each of the {self.intra_size} "
+                f"processes of this machine, found {len(gpus)}. Start fewer, or take 'mpi'."
+            )
+        self._nccl, self._cupy = nccl, need("cupy", "cuda", "create_communicator('nccl')")
+        self._gpu = gpus[self.intra_rank]
+        self._gpu.use()
+        unique = self.bcast_obj(nccl.get_unique_id() if self.rank == 0 else None)
+        self._between = nccl.NcclCommunicator(self.size, unique, self.rank)
+        self._stream = self._cupy.cuda.Stream(non_blocking=True)
+
+    def place_of_buffers(self, device: Device) -> Device:
+        """Arrays on this process's GPU stay there."""
+        return device if device == self._gpu else super().place_of_buffers(device)
+
+    def iallreduce(self, buffer: Any) -> Pending:
+        """Begin to sum an array over all ranks, in place, on a stream of its own."""
+        name = backend.of(buffer).dtype_name(buffer.dtype)
+        if not isinstance(buffer, self._cupy.ndarray):
+            return super().iallreduce(buffer)
+        if name not in _TYPES:
+            host = backend.to_host(buffer)
+            super().iallreduce(host).wait()
+            buffer[...] = self._gpu.send(host)
+            return Pending()
+        self._stream.wait_event(self._cupy.cuda.get_current_stream().record())
+        self._between.allReduce(
+            buffer.data.ptr,
+            buffer.data.ptr,
+            buffer.size,
+            getattr(self._nccl, _TYPES[name]),
+            self._nccl.NCCL_SUM,
+            self._stream.ptr,
+        )
+        return _OnStream(self._cupy, self._stream.record(), buffer)
+
+    def finalize(self) -> None:
+        """Release the communicators of NCCL and MPI."""
+        self._between.destroy()
+        super().finalize()
+
+
+class _OnStream(Pending):
+    """A sum that a stream is making; its buffer lives until then."""
+
+    def __init__(self, cupy: Any, event: Any, buffer: Any) -> None:
+        self._cupy, self._event, self._buffer = cupy, event, buffer
+
+    def test(self) -> bool:
+        return bool(self._event.done)
+
+    def wait(self) -> None:
+        """Let what is computed next come after the sum; the host goes on."""
+        self._cupy.cuda.get_current_stream().wait_event(self._event)
+
+
+nccl = pure_nccl = hierarchical = NcclCommunicator

@@ -1,0 +1,64 @@
+"""Faults, each of which has to end all ranks with an error."""
+
+import os
+import signal
+import sys
+
+import numpy as np
+
+import core
+from core.communicators import create_communicator
+from core.errors import CommunicatorError
+
+comm = create_communicator("mpi", time_limit=3)
+what = sys.argv[1]
+
+
+def of_other_calls():
+    """Shapes, calls and roots that differ are an error on every rank, after which all go on."""
+    x = np.ones(2, "f")
+    for name, call in {
+        "shape": lambda: comm.allreduce(np.ones(2 + comm.rank)),
+        "dtype": lambda: comm.allreduce(x.astype("fd"[comm.rank > 0])),
+        "count": lambda: comm.allreduce((x,) * (1 + comm.rank)),
+        "call": lambda: comm.barrier() if comm.rank else comm.bcast(x),
+        "root": lambda: comm.bcast(x, comm.rank),
+        "model": lambda: comm.bcast_data(core.links.Linear(2 + comm.rank, 3)),
+    }.items():
+        try:
+            call()
+        except CommunicatorError as error:
+            assert "rank 0" in str(error) and "rank 1" in str(error), error
+        else:
+            raise AssertionError(name)
+    comm.barrier()
+    if comm.rank == 0:
+        print("all are refused")
+
+
+def waits():
+    """Wait for a message that nobody sends."""
+    if comm.rank == 0:
+        comm.recv(1)
+
+
+def raises():
+    if comm.rank == 1:
+        raise ValueError("a slip")
+    comm.barrier()
+
+
+def ends():
+    if comm.rank == 0:
+        comm.allreduce(np.ones(3))
+
+
+def dies():
+    comm.barrier()
+    if comm.rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    comm.barrier()
+
+
+if __name__ == "__main__":
+    {f.__name__: f for f in (of_other_calls, waits, raises, ends, dies)}[what]()

@@ -1,0 +1,13 @@
+"""The whole proof of a communicator, and of those made of its ranks."""
+
+import sys
+
+from core.communicators import create_communicator
+from core.testing import check_communicator
+
+comm = create_communicator(sys.argv[1], time_limit=60)
+check_communicator(comm, megabytes=float(sys.argv[2]))
+if comm.rank == 0:
+    print(f"proved {comm.size} {comm.allreduce_obj(1)}")
+else:
+    comm.allreduce_obj(1)

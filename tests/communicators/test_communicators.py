@@ -1,0 +1,91 @@
+"""Communicators, proved by real processes."""
+
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import core
+from core.communicators import create_communicator
+from core.errors import CommunicatorError
+from core.testing import check_communicator
+
+pytestmark = pytest.mark.mpi
+
+
+def test_a_process_alone():
+    check_communicator(create_communicator("local"), megabytes=1)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_processes_of_mpi(ranks, count):
+    megabytes = 100 if count == 2 else 1
+    assert f"proved {count} {count}" in ranks.run(count, "proof", "mpi", megabytes)
+
+
+def test_what_does_not_fit_together_is_an_error_on_every_rank(ranks):
+    assert "all are refused" in ranks.run(2, "faults", "of_other_calls")
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("waits", "recv from rank 1: rank 0 of 2"),
+        ("raises", "ValueError on rank 1 of 2"),
+        ("ends", "rank 1 at 'the end of the program'"),
+        ("dies", ""),
+    ],
+)
+def test_a_fault_of_one_rank_ends_all(ranks, fault, told):
+    code, said, seconds = ranks.outcome(2, "faults", fault)
+    assert code != 0
+    assert told in said
+    assert seconds < (10 if fault == "dies" else 20)
+    if fault == "dies":  # the launcher tells: Open MPI rank and machine, MPICH process and machine
+        assert socket.gethostname() in said
+        assert "killed" in said.lower()
+
+
+def test_names_that_are_no_communicator_are_refused():
+    with pytest.raises(core.errors.UnknownName, match="'local'"):
+        create_communicator("locl")
+    with pytest.raises(CommunicatorError, match="'create_communicator' is none"):
+        create_communicator("create_communicator")
+    with pytest.raises(CommunicatorError, match="no setting 'bucket'"):
+        create_communicator("local", bucket=3)
+    with pytest.raises(CommunicatorError, match="floating dtype"):
+        create_communicator("local", allreduce_grad_dtype="int8")
+
+
+def test_nccl_says_what_it_lacks():
+    with pytest.raises(CommunicatorError, match="nccl.*no GPU"):
+        create_communicator("nccl")
+
+
+def test_without_mpi4py_everything_imports_and_says_what_to_install():
+    program = (
+        "import sys; sys.modules['mpi4py'] = None\n"
+        "import core, core.communicators as c\n"
+        "assert c.create_communicator('local').size == 1\n"
+        "try: c.create_communicator('mpi')\n"
+        "except ImportError as error: assert 'plugrad[mpi]' in str(error), error\n"
+        "else: raise AssertionError\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_processes_that_another_mpi_started_are_told(default_ranks):
+    program = "from core.communicators import create_communicator as c; c('mpi')"
+    environment = {**default_ranks.environment(), "OMPI_COMM_WORLD_SIZE": "4"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "Open MPI has started 4 processes" in done.stderr
+
+
+def test_narrow_gradients_are_added_in_float32():
+    comm = create_communicator("local", allreduce_grad_dtype=np.float16)
+    assert comm.get_config("allreduce_grad_dtype") == "float16"
