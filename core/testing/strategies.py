@@ -6,7 +6,8 @@ real inputs are such that float16 holds them exactly, so that one case serves ev
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any, cast
 
@@ -35,6 +36,12 @@ class Case:
     settings: dict[str, Any]
     seed: int
     kind: str = field(default="plain")
+    drawn: Callable[[int], tuple[Any, ...]] = field(default=lambda seed: (), compare=False)
+
+    def others(self, count: int) -> list[Case]:
+        """Calls of the same shapes and settings with other values."""
+        seeds = [(self.seed + i) % 2**16 for i in range(1, count + 1)]
+        return [replace(self, seed=seed, values=self.drawn(seed)) for seed in seeds]
 
     def arrays(self, dtype: str) -> list[Any]:
         """Host arrays with the real inputs in `dtype`; new ones on every call."""
@@ -91,8 +98,11 @@ def _draw_case(draw: Draw, op: Any, kind: str) -> Case:
     seed = draw(st.integers(0, 2**16 - 1))
     inputs = tuple(domain.value(i) for i in range(count))
     sizes = domain.scope(given, shapes, made).values
-    values = _Values(sizes, shapes, settings, seed, kind).draw(inputs)
-    return Case(op, names, values, inputs, settings, seed, kind)
+
+    def values(seed: int) -> tuple[Any, ...]:
+        return _Values(sizes, shapes, settings, seed, kind).draw(inputs)
+
+    return Case(op, names, values(seed), inputs, settings, seed, kind, values)
 
 
 def domain_of(op: Any) -> Domain:

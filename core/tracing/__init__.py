@@ -2,10 +2,12 @@
 
 Begin with `tracing`, which records what a function does to arrays; `program` is what comes of it,
 made of the values and equations in `equation`. While a function is traced it computes with the
-arrays of `array`. `derivatives` needs no program: it asks the graph.
+arrays of `array`. `vmap` runs a program for many examples. `derivatives` needs none: it asks the
+graph.
 """
 
+from core.tracing.mapping import vmap as vmap
 from core.tracing.program import Program as Program
 from core.tracing.tracing import trace as trace
 
-__all__ = ["Program", "derivatives", "trace"]
+__all__ = ["Program", "derivatives", "trace", "vmap"]

@@ -376,11 +376,14 @@ def as_values(tape: tapes.Tape, tree: Any) -> Any:
 
 
 def _as_value(tape: tapes.Tape, array: Any) -> Value:
-    if isinstance(array, TracedArray):
-        if array._tape is not tape:
-            raise tape.refusal("an array of another trace was used. Give it as an argument")
+    if not isinstance(array, TracedArray):
+        return tape.constant(array)
+    if array._tape is tape:
         return array.value
-    return tape.constant(array)
+    value = tape.enclose(array)
+    if value is None:
+        raise tape.refusal("an array of another trace was used. Give it as an argument")
+    return value
 
 
 def _one_like(value: Value) -> Any:

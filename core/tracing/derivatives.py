@@ -3,6 +3,9 @@
 All of them come from `core.grad`. Forward mode needs no rules of its own: the gradient of outputs
 is linear in the weights of the outputs, and the gradient of that, with respect to the weights, is
 the derivative along a direction.
+
+Within a function whose derivatives are being taken, they record how they come about, so that these
+derivatives go through them; else they give plain values.
 """
 
 from __future__ import annotations
@@ -11,11 +14,13 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
+from core import functions
 from core.arrays.spec import spec_of
 from core.errors import NotDifferentiable
 from core.graph.backprop import grad
 from core.graph.fitting import check_grad
 from core.graph.variable import Variable, as_array, as_variable, wrap
+from core.ops.operands import beside_traced
 from core.registry.configuration import force_backprop_mode
 
 Result = Variable | tuple[Variable, ...]
@@ -46,10 +51,10 @@ def vjp(function: Callable[..., Any], *inputs: Any) -> tuple[Result, Callable[..
 
     def pull(*weights: Any) -> Result:
         given = _alike("vjp", "weights", weights, ys)
-        gradients = _without_graph(_gradients(ys, xs, given))
+        gradients = _given(_gradients(ys, xs, given, graph=_is_nested()))
         return tuple(gradients) if len(inputs) > 1 else gradients[0]
 
-    return _one_or_all(_without_graph(ys), several), pull
+    return _one_or_all(_given(ys), several), pull
 
 
 def jvp(
@@ -81,10 +86,10 @@ def jvp(
             raise _once_only("jvp", g)
     pushed: list[Variable | None] = [None] * len(ys)
     if reached:
-        pushed = grad([g for g, _ in reached], weights, [v for _, v in reached])
+        starts = [v for _, v in reached]
+        pushed = grad([g for g, _ in reached], weights, starts, enable_double_backprop=_is_nested())
     found = [_or_zeros(t, y) for t, y in zip(pushed, ys, strict=True)]
-    found = _without_graph(found)
-    return _one_or_all(_without_graph(ys), several), _one_or_all(found, several)
+    return _one_or_all(_given(ys), several), _one_or_all(_given(found), several)
 
 
 def jacobian(function: Callable[..., Any], *inputs: Any) -> Any:
@@ -159,11 +164,11 @@ def hvp(
     reached = [(g, v) for g, v in zip(first, along, strict=True) if g.requires_grad]
     found: list[Variable | None] = [None] * len(xs)
     if reached:
-        found = grad([g for g, _ in reached], xs, [v for _, v in reached])
+        starts = [v for _, v in reached]
+        found = grad([g for g, _ in reached], xs, starts, enable_double_backprop=_is_nested())
     several = len(xs) > 1
     products = [_or_zeros(p, x) for p, x in zip(found, xs, strict=True)]
-    products = _without_graph(products)
-    return _one_or_all(_without_graph(first), several), _one_or_all(products, several)
+    return _one_or_all(_given(first), several), _one_or_all(_given(products), several)
 
 
 # ---------------------------------------------------------------------- shared
@@ -174,11 +179,16 @@ def _derivatives(y: Variable, xs: list[Variable]) -> Any:
     xp, rows = y.xp, []
     for i in range(y.size):
         one = xp.reshape(xp.astype(xp.arange(y.size) == i, y.dtype), y.shape)
-        rows.append([g.array for g in _gradients([y], xs, [wrap(one)])])
+        rows.append(_given(_gradients([y], xs, [wrap(one)], graph=_is_nested())))
     made = []
     for j, x in enumerate(xs):
         shape = (*y.shape, *x.shape)
-        stacked = xp.stack([row[j] for row in rows]) if rows else xp.zeros(shape, dtype=x.dtype)
+        columns = [row[j] for row in rows]
+        if any([g.requires_grad for g in columns]):
+            made.append(functions.reshape(functions.stack(columns), shape))
+            continue
+        arrays = [g.array for g in columns]
+        stacked = xp.stack(arrays) if rows else xp.zeros(shape, dtype=x.dtype)
         made.append(wrap(xp.reshape(stacked, shape)))
     return _one_or_all(made, len(xs) > 1)
 
@@ -196,24 +206,29 @@ def _first_gradients(who: str, function: Callable[..., Any], xs: list[Variable])
 
 
 def _leaves(who: str, inputs: Sequence[Any]) -> list[Variable]:
-    """New Variables of the arrays, so that nothing of the caller's graph is walked over."""
+    """New Variables of the arrays, so that nothing of the caller's graph is walked over.
+
+    Those that depend on what derivatives are being taken by stay connected with it.
+    """
     if not isinstance(inputs, (tuple, list)):
         raise TypeError(f"{who}: expected a tuple or list of inputs, got {type(inputs).__name__}.")
     if not inputs:
         raise TypeError(f"{who}: expected at least one input.")
-    if any(_depends_on_what_is_around(x) for x in inputs):
-        raise NotDifferentiable(
-            f"{who}: called by a function whose derivatives are being taken, to which the "
-            "result is a constant. Take the inner ones by core.grad, with "
-            "enable_double_backprop=True."
-        )
-    made = [Variable(as_variable(x).array) for x in inputs]
+    made = [
+        x[...] if depends_on_what_is_around(x) else Variable(as_variable(x).array) for x in inputs
+    ]
     for i, x in enumerate(made):
         _refuse_whole(who, f"input {i}", x)
     return made
 
 
-def _depends_on_what_is_around(x: Any) -> bool:
+def _is_nested() -> bool:
+    """Whether a function whose derivatives are being taken is being called."""
+    return bool(_around.get())
+
+
+def depends_on_what_is_around(x: Any) -> bool:
+    """Whether it may depend on the inputs of a function whose derivatives are being taken."""
     around = _around.get()
     if not around or not isinstance(x, Variable) or not x.requires_grad:
         return False
@@ -253,9 +268,10 @@ def _alike(who: str, what: str, given: Sequence[Any], like: list[Variable]) -> l
     if not isinstance(given, (tuple, list)) or len(given) != len(like):
         count = len(given) if isinstance(given, (tuple, list)) else type(given).__name__
         raise TypeError(f"{who}: expected {len(like)} {what}, got {count}.")
+    _, *given = beside_traced((like[0], *given))
     for i, (v, x) in enumerate(zip(given, like, strict=True)):
         check_grad(x._spec, f"{who}, {what} {i}", as_array(v))
-    return [wrap(as_array(v)) for v in given]
+    return [v if depends_on_what_is_around(v) else wrap(as_array(v)) for v in given]
 
 
 def _gradients(
@@ -289,8 +305,14 @@ def _or_zeros(g: Variable | None, like: Variable) -> Variable:
     return wrap(like.xp.zeros_like(like.array)) if g is None else g
 
 
-def _without_graph(variables: Sequence[Variable]) -> list[Variable]:
-    return [wrap(v.array) for v in variables]
+def _given(variables: Sequence[Variable]) -> list[Variable]:
+    """What is given back: values, but with their graph where derivatives of them may be taken."""
+    if not _is_nested():
+        return [wrap(v.array) for v in variables]
+    for v in variables:
+        if getattr(v, "_nondifferentiable", ""):
+            raise _once_only("a derivative within another", v)
+    return list(variables)
 
 
 def _one_or_all(variables: Sequence[Variable], several: bool) -> Any:

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from core.errors import TraceError
+from core.errors import NotDifferentiable, TraceError
 from core.graph.fitting import is_array
 from core.graph.variable import Variable, wrap
 from core.link import Link
 from core.link.parameter import Parameter
 from core.optimizer import Optimizer, UpdateRule
-from core.tracing.array import TracedArray, traced
+from core.tracing.array import TracedArray, as_values, traced
+from core.tracing.derivatives import depends_on_what_is_around
 from core.tracing.equation import Value
 from core.tracing.tape import Tape
 
@@ -90,6 +91,7 @@ class Places:
 
     def __init__(self, tape: Tape) -> None:
         self._tape = tape
+        self._around: Places | None = getattr(tape.around, "places", None)  # they read there
         self.found: list[Place] = []
         self.steps: list[Steps] = []
         self._arrays: list[tuple[Place, TracedArray]] = []
@@ -106,6 +108,8 @@ class Places:
         """Let all arrays of a link, and of the links below it, be traced."""
         if id(link) in self._known:
             return
+        if self._around is not None:
+            self._around.take(link)
         for path, each in link.namedlinks():
             if id(each) in self._known:
                 continue
@@ -138,6 +142,8 @@ class Places:
         """Let a parameter hold a traced array, and what its update rule keeps as well."""
         if id(parameter) in self._known:
             return
+        if self._around is not None:
+            self._around.take_parameter(parameter)
         if parameter._array is None:
             self._make_on_host(parameter, "_home")
             return
@@ -231,6 +237,8 @@ class Places:
 
     def take_optimizer(self, optimizer: Any) -> None:
         """Let its target be traced, and its counts be as they were."""
+        if self._around is not None:
+            self._around.take_optimizer(optimizer)
         kept, t = dict(vars(optimizer)), optimizer.t
 
         def restore() -> None:
@@ -246,6 +254,14 @@ class Places:
     def lifted(self, x: Any) -> Any:
         """An input of an operation; from outside, a parameter or a constant of the trace."""
         array = getattr(x, "_array", x)
+        if isinstance(array, TracedArray) and array._tape is self._tape:
+            return x
+        if depends_on_what_is_around(x):
+            raise NotDifferentiable(
+                "trace: a function uses a Variable from outside whose derivatives are being taken, "
+                "and to them what is traced, as by core.vmap, is a constant. Take the derivatives "
+                "inside."
+            )
         if isinstance(array, TracedArray) or not is_array(array):
             return x
         if isinstance(x, Parameter):
@@ -296,7 +312,7 @@ class Places:
 
 def value_of(tape: Tape, array: Any) -> Value:
     """The value of an array, as a constant if it is from outside."""
-    return array.value if isinstance(array, TracedArray) else tape.constant(array)
+    return as_values(tape, array)  # type: ignore[no-any-return]
 
 
 def _item(state: dict[str, Any], key: str) -> Callable[[], Any]:

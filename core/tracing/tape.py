@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from typing import Any
 
@@ -26,16 +28,36 @@ def current() -> Tape:
     return tape
 
 
+def under_way() -> bool:
+    """Whether a trace is under way in this context."""
+    return _current.get() is not None
+
+
+@contextmanager
+def coming_from(origin: Origin) -> Iterator[None]:
+    """A context in which the trace that is under way, if any, records with an origin of its own."""
+    tape = _current.get()
+    if tape is None:
+        yield
+        return
+    tape.operations.append((origin, origin))
+    try:
+        yield
+    finally:
+        tape.end(origin)
+
+
 def refuse_nesting() -> None:
     """Raise where a trace is under way in this context."""
-    if _current.get() is not None:
+    if under_way():
         raise TraceError("trace: another trace is under way. Trace one function at a time.")
 
 
 class Tape:
     """What is recorded: equations, and the arrays from outside, for arrays of one backend.
 
-    `constants` maps values to copies of the arrays that they stand for. With `kernels` those of
+    `constants` maps values to copies of the arrays that they stand for, `enclosed` others to the
+    arrays of the traces around this one, of which `around` is the next. With `kernels` those of
     the host are recorded where it has them, else formulas alone.
     """
 
@@ -45,6 +67,8 @@ class Tape:
         self.samples: dict[Value, Any] = {}  # what kernels have left for their gradients, in trials
         self.equations: list[Equation] = []
         self.constants: dict[Value, Any] = {}
+        self.enclosed: dict[Value, Any] = {}
+        self.around = _current.get()
         self.operations: list[tuple[Any, Origin]] = []  # those under way, with their places
         self.links: list[Any] = []
         self.places: Any = None  # a `Places`, once there is one
@@ -55,17 +79,29 @@ class Tape:
         self._tokens: list[Token[Tape | None]] = []
 
     def __enter__(self) -> Tape:
+        if self.around is not None:
+            self.around.stop()
         self._tokens.append(_current.set(self))
-        for hook in self._hooks:
-            hook.__enter__()
+        self.go_on()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for hook in self._hooks:
-            hook.__exit__()
+        self.stop()
         _current.reset(self._tokens.pop())
         self._forwards.clear()
         self.operations.clear()
+        if self.around is not None:
+            self.around.go_on()
+
+    def go_on(self) -> None:
+        """Look at the calls of operations and links."""
+        for hook in self._hooks:
+            hook.__enter__()
+
+    def stop(self) -> None:
+        """Look at none, as while a trace within this one is under way."""
+        for hook in self._hooks:
+            hook.__exit__()
 
     # ------------------------------------------------------------------ recording
 
@@ -87,6 +123,20 @@ class Tape:
             backend = self.backend
             value = Value(tuple(array.shape), array.dtype)
             self.constants[value] = backend.copy(backend.asarray(array))
+            known = self._known[id(array)] = array, value
+        return known[1]
+
+    def enclose(self, array: Any) -> Value | None:
+        """The value of an array of a trace around this one; None for one of any other trace."""
+        around = self.around
+        while around is not None and around is not array._tape:
+            around = around.around
+        if around is None:
+            return None
+        known = self._known.get(id(array))
+        if known is None:
+            value = Value(array.shape, array.dtype, array._value.scalar)
+            self.enclosed[value] = array
             known = self._known[id(array)] = array, value
         return known[1]
 

@@ -60,7 +60,6 @@ def trace(function: Callable[..., Any], *arrays: Any, kernels: bool = False) -> 
     array([4., 6., 8.], dtype=float32)
     """
     refuse_nesting()
-    tracer = tracing()
     given, form = flattened(arrays)
     backend = BACKENDS[type(given[0])] if given else current()
     if backend is not host():
@@ -70,10 +69,25 @@ def trace(function: Callable[..., Any], *arrays: Any, kernels: bool = False) -> 
     for array in given:
         if BACKENDS[type(array)] is not backend:
             raise TraceError("trace: expected arrays of one backend.")
+    inputs = tuple([Value(tuple(array.shape), array.dtype) for array in given])
+    return optimized(recorded(function, form, inputs, backend, kernels))
+
+
+def recorded(
+    function: Callable[..., Any],
+    form: Any,
+    inputs: tuple[Value, ...],
+    backend: Any,
+    kernels: bool = False,
+) -> Program:
+    """What a function does to arrays of these values, in arguments of a structure, as it does it.
+
+    Where another trace is under way, its arrays are constants of this one.
+    """
+    tracer = tracing()
     tape = Tape(backend, kernels)
     tape.xp, tape.places = tracer.xp, Places(tape)
     places = tape.places
-    inputs = tuple([Value(tuple(array.shape), array.dtype) for array in given])
     made = [traced(tape, value) for value in inputs]
     random = random_state() if kernels else None  # trials of kernels draw
     with tape:
@@ -95,20 +109,19 @@ def trace(function: Callable[..., Any], *arrays: Any, kernels: bool = False) -> 
             places.restore()
             if random is not None:
                 set_random_state(random)
-    program = Program(
+    return Program(
         getattr(function, "__name__", type(function).__name__),
         backend,
         inputs,
         form,
         tuple(places.found),
-        tape.constants,
+        tape.constants | tape.enclosed,
         tuple(tape.equations),
         outputs,
         result,
         changes,
         tuple(places.steps),
     )
-    return optimized(program)
 
 
 def _argument(leaf: Leaf, array: TracedArray) -> Any:

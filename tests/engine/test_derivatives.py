@@ -136,25 +136,42 @@ def test_gradients_of_the_callers_variables_stay_as_they_are():
     assert x.grad is None and y.requires_grad
 
 
+def of_one(x):
+    return F.tanh(x) * F.sum(x), F.sum(x**3)
+
+
 INNER = {
-    "vjp": lambda x: core.vjp(F.tanh, x)[1](np.ones(2)),
-    "jvp": lambda x: core.jvp(F.tanh, [x], [np.ones(2)])[1],
-    "jacobian": lambda x: core.jacobian(F.tanh, x),
+    "vjp": lambda x: core.vjp(of_one, x)[1](F.exp(x), F.sum(x)),
+    "weights of vjp": lambda x: core.vjp(F.tanh, np.array([0.1, 0.2]))[1](x),
+    "jvp": lambda x: core.jvp(of_one, [x], [F.sin(x)])[1][1],
+    "jacobian": lambda x: core.jacobian(lambda z: F.tanh(z) * F.sum(z), x),
     "hessian": lambda x: core.hessian(lambda z: F.sum(F.tanh(z)), x),
-    "hvp": lambda x: core.hvp(lambda z: F.sum(F.tanh(z)), [x], [np.ones(2)])[1],
+    "hvp": lambda x: core.hvp(lambda z: F.sum(F.tanh(z) * x), [x], [x * x])[1],
+    "of one twice": lambda x: core.jacobian(lambda y, z: y * z**2 * x, x, x)[0],
+    "of constants": lambda x: core.jacobian(lambda z: F.sum(z * x * x), np.ones(2)),
+    "three": lambda x: core.jacobian(lambda y: core.jacobian(lambda z: z**3 * y, y), x),
 }
 
 
 @pytest.mark.parametrize("name", INNER)
 @pytest.mark.parametrize("of", [lambda x: x, F.sin])
-def test_one_within_another_is_refused_where_it_would_be_a_constant(name, of):
-    x = np.array([0.5, 1.5])
-    with pytest.raises(NotDifferentiable, match=f"{name}: called by a function whose derivatives"):
-        core.jacobian(lambda x: INNER[name](of(x)) * x, x)
-    inner = INNER[name](x)  # of nothing that the outer one depends on
-    y = core.jacobian(lambda z: F.sum(INNER[name](x) * F.sum(z)), x)
-    assert np.allclose(y.array, np.sum(inner.array))
-    assert np.allclose(INNER[name](of(core.Variable(x))).array, INNER[name](of(x)).array)
+def test_derivatives_of_derivatives(name, of):
+    x, v = np.array([0.5, 1.5]), np.array([0.3, -0.7])
+
+    def function(x):
+        return INNER[name](of(x)) * F.sum(x)
+
+    def plain(x):
+        return [function(core.Variable(x)).array]
+
+    (expected,) = differences(plain, [x], [v])
+    whole = core.jacobian(function, x)
+    near(np.tensordot(whole.array, v, axes=1), expected)
+    near(core.jvp(function, [x], [v])[1], expected)
+    second = core.hessian(lambda x: F.sum(function(x)), x)
+    rows = differences(lambda x: [core.jacobian(lambda x: F.sum(function(x)), x).array], [x], [v])
+    near(second.array @ v, rows[0])
+    assert not whole.requires_grad and not second.requires_grad
 
 
 def test_they_can_be_traced():
@@ -227,3 +244,12 @@ def test_operations_without_second_derivatives_are_refused_by_name(call):
     with pytest.raises(NotDifferentiable, match="Rounded"):
         call(lambda x: Once().apply((x,))[0])
     assert core.vjp(lambda x: Once().apply((x,))[0], X)[1](X).array.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("take", [core.jacobian, lambda f, x: core.vjp(f, x)[1](X)])
+def test_operations_without_second_derivatives_are_refused_in_nested_ones(take):
+    def once(x):
+        return Once().apply((x,))[0]
+
+    with pytest.raises(NotDifferentiable, match="Rounded"):
+        core.jacobian(lambda x: take(once, x), X)

@@ -1,0 +1,84 @@
+"""A program for one example, run on many: each of its equations computes for all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.arrays.backend import Backend
+from core.tracing import tape as tapes
+from core.tracing.batching_rules import Batched, Examples, has_examples, rule_of
+from core.tracing.equation import Equation, Value, mapped
+from core.tracing.recorded import Recorded
+
+_SHAPES = {"normal": 0, "uniform": 0, "bernoulli": 1, "integers": 2}
+"""Draws, and which of their arguments is the shape."""
+
+
+def run(program: Recorded, backend: Backend, size: int, arrays: dict[Value, Any]) -> list[Any]:
+    """The results, as `Examples` where they differ from example to example.
+
+    `arrays` has inputs, places and constants, those that differ as `Examples`.
+    """
+    found = dict(arrays)
+    for equation in program.equations:
+        args, kwargs = mapped(found.__getitem__, (equation.args, equation.kwargs))
+        with tapes.coming_from(equation.origin):
+            result = _result(backend, size, equation, args, kwargs)
+        found.update(zip(equation.outputs, result, strict=False))
+    return [found[value] for value in program.outputs]
+
+
+def _result(
+    backend: Backend, size: int, equation: Equation, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    function = equation.call.found(backend)
+    if equation.call.kind == "random":
+        return [_drawn(backend.xp, size, equation, function, args)]
+    if has_examples((args, kwargs)):
+        return _computed(Batched(backend.xp, size, equation, function), args, kwargs)
+    result = function(*args, **kwargs)
+    return result if equation.several else [result]
+
+
+def _drawn(xp: Any, size: int, equation: Equation, function: Any, args: Any) -> Examples:
+    """Draws of each example's own."""
+    at = _SHAPES.get(equation.call.name)
+    if at is None:  # a permutation
+        return Examples(_stacked(xp, [function(*args) for _ in range(size)], equation.outputs[0]))
+    (value,) = equation.outputs
+    return Examples(function(*args[:at], (size, *value.shape), *args[at + 1 :]))
+
+
+def _computed(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Examples]:
+    rule = rule_of(b.call)
+    result = NotImplemented if rule is None else rule(b, args, kwargs)
+    if not b.outputs:
+        return []
+    if result is not NotImplemented:
+        parts = list(result) if isinstance(result, (tuple, list)) else [result]
+        expected = [(b.size, *value.shape) for value in b.outputs]
+        if [tuple(part.shape) for part in parts] == expected:
+            return [Examples(part) for part in parts]
+    return _one_by_one(b, args, kwargs)
+
+
+def _one_by_one(b: Batched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Examples]:
+    """What has no rule: the call itself, for one example after the other."""
+    rows = []
+    for i in range(b.size):
+
+        def row(x: Examples, i: int = i) -> Any:
+            return x.array[i]
+
+        result = b.function(*mapped(row, args, Examples), **mapped(row, kwargs, Examples))
+        rows.append(list(result) if isinstance(result, (tuple, list)) else [result])
+    return [
+        Examples(_stacked(b.xp, [row[j] for row in rows], value))
+        for j, value in enumerate(b.outputs)
+    ]
+
+
+def _stacked(xp: Any, parts: list[Any], like: Value) -> Any:
+    if not parts:
+        return xp.zeros((0, *like.shape), dtype=like.dtype)
+    return xp.stack([xp.asarray(part) for part in parts])

@@ -1,0 +1,207 @@
+"""`core.vmap`: a function of one example, computed for many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from core.arrays.backend import BACKENDS, Backend, host
+from core.errors import NotDifferentiable, TraceError
+from core.graph.variable import wrap
+from core.tracing import tape as tapes
+from core.tracing.backend import tracing
+from core.tracing.batching import run
+from core.tracing.batching_rules import Examples
+from core.tracing.derivatives import depends_on_what_is_around
+from core.tracing.equation import Value
+from core.tracing.passes import without_dead
+from core.tracing.places import Place
+from core.tracing.program import Program
+from core.tracing.structure import Leaf, described, flattened, rebuilt
+from core.tracing.tracing import recorded
+
+
+def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+    """The function that computes `function` for each example along an axis, for all at once.
+
+    Args:
+        function: Takes arrays or Variables, or tuples, lists and dicts of them, and returns such.
+            It may compute gradients inside.
+        in_axes: Along which axis of the arguments the examples lie: an integer, or None where an
+            argument is the same for all. A tuple has one for each argument, and lists, tuples and
+            dicts of axes stand for arguments of their structure.
+        out_axes: Where the axis of examples is to be in results, likewise; None for a result that
+            is the same for all.
+
+    Returns:
+        A function of the arguments of all examples. Its results are those of a loop over the
+        examples, within rounding, as arrays or as Variables without a graph.
+
+    Whenever it is called, it traces the function on one example, as `core.trace` does, and makes
+    each array operation once for all examples: with one more axis in front, or, where a function of
+    the array library has no such form, for one after the other. Each example draws random numbers
+    of its own. Parameters and arrays from outside are the same for all. It may stand within itself,
+    and within functions that are traced.
+
+    Raises:
+        TraceError: The function cannot be traced, or changes what all examples share: parameters,
+            running averages, an argument in place.
+        NotDifferentiable: It is called within a function whose derivatives are being taken, which
+            would see its results as constants. Take the derivatives inside.
+
+    >>> import core, numpy as np
+    >>> import core.functions as F
+    >>> x = np.array([[1.0, 2.0], [3.0, 4.0]], "f")
+    >>> core.vmap(lambda v: v @ v)(x)
+    array([ 5., 25.], dtype=float32)
+    >>> def gradient(v):
+    ...     return core.vjp(lambda v: F.sum(v**2), v)[1](np.array(1, "f"))
+    >>> core.vmap(gradient)(x)
+    variable([[2., 4.],
+              [6., 8.]], dtype=float32)
+    """
+
+    @wraps(function)
+    def mapped(*arguments: Any) -> Any:
+        given, form = flattened(arguments)
+        axes = _axes("in_axes", in_axes, form, len(given))
+        if any([depends_on_what_is_around(x) for x in _leaves(arguments)]):
+            raise NotDifferentiable(
+                "vmap: called by a function whose derivatives are being taken, to which the result "
+                "is a constant. Take the derivatives inside of vmap."
+            )
+        size = _size(given, axes)
+        backend = _backend(given)
+        inputs = tuple([_one(array, axis) for array, axis in zip(given, axes, strict=True)])
+        program = without_dead(recorded(function, form, inputs, host()))
+        _refuse_changes(program)
+        arrays = {place.value: place.read() for place in program.places} | program.constants
+        if backend is not host():
+            arrays = {value: backend.asarray(array) for value, array in arrays.items()}
+        for value, array, axis in zip(inputs, given, axes, strict=True):
+            arrays[value] = array if axis is None else Examples(_moved(backend, array, axis, 0))
+        results = run(program, backend, size, arrays)
+        places = _axes("out_axes", out_axes, program.result, len(results))
+        shared, seen = program.memories(), set(arrays)
+        found = []
+        for value, x, axis in zip(program.outputs, results, places, strict=True):
+            memory = shared.get(value, value)
+            y = _result(backend, size, x, axis)
+            found.append(backend.copy(y) if memory in seen or axis is None else y)
+            seen.add(memory)
+        return rebuilt(program.result, lambda leaf: _put(leaf, found[leaf.number]))
+
+    return mapped
+
+
+def _put(leaf: Leaf, array: Any) -> Any:
+    return array if leaf.kind == "array" else wrap(array)
+
+
+def _leaves(tree: Any) -> list[Any]:
+    if isinstance(tree, dict):
+        tree = tuple(tree.values())
+    if isinstance(tree, (tuple, list)):
+        return [leaf for part in tree for leaf in _leaves(part)]
+    return [tree]
+
+
+def _axes(what: str, axes: Any, form: Any, count: int) -> list[int | None]:
+    """The axis of each array of a structure."""
+    found: list[int | None] = [None] * count
+
+    def walk(axes: Any, form: Any) -> None:
+        if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
+            rebuilt(form, lambda leaf: found.__setitem__(leaf.number, axes))
+        elif isinstance(form, dict) and isinstance(axes, dict) and form.keys() == axes.keys():
+            for key in form:
+                walk(axes[key], form[key])
+        elif (
+            isinstance(form, (tuple, list))
+            and isinstance(axes, (tuple, list))
+            and len(form) == len(axes)
+            and not isinstance(form, Leaf)
+        ):
+            for one, part in zip(axes, form, strict=True):
+                walk(one, part)
+        else:
+            raise TypeError(
+                f"vmap: expected {what} to be an integer, None, or of the structure "
+                f"{described(form)}, got {axes!r}."
+            )
+
+    walk(axes, form)
+    return found
+
+
+def _size(given: list[Any], axes: list[int | None]) -> int:
+    sizes = {}
+    for i, (array, axis) in enumerate(zip(given, axes, strict=True)):
+        if axis is not None:
+            if not -array.ndim <= axis < array.ndim:
+                raise ValueError(
+                    f"vmap: expected argument array {i} to have an axis {axis} of examples, got "
+                    f"the shape {tuple(array.shape)}."
+                )
+            sizes[i] = array.shape[axis]
+    if not sizes:
+        raise ValueError("vmap: expected an argument with an axis of examples, got none.")
+    if len(set(sizes.values())) > 1:
+        told = ", ".join([f"{n} in argument array {i}" for i, n in sizes.items()])
+        raise ValueError(f"vmap: expected as many examples in each argument, got {told}.")
+    return next(iter(sizes.values()))  # type: ignore[no-any-return]
+
+
+def _backend(given: list[Any]) -> Backend:
+    """Who computes: the host, or a trace that is under way."""
+    for i, array in enumerate(given):
+        backend = BACKENDS[type(array)]
+        if backend not in (host(), tracing()):
+            raise TraceError(
+                f"vmap: expected arrays of backend {host().name}, got argument array {i} of "
+                f"{backend.name}."
+            )
+    return tracing() if tapes.under_way() else host()
+
+
+def _one(array: Any, axis: int | None) -> Value:
+    shape = list(array.shape)
+    if axis is not None:
+        del shape[axis]
+    return Value(tuple(shape), array.dtype)
+
+
+def _refuse_changes(program: Program) -> None:
+    changed = [
+        target.name if isinstance(target, Place) else f"argument array {target}, in place"
+        for target, _ in program.changes
+    ]
+    if changed or program.steps:
+        raise TraceError(
+            f"vmap: {program.name} changes {', '.join(changed) or 'a count of steps'}, and there "
+            "is one for all examples. Leave the change out, or compute it from the results."
+        )
+
+
+def _result(backend: Backend, size: int, x: Any, axis: int | None) -> Any:
+    if axis is None:
+        if isinstance(x, Examples):
+            raise ValueError(
+                "vmap: expected a result that is the same for all examples, for its axis in "
+                "out_axes is None, got one that differs."
+            )
+        return backend.asarray(x)
+    if not isinstance(x, Examples):
+        x = backend.asarray(x)
+        x = Examples(backend.copy(backend.xp.broadcast_to(x, (size, *x.shape))))
+    if not -x.ndim - 1 <= axis <= x.ndim:
+        raise ValueError(
+            f"vmap: expected out_axes of an array of {x.ndim + 1} dimensions, got {axis}."
+        )
+    return _moved(backend, x.array, 0, axis)
+
+
+def _moved(backend: Backend, array: Any, source: int, target: int) -> Any:
+    """The array with one of its axes in another place."""
+    return array if source == target else backend.xp.moveaxis(array, source, target)

@@ -1,0 +1,258 @@
+"""core.vmap: what it computes for all examples is what a loop over them computes."""
+
+import numpy as np
+import pytest
+from all_ops import CHECKED
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import core
+import core.functions as F
+import core.links as L
+from core.arrays.backend import host
+from core.errors import NotDifferentiable, TraceError
+from core.testing.replay import formulas_alone
+from core.testing.strategies import cases
+from core.testing.tolerances import assert_near, tolerance
+from core.testing.trial import Trial
+
+LEFT_OUT = {
+    n: reason
+    for n, op in CHECKED.items()
+    for reason in set(op.domain.leave_out.values()) & {"random", "depends on values"}
+}
+"""Ops that draw, each example its own numbers; and the one that cannot be traced."""
+
+
+def calling(trial, cotangents):
+    """Outputs and gradients of an op as a function of arrays."""
+
+    def call(arrays, cotangents):
+        inputs = trial.variables(arrays)
+        outputs = trial.run(inputs)
+        pairs = [
+            (y, core.Variable(g))
+            for y, g in zip(outputs, cotangents, strict=True)
+            if g is not None and y.requires_grad
+        ]
+        targets = [x for x in inputs if x.requires_grad]
+        found = []
+        if pairs and targets:
+            found = core.grad([y for y, _ in pairs], targets, [g for _, g in pairs])
+        return [y.array for y in outputs], [None if g is None else g.array for g in found]
+
+    return call
+
+
+@pytest.mark.parametrize("name", sorted(set(CHECKED) - set(LEFT_OUT)))
+@settings(max_examples=3)
+@given(data=st.data())
+def test_every_op_computes_for_all_examples_what_it_computes_for_each(name, data):
+    case = data.draw(cases(CHECKED[name]))
+    several = [case, *case.others(2)]
+    trials = [Trial(each, host(), None, "solution") for each in several]
+    dtype = trials[0].dtypes()[0]
+    rows = [trial.arrays(dtype) for trial in trials]
+    random = np.random.default_rng(case.seed)
+
+    def cotangent(y):
+        if y.array is None or y.array.dtype.kind != "f":
+            return None
+        return random.normal(size=y.shape).astype(y.dtype)
+
+    outputs = [trial.run(trial.variables(row)) for trial, row in zip(trials, rows, strict=True)]
+    weights = [[cotangent(y) for y in ys] for ys in outputs]
+    call = calling(trials[0], weights[0])
+    with formulas_alone(trials[0]):
+        expected = [call(row, w) for row, w in zip(rows, weights, strict=True)]
+    stacked = [np.stack(columns) for columns in zip(*rows, strict=True)]
+    along = [None if w[0] is None else np.stack(w) for w in zip(*weights, strict=True)]
+    found = core.vmap(call)(stacked, along)
+    for part, whole in enumerate(found):
+        for i, y in enumerate(whole):
+            of_each = [each[part][i] for each in expected]
+            assert (y is None) == (of_each[0] is None)
+            if y is not None:
+                allowed = tolerance("solution", str(y.dtype))
+                assert_near(y, np.stack(of_each), allowed, f"result {i} of {case!r}")
+
+
+X = np.random.default_rng(0).normal(size=(5, 3)).astype("f")
+T = np.array([0, 1, 1, -1, 0], "i")
+
+
+def near(one, other):
+    np.testing.assert_allclose(core.as_array(one), core.as_array(other), rtol=1e-5, atol=1e-6)
+
+
+class Words(core.Chain):
+    """Embedding, recurrence, attention, convolution and normalization in one network."""
+
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.embed = L.EmbedID(7, 4)
+            self.conv = L.Convolution1D(4, 4, 3, pad=1)
+            self.norm = L.LayerNormalization(4)
+            self.cell = L.StatelessLSTM(4, 4)
+            self.out = L.Linear(4, 3)
+
+    def forward(self, words):
+        x = self.embed(words)
+        x = x + F.softmax(x @ F.swapaxes(x, 1, 2)) @ x
+        x = F.swapaxes(self.conv(F.swapaxes(x, 1, 2)), 1, 2)
+        x = F.reshape(self.norm(F.reshape(x, (-1, 4))), x.shape)
+        c = h = None
+        for i in range(words.shape[1]):
+            c, h = self.cell(c, h, x[:, i])
+        return self.out(h)
+
+
+def per_example(model):
+    def gradients(x, t):
+        loss = F.softmax_cross_entropy(model(x[None]), t[None])
+        return loss, dict(enumerate(core.grad([loss], list(model.params()))))
+
+    return gradients
+
+
+NETWORKS = {
+    "dense": (core.Sequential(L.Linear(3, 6), F.gelu, L.Linear(6, 2)), X),
+    "words": (Words(), np.random.default_rng(1).integers(0, 7, (5, 4)).astype("i")),
+    "images": (
+        core.Sequential(
+            L.Convolution2D(2, 3, 3, pad=1),
+            F.relu,
+            lambda x: F.max_pooling_2d(x, 2),
+            L.Linear(12, 2),
+        ),
+        np.random.default_rng(2).normal(size=(5, 2, 4, 4)).astype("f"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_gradients_of_each_example(name):
+    model, x = NETWORKS[name]
+    function = per_example(model)
+    losses, gradients = core.vmap(function)(x, T)
+    for i in range(len(x)):
+        loss, expected = function(x[i], T[i])
+        near(losses[i], loss)
+        for key, g in expected.items():
+            near(gradients[key][i], g)
+    assert not losses.requires_grad and all(p.grad is None for p in model.params())
+    program = core.trace(core.vmap(function), x, T)
+    assert {place.name for place in program.places} == {path for path, _ in model.namedparams()}
+    for p in model.params():
+        p.array[...] *= 1.5  # parameters are read when the program runs
+    for found, expected in zip(
+        program(x, T)[1].values(), core.vmap(function)(x, T)[1].values(), strict=True
+    ):
+        near(found, expected)
+
+
+@given(st.integers(-3, 2), st.integers(-3, 2), st.integers(-3, 2), st.booleans())
+def test_axes(one, other, out, tuples):
+    x, y = np.moveaxis(X[:, :, None], 0, one), np.moveaxis(X[:, None] * 2, 0, other)
+
+    def function(pair, z):
+        return {"sum": [pair[0] + pair[1] * z], "same": z * 2}
+
+    axes = ((one, other), None) if tuples else ([one, other], None)
+    pair = (x, y) if tuples else [x, y]
+    found = core.vmap(function, axes, {"sum": out, "same": None})(pair, np.float32(3)[None])
+    near(np.moveaxis(found["sum"][0], out, 0), X[:, :, None] + X[:, None] * 6)
+    assert found["same"].tolist() == [6]
+    assert core.vmap(lambda x: x * 0 + T[:2], out_axes=1)(X[:, :2]).shape == (2, 5)
+    assert core.vmap(lambda x: T[:2] * 2)(X).tolist() == [[0, 2]] * 5
+    assert core.vmap(F.sum)(X[:0]).shape == (0,)
+
+
+def test_one_within_another_and_within_derivatives():
+    x, y = X, X[:4] + 1
+
+    def distance(v, w):
+        return F.sqrt(F.sum((v - w) ** 2))
+
+    inner = core.vmap(distance, (None, 0))
+    table = core.vmap(inner, (0, None))
+    expected = np.sqrt(((x[:, None] - y[None]) ** 2).sum(-1))
+    near(table(x, y), expected)
+    near(core.trace(table, x, y)(x, y), expected)
+    near(core.vmap(lambda v: inner(v * 2, y))(x), table(x * 2, y))  # y is from outside
+    near(core.vmap(lambda v: core.vmap(lambda w: distance(v, w))(y))(x), expected)
+    rows = core.vmap(lambda v: core.jacobian(lambda v: F.tanh(v) * F.sum(v), v))(x)
+    for row, v in zip(rows.array, x, strict=True):
+        near(row, core.jacobian(lambda v: F.tanh(v) * F.sum(v), v))
+    weighted = core.vmap(lambda v: core.vjp(F.exp, v)[1](X[0]))(x)  # weights from outside
+    near(weighted, np.exp(x) * X[0])
+    _, products = core.vmap(lambda v: core.hvp(lambda v: F.sum(v**3), [v], [v]))(x)
+    near(products, 6 * x * x)
+
+
+def test_each_example_draws_its_own():
+    draws = core.vmap(lambda x: F.dropout(x * 0 + 1))(np.ones((64, 16), "f")).array
+    assert set(np.unique(draws)) == {0, 2} and len(np.unique(draws, axis=0)) > 60
+    drawn = core.vmap(lambda x: core.backend.current().random.permutation(9))(X)
+    assert np.sort(drawn).tolist() == [list(range(9))] * 5 and len(np.unique(drawn, axis=0)) > 1
+    noise = core.vmap(lambda x: core.backend.current().random.normal((2,)))(X)
+    assert noise.shape == (5, 2) and len(np.unique(noise)) == 10
+
+
+def test_results_share_no_memory_with_what_was_given():
+    x = X.copy()
+    same, flat, twice = core.vmap(lambda x: (x, x.reshape(3, 1), x))(x)
+    for one in (same, flat, twice):
+        one[...] = 0
+    assert x.all()
+
+
+def test_labels_out_of_range_are_refused_for_any_example():
+    with pytest.raises(core.errors.OutOfRange):
+        core.vmap(lambda x, t: F.softmax_cross_entropy(x[None], t[None]))(X, T + 3)
+
+
+BN = L.BatchNormalization(3)
+SGD = core.optimizers.SGD().setup(L.Linear(3, 1))
+REFUSALS = {
+    "averages": (lambda: core.vmap(BN)(X[None]), "changes /avg_mean"),
+    "updates": (
+        lambda: core.vmap(lambda x: SGD.update(lambda: F.sum(SGD.target(x[None]))))(X),
+        "changes /W, /b",
+    ),
+    "arguments": (lambda: core.vmap(lambda x: x.__setitem__(0, 1))(X), "argument array 0, in"),
+    "values": (lambda: core.vmap(lambda x: x if x[0] > 0 else -x)(X), "value of an array"),
+    "one axis": (lambda: core.vmap(F.exp, 2)(X), "axis 2 of examples, got the shape"),
+    "sizes": (lambda: core.vmap(F.matmul)(X, X.T), "as many examples in each .*5 in .*3 in"),
+    "none": (lambda: core.vmap(F.exp, None)(X), "axis of examples, got none"),
+    "form": (lambda: core.vmap(F.exp, (0, 0))(X), "in_axes to be .* structure"),
+    "out": (lambda: core.vmap(F.exp, 0, 2)(X), "out_axes of an array of 2 dim"),
+    "differs": (lambda: core.vmap(F.exp, 0, None)(X), "same for all .* got one that differs"),
+    "around": (lambda: core.jacobian(lambda x: core.vmap(F.exp)(x), X), "vmap: called by a func"),
+    "closed over": (
+        lambda: core.jacobian(lambda x: core.vmap(lambda v: v * x)(X), X[0]),
+        "uses a Variable from outside whose derivatives",
+    ),
+    "closed over in a trace": (
+        lambda: core.trace(
+            lambda x: core.jacobian(lambda x: core.vmap(lambda v: v * x)(X), x), X[0]
+        ),
+        "uses a Variable from outside whose derivatives",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_what_cannot_be_is_refused_by_name(name):
+    call, message = REFUSALS[name]
+    with pytest.raises((TypeError, ValueError, TraceError, NotDifferentiable), match=message):
+        call()
+    assert core.vmap(F.exp)(X).shape == X.shape
+
+
+def test_what_cannot_be_traced_is_named():
+    from plugins.functions.evaluation.classification_summary import ClassificationSummary
+
+    with pytest.raises(TraceError, match="ClassificationSummary"):
+        core.vmap(ClassificationSummary.call)(X[None], T[None])
