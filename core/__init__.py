@@ -92,7 +92,6 @@ if TYPE_CHECKING:
     from core.link.serializer import Deserializer as Deserializer
     from core.link.serializer import Serializer as Serializer
     from core.ops import function_node as function_node
-    from core.ops import intrinsics as intrinsics
     from core.ops.elementwise import Elementwise as Elementwise
     from core.ops.function_node import FunctionNode as FunctionNode
     from core.ops.types.domain import Domain as Domain
@@ -130,6 +129,8 @@ if TYPE_CHECKING:
     from core.training.reporter import get_current_reporter as get_current_reporter
     from core.training.reporter import report as report
     from core.training.reporter import report_scope as report_scope
+
+    intrinsics = functions  # the path at which some of them stood
 
 _install()
 

@@ -4,7 +4,6 @@ import importlib
 import pkgutil
 from pathlib import Path
 
-import core.intrinsics
 import plugins.functions
 from core import FunctionNode
 
@@ -27,9 +26,7 @@ def _references():
     return found
 
 
-OPS = {
-    op.__name__: op for package in (core.intrinsics, plugins.functions) for op in _classes(package)
-}
+OPS = {op.__name__: op for op in _classes(plugins.functions)}
 REFERENCES = _references()
 
 # Ops that only appear inside the gradients of others, with settings that no domain can draw (the

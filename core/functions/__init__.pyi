@@ -167,6 +167,11 @@ from plugins.functions.math.add import Add as Add
 from plugins.functions.math.add import add as add
 from plugins.functions.math.argextrema import ArgMax as ArgMax
 from plugins.functions.math.argextrema import ArgMin as ArgMin
+from plugins.functions.math.arithmetic import Divide as Divide
+from plugins.functions.math.arithmetic import Multiply as Multiply
+from plugins.functions.math.arithmetic import Negative as Negative
+from plugins.functions.math.arithmetic import Power as Power
+from plugins.functions.math.arithmetic import Subtract as Subtract
 from plugins.functions.math.average import Mean as Mean
 from plugins.functions.math.average import average as average
 from plugins.functions.math.average import mean as mean

@@ -1,6 +1,6 @@
-"""What operations give to Variables: operators, the array standard's functions, and NumPy's.
+"""What plugins give to Variables: functions, the array standard's, and NumPy's.
 
-The modules stand above this room, and are loaded when first asked for.
+The modules are loaded when first asked for; all but the facade stand above this room.
 """
 
 from __future__ import annotations
@@ -10,13 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from core.arrays.backend import Backend
-
-
-class Intrinsics(Protocol):
-    """What Variables ask of core.ops.intrinsics, beside their operators, which it attaches."""
-
-    def unbroadcast(self, f: Any, gradients: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Sum gradients down to the shapes of inputs."""
 
 
 class Provider(Protocol):
@@ -44,19 +37,19 @@ class NumpyFunctions(Protocol):
         """Whether who asks is a library that only looks."""
 
 
+functions: Any  # a facade
 provider: Provider
-intrinsics: Intrinsics
 numpy_functions: NumpyFunctions
 
-ABOVE = {
+LATE = {
+    "functions": "core.functions",
     "provider": "core.ops.namespace",
-    "intrinsics": "core.ops.intrinsics",
     "numpy_functions": "core.compat.numpy_functions",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ABOVE:
+    if name not in LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = globals()[name] = import_module(ABOVE[name])
+    module = globals()[name] = import_module(LATE[name])
     return module

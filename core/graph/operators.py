@@ -1,13 +1,12 @@
 """The operators of Variables: loaded when the first of them is used, and declared for checkers.
 
-`core.ops.intrinsics.operators` gives Variable the real ones, which hide those here.
+`core.ops.operators` gives Variable the real ones, which hide those here.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from core.graph import array_api
 
 if TYPE_CHECKING:
     from core.graph.variable import Variable
@@ -68,7 +67,7 @@ class Operators:
 
 def _first(name: str) -> Any:
     def operator(self: Any, *operands: Any) -> Any:
-        array_api.intrinsics  # noqa: B018 - loading it gives the class its operators
+        import_module("core.ops.operators")  # which gives the class its operators
         return getattr(type(self), name)(self, *operands)
 
     return operator

@@ -3,8 +3,8 @@
 Start with `function_node`; `declaration` reads a class, `specialize` writes calls, `gradients`
 gradients; `dispatch` plans calls, `checking` refuses inputs; `operands` and `widening` help with
 numbers and narrow floats, `general_form` is for classes in Chainer's form.
-`types` says what an operation takes, `intrinsics` are the operators, `namespace` has the array
-standard's functions on Variables.
+`types` says what an operation takes, `namespace` has the array standard's functions on Variables,
+and `operators` gives Variables theirs. No operation stands here: all are plugins'.
 """
 
 __all__ = [
@@ -12,8 +12,8 @@ __all__ = [
     "dispatch",
     "elementwise",
     "function_node",
-    "intrinsics",
     "namespace",
     "operands",
+    "operators",
     "types",
 ]

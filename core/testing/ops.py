@@ -47,7 +47,7 @@ def check_op(
         shrink: Whether a failing case is made small before it is shown.
 
     >>> import numpy as np
-    >>> from core.intrinsics import Multiply
+    >>> from core.functions import Multiply
     >>> check_op(Multiply, np.multiply, backends=["numpy"], examples=2)
     """
     domain = domain_of(op)

@@ -75,7 +75,6 @@ def _side(setting: str, axis: int) -> property:
 class ImageWindows:
     """How the windows of an operation on images lie, down and across, as numbers of their own."""
 
-    __slots__ = ()
     kh, kw = _side("ksize", 0), _side("ksize", 1)
     sy, sx = _side("stride", 0), _side("stride", 1)
     ph, pw = _side("pad", 0), _side("pad", 1)

@@ -7,7 +7,7 @@ import pytest
 
 import core
 from core.errors import DeclarationError, HookError
-from core.ops.intrinsics import Multiply
+from core.functions import Multiply
 from plugins.functions.math.product import MatMul
 
 

@@ -10,7 +10,7 @@ import pytest
 import core
 from core import Elementwise, FunctionNode, Variable
 from core.errors import DeclarationError, InvalidType
-from core.ops.intrinsics import Multiply
+from core.functions import Multiply
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.arrays import backend
 from core.errors.scalars import is_number, is_scalar
-from core.ops.intrinsics import SumTo
+from core.graph import array_api
 from core.ops.types.shapes import broadcast_shapes
 
 
@@ -52,7 +52,7 @@ def sum_to(x: Any, shape: tuple[int, ...]) -> Any:
     shape = tuple(shape)
     if broadcast_shapes([x.shape, shape]) != x.shape:
         raise ValueError(f"sum_to: {shape} does not broadcast to {x.shape}.")
-    return SumTo(shape).evaluate(x)
+    return array_api.functions.SumTo(shape).evaluate(x)
 
 
 def size_of_shape(shape: Sequence[int]) -> int:

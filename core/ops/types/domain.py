@@ -68,7 +68,7 @@ class Domain:
         everywhere = tuple(kinks)
         self.signature = Signature(signature or ",".join(["()"] * len(inputs)) + "->()")
         self.values = {k: _with_kinks(k, v, everywhere) for k, v in inputs.items()}
-        self.settings = dict(settings or {})
+        self.settings: dict[str, Setting] = dict(settings or {})
         self.dims = {k: Rule(v) if isinstance(v, str) else v for k, v in (dims or {}).items()}
         self.differ = differ
         self.empty = empty

@@ -8,7 +8,6 @@ from typing import Any, overload
 from core import Domain, FunctionNode, Variable, anything, as_variable, choice
 from core.arrays import backend
 from core.errors import InvalidType
-from core.ops.intrinsics import SumTo
 from core.ops.types.shapes import broadcast_shapes
 from core.typing import Array
 
@@ -35,6 +34,31 @@ class BroadcastTo(FunctionNode):
 
     def gradient(self, xp, g):
         return SumTo(self.input_shape(0)).evaluate(g)
+
+
+class SumTo(FunctionNode):
+    """x summed over the axes along which a shape was repeated: the adjoint of broadcasting."""
+
+    shape: tuple[int, ...]
+    wide = True
+    domain = Domain(
+        "(...)->(...b)",
+        x=anything(),
+        settings={"shape": choice(lambda shapes: _reduced(shapes["x"]))},
+    )
+
+    def compute(self, xp, x):
+        lead = x.ndim - len(self.shape)
+        axes = [
+            i for i in range(x.ndim) if i < lead or (self.shape[i - lead] == 1 and x.shape[i] != 1)
+        ]
+        if axes:
+            x = xp.sum(x, axis=tuple(axes), dtype=x.dtype, keepdims=True)
+        return xp.reshape(x, self.shape)
+
+    def gradient(self, xp, g):
+        lead = len(self.input_shape(0)) - len(self.shape)
+        return xp.broadcast_to(xp.reshape(g, (1,) * lead + self.shape), self.input_shape(0))
 
 
 class Broadcast(FunctionNode):
@@ -115,3 +139,7 @@ def broadcast(*args: Array) -> Variable | tuple[Variable, ...]:
 def _enlarged(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     widened = tuple([3 if n == 1 else n for n in shape])
     return [shape, widened, (2, *widened)]
+
+
+def _reduced(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [shape, shape[1:], tuple([1 for _ in shape]), shape[:1] and (1, *shape[1:])]

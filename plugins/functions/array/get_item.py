@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_array, choice
-from core.ops.intrinsics import SumTo
 from core.typing import Array, Index
+from plugins.functions.array.broadcast import SumTo
 
 
 class GetItem(FunctionNode):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, choice, number, real
-from core.ops.intrinsics import SumTo
+from plugins.functions.array.broadcast import SumTo
 
 
 class Attention(FunctionNode):

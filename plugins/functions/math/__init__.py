@@ -4,6 +4,7 @@ provides = {
     "absolute": "Absolute absolute",
     "add": "Add add",
     "argextrema": "ArgMax ArgMin argmax argmin",
+    "arithmetic": "Divide Multiply Negative Power Subtract",
     "average": "Mean average mean",
     "bias": "bias",
     "cholesky": "Cholesky cholesky",

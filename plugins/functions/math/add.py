@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core import Variable, as_variable
-from core.ops.intrinsics import Add as Add
 from core.typing import Operand
+from plugins.functions.math.arithmetic import Add as Add
 
 
 def add(*xs: Operand) -> Variable:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, real
-from core.ops.intrinsics import SumTo
 from core.typing import Array
+from plugins.functions.array.broadcast import SumTo
 from plugins.functions.array.reshape import reshape
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from core import Variable
 from core.errors.kinds import checked
-from core.ops.intrinsics import Multiply
 from core.typing import Array
 from plugins.functions.math.alongside import alongside
+from plugins.functions.math.arithmetic import Multiply
 
 
 @checked

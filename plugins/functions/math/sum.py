@@ -5,8 +5,8 @@ from __future__ import annotations
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, choice
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.ops.intrinsics import SumTo as SumTo
 from core.typing import Array, Axis
+from plugins.functions.array.broadcast import SumTo as SumTo
 from plugins.functions.axes import axes_of
 from plugins.functions.derived import function_of
 

@@ -11,7 +11,6 @@ from core.errors import InvalidType
 from core.errors.kinds import kind_of, taking
 from core.errors.scalars import is_whole
 from core.graph.variable import wrap
-from core.ops.intrinsics import Add, Divide, Multiply, Negative, Power, Subtract
 from core.ops.namespace import namespace
 from core.typing import Axes
 from plugins.functions.array.axis_order import matrix_transpose as matrix_transpose
@@ -21,6 +20,7 @@ from plugins.functions.array.cast import cast
 from plugins.functions.array.copy import unshared
 from plugins.functions.array.reshape import Reshape
 from plugins.functions.array.where import Where
+from plugins.functions.math.arithmetic import Add, Divide, Multiply, Negative, Power, Subtract
 from plugins.functions.math.product import product as product
 from plugins.functions.math.sum import Sum
 from plugins.functions.namespace.comparisons import (

@@ -69,7 +69,7 @@ def promoting(name: str, operation: Any, integral: Any = None) -> Callable[[Any,
     """An operation of two operands, on what it refuses as they are: cast to their common dtype.
 
     `integral(name, x1, x2)` computes what the operation refuses on integers. The function's `exact`
-    does all but the casting.
+    does all but the casting, by the class `exact.operation`.
     """
 
     def exact(x1: Any, x2: Any, /) -> Variable:
@@ -91,6 +91,7 @@ def promoting(name: str, operation: Any, integral: Any = None) -> Callable[[Any,
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"The array standard's `{name}`: operands of two widths are promoted."
+    exact.operation = operation  # type: ignore[attr-defined]
     function.exact = exact  # type: ignore[attr-defined]
     return function
 

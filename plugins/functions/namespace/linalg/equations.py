@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from core import Domain, FunctionNode, Variable, as_variable, real
 from core.errors.kinds import checked
-from core.ops.intrinsics import SumTo
 from core.ops.types.shapes import broadcast_shapes
 from core.typing import Array
 from plugins.functions.array.axis_order import matrix_transpose
+from plugins.functions.array.broadcast import SumTo
 from plugins.functions.array.reshape import reshape
 from plugins.functions.math.cholesky import StackedCholesky
 from plugins.functions.math.det import StackedDet

@@ -7,34 +7,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from core import functions
 from core.errors.scalars import is_number, python_number
+from core.graph import array_api
 from core.graph.fitting import is_array
 from core.graph.variable import Variable
-from core.ops.intrinsics.arithmetic import (
-    Add,
-    Divide,
-    Multiply,
-    Negative,
-    Power,
-    Subtract,
-)
-from core.ops.intrinsics.assignment import setitem
-from core.ops.intrinsics.constants import (
-    AddConstant,
-    ConstantPower,
-    DivideFromConstant,
-    MultiplyConstant,
-    SubtractFromConstant,
-)
+from core.ops.assignment import setitem
 from core.ops.namespace import namespace
 from core.ops.operands import in_dtype_of, refuse_unlike
 
 
-def _reflected(operation: Any, with_constant: Any) -> Callable[[Variable, Any], Variable]:
+def _reflected(operation: Any) -> Callable[[Variable, Any], Any]:
     """The operator for a Variable on the right: of a number, or of an array."""
+    with_constant = operation.from_scalar
 
-    def reflected(self: Variable, other: Any) -> Variable:
+    def reflected(self: Variable, other: Any) -> Any:
         if is_number(other):
             number = python_number(other)
             if type(number) is complex:
@@ -47,6 +33,13 @@ def _reflected(operation: Any, with_constant: Any) -> Callable[[Variable, Any], 
     return reflected
 
 
+_ARITHMETIC = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "pow": "pow",
+}
 _OF_THE_NAMESPACE = {
     "floordiv": "floor_divide",
     "mod": "remainder",
@@ -66,10 +59,10 @@ _COMPARISONS = {
 }
 
 
-def _by_name(name: str, reflected: bool = False) -> Callable[[Variable, Any], Variable]:
+def _by_name(name: str, reflected: bool = False) -> Callable[[Variable, Any], Any]:
     """An operator without derivative, or a rare one: looked up in the namespace plugins give."""
 
-    def operator(self: Variable, other: Any) -> Variable:
+    def operator(self: Variable, other: Any) -> Any:
         if not isinstance(other, Variable) and not is_number(other) and not is_array(other):
             return NotImplemented  # such as None: then compared by identity
         function = getattr(namespace, name)
@@ -83,24 +76,15 @@ def _by_name(name: str, reflected: bool = False) -> Callable[[Variable, Any], Va
 def _install() -> None:
     """Give Variable its operators; those written by name are the specialised calls themselves."""
     v: Any = Variable
-    for name, operation in (
-        ("add", Add),
-        ("sub", Subtract),
-        ("mul", Multiply),
-        ("truediv", Divide),
-        ("pow", Power),
-        ("neg", Negative),
-    ):
+    for name, function in _ARITHMETIC.items():
+        operation = getattr(namespace, function).exact.operation
         operation.bind(partial(setattr, v, f"__{name}__"))
-    v.__radd__ = _reflected(Add, AddConstant)
-    v.__rsub__ = _reflected(Subtract, SubtractFromConstant)
-    v.__rmul__ = _reflected(Multiply, MultiplyConstant)
-    v.__rtruediv__ = _reflected(Divide, DivideFromConstant)
-    v.__rpow__ = _reflected(Power, ConstantPower)
-    v.__matmul__ = lambda self, other: functions.matmul(self, other)
-    v.__rmatmul__ = lambda self, other: functions.matmul(other, self)
+        setattr(v, f"__r{name}__", _reflected(operation))
+    namespace.negative.operation.bind(partial(setattr, v, "__neg__"))
+    v.__matmul__ = lambda self, other: array_api.functions.matmul(self, other)
+    v.__rmatmul__ = lambda self, other: array_api.functions.matmul(other, self)
     v.__pos__, v.__abs__ = lambda self: self, lambda self: namespace.abs(self)
-    v.__getitem__ = lambda self, slices: functions.get_item(self, slices)
+    v.__getitem__ = lambda self, slices: array_api.functions.get_item(self, slices)
     v.__setitem__ = setitem
     for name, function in _OF_THE_NAMESPACE.items():
         setattr(v, f"__{name}__", _by_name(function))

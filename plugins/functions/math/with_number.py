@@ -5,9 +5,7 @@ from __future__ import annotations
 from math import log
 from typing import ClassVar
 
-from core.ops.elementwise import Elementwise
-from core.ops.types.domain import Domain
-from core.ops.types.values import anything, choice, number, numeric, real
+from core import Domain, Elementwise, anything, choice, number, numeric, real
 
 
 class _WithNumber(Elementwise):

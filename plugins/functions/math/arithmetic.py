@@ -1,17 +1,18 @@
-"""Elementwise arithmetic of one array or several."""
+"""Elementwise arithmetic of one array or several: what the operators are."""
 
 from __future__ import annotations
 
-from core.ops.elementwise import Elementwise
-from core.ops.intrinsics.constants import (
+from core import Domain, Elementwise, anything, numeric, real
+from plugins.functions.math.with_number import (
     AddConstant,
+    ConstantPower,
     DivideConstant,
+    DivideFromConstant,
     MultiplyConstant,
     PowerConstant,
     SubtractConstant,
+    SubtractFromConstant,
 )
-from core.ops.types.domain import Domain
-from core.ops.types.values import anything, numeric, real
 
 
 class Add(Elementwise):
@@ -19,7 +20,7 @@ class Add(Elementwise):
 
     label = "_ + _"
     inline = True
-    with_scalar = AddConstant
+    with_scalar, from_scalar = AddConstant, AddConstant
     domain = Domain(x=anything(), y=anything())
 
     def compute(self, xp, x, y):
@@ -37,7 +38,7 @@ class Subtract(Elementwise):
 
     label = "_ - _"
     inline = True
-    with_scalar = SubtractConstant
+    with_scalar, from_scalar = SubtractConstant, SubtractFromConstant
     domain = Domain(x=anything(2, 4), y=anything(0, 2))
 
     def compute(self, xp, x, y):
@@ -55,7 +56,7 @@ class Multiply(Elementwise):
 
     label = "_ * _"
     inline = True
-    with_scalar = MultiplyConstant
+    with_scalar, from_scalar = MultiplyConstant, MultiplyConstant
     domain = Domain(x=anything(), y=anything())
 
     def compute(self, xp, x, y):
@@ -73,7 +74,7 @@ class Divide(Elementwise):
 
     label = "_ / _"
     inline = True
-    with_scalar = DivideConstant
+    with_scalar, from_scalar = DivideConstant, DivideFromConstant
     domain = Domain(x=real(-3, 3), y=real(0.5, 3))
 
     def compute(self, xp, x, y):
@@ -91,7 +92,7 @@ class Power(Elementwise):
 
     label = "_ ** _"
     inline = True
-    with_scalar = PowerConstant
+    with_scalar, from_scalar = PowerConstant, ConstantPower
     domain = Domain(x=numeric(0.3, 3), y=numeric(-2, 2))
 
     def compute(self, xp, x, y):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from weakref import ref
 
-from core import functions
 from core.errors.scalars import is_number
+from core.graph import array_api
 from core.graph.fitting import is_array
 from core.graph.variable import Variable, as_array
 from core.graph.variable_node import NOBODY
@@ -23,7 +23,7 @@ def setitem(x: Variable, slices: Any, value: Any) -> None:
     """
     slices = tuple(map(as_array, slices)) if isinstance(slices, tuple) else as_array(slices)
     if isinstance(value, Variable) or is_array(value):
-        value = functions.cast(value, x.dtype)
+        value = array_api.functions.cast(value, x.dtype)
     needs_grad = x.requires_grad or isinstance(value, Variable) and value.requires_grad
     if not needs_grad or not current_state().backprop:
         x.array[slices] = as_array(value)
@@ -35,7 +35,7 @@ def setitem(x: Variable, slices: Any, value: Any) -> None:
             "under core.no_backprop_mode()."
         )
     value = as_operand(value, x.array) if is_number(value) else value
-    _become(x, functions.SetItem.call(x, value, slices))
+    _become(x, array_api.functions.SetItem.call(x, value, slices))
 
 
 def _become(x: Variable, result: Variable) -> None:
