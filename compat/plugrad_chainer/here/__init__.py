@@ -1,0 +1,1 @@
+"""What plugrad has not, and programs for Chainer use."""

@@ -1,0 +1,20 @@
+"""Links and functions that tell why they are gone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class TheanoFunction:
+    """Theano's functions, gone with Theano, whose last version does not run on today's NumPy."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise ImportError(
+            "TheanoFunction: Theano ended in 2017 and does not run on today's NumPy. Write the "
+            "function as a core.FunctionNode, or import its model from ONNX."
+        )
+
+
+def theano_function(*args: Any, **kwargs: Any) -> Any:
+    """Refused, as `TheanoFunction` is."""
+    return TheanoFunction(*args, **kwargs)

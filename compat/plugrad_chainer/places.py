@@ -1,0 +1,139 @@
+"""Where the names of Chainer's modules stand here: one table from paths to modules.
+
+A name of `chainer.functions.loss.vae` is looked for in the modules of the longest path that the
+table has, and then in those of the paths above it; a path that the table has not stands for the
+module of the same path below `core`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from plugrad_chainer import gone
+from plugrad_chainer.facts import modules
+
+from core.errors import BackendUnavailable, nearest
+
+_HERE, _ONE = "plugrad_chainer.here.", "plugrad_chainer.version1."
+
+HOMES: dict[str, tuple[str, ...]] = {
+    "chainer": (_HERE + "top", "core", _ONE + "function_set", _ONE + "flag"),
+    "chainer.backend": (_HERE + "devices", "core.arrays.backend"),
+    "chainer.backends": (_HERE + "devices", "core.compat.backends"),
+    "chainer.backends.cuda": (_HERE + "cuda", "core.compat.cuda"),
+    "chainer.cuda": (_HERE + "cuda", "core.compat.cuda"),
+    "chainer.flag": (_ONE + "flag",),
+    "chainer.function_set": (_ONE + "function_set",),
+    "chainer.functions": (_HERE + "functions", "core.functions", _HERE + "missing"),
+    "chainer.initializers": ("core.initializers", _HERE + "initializers"),
+    "chainer.links": (_HERE + "links", "core.links", _HERE + "missing"),
+    "chainer.optimizers": ("core.optimizers", _HERE + "optimizers"),
+    "chainer.testing": ("core.testing", _HERE + "testing", _HERE + "cases"),
+    "chainer.training": (_HERE + "training", "core.training"),
+    "chainer.training.extensions": (_HERE + "training", "core.training.extensions"),
+    "chainer.utils": ("core.compat.utils", _HERE + "utils"),
+}
+"""Path in Chainer -> modules here, the first of which that has a name gives it."""
+
+NAMES: dict[str, str] = {
+    "chainer.datasets.image_dataset.available": "plugrad_chainer.here.data.available",
+    "chainer.dataset.convert.Conveyor": "plugrad_chainer.here.data.Conveyor",
+    "chainer.dataset.tabular.from_data": "core.datasets.from_data",
+    "chainer.get_device": "plugrad_chainer.here.devices.get_device",
+    "chainer.using_device": "plugrad_chainer.here.devices.using_device",
+    "chainer.utils.cache.cached_property": "functools.cached_property",
+    "chainer.utils.experimental": "core.utils.experimental.experimental",
+    "chainer.utils.nondeterministic": "core.utils.experimental.nondeterministic",
+    "chainer.graph_optimizations.static_graph": "plugrad_chainer.here.top.static_graph",
+}
+"""Name in Chainer -> where it stands, if that is not found by the paths."""
+
+_OPERATORS = "sub mul div:truediv floordiv neg pow matmul"
+for _pair in _OPERATORS.split():
+    _theirs, _, _ours = _pair.partition(":")
+    NAMES[f"chainer.functions.math.basic_math.{_theirs}"] = f"operator.{_ours or _theirs}"
+
+SETTINGS = {"chainer.disable_experimental_feature_warning": "core"}
+"""What programs set in a module -> the module that reads it."""
+
+
+@cache
+def homes(path: str) -> tuple[str, ...]:
+    """The modules in which the names of a path are looked for, in order.
+
+    >>> homes("chainer.links.connection.linear")[:2]
+    ('plugrad_chainer.here.links', 'core.links')
+    """
+    found: list[str] = []
+    while path:
+        same = "core" + path.removeprefix("chainer")
+        found += HOMES[path] if path in HOMES else [same] if _exists(same) else []
+        path = path.rpartition(".")[0]
+    return tuple(dict.fromkeys(found))
+
+
+def _exists(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def find(path: str, name: str) -> Any:
+    """What stands for a name of a module of Chainer.
+
+    Raises:
+        AttributeError: There is nothing; the message says what to write instead.
+    """
+    full = f"{path}.{name}"
+    if full in NAMES:
+        home, _, theirs = NAMES[full].rpartition(".")
+        return getattr(import_module(home), theirs)
+    known = name in modules().get(path, ())
+    for home in homes(path) if known else homes(path)[: len(HOMES.get(path, ("", "")))]:
+        try:
+            return getattr(import_module(home), name)
+        except (BackendUnavailable, gone.Gone):
+            raise
+        except (AttributeError, ImportError):
+            continue
+    if known:
+        raise AttributeError(f"{full} is not in plugrad. {gone.cure(gone.NAMES, full)}")
+    hint = "" if name.startswith("_") else nearest(name, modules().get(path, ()))
+    raise AttributeError(f"module {path!r} has no attribute {name!r}.{hint}")
+
+
+def has(path: str, name: str) -> bool:
+    """Whether something stands for a name."""
+    full = f"{path}.{name}"
+    if full in modules() and full not in NAMES:
+        return gone.cure(gone.MODULES, full) is None
+    try:
+        find(path, name)
+    except BackendUnavailable:  # it is there where a GPU is
+        return True
+    except (AttributeError, ImportError):
+        return False
+    return True
+
+
+def is_module(full: str) -> bool:
+    """Whether a name of a module is that of a module below it, and nothing else has it."""
+    return full in modules() and full not in NAMES
+
+
+def set_(path: str, name: str, value: Any) -> None:
+    """Set a setting where it is read."""
+    home = SETTINGS.get(f"{path}.{name}")
+    if home is not None:
+        setattr(import_module(home), name, value)
+
+
+def refuse_module(path: str) -> None:
+    """Raise ImportError for a module of which nothing is here."""
+    cure = gone.cure(gone.MODULES, path)
+    if cure is not None:
+        raise ImportError(f"{path} is not in plugrad. {cure}", name=path)

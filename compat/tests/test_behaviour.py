@@ -1,0 +1,103 @@
+"""Where plugrad differs on purpose, and is like Chainer under this import."""
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+import pytest
+from chainer import Variable, optimizers, serializers
+
+
+def ones(*shape):
+    return np.ones(shape, "f")
+
+
+def test_a_missing_gradient_counts_as_zero():
+    model = chainer.Chain(a=L.Linear(2, 1), b=L.Linear(2, 1))
+    optimizer = optimizers.SGD(1.0)
+    optimizer.setup(model)
+    optimizer.add_hook(chainer.optimizer.WeightDecay(0.5))
+    before = model.b.W.array.copy()
+    model.cleargrads()
+    F.sum(model.a(ones(1, 2))).backward()
+    optimizer.update()
+    np.testing.assert_allclose(model.b.W.array, before / 2, rtol=1e-6)
+    assert (model.b.b.grad == 0).all()
+
+
+def test_a_shared_parameter_takes_a_step_for_each_link():
+    a, b = L.Linear(2, 2, nobias=True), L.Linear(2, 2, nobias=True)
+    b.W = a.W
+    model = chainer.ChainList(a, b)
+    optimizer = optimizers.MomentumSGD(1.0, momentum=0.5)
+    optimizer.setup(model)
+    before = a.W.array.copy()
+    a.W.grad = ones(2, 2)
+    optimizer.update()
+    np.testing.assert_allclose(a.W.array, before - 1 - 1.5, rtol=1e-5)
+    assert a.W.update_rule.t == 2
+
+
+def test_a_link_may_be_registered_twice():
+    layer = L.Linear(2, 2)
+    model = chainer.ChainList(layer, layer)
+    assert len(model) == 2 and model[0] is model[1]
+
+
+def test_new_parameters_have_gradients_of_nan():
+    assert np.isnan(chainer.Parameter(0, (2,)).grad).all()
+    link = L.Linear(None, 2)
+    assert link.W.grad is None
+    link(ones(1, 3))
+    assert np.isnan(link.W.grad).all()
+    cleared = L.Linear(None, 2)
+    cleared.cleargrads()
+    cleared(ones(1, 3))
+    assert cleared.W.grad is None
+    assert chainer.Parameter(ones(2)).grad is None
+
+
+def test_gradients_of_frozen_parameters_are_computed():
+    model = L.Linear(2, 1)
+    optimizer = optimizers.SGD(1.0).setup(model)
+    model.disable_update()
+    before = model.W.array.copy()
+    model.cleargrads()
+    F.sum(model(ones(1, 2))).backward()
+    assert (model.W.grad == 1).all()
+    optimizer.update()
+    assert (model.W.array == before).all()
+    model.enable_update()
+    optimizer.update()
+    assert (model.W.array == before - 1).all()
+
+
+def test_unknown_attributes_of_optimizers_are_taken():
+    optimizer = optimizers.SGD()
+    optimizer.anything = 3
+    assert optimizer.anything == 3
+
+
+@pytest.mark.parametrize("compare", ["eq", "ne", "lt", "le", "gt", "ge"])
+def test_comparisons_are_not_defined(compare):
+    import operator
+
+    x = Variable(ones(2))
+    with pytest.raises(NotImplementedError, match=r"x\.array"):
+        getattr(operator, compare)(x, 1)
+    assert len({x, x}) == 1
+
+
+def test_derivatives_that_compare_still_work():
+    x = Variable(np.array([-1.0, 2.0], "f"))
+    (gx,) = chainer.grad([F.sum(F.leaky_relu(x) ** 2)], [x], enable_double_backprop=True)
+    F.sum(gx).backward()
+    np.testing.assert_allclose(x.grad, [0.08, 2.0], rtol=1e-6)
+
+
+def test_what_a_file_lacks_raises_keyerror(tmp_path):
+    serializers.save_npz(tmp_path / "m.npz", L.Linear(2, 1, nobias=True))
+    with pytest.raises(KeyError):
+        serializers.load_npz(tmp_path / "m.npz", L.Linear(2, 1))
+    with np.load(tmp_path / "m.npz") as stored, pytest.raises(KeyError, match="'x'"):
+        serializers.NpzDeserializer(stored)("x", None)

@@ -1,0 +1,129 @@
+"""Which of the public names of Chainer's versions there are, and what is said of the others."""
+
+import importlib
+
+import pytest
+from plugrad_chainer import gone, places
+from plugrad_chainer.facts import VERSIONS, names_of
+
+from core.errors import BackendUnavailable
+
+LEAST = {"1.24.0": 1090, "3.0.0": 1176, "5.4.0": 1233, "7.8.1": 1768}
+"""Names that are found at least, of 1268, 1316, 1492 and 2071."""
+
+PACKAGES = ["functions", "links", "optimizers", "training", "training.extensions", "datasets"]
+
+
+def test_the_names_of_each_version():
+    for version in VERSIONS:
+        every = [(module, name) for module, names in names_of(version).items() for name in names]
+        found = [pair for pair in every if places.has(*pair)]
+        print(f"Chainer {version}: {len(found)} of {len(every)} names")
+        assert len(found) >= LEAST[version]
+
+
+@pytest.mark.parametrize("version", ["3.0.0", "7.8.1"])
+@pytest.mark.parametrize("package", PACKAGES)
+def test_all_that_packages_give_is_there(version, package):
+    """What is left out is Theano's, Caffe's and DALI's, and says so."""
+    path = f"chainer.{package}"
+    names = names_of(version)[path]
+    absent = {name for name in names if not places.has(path, name)}
+    assert absent <= {"CaffeFunction", "DaliIterator"}
+
+
+def test_every_name_is_found_or_answered():
+    for version in VERSIONS:
+        for path, names in names_of(version).items():
+            try:
+                module = importlib.import_module(path)
+            except ImportError as error:
+                assert "is not in plugrad. " in str(error)
+                continue
+            for name in names:
+                try:
+                    getattr(module, name)
+                except BackendUnavailable:
+                    pass
+                except gone.Gone:
+                    pass
+                except AttributeError as error:
+                    assert str(error).partition(" is not in plugrad. ")[2], (path, name)
+                except ImportError as error:
+                    assert "is not in plugrad" in str(error)
+
+
+def test_one_thing_has_one_identity():
+    import chainer
+    import chainer.functions as F
+    import chainer.links as L
+    from chainer.functions.activation.relu import ReLU, relu
+    from chainer.functions.loss.vae import gaussian_kl_divergence
+    from chainer.links.connection.linear import Linear
+    from chainer.links.rnn.lstm import LSTM
+    from chainer.optimizers.adam import AdamRule
+
+    assert relu is F.relu and Linear is L.Linear and LSTM is L.LSTM
+    assert gaussian_kl_divergence is F.gaussian_kl_divergence
+    assert issubclass(ReLU, chainer.FunctionNode)
+    assert isinstance(chainer.optimizers.Adam().setup(Linear(2, 1)).target.W.update_rule, AdamRule)
+    assert chainer.variable.Parameter is chainer.Parameter
+    assert chainer.cuda.get_array_module is chainer.backends.cuda.get_array_module
+    assert callable(chainer.utils.experimental)
+
+
+def test_a_slip_is_told_in_an_import_too():
+    with pytest.raises(ImportError, match="Did you mean 'relu'"):
+        from chainer.functions import rleu  # noqa: F401
+    with pytest.raises(ImportError, match="is not in plugrad. Use chainer.iterators.Multiprocess"):
+        from chainer.iterators import DaliIterator  # noqa: F401
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("chainer.no_such_module")
+
+
+def test_settings_are_read_where_they_are_set():
+    import chainer
+
+    import core
+
+    chainer.disable_experimental_feature_warning = True
+    try:
+        assert core.disable_experimental_feature_warning is True
+    finally:
+        chainer.disable_experimental_feature_warning = False
+
+
+def test_chainerx_is_not_available():
+    import chainerx
+    import numpy as np
+
+    assert chainerx.is_available() is False
+    assert not isinstance(np.zeros(2), chainerx.ndarray)
+    with pytest.raises(RuntimeError, match="chainerx is not available"):
+        chainerx.array([1, 2])
+
+
+def test_communicators_are_those_of_plugrad_or_refused():
+    if importlib.util.find_spec("core.communicators") is not None:
+        import chainermn
+
+        assert callable(chainermn.create_communicator)
+        return
+    with pytest.raises(ImportError, match=r"core\.communicators.*MultiprocessParallelUpdater"):
+        importlib.import_module("chainermn")
+
+
+def test_devices_of_version_7():
+    import chainer
+    import numpy as np
+
+    for spec in ("@numpy", "-1", -1, "@intel64", np, chainer.get_device("@numpy")):
+        device = chainer.get_device(spec)
+        assert isinstance(device, chainer.backend.CpuDevice) and device.xp is not None
+        assert not isinstance(device, chainer.backend.GpuDevice)
+    assert chainer.backend.CpuDevice() == chainer.get_device("@numpy")
+    with chainer.using_device("@numpy"):
+        assert chainer.backend.get_array_module(np.zeros(2)) is np
+    with pytest.raises(RuntimeError, match="@numpy"):
+        chainer.get_device("native:0")
+    assert chainer.backends.intel64.is_ideep_available() is False

@@ -1,0 +1,194 @@
+"""`chainer.testing`: cases that prove functions and links, and that find those that are wrong."""
+
+import unittest
+
+import chainer
+import chainer.functions as F
+import chainer.links as L
+import numpy as np
+import pytest
+from chainer import testing
+from chainer.testing import attr, condition
+
+
+def run(case):
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(case)(result)
+    return result
+
+
+class Square(testing.FunctionTestCase):
+    shape = (3, 2)
+    wrong = 0.0
+
+    def setUp(self):
+        super().setUp()
+        self.check_backward_options.update(dtype=np.float64, atol=1e-3, rtol=1e-3)
+        self.check_double_backward_options.update(dtype=np.float64, atol=1e-3, rtol=1e-3)
+
+    def generate_inputs(self):
+        return (np.random.uniform(-1, 1, self.shape).astype("f"),)
+
+    def forward(self, inputs, device):
+        (x,) = inputs
+        return (x * x,)
+
+    def forward_expected(self, inputs):
+        (x,) = inputs
+        return (x * x + np.float32(self.wrong),)
+
+
+class WrongGradient(chainer.Function):
+    def forward(self, inputs):
+        return (inputs[0] ** 2,)
+
+    def backward(self, inputs, grad_outputs):
+        return (inputs[0] * grad_outputs[0],)
+
+
+def test_a_function_is_proven():
+    result = run(Square)
+    assert result.testsRun == 3 and result.wasSuccessful(), result.failures + result.errors
+
+
+def test_wrong_outputs_and_gradients_are_found():
+    class Wrong(Square):
+        wrong = 0.1
+        skip_backward_test = skip_double_backward_test = True
+
+    class WrongBackward(Square):
+        skip_double_backward_test = True
+
+        def forward(self, inputs, device):
+            return (WrongGradient()(*inputs),)
+
+    first, second = run(Wrong), run(WrongBackward)
+    assert len(first.errors) == 1 and len(first.skipped) == 2
+    assert len(second.errors) == 1 and "FunctionTestError" in second.errors[0][1]
+
+
+def test_backends_are_injected():
+    seen = []
+
+    @testing.inject_backend_tests(["test_it"], [{}, {"use_cuda": True}, {"use_ideep": "always"}])
+    class Injected(unittest.TestCase):
+        def test_it(self, backend_config):
+            with backend_config:
+                seen.append(backend_config.get_array(np.zeros(2)))
+
+    result = run(Injected)
+    assert result.testsRun == 3 and result.wasSuccessful()
+    assert len(seen) + len(result.skipped) == 3 and result.skipped
+
+
+class LinearCase(testing.LinkTestCase):
+    param_names = ("W", "b")
+
+    def generate_params(self):
+        return np.random.uniform(-1, 1, (2, 3)).astype("f"), np.random.uniform(-1, 1, 2).astype("f")
+
+    def create_link(self, initializers):
+        W, b = initializers
+        return L.Linear(3, 2, initialW=W, initial_bias=b)
+
+    def generate_inputs(self):
+        return (np.random.uniform(-1, 1, (4, 3)).astype("f"),)
+
+    def forward_expected(self, link, inputs):
+        (x,) = inputs
+        return (x @ link.W.array.T + link.b.array,)
+
+    def setUp(self):
+        super().setUp()
+        self.check_backward_options.update(dtype=np.float64, atol=1e-3, rtol=1e-3)
+
+
+class Initialized(testing.LinkInitializersTestCase):
+    param_names = ("W", "b")
+    generate_params = LinearCase.generate_params
+    create_link = LinearCase.create_link
+    generate_inputs = LinearCase.generate_inputs
+    forget = False
+
+    def get_initializers(self):
+        normal = chainer.initializers.Normal(0.1)
+        return [[normal, 2.0], [0.5, testing.InitializerArgument(None, 0)]]
+
+    def create_link(self, initializers):  # noqa: F811 - with a fault, if asked for one
+        W, b = initializers
+        return L.Linear(3, 2, initialW=W, initial_bias=None if self.forget else b)
+
+
+def test_links_are_proven():
+    for case in (LinearCase, Initialized):
+        result = run(case)
+        assert result.testsRun and result.wasSuccessful(), result.failures + result.errors
+
+    class Forgets(Initialized):
+        forget = True
+
+    assert len(run(Forgets).errors) == 1
+
+
+@testing.parameterize(*testing.product({"n": [1, 2], "kind": ["a", "b"]}))
+class TestParameterized(unittest.TestCase):
+    def test_it(self):
+        assert self.n in (1, 2) and self.kind in "ab"
+
+
+def test_parameterized_cases_stand_in_the_module():
+    assert sum(name.startswith("TestParameterized_param_") for name in globals()) == 4
+
+
+def test_conditions_attributes_and_requirements():
+    outcomes = iter([False, True])
+
+    @condition.retry(2)
+    def unsteady():
+        assert next(outcomes)
+
+    unsteady()
+
+    class Needing(unittest.TestCase):
+        @attr.slow
+        def test_slow(self):
+            pass
+
+        @attr.cudnn
+        def test_cudnn(self):
+            raise AssertionError
+
+        @testing.with_requires("numpy>=1.0")
+        def test_there(self):
+            pass
+
+        @testing.with_requires("numpy<1.0")
+        def test_not_there(self):
+            raise AssertionError
+
+    result = run(Needing)
+    assert result.wasSuccessful() and len(result.skipped) == 2
+
+
+def test_tools():
+    with testing.assert_warns(DeprecationWarning):
+        import warnings
+
+        warnings.warn("gone", DeprecationWarning, stacklevel=1)
+    with pytest.raises(AssertionError), testing.assert_warns(DeprecationWarning):
+        pass
+    matrix = testing.generate_matrix((2, 3, 3), singular_values=[2.0, 1.0, 0.5])
+    assert np.allclose(np.linalg.svd(matrix)[1], [2.0, 1.0, 0.5])
+
+    @testing.fix_random()
+    def drawn():
+        return np.random.random()
+
+    assert drawn() == drawn()
+    source, target = L.Linear(2, 1), L.Linear(2, 1)
+    testing.save_and_load_npz(source, target)
+    assert (source.W.array == target.W.array).all()
+    trainer = testing.get_trainer_with_mock_updater((3, "iteration"))
+    trainer.run()
+    assert trainer.updater.iteration == 3
+    testing.assert_allclose(F.exp(np.zeros(2, "f")), np.ones(2), atol=0)
