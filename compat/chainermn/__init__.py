@@ -1,7 +1,8 @@
-"""ChainerMN on plugrad: what `core.communicators` has, under ChainerMN's names."""
+"""ChainerMN on plugrad: what its communicators have, under ChainerMN's names and paths."""
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -14,9 +15,26 @@ if find_spec("core.communicators") is None:
         name="chainermn",
     )
 
+_HOMES = {
+    "communicators": "core.communicators",
+    "datasets": "core.datasets",
+    "extensions": "core.training.extensions",
+    "functions": "core.functions",
+    "iterators": "core.iterators",
+    "links": "core.links",
+    "optimizers": "core.optimizers",
+}
+
+for _name, _home in _HOMES.items():
+    sys.modules[f"{__name__}.{_name}"] = globals()[_name] = import_module(_home)
+
 
 def __getattr__(name: str) -> Any:
-    """A name of `core.communicators`."""
-    if name.startswith("__"):
-        raise AttributeError(f"module 'chainermn' has no attribute {name!r}")
-    return getattr(import_module("core.communicators"), name)
+    """A name of one of the modules."""
+    if not name.startswith("_"):
+        for home in _HOMES.values():
+            try:
+                return getattr(import_module(home), name)
+            except AttributeError:
+                continue
+    raise AttributeError(f"module 'chainermn' has no attribute {name!r}: plugrad has none of it.")

@@ -20,11 +20,12 @@ from core.errors import BackendUnavailable, nearest
 _HERE, _ONE = "plugrad_chainer.here.", "plugrad_chainer.version1."
 
 HOMES: dict[str, tuple[str, ...]] = {
-    "chainer": (_HERE + "top", "core", _ONE + "function_set", _ONE + "flag"),
+    "chainer": (_HERE + "top", "core", _ONE + "function_set", _ONE + "flag", "core.distributions"),
     "chainer.backend": (_HERE + "devices", "core.arrays.backend"),
     "chainer.backends": (_HERE + "devices", "core.compat.backends"),
     "chainer.backends.cuda": (_HERE + "cuda", "core.compat.cuda"),
     "chainer.cuda": (_HERE + "cuda", "core.compat.cuda"),
+    "chainer.distribution": ("core.distributions",),
     "chainer.flag": (_ONE + "flag",),
     "chainer.function_set": (_ONE + "function_set",),
     "chainer.functions": (_HERE + "functions", "core.functions", _HERE + "missing"),
