@@ -6,7 +6,8 @@
 Dates as people write them, such as "Friday, 3rd of May 1985", become "1985-05-03". The script makes
 the dates itself, in eight ways of writing. A bidirectional LSTM reads, another LSTM writes; before
 each character it looks at what was read (Luong et al. 2015, arXiv:1508.04025). The figure that is
-checked is the share of held-out dates that are exactly right.
+checked is the share of held-out dates that are exactly right. `attention.png` shows where it looked
+while it wrote one of them, if Matplotlib is installed.
 """
 
 from __future__ import annotations
@@ -75,8 +76,11 @@ class Reader(core.Chain):
             self.combine = L.Linear(4 * units, 2 * units)
             self.score = L.Linear(2 * units, len(LETTERS))
 
-    def forward(self, words, iso=None):
-        """Scores of each character of the answer; without the answer, the characters chosen."""
+    def forward(self, words, iso=None, attention=None):
+        """Scores of each character of the answer; without the answer, the characters chosen.
+
+        A list given as `attention` gets the weights of what was read, (n, LONGEST) a character.
+        """
         _, _, read = self.read(None, None, F.separate(self.letters(words)))
         read = F.stack(read)  # (n, LONGEST, 2 units)
         mask = self.xp.where(words < 0, np.float32(-1e9), np.float32(0))
@@ -86,6 +90,8 @@ class Reader(core.Chain):
         for place in range(WRITTEN):
             c, h = self.write(c, h, self.written(letter))
             weights = F.softmax(F.matmul(read, F.expand_dims(h, 2))[:, :, 0] + mask)
+            if attention is not None:
+                attention.append(weights.array)
             seen = F.matmul(F.expand_dims(weights, 1), read)[:, 0]
             scores = self.score(F.tanh(self.combine(F.concat([seen, h]))))
             letter = (
@@ -139,6 +145,26 @@ def make_trainer(model, train, test, arguments):
     return trainer
 
 
+def text_of(numbers) -> str:
+    return "".join(LETTERS[number] for number in numbers if number >= 0)
+
+
+def draw_attention(weights, source: str, answer: str, path: str) -> None:
+    """The weight of each character read, from left to right, for each one written, downwards."""
+    if not extensions.PlotReport.available():
+        return
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(0.22 * len(source) + 0.5, 0.22 * WRITTEN + 0.6), layout="constrained")
+    axes = figure.subplots()
+    axes.imshow(weights, cmap="Blues", vmin=0, vmax=1)
+    axes.set_xticks(range(len(source)), source)
+    axes.set_yticks(range(WRITTEN), answer)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    figure.savefig(path, dpi=150)
+
+
 def main() -> int:
     arguments = parse_arguments()
     core.seed(arguments.seed)
@@ -152,12 +178,17 @@ def main() -> int:
         return fail(error)
 
     words, iso = core.dataset.concat_examples(test, arguments.backend)
+    attention: list = []
     with core.using_config("train", False), core.no_backprop_mode():
-        written = model(words)
+        written = model(words, attention=attention)
     right = 100 * float((written == iso).all(axis=1).mean())
-    for source, answer in zip(words[:8].tolist(), written[:8].tolist(), strict=True):
-        text = "".join(LETTERS[number] for number in source if number >= 0)
-        print(f"{text:>33}  ->  {''.join(LETTERS[number] for number in answer)}")
+    sources, answers = (list(map(text_of, each.tolist())) for each in (words, written))
+    for source, answer in zip(sources[:8], answers[:8], strict=True):
+        print(f"{source:>33}  ->  {answer}")
+    longest = max(range(len(sources)), key=lambda i: len(sources[i]))
+    source = sources[longest]
+    weights = np.stack([core.cuda.to_cpu(each[longest, -len(source) :]) for each in attention])
+    draw_attention(weights, source, answers[longest], f"{arguments.out}/attention.png")
     print(f"Right: {right:.1f} % of {len(test)} held-out dates. Results are in {arguments.out}/.")
     if arguments.check is not None and right < arguments.check:
         return fail(f"expected at least {arguments.check} % of held-out dates to be right")

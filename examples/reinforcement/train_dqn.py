@@ -9,7 +9,8 @@ slower network expects of the next state; the push is chosen by one network and 
 (van Hasselt et al. 2016, arXiv:1509.06461). A step costs a hundredth at most, by how far the cart
 is from the middle and the pole from upright; a fall costs 1, which is as much as the worst step for
 ever after. So values lie between -1 and 0, and a network begins near those of a pole that stands.
-The figure that is checked is for how many steps of 200 it stands, on average of 20 other games.
+The figure that is checked is for how many steps of 200 it stands, on average of 200 other games.
+`standing.png` shows cart and pole in some of them, if Matplotlib is installed.
 """
 
 from __future__ import annotations
@@ -90,9 +91,10 @@ class Player(core.Chain):
         super().serialize(serializer)
         self.game.serialize(serializer["game"])
 
-    def choose(self, state):
+    def choose(self, states):
+        """The pushes that are worth most in some states, (n, 4)."""
         with core.using_config("train", False), core.no_backprop_mode():
-            return int(self.values(self.xp.asarray(state[None])).array.argmax())
+            return core.cuda.to_cpu(self.values(self.xp.asarray(states)).array.argmax(axis=1))
 
     def remember(self, place, state, push, following, fallen):
         row = np.concatenate([state, [push], following, [fallen]])
@@ -148,7 +150,11 @@ def learn(player, arguments):
                 game.reset(np.random)
             state = game.seen
             explore = max(0.05, 1 - step / (0.3 * arguments.iterations))
-            push = np.random.randint(2) if np.random.rand() < explore else player.choose(state)
+            push = (
+                np.random.randint(2)
+                if np.random.rand() < explore
+                else player.choose(state[None]).item()
+            )
             game.step(push)
             player.remember(step, state, push, game.seen, game.fallen)
             if game.over:
@@ -158,14 +164,37 @@ def learn(player, arguments):
             player.follow()
 
 
-def mean_steps(player, games, seed):
-    rng, game, total = np.random.default_rng(seed + 1), CartPole(), 0
-    for _ in range(games):
+def play(player, n):
+    """For how many steps the pole stands in n games side by side, and their states, (STEPS, n, 4).
+
+    They are the same games for every seed. Where one is over, its state stays as it is.
+    """
+    rng, games, states = np.random.default_rng(0), [CartPole() for _ in range(n)], []
+    for game in games:
         game.reset(rng)
-        while not game.over:
-            game.step(player.choose(game.seen))
-        total += game.age
-    return total / games
+    for _ in range(STEPS):
+        pushes = player.choose(np.stack([game.seen for game in games]))
+        for game, push in zip(games, pushes, strict=True):
+            if not game.over:
+                game.step(push)
+        states.append([game.state for game in games])
+    return np.array([game.age for game in games]), np.array(states)
+
+
+def draw(states, path):
+    """Where the cart is, and how the pole leans, over time."""
+    if not extensions.PlotReport.available():
+        return
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    above, below = figure.subplots(2, sharex=True)
+    times = np.arange(1, STEPS + 1) / 50
+    above.plot(times, states[..., 0], linewidth=1)
+    above.set(ylabel="cart (m)")
+    below.plot(times, np.degrees(states[..., 2]), linewidth=1)
+    below.set(xlabel="seconds", ylabel="pole (degrees)")
+    figure.savefig(path, dpi=150)
 
 
 def main() -> int:
@@ -179,7 +208,9 @@ def main() -> int:
         learn(player, arguments)
     except (CoreError, OSError, ValueError) as error:
         return fail(error)
-    mean = mean_steps(player, 20, arguments.seed)
+    steps, states = play(player, 200)
+    draw(states[:, :12], f"{arguments.out}/standing.png")
+    mean = steps.mean()
     print(f"The pole stands for {mean:.1f} of {STEPS} steps. Results are in {arguments.out}/.")
     if arguments.check is not None and mean < arguments.check:
         return fail(f"expected at least {arguments.check} steps")

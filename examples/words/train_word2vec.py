@@ -7,7 +7,8 @@
 Skip-gram tells from a word those around it, CBoW a word from those around it (Mikolov et al.
 2013, arXiv:1301.3781). None of the losses computes the scores of all words. The text is that of
 Python's own help topics, so nothing is downloaded. In the end, the nearest of some words are
-printed. The figure that is checked: how often a word of held-out text is nearer to the word that
+printed, and `words.png` shows them in the plane in which they differ most, if Matplotlib is
+installed. The figure that is checked: how often a word of held-out text is nearer to the word that
 follows it than to a word from anywhere.
 """
 
@@ -129,11 +130,31 @@ def told_apart(vectors, text, seed):
     return 100 * float((near > far).mean() + (near == far).mean() / 2)
 
 
-def print_nearest(vectors, vocabulary, n=6):
-    names = list(vocabulary)
-    for word in filter(vocabulary.__contains__, SHOWN):
-        order = np.argsort(-vectors @ vectors[vocabulary[word]])[1 : n + 1]
-        print(f"{word:>10}: {', '.join(names[i] for i in order)}")
+def nearest(vectors, vocabulary, n=6):
+    """The numbers of some words, each before those of the words whose vectors are nearest to it."""
+    shown = [vocabulary[word] for word in SHOWN if word in vocabulary]
+    return [np.argsort(-vectors @ vectors[number])[: n + 1].tolist() for number in shown]
+
+
+def draw(vectors, groups, names, path):
+    """Each group of words in a colour, in the plane of the two largest principal components."""
+    if not extensions.PlotReport.available():
+        return
+    from matplotlib.figure import Figure
+
+    shown = vectors[sum(groups, [])]
+    mean = shown.mean(axis=0)
+    plane = np.linalg.svd(shown - mean)[2][:2]
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    axes = figure.subplots()
+    for k, group in enumerate(groups):
+        x, y = plane @ (vectors[group] - mean).T
+        axes.scatter(x, y, s=8, color=f"C{k}")
+        for at, number in zip(zip(x, y, strict=True), group, strict=True):
+            weight = "bold" if number == group[0] else "normal"
+            axes.annotate(names[number], at, color=f"C{k}", fontsize=8, weight=weight)
+    axes.set(xticks=[], yticks=[])
+    figure.savefig(path, dpi=150)
 
 
 def main() -> int:
@@ -149,7 +170,10 @@ def main() -> int:
     except (CoreError, OSError, ValueError) as error:
         return fail(error)
     vectors = directions(model)
-    print_nearest(vectors, vocabulary)
+    names, groups = list(vocabulary), nearest(vectors, vocabulary)
+    for word, *others in groups:
+        print(f"{names[word]:>10}: {', '.join(names[i] for i in others)}")
+    draw(vectors, groups, names, f"{arguments.out}/words.png")
     share = told_apart(vectors, held_out, arguments.seed)
     print(f"Neighbours told from others: {share:.1f} %. Results are in {arguments.out}/.")
     if arguments.check is not None and share < arguments.check:

@@ -211,7 +211,20 @@ def pictures(out):
     return {path.name: path.read_bytes() for path in out.glob("*.png")}
 
 
-def test_the_page_lists_them_all():
+def test_the_page_describes_them_all():
+    """Each under a heading of its own, with a command that it takes and pictures that it leaves."""
     page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
-    linked = re.findall(r"^\| \[`[^`]+`\]\(\.\./examples/([^)]+)\)", page, re.M)
-    assert sorted(linked) == sorted(str(path.relative_to(ROOT / "examples")) for path in EXAMPLES)
+    described = []
+    for section in re.split(r"^### .+$", page, flags=re.M)[1:-1]:  # the last is of plugins
+        script, *others = set(re.findall(r"\]\(\.\./examples/([^)]+)\)", section))
+        text = (ROOT / "examples" / script).read_text(encoding="utf-8")
+        commands = re.findall(r"^python examples/(\S+)(.*)$", section, re.M)
+        assert commands and {name for name, _ in commands} == {script} and not others
+        options = {option for _, rest in commands for option in rest.split() if option[:2] == "--"}
+        assert not [option for option in options if f'"{option}"' not in text]
+        left = re.findall(r"`([\w…]+\.(?:png|dot))`", section)
+        assert left and not [name for name in left if name.partition("…")[0] not in text]
+        described.append(script)
+    assert sorted(described) == sorted(
+        str(path.relative_to(ROOT / "examples")) for path in EXAMPLES
+    )
