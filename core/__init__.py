@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from core import datasets as datasets
     from core import distributions as distributions
     from core import errors as errors
+    from core import export as export
     from core import function_hooks as function_hooks
     from core import functions as functions
     from core import initializers as initializers

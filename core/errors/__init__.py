@@ -16,6 +16,7 @@ from core.errors.exceptions import DatasetDamaged as DatasetDamaged
 from core.errors.exceptions import DatasetMissing as DatasetMissing
 from core.errors.exceptions import DeclarationError as DeclarationError
 from core.errors.exceptions import DownloadError as DownloadError
+from core.errors.exceptions import ExportError as ExportError
 from core.errors.exceptions import GraphError as GraphError
 from core.errors.exceptions import HookError as HookError
 from core.errors.exceptions import InvalidSetting as InvalidSetting

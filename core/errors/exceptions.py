@@ -238,6 +238,10 @@ class TraceError(CoreError, TypeError):
     """What cannot be traced, as a look at a value; the message names operation, link and line."""
 
 
+class ExportError(CoreError, TypeError):
+    """What another format cannot hold; the message names operation, link and line."""
+
+
 class RegistrationError(CoreError, AttributeError):
     """A parameter or link that cannot be registered under the name given."""
 

@@ -45,6 +45,10 @@ class FunctionHook(Hook):
     def forward_postprocess(self, function: Any, in_data: tuple[AnyArray, ...]) -> None:
         """Called after `function` has computed its outputs."""
 
+    def _computed(self, function: Any, in_data: tuple[AnyArray, ...], outputs: Any) -> None:
+        # What the engine calls; the outputs are for the engine's own hooks.
+        self.forward_postprocess(function, in_data)
+
     def backward_preprocess(
         self, function: Any, in_data: tuple[AnyArray, ...], out_grad: tuple[AnyArray, ...]
     ) -> None:

@@ -64,7 +64,7 @@ class Hooked:
         self: Any, state: State, arrays: tuple[Any, ...], outputs: tuple[Variable, ...]
     ) -> None:
         for hook in self._hooks(state):
-            hook.forward_postprocess(self, arrays)
+            hook._computed(self, arrays, outputs)
         if state.debug:
             from core.graph.debug import refuse_nan
 

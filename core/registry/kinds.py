@@ -22,9 +22,20 @@ class Kind:  # no NamedTuple, which would take longer to make than most of what 
     advice: str
     """What else authors have to know."""
 
-    def __init__(self, name: str, facade: str, takes: str, meaning: str, advice: str = "") -> None:
+    by_class: bool
+    """Whether a name is 'package.module:Class', of the class that the value is about."""
+
+    def __init__(
+        self,
+        name: str,
+        facade: str,
+        takes: str,
+        meaning: str,
+        advice: str = "",
+        by_class: bool = False,
+    ) -> None:
         self.name, self.facade, self.takes = name, facade, takes
-        self.meaning, self.advice = meaning, advice
+        self.meaning, self.advice, self.by_class = meaning, advice, by_class
 
     @property
     def hook(self) -> str:
@@ -57,6 +68,17 @@ _ROWS = (
     Kind("distributions", "core.distributions", "callable", "Probability distributions"),
     Kind("function_hooks", "core.function_hooks", "core:FunctionHook", "Hooks of functions"),
     Kind("link_hooks", "core.link_hooks", "core:LinkHook", "Hooks of links"),
+    Kind("formats", "core.export", "callable", "Functions that write models for other programs"),
+    Kind(
+        "exporters",
+        "",
+        "callable",
+        "What ONNX has for whole operations, by 'package.module:Class'",
+        "A function takes the graph that is written, the call (`function`, the operation, and its "
+        "`inputs` and `outputs`), and the names of the inputs; it adds nodes and returns the names "
+        "of the results, or None where the operation's formula is to be written.",
+        by_class=True,
+    ),
     Kind(
         "communicators",
         "core.communicators",

@@ -85,7 +85,10 @@ def checked(hook: str, given: Any) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
         raise PluginError(f"{hook}() returned {type(given).__name__}; expected {expected}.")
     for name, value in given.items():
-        if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+        if HOOKS[hook].by_class:
+            if not isinstance(name, str) or not is_target(name):
+                raise PluginError(f"{hook}() gives {name!r}; expected 'package.module:Class'.")
+        elif not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
             raise PluginError(f"{hook}() gives the name {name!r}; expected a public identifier.")
         if name in RESERVED:
             raise PluginError(f"{hook}() gives the name {name!r}, which is reserved.")

@@ -6,8 +6,21 @@ arrays of `array`. `vmap` runs a program for many examples. `derivatives` needs 
 graph.
 """
 
+from core.tracing.equation import Equation as Equation
+from core.tracing.equation import Value as Value
 from core.tracing.mapping import vmap as vmap
 from core.tracing.program import Program as Program
+from core.tracing.tape import Applied as Applied
 from core.tracing.tracing import trace as trace
+from core.tracing.tracing import unabridged as unabridged
 
-__all__ = ["Program", "derivatives", "trace", "vmap"]
+__all__ = [
+    "Applied",
+    "Equation",
+    "Program",
+    "Value",
+    "derivatives",
+    "trace",
+    "unabridged",
+    "vmap",
+]

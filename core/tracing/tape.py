@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.arrays.backend import Backend
 from core.errors import TraceError, place
@@ -53,6 +53,16 @@ def refuse_nesting() -> None:
         raise TraceError("trace: another trace is under way. Trace one function at a time.")
 
 
+class Applied(NamedTuple):
+    """An operation in a trace: what it took and gave, and between which equations it computed."""
+
+    function: Any
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    first: int
+    end: int
+
+
 class Tape:
     """What is recorded: equations, and the arrays from outside, for arrays of one backend.
 
@@ -72,9 +82,11 @@ class Tape:
         self.operations: list[tuple[Any, Origin]] = []  # those under way, with their places
         self.links: list[Any] = []
         self.places: Any = None  # a `Places`, once there is one
+        self.applied: list[Applied] | None = None  # operations, where somebody wants to know
         self.xp: Any = None  # the namespace of traced arrays
         self._known: dict[int, tuple[Any, Value]] = {}
         self._forwards: dict[Any, Origin] = {}
+        self._began: dict[Any, int] = {}
         self._hooks = _Operations(self), _Links(self)
         self._tokens: list[Token[Tape | None]] = []
 
@@ -89,6 +101,7 @@ class Tape:
         self.stop()
         _current.reset(self._tokens.pop())
         self._forwards.clear()
+        self._began.clear()
         self.operations.clear()
         if self.around is not None:
             self.around.go_on()
@@ -163,6 +176,7 @@ class Tape:
             around = self.operations[-1][1]
             origin = origin._replace(link=origin.link or around.link, line=around.line)
         self._forwards[f] = origin
+        self._began[f] = len(self.equations)
         self.operations.append((f, origin))
 
     def begin_gradient(self, f: Any) -> None:
@@ -174,6 +188,16 @@ class Tape:
         """Note that an operation is done, and what it has begun in between."""
         while self.operations and self.operations.pop()[0] is not f:
             pass
+
+    def note(self, f: Any, arrays: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        """Keep what an operation has taken and given, if somebody wants to know."""
+        first = self._began.pop(f)
+        if self.applied is not None:
+            given, made = (
+                tuple([getattr(x, "value", None) or self.constant(x) for x in part])
+                for part in (arrays, [y.array for y in outputs])
+            )
+            self.applied.append(Applied(f, given, made, first, len(self.equations)))
 
     def refusal(self, text: str) -> TraceError:
         """The error for what cannot be traced; it names operation, link and line."""
@@ -204,8 +228,9 @@ class _Operations(FunctionHook):
     def forward_preprocess(self, function: Any, in_data: Any) -> None:
         self._tape.begin_operation(function)
 
-    def forward_postprocess(self, function: Any, in_data: Any) -> None:
+    def _computed(self, function: Any, in_data: Any, outputs: Any) -> None:
         self._tape.end(function)
+        self._tape.note(function, in_data, outputs)
 
     def backward_preprocess(self, function: Any, in_data: Any, out_grad: Any) -> None:
         self._tape.begin_gradient(function)

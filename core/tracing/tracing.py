@@ -16,7 +16,7 @@ from core.tracing.passes import optimized
 from core.tracing.places import Places, roots, value_of
 from core.tracing.program import Program
 from core.tracing.structure import Leaf, flattened, rebuilt
-from core.tracing.tape import Tape, refuse_nesting
+from core.tracing.tape import Applied, Tape, refuse_nesting
 
 
 def trace(function: Callable[..., Any], *arrays: Any, kernels: bool = False) -> Program:
@@ -59,6 +59,16 @@ def trace(function: Callable[..., Any], *arrays: Any, kernels: bool = False) -> 
     >>> program(np.array([1, 2, 3], "f"), np.array([1, 1, 1], "f"))
     array([4., 6., 8.], dtype=float32)
     """
+    return optimized(unabridged(function, arrays, kernels))
+
+
+def unabridged(
+    function: Callable[..., Any],
+    arrays: tuple[Any, ...],
+    kernels: bool = False,
+    applied: list[Applied] | None = None,
+) -> Program:
+    """What `trace` gives, before anything is left out; `applied` gets the operations, in order."""
     refuse_nesting()
     given, form = flattened(arrays)
     backend = BACKENDS[type(given[0])] if given else current()
@@ -70,7 +80,7 @@ def trace(function: Callable[..., Any], *arrays: Any, kernels: bool = False) -> 
         if BACKENDS[type(array)] is not backend:
             raise TraceError("trace: expected arrays of one backend.")
     inputs = tuple([Value(tuple(array.shape), array.dtype) for array in given])
-    return optimized(recorded(function, form, inputs, backend, kernels))
+    return recorded(function, form, inputs, backend, kernels, applied)
 
 
 def recorded(
@@ -79,6 +89,7 @@ def recorded(
     inputs: tuple[Value, ...],
     backend: Any,
     kernels: bool = False,
+    applied: list[Applied] | None = None,
 ) -> Program:
     """What a function does to arrays of these values, in arguments of a structure, as it does it.
 
@@ -87,6 +98,7 @@ def recorded(
     tracer = tracing()
     tape = Tape(backend, kernels)
     tape.xp, tape.places = tracer.xp, Places(tape)
+    tape.applied = applied
     places = tape.places
     made = [traced(tape, value) for value in inputs]
     random = random_state() if kernels else None  # trials of kernels draw

@@ -167,12 +167,13 @@ class Nothing:
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_object_of_another_kind(make, bundled, kind):
     it = Nothing() if "callable" in KINDS[kind].takes else Nothing
+    name = "a_dist.it:It" if KINDS[kind].by_class else "it"
     environment = make.environment(
-        [bundled, make.entry("a-dist", make.module(**{kind: {"it": it}}))]
+        [bundled, make.entry("a-dist", make.module(**{kind: {name: it}}))]
     )
     for _ in range(2):
         with pytest.raises(PluginError) as refusal:
-            getattr(environment, kind).get("it")
+            getattr(environment, kind).get(name)
     text = str(refusal.value)
     assert "is given by a-dist 1.0 (plugin 'a-dist', hook register_" + kind in text
     assert ": expected a" in text and text.endswith(" Nothing.")

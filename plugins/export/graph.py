@@ -1,0 +1,192 @@
+"""A graph of ONNX's that is being written: nodes, constants, and names of values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from core.errors import ExportError
+from core.tracing import Equation, Value
+from plugins.export.batch import Dim, Share
+from plugins.extras import need
+
+SMALL = 1 << 12  # bytes of constants that are looked for among those there are
+
+
+class Graph:
+    """What translations add nodes to; arrays are named by strings.
+
+    `opset` is the version of ONNX's operators, `batch` the name of an input whose first axis has
+    the size of the batch. A translation asks for the names of its inputs by `operand`, adds nodes,
+    each by `add`, and returns the names of its results.
+    """
+
+    def __init__(self, opset: int, batch: str) -> None:
+        self.opset = opset
+        self._batch_of = batch
+        self._helper = need("onnx.helper", "onnx", "core.export.onnx")
+        self._numpy_helper = need("onnx.numpy_helper", "onnx", "core.export.onnx")
+        self.nodes: list[Any] = []
+        self.initializers: list[Any] = []
+        self.names: dict[Value, str] = {}
+        self.arrays: dict[Value, tuple[str, Any]] = {}
+        self.origin = ""
+        self._taken: set[str] = set()
+        self._dtypes: dict[str, Any] = {}
+        self._known: dict[Any, str] = {}
+
+    # ------------------------------------------------------------------ nodes
+
+    def add(self, op: str, *inputs: str, dtype: Any = None, **attributes: Any) -> str:
+        """Add a node; gives the name of its result, of `dtype` or that of the first input."""
+        return self.add_several(op, 1, *inputs, dtype=dtype, **attributes)[0]
+
+    def add_several(
+        self, op: str, count: int, *inputs: str, dtype: Any = None, **attributes: Any
+    ) -> list[str]:
+        """Add a node with several results."""
+        found = [self.unused(f"{op}_0" if count == 1 else f"{op}_{i}") for i in range(count)]
+        name = self.unused(f"{self.origin}/{op}" if self.origin else op)
+        self.nodes.append(self._helper.make_node(op, list(inputs), found, name=name, **attributes))
+        for each in found:
+            self._dtypes[each] = np.dtype(dtype) if dtype is not None else self.dtype(inputs[0])
+        return found
+
+    def unused(self, name: str) -> str:
+        """The name, with a number where it is taken."""
+        found, n = name, 0
+        while found in self._taken:
+            n += 1
+            found = f"{name.rstrip('0123456789')}{n}" if name.endswith("0") else f"{name}_{n}"
+        self._taken.add(found)
+        return found
+
+    def dtype(self, name: str) -> Any:
+        """The dtype of a named array."""
+        return self._dtypes[name]
+
+    def refuse(self, equation: Equation, why: str = "ONNX has no operator for it") -> ExportError:
+        """The error for what cannot be exported."""
+        origin = equation.origin
+        where = ", ".join([part for part in (str(origin), origin.line) if part])
+        return ExportError(f"onnx: {equation.call.name} cannot be exported: {why} ({where}).")
+
+    # ------------------------------------------------------------------ arrays
+
+    def define(self, value: Value, name: str, array: Any = None) -> str:
+        """Give a value a name of its own, and an array if it is known."""
+        name = self.unused(name)
+        self.names[value] = name
+        self._dtypes[name] = np.dtype(value.dtype)
+        if array is not None:
+            self.initializers.append(
+                self._numpy_helper.from_array(
+                    np.ascontiguousarray(array).reshape(array.shape), name
+                )
+            )
+        return name
+
+    def value(self, value: Value) -> str:
+        """The name of a value."""
+        name = self.names.get(value)
+        if name is None:
+            name, array = self.arrays[value]
+            return self.define(value, name, np.asarray(array))
+        return name
+
+    def operand(self, x: Any, dtype: Any = None) -> str:
+        """The name of an argument, a value or a number, in a dtype."""
+        if isinstance(x, Value):
+            name = self.value(x)
+            return name if dtype is None else self.cast(name, dtype)
+        return self.number(x, dtype)
+
+    def cast(self, name: str, dtype: Any) -> str:
+        """The array in a dtype."""
+        dtype = np.dtype(dtype)
+        if self.dtype(name) == dtype:
+            return name
+        return self.add("Cast", name, dtype=dtype, to=self.element_type(dtype))
+
+    def element_type(self, dtype: Any) -> int:
+        """ONNX's number for a dtype."""
+        return int(self._helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+    def constant(self, array: Any, dtype: Any = None) -> str:
+        """An array that is written into the file."""
+        array = np.asarray(array, dtype)
+        key = array.dtype.str, array.shape, array.tobytes() if array.nbytes <= SMALL else id(array)
+        name = self._known.get(key)
+        if name is None:
+            name = self._known[key] = self.unused("constant_0")
+            self.initializers.append(self._numpy_helper.from_array(array, name))
+            self._dtypes[name] = array.dtype
+        return name
+
+    def number(self, x: Any, dtype: Any = None) -> str:
+        """A number, without axes."""
+        if isinstance(x, Dim):
+            name = self.add("Squeeze", self._dim(x))
+            return name if dtype is None else self.cast(name, dtype)
+        if isinstance(x, Share):
+            kind = np.dtype("float64" if dtype is None else dtype)
+            size = self.cast(self.number(Dim(1, 1, 0)), kind)
+            return self.add("Div", self.constant(x.total, kind), size)
+        return self.constant(x, dtype)
+
+    def integers(self, numbers: Sequence[int]) -> str:
+        """A vector of integers, as a shape."""
+        if not any([isinstance(n, Dim) for n in numbers]):
+            return self.constant([int(n) for n in numbers], "int64")
+        parts = [
+            self._dim(n) if isinstance(n, Dim) else self.constant([int(n)], "int64")
+            for n in numbers
+        ]
+        return parts[0] if len(parts) == 1 else self.add("Concat", *parts, axis=0)
+
+    def _dim(self, n: Dim) -> str:
+        key = n.times, n.plus
+        if key not in self._known:
+            found = self.add("Shape", self._batch_of, dtype="int64", start=0, end=1)
+            if n.times != 1:
+                found = self.add("Mul", found, self.constant([n.times], "int64"))
+            if n.plus:
+                found = self.add("Add", found, self.constant([n.plus], "int64"))
+            self._known[key] = found
+        return self._known[key]
+
+    # ------------------------------------------------------------------ shapes
+
+    def reshape(self, name: str, shape: Sequence[int]) -> str:
+        """The elements in another shape."""
+        open_axes = [i for i, n in enumerate(shape) if isinstance(n, Dim)]
+        if len(open_axes) == 1 and 0 not in shape:
+            shape = [-1 if i in open_axes else n for i, n in enumerate(shape)]
+        more = {"allowzero": 1} if 0 in shape else {}
+        return self.add("Reshape", name, self.integers(shape), **more)
+
+    def expand(self, name: str, shape: Sequence[int]) -> str:
+        """The array broadcast to a shape."""
+        return self.add("Expand", name, self.integers(shape))
+
+    def transpose(self, name: str, order: Sequence[int]) -> str:
+        """The axes in another order."""
+        if list(order) == list(range(len(order))):
+            return name
+        return self.add("Transpose", name, perm=list(order))
+
+    def full(self, shape: Sequence[int], value: Any, dtype: Any) -> str:
+        """An array of one number."""
+        if isinstance(value, (Value, Dim, Share)):
+            return self.expand(self.operand(value, dtype), shape)
+        if not any([isinstance(n, Dim) for n in shape]) and not shape:
+            return self.constant(value, dtype)
+        tensor = self._numpy_helper.from_array(np.asarray([value], dtype))
+        return self.add("ConstantOfShape", self.integers(shape), dtype=dtype, value=tensor)
+
+    def gather(self, name: str, places: Any, axis: int) -> str:
+        """Elements along an axis."""
+        index = places if isinstance(places, str) else self.constant(places, "int64")
+        return self.add("Gather", name, index, axis=axis)

@@ -1,0 +1,198 @@
+"""Layers for which ONNX has an operator.
+
+A translation returns None where the operator cannot do what the layer does: then its formula is
+written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from core.arrays.windows import per_axis
+from core.tracing import Applied
+from plugins.export.batch import Dim
+from plugins.export.graph import Graph
+
+
+def linear(g: Graph, call: Applied, x: str, W: str, *b: str) -> list[str]:
+    """Gemm."""
+    return [g.add("Gemm", x, W, *b, transB=1)]
+
+
+def embed_id(g: Graph, call: Applied, x: str, W: str) -> list[str] | None:
+    """Gather, where no label is ignored."""
+    if call.function.ignore_label is not None:
+        return None
+    return [g.add("Gather", W, g.cast(x, "int64"), dtype=g.dtype(W), axis=0)]
+
+
+def _sizes(f: Any, ndim: int, *names: str) -> list[tuple[int, ...]]:
+    return [per_axis(getattr(f, name), ndim, name) for name in names]
+
+
+def _after(
+    shape: Sequence[int], out: Sequence[int], k: Any, stride: Any, pad: Any, dilate: Any
+) -> list[int]:
+    """The padding behind, so that there are as many windows as the operation has."""
+    return [
+        (o - 1) * s + (n - 1) * d + 1 - size - p
+        for size, o, n, s, p, d in zip(shape, out, k, stride, pad, dilate, strict=True)
+    ]
+
+
+def _fixed(*shapes: Sequence[int]) -> bool:
+    """Whether spatial sizes are known and not 0, which is what ONNX's windows want."""
+    return not any([isinstance(n, Dim) for shape in shapes for n in shape[2:]]) and all(
+        [0 not in shape for shape in shapes]
+    )
+
+
+def convolution(g: Graph, call: Applied, x: str, W: str, *b: str) -> list[str] | None:
+    """Conv."""
+    f, (image, filters) = call.function, [v.shape for v in call.inputs[:2]]
+    out = call.outputs[0].shape
+    ndim = len(image) - 2
+    if ndim not in (1, 2, 3) or not _fixed(image, filters, out):
+        return None
+    stride, pad, dilate = _sizes(f, ndim, "stride", "pad", "dilate")
+    after = _after(image[2:], out[2:], filters[2:], stride, pad, dilate)
+    pads = [*pad, *[max(n, 0) for n in after]]
+    if any([n < 0 and -n >= s for n, s in zip(after, stride, strict=True)]):
+        return None
+    return [
+        g.add(
+            "Conv",
+            *(x, W, *b),
+            kernel_shape=list(map(int, filters[2:])),
+            strides=list(stride),
+            pads=pads,
+            dilations=list(dilate),
+            group=f.groups,
+        )
+    ]
+
+
+def deconvolution(g: Graph, call: Applied, x: str, W: str, *b: str) -> list[str] | None:
+    """ConvTranspose."""
+    f, (image, filters) = call.function, [v.shape for v in call.inputs[:2]]
+    out = call.outputs[0].shape
+    ndim = len(image) - 2
+    if ndim not in (1, 2, 3) or not _fixed(image, filters, out):
+        return None
+    stride, pad, dilate = _sizes(f, ndim, "stride", "pad", "dilate")
+    after = _after(out[2:], image[2:], filters[2:], stride, pad, dilate)
+    if any([n < 0 and -n >= s for n, s in zip(after, stride, strict=True)]):
+        return None
+    return [
+        g.add(
+            "ConvTranspose",
+            *(x, W, *b),
+            kernel_shape=list(map(int, filters[2:])),
+            strides=list(stride),
+            pads=[*pad, *[max(n, 0) for n in after]],
+            output_padding=[max(-n, 0) for n in after],
+            dilations=list(dilate),
+            group=f.groups,
+        )
+    ]
+
+
+def _pooling(g: Graph, call: Applied, op: str, x: str, **more: Any) -> list[str] | None:
+    f, image, out = call.function, call.inputs[0].shape, call.outputs[0].shape
+    ndim = len(image) - 2
+    if ndim not in (1, 2, 3) or not _fixed(image, out):
+        return None
+    ksize, pad = _sizes(f, ndim, "ksize", "pad")
+    stride = ksize if f.stride is None else per_axis(f.stride, ndim, "stride")
+    after = _after(image[2:], out[2:], ksize, stride, pad, (1,) * ndim)
+    pads = [*pad, *[max(n, 0) for n in after]]
+    if any([n >= k for n, k in zip(pads, ksize * 2, strict=True)]):
+        return None
+    if any([n < 0 and -n >= s for n, s in zip(after, stride, strict=True)]):
+        return None
+    return [g.add(op, x, kernel_shape=list(ksize), strides=list(stride), pads=pads, **more)]
+
+
+def max_pooling(g: Graph, call: Applied, x: str) -> list[str] | None:
+    """MaxPool."""
+    return _pooling(g, call, "MaxPool", x)
+
+
+def average_pooling(g: Graph, call: Applied, x: str) -> list[str] | None:
+    """AveragePool, which counts the padding."""
+    return _pooling(g, call, "AveragePool", x, count_include_pad=1)
+
+
+def batch_normalization(g: Graph, call: Applied, x: str, *parameters: str) -> list[str] | None:
+    """BatchNormalization, where statistics are of the second axis."""
+    f, ndim = call.function, len(call.inputs[0].shape)
+    axes = f.axis if f.axis is not None else (0, *range(2, ndim))
+    if ndim < 2 or tuple(axes) != (0, *range(2, ndim)) or len(call.inputs[1].shape) != 1:
+        return None
+    return [g.add("BatchNormalization", x, *parameters, epsilon=float(f.eps))]
+
+
+def layer_normalization(g: Graph, call: Applied, x: str, gamma: str, beta: str) -> list[str] | None:
+    """LayerNormalization, where the axes are the last ones."""
+    f, ndim = call.function, len(call.inputs[0].shape)
+    if tuple(f.axis) != tuple(range(min(f.axis), ndim)):
+        return None
+    return [g.add("LayerNormalization", x, gamma, beta, axis=min(f.axis), epsilon=float(f.eps))]
+
+
+def group_normalization(g: Graph, call: Applied, x: str, *affine: str) -> list[str] | None:
+    """GroupNormalization, from opset 21 on."""
+    f = call.function
+    if g.opset < 21 or len(call.inputs[0].shape) < 3:
+        return None
+    return [g.add("GroupNormalization", x, *affine, num_groups=f.groups, epsilon=float(f.eps))]
+
+
+def lrn(g: Graph, call: Applied, x: str) -> list[str] | None:
+    """LRN, for an odd number of channels in images."""
+    f = call.function
+    if f.n % 2 == 0 or len(call.inputs[0].shape) != 4:
+        return None
+    more = {"alpha": float(f.alpha * f.n), "beta": float(f.beta), "bias": float(f.k)}
+    return [g.add("LRN", x, size=f.n, **more)]
+
+
+def attention(g: Graph, call: Applied, *qkv: str) -> list[str] | None:
+    """Attention, from opset 23 on, for queries of four axes."""
+    f = call.function
+    shapes = [v.shape for v in call.inputs]
+    alike = all([len(s) == 4 and s[:2] == shapes[0][:2] for s in shapes])
+    if g.opset < 23 or not alike:
+        return None
+    return [g.add("Attention", *qkv, scale=float(f.scale), is_causal=int(f.is_causal))]
+
+
+def lstm(g: Graph, call: Applied, h: str, c: str, x: str, W: str) -> list[str]:
+    """LSTM, whose own products with inputs only bring the gates into its order."""
+    units = call.inputs[0].shape[1]
+    # Here the gates of a unit stand together, as cell, input, forget, output; there all gates of
+    # one kind do, as input, output, forget, cell.
+    order = np.concatenate([np.arange(units) * 4 + gate for gate in (1, 3, 2, 0)])
+    dtype = g.dtype(x)
+    sorting = g.constant(np.eye(4 * units)[order][None], dtype)
+    recurrent = g.reshape(g.gather(W, order, 0), (1, 4 * units, units))
+    first = [g.reshape(s, (1, *call.inputs[0].shape)) for s in (h, c)]
+    y, _, last = g.add_several(
+        "LSTM", 3, x, sorting, recurrent, "", "", *first, dtype=dtype, hidden_size=int(units)
+    )
+    return [g.reshape(y, call.outputs[0].shape), g.reshape(last, call.outputs[1].shape)]
+
+
+def fft(g: Graph, call: Applied, real: str, imag: str) -> list[str] | None:
+    """DFT over the last axis, from opset 20 on."""
+    if g.opset < 20:
+        return None
+    ndim = len(call.inputs[0].shape)
+    parts = [g.reshape(x, (*call.inputs[0].shape, 1)) for x in (real, imag)]
+    joined = g.add("Concat", *parts, axis=ndim)
+    inverse = int(call.function.inverse)
+    found = g.add("DFT", joined, "", g.constant(ndim - 1, "int64"), inverse=inverse)
+    return [g.gather(found, i, ndim) for i in (0, 1)]

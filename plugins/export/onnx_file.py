@@ -1,0 +1,270 @@
+"""Models as files of ONNX's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from core import Variable, as_array, no_backprop_mode, registry, using_config
+from core.errors import ExportError
+from core.tracing import Applied, Equation, Program, Value, unabridged
+from plugins.export.batch import followed
+from plugins.export.graph import Graph
+from plugins.export.words import WORDS
+from plugins.extras import need
+from plugins.serializers.atomic import replacing
+
+OPSETS = range(18, 24)
+"""The versions of ONNX's operators that can be written."""
+
+IR_VERSIONS = {18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}
+"""The version of the format that came with each."""
+
+
+def onnx(
+    model: Callable[..., Any],
+    inputs: Any,
+    file: str | os.PathLike[str] | Any,
+    *,
+    opset: int = 20,
+    batch: str | None = "batch",
+    train: bool = False,
+    input_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+) -> None:
+    """Write a model as ONNX, to be run by other programs.
+
+    The model is traced (`core.trace`): every operation is written that is made of the array
+    standard's words, with ONNX's own operators for layers that have one. What a plugin gives by
+    `register_exporters` comes first.
+
+    Args:
+        model: A link, or a function of arrays or Variables that gives such, or tuples, lists or
+            dicts of them.
+        inputs: An array or a Variable, or a tuple of them for several arguments; of their elements
+            nothing is read.
+        file: A path, or a file open for writing bytes. A path has the old file or the new one.
+        opset: Version of ONNX's operators, 18 to 23.
+        batch: What the size of the batch is called, which may be any in the file: the first axis of
+            each input that is as long as that of the first. None for the sizes of `inputs` alone.
+        train: Whether the model is traced as in training, with dropout and statistics of batches.
+        input_names: What inputs are called; x0, x1, ... by default.
+        output_names: What results are called; their keys in a dict, else y0, y1, ...
+
+    Parameters have their paths as names, as `l1/W`.
+
+    Raises:
+        ExportError: Something cannot be written; the message names operation, link and line.
+        TraceError: Something cannot be traced.
+        ImportError: The library onnx is missing.
+
+    >>> import core, core.links as L, numpy as np, io
+    >>> file = io.BytesIO()
+    >>> core.export.onnx(L.Linear(3, 2), np.zeros((4, 3), "f"), file)
+    >>> file.tell() > 100
+    True
+    """
+    if opset not in OPSETS:
+        raise ExportError(f"onnx: expected an opset from 18 to 23, got {opset!r}.")
+    need("onnx", "onnx", "core.export.onnx")
+    arrays = tuple(map(as_array, inputs if isinstance(inputs, tuple) else (inputs,)))
+    program, applied = _traced(model, arrays, batch, train)
+    made = _Writing(program, applied, opset, batch, input_names, output_names).model()
+    data = made.SerializeToString()
+    if hasattr(file, "write"):
+        file.write(data)
+        return
+    with replacing(file) as temporary:
+        temporary.write_bytes(data)
+
+
+def _traced(
+    model: Any, arrays: tuple[Any, ...], batch: str | None, train: bool
+) -> tuple[Program, list[Applied]]:
+    def program(given: tuple[Any, ...], applied: list[Applied] | None = None) -> Program:
+        with using_config("train", train), no_backprop_mode():
+            return unabridged(
+                model, tuple([Variable(a, requires_grad=False) for a in given]), applied=applied
+            )
+
+    applied: list[Applied] = []
+    if batch is None or not arrays or not arrays[0].ndim:
+        return program(arrays, applied), applied
+    n = arrays[0].shape[0]
+    programs = [program(arrays, applied)]
+    sizes = [n, n + 1, n + 3]
+    for size in sizes[1:]:
+        programs.append(
+            program(
+                tuple(
+                    [
+                        np.zeros((size, *a.shape[1:]), a.dtype) if a.shape[:1] == (n,) else a
+                        for a in arrays
+                    ]
+                )
+            )
+        )
+    return followed(programs, sizes), applied
+
+
+class _Writing:
+    def __init__(
+        self,
+        program: Program,
+        applied: list[Applied],
+        opset: int,
+        batch: str | None,
+        input_names: Sequence[str] | None,
+        output_names: Sequence[str] | None,
+    ) -> None:
+        self.program, self.opset, self.batch = program, opset, batch
+        places = {place.value: place for place in program.places}
+        for target, _ in program.changes:
+            if not isinstance(target, int):
+                raise ExportError(
+                    f"onnx: the model changes {target.name} when it is called, and what it gives "
+                    "would depend on earlier calls. Export a function that takes and returns it."
+                )
+        self.names = input_names or [f"x{i}" for i in range(len(program.inputs))]
+        self.results = output_names or _result_names(program)
+        for what, names, values in (
+            ("input_names", self.names, program.inputs),
+            ("output_names", self.results, program.outputs),
+        ):
+            if len(names) != len(values) or len({*names}) != len(names):
+                raise ExportError(
+                    f"onnx: expected {len(values)} {what}, each another, got {list(names)}."
+                )
+        self.graph = Graph(opset, self.names[0] if self.names else "")
+        self.graph._taken.update(self.results)
+        for value, name in zip(program.inputs, self.names, strict=True):
+            self.graph.define(value, name)
+        for value, place in places.items():
+            self.graph.arrays[value] = place.name.lstrip("/"), place.read()
+        for i, (value, array) in enumerate(program.constants.items()):
+            self.graph.arrays[value] = f"c{i}", array
+        self.needed = self._needed()
+        self.whole = self._whole(applied)
+
+    def _needed(self) -> list[bool]:
+        needed, found = {*self.program.outputs}, []
+        for e in reversed(self.program.equations):
+            wanted = not needed.isdisjoint(e.outputs)
+            if wanted:
+                needed.update(e.inputs)
+            found.append(wanted)
+        return found[::-1]
+
+    def _whole(self, applied: list[Applied]) -> dict[int, tuple[Applied, Any]]:
+        """Operations that have a translation, by their first equations; the outer ones alone."""
+        table = registry.catalogue("exporters")
+        named = set(table.names())
+        used: dict[Value, int] = {}
+        for i, e in enumerate(self.program.equations):
+            if self.needed[i]:
+                used.update(dict.fromkeys(e.inputs, i))  # the last one that reads it
+        used.update(dict.fromkeys(self.program.outputs, len(self.program.equations)))
+        found: dict[int, tuple[Applied, Any]] = {}
+        end = 0
+        for call in sorted(applied, key=lambda a: (a.first, -a.end)):
+            cls = type(call.function)
+            name = f"{cls.__module__}:{cls.__qualname__}"
+            if call.first < end or call.first == call.end or name not in named:
+                continue
+            equations = self.program.equations[call.first : call.end]
+            inside = {v for e in equations for v in e.outputs} - {*call.outputs}
+            if any([used.get(v, -1) >= call.end for v in inside]) or not _of_one_dtype(call):
+                continue
+            found[call.first], end = (call, table.get(name)), call.end
+        return found
+
+    def model(self) -> Any:
+        """The model as a message."""
+        helper = need("onnx.helper", "onnx", "core.export.onnx")
+        self._write()
+        g, program = self.graph, self.program
+        outputs = []
+        for value, name in zip(program.outputs, self.results, strict=True):
+            g.nodes.append(
+                helper.make_node("Identity", [g.value(value)], [name], name=f"give {name}")
+            )
+            outputs.append(self._info(value, name))
+        inputs = [self._info(v, n) for v, n in zip(program.inputs, self.names, strict=True)]
+        graph = helper.make_graph(g.nodes, program.name, inputs, outputs, g.initializers)
+        from core import __version__
+
+        return helper.make_model(
+            graph,
+            producer_name="plugrad",
+            producer_version=__version__,
+            ir_version=IR_VERSIONS[self.opset],
+            opset_imports=[helper.make_opsetid("", self.opset)],
+        )
+
+    def _info(self, value: Value, name: str) -> Any:
+        helper = self.graph._helper
+        shape = [self._length(n) for n in value.shape]
+        return helper.make_tensor_value_info(name, self.graph.element_type(value.dtype), shape)
+
+    def _length(self, n: int) -> Any:
+        times, plus = getattr(n, "times", 0), getattr(n, "plus", 0)
+        if not times:
+            return int(n)
+        return self.batch if (times, plus) == (1, 0) else None
+
+    def _write(self) -> None:
+        skipped = 0
+        for i, e in enumerate(self.program.equations):
+            if i < skipped:
+                continue
+            if i in self.whole and any(self.needed[i : self.whole[i][0].end]):
+                call, translation = self.whole[i]
+                if self._translated(call, translation):
+                    skipped = call.end
+                    continue
+            if self.needed[i]:
+                self._equation(e)
+
+    def _translated(self, call: Applied, translation: Any) -> bool:
+        g = self.graph
+        before = len(g.nodes), len(g.initializers)
+        g.origin = self._origin(self.program.equations[call.first])
+        names = translation(g, call, *[g.value(v) for v in call.inputs])
+        if names is None:
+            if (len(g.nodes), len(g.initializers)) != before and len(g.nodes) != before[0]:
+                raise ExportError(
+                    f"onnx: {translation.__name__} declines after it has added nodes."
+                )
+            return False
+        for value, name in zip(call.outputs, names, strict=True):
+            g.names[value] = name
+        return True
+
+    def _equation(self, e: Equation) -> None:
+        g = self.graph
+        if e.call.acts and e.call.kind != "random":
+            return
+        g.origin = self._origin(e)
+        translation = WORDS.get(e.call.name)
+        if translation is None or any([v.dtype.kind in "cV" for v in (*e.inputs, *e.outputs)]):
+            raise g.refuse(e)
+        for value, name in zip(e.outputs, translation(g, e), strict=True):
+            g.names[value] = name
+
+    def _origin(self, e: Equation) -> str:
+        link = e.origin.link.split(" ")[0].strip("/")
+        return "/".join([part for part in (link, e.origin.operation) if part])
+
+
+def _of_one_dtype(call: Applied) -> bool:
+    kinds = {v.dtype for v in (*call.inputs, *call.outputs) if v.dtype.kind == "f"}
+    return len(kinds) <= 1
+
+
+def _result_names(program: Program) -> list[str]:
+    if isinstance(program.result, dict) and len(program.result) == len(program.outputs):
+        return [str(key) for key in program.result]
+    return [f"y{i}" for i in range(len(program.outputs))]

@@ -1,0 +1,259 @@
+"""Every link, and models of them, written as ONNX and run by onnxruntime, for any batch."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx_runs import compare, exported, run
+
+import core
+import core.functions as F
+import core.links as L
+from core.errors import ExportError, TraceError
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "links"))
+
+CASES = list(importlib.import_module("test_every_link").tables())
+
+KEEPS_STATE = "its state would depend on earlier calls"
+FIXED = {
+    "BlackOut": "draws are made outside of the trace",
+    "NegativeSampling": "draws are made outside of the trace",
+    "CRF1d": "a list as long as the batch",
+    **dict.fromkeys(
+        [
+            *["NStepLSTM", "NStepBiLSTM", "NStepGRU", "NStepBiGRU"],
+            *["NStepRNNTanh", "NStepRNNReLU", "NStepBiRNNTanh", "NStepBiRNNReLU"],
+        ],
+        "states have layers first, and batches are lists of sequences",
+    ),
+}
+"""Case -> why its file is for one size of the batch."""
+
+
+def _floats(inputs):
+    return tuple([np.asarray(x, "f") if np.asarray(x).dtype.kind == "f" else x for x in inputs])
+
+
+def _flat(y):
+    if isinstance(y, (tuple, list)):
+        return [each for part in y for each in _flat(part)]
+    return [core.as_array(y)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0][5:]}-{c[1]}")
+def test_link(case):
+    _, name, make, inputs, *_ = case
+    inputs = _floats(inputs)
+    with core.using_config("train", False), core.no_backprop_mode():
+        link = make()
+        link(*inputs)  # sizes
+        if hasattr(link, "reset_state"):
+            with pytest.raises((ExportError, TraceError), match="state|earlier calls"):
+                link.reset_state()
+                exported(link, inputs)
+            return
+        fixed = name in FIXED
+        message = exported(link, inputs, batch=None if fixed else "batch")
+        core.seed(0)
+        try:
+            compare(message, inputs, _flat(link(*inputs)))
+            n = len(inputs[0])
+            more = [np.concatenate([x, x, x[:1]]) if len(x) == n else x for x in inputs]
+            if not fixed:
+                compare(message, more, _flat(link(*more)))
+        finally:
+            core.seed(None)
+
+
+def test_names_of_parameters_are_paths():
+    model = L.Classifier(L.Linear(3, 2))
+    message = exported(model.predictor, np.zeros((2, 3), "f"))
+    assert {"W", "b"} <= {each.name for each in message.graph.initializer}
+    chain = core.Sequential(L.Linear(3, 4), F.relu, L.Linear(4, 2))
+    message = exported(chain, np.zeros((2, 3), "f"), input_names=["image"], output_names=["scores"])
+    assert {"0/W", "0/b", "1/W", "1/b"} <= {each.name for each in message.graph.initializer}
+    assert [each.name for each in message.graph.input] == ["image"]
+    assert [each.name for each in message.graph.output] == ["scores"]
+    dims = message.graph.input[0].type.tensor_type.shape.dim
+    assert [d.dim_param or d.dim_value for d in dims] == ["batch", 3]
+
+
+def test_layers_are_onnxs_own():
+    model = core.Sequential(
+        L.Convolution2D(3, 4, 3, pad=1),
+        L.BatchNormalization(4),
+        F.gelu,
+        lambda x: F.max_pooling_2d(x, 2),
+        lambda x: F.average_pooling_2d(x, 2),
+        L.Linear(16, 8),
+        L.LayerNormalization(8),
+        F.softmax,
+    )
+    x = np.random.default_rng(0).normal(size=(2, 3, 8, 8)).astype("f")
+    message = exported(model, x)
+    assert [n.op_type for n in message.graph.node] == [
+        *["Conv", "BatchNormalization", "Gelu", "MaxPool", "AveragePool"],
+        *["Reshape", "Gemm", "LayerNormalization", "Softmax", "Identity"],
+    ]
+
+
+@pytest.mark.parametrize("opset", [18, 19, 20, 21, 22, 23])
+def test_each_opset(opset):
+    def model(x):
+        h = L_GROUP(F.gelu(L_CONV(x)))
+        q = F.reshape(h, (-1, 2, 4, 16))
+        return {"scores": F.sum(F.scaled_dot_product_attention(q, q, q), axis=(1, 2))}
+
+    L_CONV, L_GROUP = L.Convolution2D(3, 8, 3, pad=1), L.GroupNormalization(2, 8)
+    x = np.random.default_rng(0).normal(size=(3, 3, 4, 4)).astype("f")
+    with core.using_config("train", False):
+        expected = model(x)["scores"].array
+        message = exported(model, x, opset=opset)
+        compare(message, [x], [expected])
+    assert [each.name for each in message.graph.output] == ["scores"]
+
+
+class Recurrent(core.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.embed, self.lstm = L.EmbedID(10, 6), L.LSTM(6, 5)
+            self.top, self.out = L.NStepBiLSTM(2, 5, 4, 0.0), L.Linear(8, 3)
+
+    def forward(self, words):
+        self.lstm.reset_state()
+        steps = [self.lstm(self.embed(words[:, i])) for i in range(words.shape[1])]
+        self.lstm.reset_state()
+        rows = F.separate(F.stack(steps, axis=1), axis=0)
+        _, _, ys = self.top(None, None, list(rows))
+        return self.out(F.mean(F.stack(ys), axis=1))
+
+
+def test_a_recurrent_model():
+    model = Recurrent()
+    words = np.random.default_rng(0).integers(0, 10, (3, 7)).astype("i4")
+    with core.using_config("train", False), core.no_backprop_mode():
+        message = exported(model, words, batch=None)
+        compare(message, [words], [model(words).array])
+    assert [n.op_type for n in message.graph.node].count("LSTM") == 4
+
+
+def test_the_transformer_example():
+    path = ROOT / "examples" / "topics" / "train_transformer.py"
+    spec = importlib.util.spec_from_file_location("transformer_example", path)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    model = example.Writer(20, size=16, blocks=2, heads=4)
+    x = np.random.default_rng(0).integers(1, 20, (3, 8)).astype("i4")
+    with core.using_config("train", False), core.no_backprop_mode():
+        message = exported(model, x)
+        compare(message, [x], [model(x).array])
+        more = np.concatenate([x, x[::-1]])
+        compare(message, [more], [model(more).array])
+
+
+def test_a_network_for_images():
+    model = L.GoogLeNet(pretrained_model=None)
+    x = np.random.default_rng(0).normal(size=(1, 3, 224, 224)).astype("f")
+
+    def probabilities(x):
+        return model(x, layers=["prob"])["prob"]
+
+    with core.using_config("train", False), core.no_backprop_mode():
+        message = exported(probabilities, x)
+        compare(message, [x], [probabilities(x).array])
+    kinds = {n.op_type for n in message.graph.node}
+    assert {"Conv", "LRN", "MaxPool", "AveragePool", "Gemm", "Softmax"} <= kinds
+
+
+def test_training_mode_draws():
+    message = exported(lambda x: F.dropout(x, 0.25), np.ones((100, 100), "f"), train=True)
+    (y,) = run(message, [np.ones((200, 100), "f")])
+    assert {*np.unique(y).round(4)} == {np.float32(0), np.float32(1.3333)}
+    assert abs((y == 0).mean() - 0.25) < 0.02
+
+
+def test_a_mean_over_the_batch_follows_it():
+    model = lambda x: F.mean(x * x, axis=0) + F.sum(x) / len(x)  # noqa: E731
+    message = exported(model, np.zeros((4, 3), "f"))
+    for n in (1, 6):
+        x = np.random.default_rng(n).normal(size=(n, 3)).astype("f")
+        compare(message, [x], [model(x).array])
+
+
+class Doubled(core.Elementwise):
+    domain = core.Domain(x=core.real(-2, 2))
+
+    def compute(self, xp, x):
+        return x + x
+
+    def gradient(self, xp, g):
+        return g + g
+
+
+def doubled(g, call, x):
+    return [g.add("Mul", x, g.constant(2, g.dtype(x)))] if call.inputs[0].shape[1] > 1 else None
+
+
+class Exporters:
+    def __init__(self, **given):
+        self._given = given
+
+    def names(self):
+        return [f"{__name__}:{name}" for name in self._given]
+
+    def get(self, name):
+        return self._given[name.partition(":")[2]]
+
+
+def test_what_plugins_translate(monkeypatch):
+    """A stranger's operation is written by its words, or as its translation says."""
+    x = np.ones((2, 3), "f")
+    model = lambda x: Doubled.call(x)  # noqa: E731
+    kinds = lambda x: [n.op_type for n in exported(model, x).graph.node]  # noqa: E731
+    assert kinds(x) == ["Add", "Identity"]
+    from plugins.export import onnx_file
+
+    known = onnx_file.registry.catalogue
+    mine = {"exporters": Exporters(Doubled=doubled)}
+    monkeypatch.setattr(onnx_file.registry, "catalogue", lambda k: mine.get(k) or known(k))
+    assert kinds(x) == ["Mul", "Identity"]
+    assert kinds(x[:, :1]) == ["Add", "Identity"]
+
+
+def test_exporters_are_named_by_class():
+    from core.errors import PluginError
+    from core.registry.loader import checked
+
+    given = {"plugrad_mish.mish:Mish": "plugrad_mish.as_onnx:mish"}
+    assert checked("register_exporters", given) is given
+    with pytest.raises(PluginError, match=r"expected 'package\.module:Class'"):
+        checked("register_exporters", {"Mish": "plugrad_mish.as_onnx:mish"})
+
+
+def test_refusals_name_the_place():
+    with pytest.raises(ExportError, match=r"linalg\.inv cannot be exported.*Inv.*test_onnx_links"):
+        exported(lambda x: F.inv(x), np.eye(2, dtype="f"), batch=None)
+    with pytest.raises(ExportError, match=r"numpy\.arange.*batch=None"):
+        exported(lambda x: x + np.arange(len(x), dtype="f"), np.zeros(3, "f"))
+    with pytest.raises(ExportError, match="other things with a larger batch"):
+        exported(lambda x: F.sum(F.stack([F.exp(a) for a in x])), np.zeros((3, 2), "f"))
+    with pytest.raises(ExportError, match="an opset from 18 to 23, got 7"):
+        exported(F.relu, np.zeros((3, 2), "f"), opset=7)
+    with pytest.raises(ExportError, match="expected 1 input_names"):
+        exported(F.relu, np.zeros((3, 2), "f"), input_names=["a", "b"])
+
+
+def test_a_refusal_leaves_the_old_file(tmp_path):
+    path = tmp_path / "model.onnx"
+    core.export.onnx(F.relu, np.zeros((3, 2), "f"), path)
+    before = path.read_bytes()
+    onnx.checker.check_model(onnx.load(path))
+    with pytest.raises(ExportError):
+        core.export.onnx(F.inv, np.eye(2, dtype="f"), path, batch=None)
+    assert path.read_bytes() == before and [*tmp_path.iterdir()] == [path]
