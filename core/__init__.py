@@ -116,6 +116,7 @@ if TYPE_CHECKING:
     from core.show.summary import summary as summary
     from core.testing import gradient_check as gradient_check
     from core.tracing import Program as Program
+    from core.tracing import capture as capture
     from core.tracing import trace as trace
     from core.tracing import vmap as vmap
     from core.tracing.derivatives import hessian as hessian
@@ -155,7 +156,7 @@ if not TYPE_CHECKING:  # checkers shall not take every name for known
             "core.registry.hookspecs": "hookimpl",
             "core.show.info": "print_runtime_info",
             "core.show.summary": "summary",
-            "core.tracing": "Program trace vmap",
+            "core.tracing": "Program capture trace vmap",
             "core.tracing.derivatives": "hessian hvp jacobian jvp vjp",
             "core.training.reporter": (
                 "DictSummary Reporter Summary get_current_reporter report report_scope"

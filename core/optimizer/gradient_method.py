@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from core.errors import UpdateError
 from core.errors.keywords import answering
@@ -49,6 +49,9 @@ class GradientMethod(DeclaredByRule, Accumulating):
     attributes that it is constructed with it names among its settings and arguments.
     One written in the older way sets `self.hyperparam` and overrides `create_update_rule`.
     """
+
+    recorder: ClassVar[Callable[[Any], bool] | None] = None
+    """What `core.capture` is told of a step by, which is made when the capture is replayed."""
 
     _use_fp32_update: bool = False
     _groups: tuple[ParameterGroup, ...] = ()
@@ -145,6 +148,8 @@ class GradientMethod(DeclaredByRule, Accumulating):
                 )
             self._backward(target, lossfun(*args, **kwds))
         self._parts = 0
+        if GradientMethod.recorder is not None and GradientMethod.recorder(self):
+            return
         steps = self._steps_of(target)
         if not self.is_safe_to_update():
             self.t += 1  # the step is counted here; rules count those that they make

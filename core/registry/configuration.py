@@ -45,6 +45,7 @@ class State:
         "link_hooks",
         "observes_links",
         "own",
+        "settled",
         "slow_path",
     )
 
@@ -70,6 +71,14 @@ class State:
         self.check = bool(self.get("type_check"))
         self.slow_path = bool(self.hooks) or self.debug
         self.observes_links = bool(self.link_hooks) or self.debug
+        self.settled: dict[str, Any] | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """All entries with the values that apply here."""
+        found = self.settled
+        if found is None:
+            found = self.settled = {**_shared, **self.own}
+        return found
 
 
 _states: dict[ref[State], None] = {}  # all that are alive

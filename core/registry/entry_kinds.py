@@ -98,6 +98,7 @@ class Entries:
     warn_nondeterministic: bool = False
     in_recomputing: bool = False
     num_threads: int | None = None
+    capture: bool = True
 
 
 _OF_TYPE: dict[str, Flag | Choice | Count] = {
@@ -114,6 +115,7 @@ _IN_ENVIRONMENT = (
     "dtype",
     "use_cudnn",
     "num_threads",
+    "capture",
 )
 
 

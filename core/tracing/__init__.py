@@ -6,6 +6,8 @@ arrays of `array`. `vmap` runs a program for many examples. `derivatives` needs 
 graph.
 """
 
+from core.tracing.capturing import Captured as Captured
+from core.tracing.capturing import capture as capture
 from core.tracing.equation import Equation as Equation
 from core.tracing.equation import Value as Value
 from core.tracing.mapping import vmap as vmap
@@ -16,9 +18,12 @@ from core.tracing.tracing import unabridged as unabridged
 
 __all__ = [
     "Applied",
+    "Captured",
     "Equation",
     "Program",
     "Value",
+    "capture",
+    "capturing",
     "derivatives",
     "trace",
     "unabridged",

@@ -19,6 +19,7 @@ from core.tracing.passes import without_dead
 from core.tracing.places import Place
 from core.tracing.program import Program
 from core.tracing.structure import Leaf, described, flattened, rebuilt
+from core.tracing.tape import Tape
 from core.tracing.tracing import recorded
 
 
@@ -74,7 +75,7 @@ def vmap(function: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> C
         size = _size(given, axes)
         backend = _backend(given)
         inputs = tuple([_one(array, axis) for array, axis in zip(given, axes, strict=True)])
-        program = without_dead(recorded(function, form, inputs, host()))
+        program = without_dead(recorded(function, form, inputs, Tape(host())))
         _refuse_changes(program)
         arrays = {place.value: place.read() for place in program.places} | program.constants
         if backend is not host():

@@ -80,7 +80,7 @@ def _asarray(call: Call, obj: Any, dtype: Any = None, copy: Any = None, **_: Any
     tape = tapes.current()
     if list(_traced_in(obj)):
         return apply(call, (obj,), kwargs)
-    value = tape.constant(host().xp.array(obj, **kwargs))
+    value = tape.constant(host().xp.array(obj, **kwargs), made=True)
     return TracedArray(tape, value)
 
 

@@ -8,6 +8,7 @@ them whenever it runs, and writes those that the function changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
@@ -251,6 +252,10 @@ class Places:
         if optimizer.target is not None:
             self.take(optimizer.target)
 
+    def outside(self, array: Any) -> Value | None:
+        """The value of an array from outside that is read in each run; None for a constant."""
+        return None
+
     def lifted(self, x: Any) -> Any:
         """An input of an operation; from outside, a parameter or a constant of the trace."""
         array = getattr(x, "_array", x)
@@ -356,6 +361,36 @@ def _named(function: Any, seen: list[Any]) -> Iterator[Any]:
             yield from _named(content, seen)
     scope = function.__globals__
     yield from _parts([scope[name] for name in _names(code) if name in scope])
+
+
+def names_of(function: Any) -> list[Callable[[], Any]]:
+    """What reads each name from outside that a function uses: of its closure, and its globals."""
+    found: list[Callable[[], Any]] = []
+    seen: set[int] = set()
+
+    def look(each: Any) -> None:
+        each = getattr(each, "__func__", each)
+        code = getattr(each, "__code__", None)
+        if code is None or id(each) in seen:
+            return
+        seen.add(id(each))
+        for cell in each.__closure__ or ():
+            found.append(partial(_content, cell))
+            look(_content(cell))
+        scope = each.__globals__
+        for name in _names(code):
+            if name in scope:
+                found.append(partial(scope.get, name))
+
+    look(function)
+    return found
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not filled yet
+        return None
 
 
 def _names(code: CodeType) -> Iterator[str]:

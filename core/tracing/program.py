@@ -9,6 +9,7 @@ from core.arrays.backend import BACKENDS, host
 from core.errors import TraceError
 from core.graph.variable import wrap
 from core.tracing.equation import Value
+from core.tracing.execution import compiled
 from core.tracing.places import Place
 from core.tracing.recorded import Recorded
 from core.tracing.structure import Leaf, alike, described, flattened, rebuilt
@@ -51,7 +52,7 @@ class Program(Recorded):
         for place, array in zip(self.places, read, strict=True):
             self._check(place.name, array, place.value)
         if self._run is None:
-            self._run = _compiled(self)
+            self._run = compiled(self)
         results = self._run(*given, *read)
         asarray, copyto = self.backend.asarray, self.backend.copyto
         count = len(self.outputs)
@@ -164,10 +165,6 @@ class Program(Recorded):
         )
 
 
-def _target(program: Recorded, target: Place | int) -> Value:
-    return target.value if isinstance(target, Place) else program.inputs[target]
-
-
 class _Text(str):
     """A name in the text of a structure."""
 
@@ -179,52 +176,3 @@ class _Text(str):
 
 def _as_result(leaf: Leaf, array: Any) -> Any:
     return array if leaf.kind == "array" else wrap(array)
-
-
-def _compiled(program: Recorded) -> Callable[..., tuple[Any, ...]]:
-    """The equations as a Python function of arrays; what is not needed any more is let go."""
-    names = program.names()
-    scope: dict[str, Any] = {names[value]: array for value, array in program.constants.items()}
-
-    def rare(x: Any) -> str:
-        name = f"k{len(scope)}"
-        scope[name] = x
-        return name
-
-    writer = Writer(names.__getitem__, rare)
-    parameters = [*program.inputs, *[place.value for place in program.places]]
-    lines = [f"def program({', '.join([names[value] for value in parameters])}):"]
-    results = [*program.outputs, *[value for _, value in program.changes]]
-    kept = set(results) | set(program.constants)
-    last: dict[Value, int] = {}
-    for i, equation in enumerate(program.equations):
-        for value in equation.inputs:
-            last[value] = i
-    for i, equation in enumerate(program.equations):
-        function = f"f{i}"
-        scope[function] = equation.call.found(program.backend)
-        right = f"{function}({writer.arguments(equation.args, equation.kwargs)})"
-        left = ", ".join([names[value] for value in equation.outputs])
-        comma = "," if equation.several and len(equation.outputs) == 1 else ""
-        lines.append(f"  {left}{comma} = {right}" if left else f"  {right}")
-        dead = {v for v in equation.inputs if last[v] == i} - kept
-        dead |= {v for v in equation.outputs if v not in last} - kept
-        if dead:
-            lines.append(f"  del {', '.join(sorted([names[value] for value in dead]))}")
-    returned = []
-    shared = program.memories()
-    written = {_target(program, target) for target, _ in program.changes}
-    seen = written | set(program.constants)
-    for value in results:
-        memory = shared.get(value, value)
-        returned.append(f"copy({names[value]})" if memory in seen else names[value])
-        seen.add(memory)
-    scope["copy"] = program.backend.copy
-    lines.append(f"  return ({''.join([text + ', ' for text in returned])})")
-    text = "\n".join(lines) + "\n"
-    import linecache
-
-    where = f"<program {program.name} {id(program):x}>"
-    linecache.cache[where] = (len(text), None, text.splitlines(True), where)
-    exec(compile(text, where, "exec"), scope)
-    return scope["program"]  # type: ignore[no-any-return]

@@ -16,6 +16,9 @@ class Leaf(NamedTuple):
     kind: str  # "array", "variable", or "variable with gradient"
 
 
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
 def flattened(tree: Any) -> tuple[list[Any], Any]:
     """The arrays in a structure, and the structure with a `Leaf` for each of them."""
     arrays: list[Any] = []
@@ -25,9 +28,6 @@ def flattened(tree: Any) -> tuple[list[Any], Any]:
             arrays.append(part.array)
             kind = "variable with gradient" if part.requires_grad else "variable"
             return Leaf(len(arrays) - 1, kind)
-        if is_array(part):
-            arrays.append(part)
-            return Leaf(len(arrays) - 1, "array")
         if isinstance(part, tuple):
             parts = [form(each) for each in part]
             return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
@@ -35,6 +35,9 @@ def flattened(tree: Any) -> tuple[list[Any], Any]:
             return [form(each) for each in part]
         if isinstance(part, dict):
             return {key: form(each) for key, each in part.items()}
+        if not isinstance(part, _PLAIN) and is_array(part):
+            arrays.append(part)
+            return Leaf(len(arrays) - 1, "array")
         return part
 
     return arrays, form(tree)

@@ -129,13 +129,18 @@ class Tape:
         """Append an equation; arrays among the arguments are values already."""
         self.equations.append(Equation(call, args, kwargs, outputs, several, self.origin()))
 
-    def constant(self, array: Any) -> Value:
-        """The value of an array from outside: what it holds now."""
+    def constant(self, array: Any, made: bool = False) -> Value:
+        """The value of an array from outside, or of one that has been `made` in the trace.
+
+        What it holds now; unless the places read what is outside in each run.
+        """
         known = self._known.get(id(array))
         if known is None:
             backend = self.backend
-            value = Value(tuple(array.shape), array.dtype)
-            self.constants[value] = backend.copy(backend.asarray(array))
+            value = None if made or self.places is None else self.places.outside(array)
+            if value is None:
+                value = Value(tuple(array.shape), array.dtype)
+                self.constants[value] = backend.copy(backend.asarray(array))
             known = self._known[id(array)] = array, value
         return known[1]
 

@@ -80,35 +80,35 @@ def unabridged(
         if BACKENDS[type(array)] is not backend:
             raise TraceError("trace: expected arrays of one backend.")
     inputs = tuple([Value(tuple(array.shape), array.dtype) for array in given])
-    return recorded(function, form, inputs, backend, kernels, applied)
+    tape = Tape(backend, kernels)
+    tape.applied = applied
+    return recorded(function, form, inputs, tape)
 
 
 def recorded(
     function: Callable[..., Any],
     form: Any,
     inputs: tuple[Value, ...],
-    backend: Any,
-    kernels: bool = False,
-    applied: list[Applied] | None = None,
+    tape: Tape,
+    owners: list[Any] | None = None,
 ) -> Program:
     """What a function does to arrays of these values, in arguments of a structure, as it does it.
 
-    Where another trace is under way, its arrays are constants of this one.
+    The arrays of the owners are traced, by default of those that the function can name. Where
+    another trace is under way, its arrays are constants of this one.
     """
     tracer = tracing()
-    tape = Tape(backend, kernels)
-    tape.xp, tape.places = tracer.xp, Places(tape)
-    tape.applied = applied
+    tape.xp, tape.places = tracer.xp, tape.places or Places(tape)
     places = tape.places
     made = [traced(tape, value) for value in inputs]
-    random = random_state() if kernels else None  # trials of kernels draw
+    random = random_state() if tape.kernels else None  # trials of kernels draw
     with tape:
         try:
-            for root in roots(function):
-                if isinstance(root, Link):
-                    places.take(root)
+            for owner in roots(function) if owners is None else owners:
+                if isinstance(owner, Link):
+                    places.take(owner)
                 else:
-                    places.take_optimizer(root)
+                    places.take_optimizer(owner)
             arguments = rebuilt(form, lambda leaf: _argument(leaf, made[leaf.number]))
             with using(tracer):
                 returned = function(*arguments)
@@ -123,7 +123,7 @@ def recorded(
                 set_random_state(random)
     return Program(
         getattr(function, "__name__", type(function).__name__),
-        backend,
+        tape.backend,
         inputs,
         form,
         tuple(places.found),

@@ -55,6 +55,12 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--ops", action="store_true", help="list every operation and how it is tested"
             )
+            command.add_argument(
+                "--capture",
+                nargs=argparse.REMAINDER,
+                metavar="SCRIPT",
+                help="run a script, and say which steps were captured, and what was left to eager",
+            )
         if name == "new":
             _describe_new(command)
         if name in ("watch", "report"):
@@ -115,6 +121,10 @@ def _info(options: argparse.Namespace) -> Report:
     from core.show.info import info
     from plugrad.commands.ops import ops
 
+    if options.capture:
+        from plugrad.commands.captured import captured
+
+        return captured(options.capture[0], options.capture[1:])
     return ops() if options.ops else info()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import core
 from core.arrays.backend import DeviceSpec
@@ -20,6 +20,9 @@ from core.training.reporter import DictSummary, Reporter, report, report_scope
 from plugins.training.calling import call_with
 from plugins.training.extensions.terminal import Terminal
 
+if TYPE_CHECKING:
+    from core.tracing import Captured
+
 
 class Evaluator(Extension):
     """Compute what the target reports over a whole dataset, and report means over the examples.
@@ -28,7 +31,8 @@ class Evaluator(Extension):
     with an `eval_func` there need be no target 'main'. It is called with plain arrays, as
     StandardUpdater does, with `config.train` off and without a graph. `device` is where batches
     go. `eval_hook(evaluator)` is called before each evaluation. With `progress_bar=True` a terminal
-    shows how far it is.
+    shows how far it is. With `capture` the function is recorded and replayed, as `core.capture`
+    says; `captured` has its `report`.
 
     Values appear under the extension's name: 'validation/main/loss'. A value is taken for the mean
     over its batch and counts as often as the batch has examples, so that a short last batch counts
@@ -67,7 +71,10 @@ class Evaluator(Extension):
         *,
         progress_bar: bool = False,
         weigh_batches: bool = True,
+        capture: bool = False,
     ) -> None:
+        self.capture = capture
+        self.captured: Captured | None = None
         self._shows_progress = progress_bar
         self._weighs_batches = weigh_batches
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
@@ -120,7 +127,7 @@ class Evaluator(Extension):
         """Return the means of what is reported in one pass; may be overridden."""
         if self.eval_hook is not None:
             self.eval_hook(self)
-        function = self.eval_func or self.get_target("main")
+        function = self._captured() if self.capture else self._function()
         summary = DictSummary()
         for batch in self._watched(self._fresh(self.get_iterator("main"))):
             observation: dict[str, Any] = {}
@@ -131,6 +138,17 @@ class Evaluator(Extension):
                 {k: v if isinstance(v, tuple) else (v, weight) for k, v in observation.items()}
             )
         return summary.compute_mean()
+
+    def _function(self) -> Any:
+        return self.eval_func or self.get_target("main")
+
+    def _captured(self) -> Captured:
+        """The function that is called with batches, captured."""
+        if self.captured is None or self.captured.function is not self._function():
+            from core.tracing import capture
+
+            self.captured = capture(self._function())
+        return self.captured
 
     def _watched(self, iterator: Any) -> Any:
         """The batches, beside a bar that goes away with the last one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.arrays.backend import DeviceSpec
 from core.dataset import Iterator, concat_examples
@@ -18,6 +18,9 @@ from core.optimizer import Optimizer
 from core.training import Updater
 from plugins.training.calling import call_with
 from plugins.training.updaters.accumulation import in_parts, sizes
+
+if TYPE_CHECKING:
+    from core.tracing import Captured
 
 
 class StandardUpdater(Updater):
@@ -36,6 +39,9 @@ class StandardUpdater(Updater):
     gradients, weighted by the examples: that of one batch of all, if the loss is a mean over its
     examples, in the memory of a single one. What is reported is averaged likewise. Layers that
     look at a whole batch, such as `BatchNormalization`, see the batches one by one.
+
+    With `capture` the update is recorded and replayed, as `core.capture` says; `captured` is the
+    step then, with its `report`.
 
     Override `update_core` for other ways of updating.
 
@@ -64,6 +70,7 @@ class StandardUpdater(Updater):
         auto_new_epoch: bool = True,
         *,
         accumulate: int = 1,
+        capture: bool = False,
         input_device: DeviceSpec | None = None,
     ) -> None:
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
@@ -73,6 +80,8 @@ class StandardUpdater(Updater):
         self.loss_scale = loss_scale
         self.auto_new_epoch = auto_new_epoch
         self.accumulate = accumulate
+        self.capture = capture
+        self.captured: Captured | None = None
         self.iteration = 0
         self._began_at: float | None = None  # epoch_detail when the last of several batches began
         self._device = device
@@ -86,6 +95,11 @@ class StandardUpdater(Updater):
 
     def _check(self) -> None:
         """Refuse what is not an iterator or an optimizer before it is asked for anything."""
+        if self.capture and self.accumulate > 1:
+            raise ValueError(
+                f"{type(self).__name__}: expected capture or accumulate, got both: a captured step "
+                "is one batch."
+            )
         if self.accumulate < 1:
             raise ValueError(
                 f"{type(self).__name__}: expected accumulate to be 1 or more, "
@@ -187,7 +201,9 @@ class StandardUpdater(Updater):
     def update_core(self) -> None:
         """Take a batch, or as many as are accumulated; compute the loss, update."""
         optimizer = self.get_optimizer("main")
-        if self.accumulate == 1:
+        if self.accumulate == 1 and self.capture:
+            call_with(self._captured(), self.converter(self.next_batch(), self._input_device))
+        elif self.accumulate == 1:
             self._apply(optimizer.update, self.next_batch())
         else:
             batches = self._next_batches()
@@ -204,6 +220,20 @@ class StandardUpdater(Updater):
                 raise
             optimizer.update()
         self.count_epoch()
+
+    def _captured(self) -> Captured:
+        """The update of the main optimizer, captured."""
+        if self.captured is None:
+            from core.tracing import capture
+
+            optimizer = self.get_optimizer("main")
+            loss = self.loss_func or optimizer.target
+
+            def update(*args: Any, **kwargs: Any) -> None:
+                optimizer.update(loss, *args, **kwargs)
+
+            self.captured = capture(update)
+        return self.captured
 
     def _apply(self, function: Callable[..., None], batch: Any) -> None:
         """Hand the loss and the arrays of a batch to a method of the main optimizer."""

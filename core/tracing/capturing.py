@@ -1,0 +1,198 @@
+"""`core.capture`: a step that is recorded when it is first made, and replayed from then on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import update_wrapper
+from typing import Any
+
+from core.arrays.backend import BACKENDS, host
+from core.errors import TraceError
+from core.errors.place import warn
+from core.registry.configuration import current_state
+from core.tracing.equation import Value
+from core.tracing.live import Live, Recorder, refuse_numbers, variables_in
+from core.tracing.passes import optimized
+from core.tracing.places import roots
+from core.tracing.recording import PLAIN_LEAVES, Recording, Refusal
+from core.tracing.structure import Leaf, flattened
+from core.tracing.tape import Tape, under_way
+from core.tracing.tracing import recorded
+
+MOST = 8
+"""So many signatures of a step are recorded; others are left to eager."""
+
+kept: list[Captured] | None = None
+"""All captured steps, where somebody wants to see them in the end."""
+
+
+def capture(step: Callable[..., Any]) -> Captured:
+    """Record a step of a training, or of anything else, and replay it without a graph.
+
+    Args:
+        step: A function of arrays or Variables, or tuples, lists and dicts of them, that reaches
+            its links and optimizers by name, closure or as its own. It may compute gradients and
+            update parameters: `optimizer.update(lossfun, *args)`, or `cleargrads`, `backward` and
+            `optimizer.update()`. What it returns is given without a graph.
+
+    Returns:
+        A function that does the same, and has a method `report`.
+
+    The first call runs the function as it is, so that whatever is made at first use is made. The
+    next one with a signature (structure, shapes, dtypes, configuration, which parameters are frozen
+    or have gradients, plain attributes of links) records it, and further ones replay the recording:
+    parameters, state and averages change in place, gradients are left with the parameters, values
+    are reported, with the bits of the function itself. The update is the optimizer's own, with its
+    rates, counts and hooks as they are.
+
+    Python runs in the recording alone. So numbers that the function takes from elsewhere than its
+    links and optimizers, and what it prints or appends to lists, are those of the recording; where
+    that is noticed, and where what is computed depends on values, the function is run as it is, and
+    a warning says once why. `core.config.capture = False` turns all captures off.
+
+    >>> import core, numpy as np
+    >>> import core.functions as F, core.links as L
+    >>> model = L.Linear(2, 1, initialW=0.0)
+    >>> optimizer = core.optimizers.SGD(lr=0.125).setup(model)
+    >>> @core.capture
+    ... def step(x, t):
+    ...     optimizer.update(lambda: F.mean_squared_error(model(x), t))
+    >>> x, t = np.ones((4, 2), "f"), np.ones((4, 1), "f")
+    >>> for _ in range(3):
+    ...     step(x, t)
+    >>> print(model.W.array, optimizer.t)
+    [[0.328125 0.328125]] 3
+    >>> print(step.report())
+    step: 3 calls, 2 of them replayed, 1 recording
+    """
+    return Captured(step)
+
+
+class Captured:
+    """What `core.capture` gives."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"capture: expected a function, got {type(function).__name__}.")
+        self.function = function
+        self.calls = self.replayed = 0
+        self.reasons: list[str] = []
+        self._found: dict[Any, list[Recording | Refusal]] = {}
+        self._recordings = 0
+        self._busy = threading.Lock()
+        self.name = getattr(function, "__name__", type(function).__name__)
+        update_wrapper(self, function, updated=())
+        if kept is not None:
+            kept.append(self)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Do what the function does."""
+        state = current_state()
+        if state.slow_path or state.observes_links or not state.get("capture") or under_way():
+            return self.function(*args, **kwargs)
+        if not self._busy.acquire(blocking=False):  # another thread, or the step itself
+            return self.function(*args, **kwargs)
+        try:
+            self.calls += 1
+            recording = self._recording(args, kwargs) if self.calls > 1 else None
+            if recording is not None:
+                result = recording.replay()
+                self.replayed += 1
+                return result
+        finally:
+            self._busy.release()
+        return self.function(*args, **kwargs)
+
+    def _recording(self, args: Any, kwargs: Any) -> Recording | None:
+        given, form = flattened((args, kwargs))
+        if any([x.requires_grad and x._grad is not None for x in variables_in((args, kwargs))]):
+            return None  # a gradient that is to be added to
+        key = tuple([(type(a), a.shape, a.dtype) for a in given])
+        found = self._found.setdefault(key, [])
+        for each in found:
+            if each.fits(form):
+                if isinstance(each, Refusal):
+                    return None
+                each.given = given, (args, kwargs)
+                return each
+        if self._recordings >= MOST:
+            self._tell(
+                f"has been recorded for {MOST} signatures; it is run as it is for others. Give "
+                "batches of one shape, or pad them."
+            )
+            return None
+        try:
+            made: Recording | Refusal = self._made(given, form)
+            self._recordings += 1
+        except Exception as error:
+            self._tell(str(error))
+            made = Refusal(form)
+        found.append(made)
+        if isinstance(made, Refusal):
+            return None
+        made.given = given, (args, kwargs)
+        return made
+
+    def _made(self, given: list[Any], form: Any) -> Recording:
+        for leaf in _leaves(form):
+            if not isinstance(leaf, (Leaf, *PLAIN_LEAVES)):
+                raise TraceError(
+                    f"capture: expected arguments of arrays, numbers and text, got a "
+                    f"{type(leaf).__name__}."
+                )
+        backend = host()
+        for array in given:
+            if BACKENDS[type(array)] is not backend:
+                raise TraceError(f"capture: expected arrays of backend {backend.name}.")
+        tape = Tape(backend, kernels=True)
+        places = tape.places = Live(tape)
+
+        def step(args: Any, kwargs: Any) -> Any:
+            variables = [x for x in variables_in((args, kwargs)) if x.requires_grad]
+            with Recorder(places):
+                returned = self.function(*args, **kwargs)
+            refuse_numbers("what it returns", returned)
+            left = places.left(variables)
+            places.refuse_graph(returned)
+            step.left = left  # type: ignore[attr-defined]
+            return returned, [each.tree for each in left]
+
+        step.__name__ = self.name
+        inputs = tuple([Value(tuple(array.shape), array.dtype) for array in given])
+        program = optimized(recorded(step, form, inputs, tape, roots(self.function)))
+        places.refuse_chained(program.places)
+        return Recording(program, places, self.function, [each.put for each in step.left])  # type: ignore[attr-defined]
+
+    def _tell(self, reason: str) -> None:
+        if reason not in self.reasons:
+            self.reasons.append(reason)
+            warn(f"core.capture: {self.name} is not replayed: {reason}")
+
+    @property
+    def programs(self) -> list[Any]:
+        """The programs of the recordings, to be printed."""
+        every = [each for found in self._found.values() for each in found]
+        return [each.program for each in every if isinstance(each, Recording)]
+
+    def report(self) -> str:
+        """What was recorded and replayed, and what was not, and why."""
+        some = "recording" if self._recordings == 1 else "recordings"
+        lines = [
+            f"{self.name}: {self.calls} calls, {self.replayed} of them replayed, "
+            f"{self._recordings} {some}"
+        ]
+        return "\n".join([*lines, *[f"  not replayed: {reason}" for reason in self.reasons]])
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    if isinstance(tree, Leaf):
+        yield tree
+    elif isinstance(tree, dict):
+        for part in tree.values():
+            yield from _leaves(part)
+    elif isinstance(tree, (tuple, list)):
+        for part in tree:
+            yield from _leaves(part)
+    else:
+        yield tree

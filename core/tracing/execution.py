@@ -1,0 +1,193 @@
+"""Programs as Python functions: one line for each equation, what is not needed any more let go."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+from core.arrays.backend import Backend
+from core.tracing.equation import Call, Equation, Value, values_in
+from core.tracing.places import Place
+from core.tracing.recorded import Recorded
+from core.tracing.text import Writer
+
+Run = Callable[..., tuple[Any, ...]]
+
+
+def compiled(program: Recorded, live: bool = False) -> Run:
+    """A function of the arrays of arguments and places: the results, and what changes become.
+
+    Results are not views of what is written, nor of constants; without `live` they are no views of
+    each other either. With `live` scalars among them are arrays.
+    """
+    code = _Code(program)
+    for i, equation in enumerate(program.equations):
+        code.write(i, equation)
+    text = code.finished(live)
+    where = f"<program {program.name} {id(program):x}>"
+    linecache.cache[where] = (len(text), None, text.splitlines(True), where)
+    exec(compile(text, where, "exec"), code.scope)
+    return code.scope["program"]  # type: ignore[no-any-return]
+
+
+class _Code(Writer):
+    """The text of a program; functions and constants are names in its scope."""
+
+    def __init__(self, program: Recorded) -> None:
+        named = program.names()
+        super().__init__(named.__getitem__, self._bound)
+        self._named = named
+        self._program = program
+        self.scope: dict[str, Any] = {named[v]: array for v, array in program.constants.items()}
+        self.scope["copy"] = program.backend.copy
+        self.scope["asarray"] = program.backend.asarray
+        self._functions: dict[Call, str] = {}
+        self._shared = program.memories()
+        self._results = [*program.outputs, *[value for _, value in program.changes]]
+        parameters = [*program.inputs, *[place.value for place in program.places]]
+        self._given = set(parameters) | set(program.constants)
+        self._lines = [f"def program({', '.join([named[value] for value in parameters])}):"]
+        self._last: dict[Value, int] = {}
+        for i, equation in enumerate(program.equations):
+            for value in equation.inputs:
+                self._last[value] = i
+        self._last |= dict.fromkeys(self._results, len(program.equations))
+        self._until = dict(self._last)  # when memory is last read, by whatever shows it
+        for value, memory in self._shared.items():
+            self._until[memory] = max(self._until.get(memory, -1), self._last.get(value, -1))
+        self._own: set[Value] = set()  # that an equation has made, in memory of their own
+
+    def _bound(self, x: Any) -> str:
+        name = f"k{len(self.scope)}"
+        self.scope[name] = x
+        return name
+
+    def function(self, call: Call) -> str:
+        """A name for what is called."""
+        if call not in self._functions:
+            self._functions[call] = self._bound(call.found(self._program.backend))
+        return self._functions[call]
+
+    def index(self, index: Any) -> str:
+        """What stands between brackets; made once where it is constant."""
+        if isinstance(index, (int, bool)) or list(values_in(index)):
+            return super().index(index)
+        return self._bound(index)
+
+    def literal(self, x: Any) -> str:
+        """The text of an argument."""
+        if type(x) is float and x - x != 0:
+            return self._bound(x)
+        return super().literal(x)
+
+    def write(self, i: int, equation: Equation) -> None:
+        """The lines of an equation."""
+        outputs = equation.outputs
+        left = ", ".join([self._named[value] for value in outputs])
+        left += "," if equation.several and len(outputs) == 1 else ""
+        changed = equation.args[0] if equation.call.kind == "change" and outputs else None
+        if (
+            changed in self._own
+            and self._until[changed] == i
+            and equation.inputs.count(changed) == 1
+        ):
+            self._lines += self._in_place(equation, self._named[changed], left)
+            self._last.pop(changed)
+        else:
+            right = self.expression(equation)
+            if equation.call.kind == "kernel":
+                right = f"{self.function(equation.call)}({self._arrays(equation)})"
+            self._lines.append(f"  {left} = {right}" if left else f"  {right}")
+        if _makes(equation, self._program.backend):
+            self._own.update([value for value in outputs if not value.scalar])
+        dead = {v for v in equation.inputs if self._last.get(v) == i} - self._given
+        dead |= {v for v in outputs if v not in self._last}
+        if dead:
+            self._lines.append(f"  del {', '.join(sorted([self._named[v] for v in dead]))}")
+
+    def _arrays(self, equation: Equation) -> str:
+        """The arguments of a kernel; one that keeps or changes them gets none of the program's."""
+        keeps = getattr(equation.call.function, "keeps", False)
+        texts = []
+        for value in equation.args:
+            given = self._shared.get(value, value) in self._given
+            texts.append(f"copy({self._named[value]})" if keeps and given else self._named[value])
+        return ", ".join(texts)
+
+    def _in_place(self, equation: Equation, name: str, left: str) -> list[str]:
+        """The change of an array that nobody else reads, without a copy."""
+        call, args = equation.call, equation.args
+        backend = self._program.backend
+        rest = ", ".join(map(self.literal, args[1:]))
+        if call.name == "set_item":
+            line = f"{name}[{self.index(args[1])}] = {self.literal(args[2])}"
+        elif call.name in ("copyto", "scatter_add", "add_in_place"):
+            method = self._bound(getattr(backend, call.name))
+            line = f"{method}({name}, {rest})"
+        else:
+            line = f"{name} {_SIGNS[call.name]} {rest}"
+        return [f"  {line}", f"  {left} = {name}", f"  del {name}"]
+
+    def finished(self, live: bool) -> str:
+        """All of the text."""
+        program = self._program
+        written = {
+            t.value if isinstance(t, Place) else program.inputs[t] for t, _ in program.changes
+        }
+        seen = written | set(program.constants)
+        returned = []
+        for i, value in enumerate(self._results):
+            memory, text = self._shared.get(value, value), self._named[value]
+            if memory in seen:
+                text = f"copy({text})"
+            if live and value.scalar:
+                text = f"asarray({text})"
+            returned.append(text)
+            if not live or i >= len(program.outputs):
+                seen.add(memory)
+        self._lines.append(f"  return ({''.join([text + ', ' for text in returned])})")
+        return "\n".join(self._lines) + "\n"
+
+
+_SIGNS = {
+    "iadd": "+=",
+    "isub": "-=",
+    "imul": "*=",
+    "itruediv": "/=",
+    "ifloordiv": "//=",
+    "imod": "%=",
+    "ipow": "**=",
+    "iand": "&=",
+    "ior": "|=",
+    "ixor": "^=",
+    "ilshift": "<<=",
+    "irshift": ">>=",
+    "imatmul": "@=",
+}
+
+
+_MAKES = frozenset(
+    [
+        "matmul",
+        "sum",
+        "where",
+        "zeros",
+        "zeros_like",
+        "ones_like",
+        "full",
+        "full_like",
+        "concat",
+        "stack",
+    ]
+)
+
+
+def _makes(equation: Equation, backend: Backend) -> bool:
+    """Whether its result is known to lie in memory that nobody else shows."""
+    call = equation.call
+    if call.kind in ("change", "random"):
+        return bool(equation.outputs)
+    if call.kind == "operator":
+        return call.name != "getitem"
+    return call.kind == "xp" and (call.name in _MAKES or hasattr(call.found(backend), "nargs"))

@@ -1,0 +1,502 @@
+"""What a captured step reads and leaves behind: parameters, state, gradients, reports, updates.
+
+The places of a plain trace are read when its program runs, and written at its end. Those of a
+captured step are more: attributes of links that hold arrays are read anew, and left as the step
+leaves them; gradients are delivered; what is reported is reported again. An update of an optimizer
+is one equation, which makes the real one: so rates, counts, hooks and random draws are those of
+each run, and parameters have changed for what comes after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+from weakref import ref
+
+from core.arrays.backend import host
+from core.errors import TraceError
+from core.graph.fitting import is_array
+from core.graph.variable import Variable, wrap
+from core.link.parameter import Parameter
+from core.optimizer import GradientMethod
+from core.tracing.array import TracedArray
+from core.tracing.equation import Call, Value, mapped
+from core.tracing.places import Places, value_of
+from core.tracing.structure import flattened
+from core.tracing.tape import Tape
+from core.tracing.tape import current as current_tape
+from core.training import reporter
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+class Left(NamedTuple):
+    """What a step leaves behind: `put(tree)` delivers it, the tree with arrays in it."""
+
+    put: Callable[[Any], None]
+    tree: Any
+
+
+class Held(NamedTuple):
+    """A parameter of a step, its place in graphs, and its gradient when it was last delivered."""
+
+    parameter: Any
+    source: Any
+    array: TracedArray
+    place: Any
+
+
+class Live(Places):
+    """The places of a captured step."""
+
+    def __init__(self, tape: Tape) -> None:
+        super().__init__(tape)
+        self.held: list[Held] = []
+        self.unmade: list[Any] = []
+        self.links: dict[int, tuple[str, Any, dict[str, Any], dict[str, Any]]] = {}
+        self.optimizers: list[Any] = []
+        self.reports: list[tuple[Mapping[str, Any], Any]] = []
+        self.differentiates = False
+        self.arguments: list[Any] | None = None  # those with gradients, in a run
+        self._delivered: dict[int, tuple[Any, Any]] = {}  # gradient and its value, by parameter
+        self._written: dict[int, Value] = {}  # of parameters, by id: what their arrays hold
+        self._put: dict[int, dict[str, Any]] = {}  # what attributes of links have been set to
+        self._chained: list[tuple[str, Any]] = []
+        self._foreign: list[tuple[Any, Any, Any]] = []
+
+    # ------------------------------------------------------------------ taking
+
+    def take(self, link: Any) -> None:
+        """Let all arrays of a link, and of the links below it, be traced."""
+        new = [
+            (path, each, dict(vars(each)))
+            for path, each in link.namedlinks()
+            if id(each) not in self.links
+        ]
+        for path, each, before in new:
+            kept = {k: v.copy() for k, v in before.items() if type(v) in (list, dict, set)}
+            self.links[id(each)] = path, each, before, kept
+            self._undo.append(_restoring(vars(each), before, kept))
+        super().take(link)
+        for path, each, before in new:
+            for name, value in before.items():
+                if name not in each._params and name not in each._persistent:
+                    self._take_attribute(f"{path.rstrip('/')}/{name}", vars(each), name, value)
+            self._put[id(each)] = dict(vars(each))
+
+    def _take_attribute(self, path: str, own: dict[str, Any], name: str, value: Any) -> None:
+        if isinstance(value, Variable) and not isinstance(value, Parameter):
+            if not is_array(value._array):
+                return
+            own[name] = wrap(self._traced(path, value._array, lambda: own[name]._array))
+            if value.creator_node is not None:
+                self._chained.append((path, self.found[-1]))
+        elif is_array(value):
+            own[name] = self._traced(path, value, lambda: own[name])
+
+    def _take_carried(self, name: str, link: Any, key: str) -> None:
+        """They are attributes like others."""
+
+    def _make_on_host(self, owner: Any, name: str) -> None:
+        """Nothing is made in a trace: a call before it has made what there is to make."""
+
+    def take_parameter(self, parameter: Any) -> None:
+        """Let a parameter hold a traced array, and its gradient as well."""
+        if id(parameter) in self._known:
+            return
+        self._note(parameter)
+        if parameter._array is None:
+            self.unmade.append(parameter)
+            return
+        name = self._paths.get(id(parameter)) or parameter.name or "parameter"
+        array, source = parameter._array, parameter._source
+        node = source or parameter._constant
+        data = None if node is None else node.data
+        grad = None if source is None else source._grad
+        rule = parameter.update_rule
+        t = None if rule is None else rule.t
+
+        def restore() -> None:
+            moved = parameter._source is not source
+            parameter._source = source
+            parameter.array = array
+            if source is not None:
+                source._grad = grad
+            if node is not None:
+                node.data = data
+            if moved:
+                raise TraceError(f"capture: {name} is frozen, or no longer frozen, in the step.")
+            if rule is not None and rule.t != t:
+                rule.t = t
+                raise TraceError(f"capture: {name} is updated by its rule, not by an optimizer.")
+
+        self._undo.append(restore)
+        made = self._traced(name, array, lambda: parameter._array, _counting(parameter))
+        place = self.found[-1]
+        parameter.array = made
+        self._written[id(parameter)] = made._value
+        if source is not None:
+            if grad is not None:
+                grad = self._traced(f"{name}.grad", source.grad, lambda: parameter.grad)
+                source._grad, grad = grad, source._grad
+            self._delivered[id(parameter)] = source._grad, getattr(source._grad, "_value", None)
+        self.held.append(Held(parameter, source, made, place))
+
+    def take_optimizer(self, optimizer: Any) -> None:
+        """Let its target be traced."""
+        if any([optimizer is known for known in self.optimizers]):
+            return
+        self.optimizers.append(optimizer)
+        kept, t = dict(vars(optimizer)), optimizer.t
+
+        def restore() -> None:
+            parts = getattr(optimizer, "_parts", 0)
+            counted = optimizer.t != t
+            vars(optimizer).update(kept)
+            optimizer.t = t
+            if parts or counted:
+                what = "accumulates gradients" if parts else "counts steps by itself"
+                raise TraceError(f"capture: {type(optimizer).__name__} {what} in the step.")
+
+        self._undo.append(restore)
+        if optimizer.target is not None:
+            self.take(optimizer.target)
+
+    def outside(self, array: Any) -> Value | None:
+        """The value of an array from outside, whose elements may be others in each run."""
+        return self._traced("outside", array, lambda: array)._value
+
+    def lifted(self, x: Any) -> Any:
+        """An input of an operation from outside, whose graph and gradient are its own affair."""
+        source = getattr(x, "_source", None)
+        outside = isinstance(x, Variable) and not isinstance(
+            getattr(x, "_array", None), TracedArray
+        )
+        if outside and source is not None and not isinstance(x, Parameter):
+            if x.creator_node is not None:
+                raise TraceError(
+                    "capture: a Variable from outside comes from a graph, which a replay knows "
+                    "nothing of. Compute it in the step, or give it as an argument."
+                )
+            self._foreign.append((ref(x), source, source._grad))
+        return super().lifted(x)
+
+    # ------------------------------------------------------------------ updates
+
+    def update(self, optimizer: Any) -> None:
+        """Record the step of an optimizer, with the gradients that there are."""
+        tape = self._tape
+        self.take_optimizer(optimizer)
+        gradients = self.gradients()
+        written = self._parameters_written()
+        among = {id(p) for p in optimizer.target.params()}
+        held = [each for each in self.held if id(each.parameter) in among]
+        graded = [e.parameter for e in held if e.source and e.source._grad is not None]
+        values = [value_of(tape, g) for _, g in gradients if g is not None]
+        outputs = []
+        for array in [e.parameter._array for e in held] + [p.grad for p in graded]:
+            value = Value(array.shape, array.dtype)
+            array.write(value)
+            outputs.append(value)
+        for each, value in zip(held, outputs, strict=False):
+            self._written[id(each.parameter)] = value
+        for each in held:
+            if each.source is not None:
+                grad = each.source._grad
+                self._delivered[id(each.parameter)] = (
+                    grad,
+                    None if grad is None else _array(grad).value,
+                )
+        made = Update(
+            optimizer,
+            [p for p, g in gradients if g is not None],
+            [p for p, g in gradients if g is None],
+            [p for p, _ in written],
+            [each.parameter for each in held],
+            graded,
+        )
+        call = Call("kernel", f"{type(optimizer).__name__}.update", None, made)
+        args = (*values, *[value for _, value in written])
+        tape.record(call, args, {}, tuple(outputs), several=True)
+        self.differentiates = True
+
+    def gradients(self) -> list[tuple[Any, Any]]:
+        """Parameters whose gradients have changed since they were last asked for, with these."""
+        found = []
+        for parameter, source, _, _ in self.held:
+            if source is None:
+                continue
+            grad, value = self._delivered[id(parameter)]
+            now = source._grad
+            present = None if now is None else value_of(self._tape, _array(now))
+            if now is not grad or present is not value:
+                found.append((parameter, None if now is None else _array(now)))
+                self._delivered[id(parameter)] = now, present
+        return found
+
+    def _parameters_written(self) -> list[tuple[Any, Value]]:
+        """Parameters that the step itself has changed, with what they have become."""
+        found = []
+        for parameter, _, _, _ in self.held:
+            value = value_of(self._tape, parameter._array)
+            if value is not self._written[id(parameter)]:
+                self._written[id(parameter)] = value
+                found.append((parameter, value))
+        return found
+
+    # ------------------------------------------------------------------ the end
+
+    def refuse_graph(self, returned: Any) -> None:
+        """Raise TraceError for a Variable with a graph, of a step that has computed no gradient."""
+        if self.differentiates:
+            return
+        for variable in variables_in(returned):
+            if variable.creator_node is not None:
+                raise TraceError(
+                    "capture: what it returns has a graph, which that of a replay has not. Compute "
+                    "gradients in the step, or call it under core.no_backprop_mode()."
+                )
+
+    def left(self, arguments: list[Any]) -> list[Left]:
+        """What is to be delivered after each run."""
+        found = [Left(_reporting(observer), values) for values, observer in self.reports]
+        graded = [i for i, x in enumerate(arguments) if x._grad is not None]
+        if graded:
+            grads = [_array(arguments[i]._grad) for i in graded]
+            self.arguments = arguments
+            found.append(Left(_to_arguments(arguments, graded), grads))
+        gradients = self.gradients()
+        self.differentiates |= bool(graded or [g for _, g in gradients if g is not None])
+        if gradients:
+            found.append(Left(_delivering([p for p, _ in gradients]), [g for _, g in gradients]))
+        written = self._parameters_written()
+        if written:
+            arrays = [p._array for p, _ in written]
+            found.append(Left(_writing([p for p, _ in written]), arrays))
+        for path, each, before, kept in self.links.values():
+            found += _attributes(path.rstrip("/"), each, before, kept, self._put[id(each)])
+        for known, source, grad in self._foreign:
+            if source._grad is not grad:
+                source._grad = grad
+                if known() is not None:
+                    raise TraceError(
+                        "capture: a Variable from outside gets a gradient. Give it as an argument, "
+                        "or make it a Parameter of a link."
+                    )
+        for parameter in self.unmade:
+            if parameter._array is not None:
+                parameter._array = None
+                raise TraceError("capture: a parameter gets its array in the step.")
+        return found
+
+    def changes(self) -> list[tuple[Any, Value]]:
+        """The places whose arrays the step has changed, but for parameters and gradients."""
+        own = {id(each.array) for each in self.held}
+        graded = {id(_array(s._grad)) for _, s, _, _ in self.held if s and s._grad is not None}
+        return [
+            (place, array.value)
+            for place, array in self._arrays
+            if id(array) not in own and id(array) not in graded and array.value is not place.value
+        ]
+
+    def refuse_chained(self, places: Any) -> None:
+        """Raise TraceError where a program reads what an earlier graph has given."""
+        for path, place in self._chained:
+            if place in places:
+                raise TraceError(
+                    f"capture: {path} comes from the graph of an earlier step. Call "
+                    "unchain_backward() on it at the end of the step, or reset_state() of its link."
+                )
+
+
+class Update:
+    """The update of an optimizer in a run: of gradients, the parameters and gradients after it."""
+
+    keeps = True
+
+    def __init__(
+        self,
+        optimizer: Any,
+        given: list[Any],
+        cleared: list[Any],
+        written: list[Any],
+        parameters: list[Any],
+        graded: list[Any],
+    ) -> None:
+        self.optimizer = optimizer
+        self.given = given
+        self.cleared = cleared
+        self.written = written
+        self.parameters = parameters
+        self.graded = graded
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        """Deliver gradients, and update."""
+        count = len(self.given)
+        if self.written:
+            _writing(self.written)(arrays[count:])
+        for parameter in self.cleared:
+            parameter._source._grad = None
+        deliver(self.given, arrays[:count])
+        self.optimizer.update()
+        return (*[p._array for p in self.parameters], *[p.grad for p in self.graded])
+
+
+class Recorder(reporter.Reporter):
+    """Takes what a step reports."""
+
+    def __init__(self, places: Live) -> None:
+        super().__init__()
+        self._places = places
+        self._at_first = self.observation
+
+    def report(self, values: Mapping[str, Any], observer: Any = None) -> None:
+        """Keep the values."""
+        if self.observation is not self._at_first:
+            raise TraceError("capture: a report_scope in the step cannot be captured.")
+        for name, value in values.items():
+            mean = value[:1] if isinstance(value, tuple) else value  # of a pair (value, weight)
+            refuse_numbers(f"what it reports as {name!r}", mean)
+        self._places.reports.append((dict(values), observer))
+
+
+def refuse_numbers(what: str, tree: Any) -> None:
+    """Raise TraceError for a number of Python's, which a replay would give again and again."""
+    if isinstance(tree, (tuple, list)):
+        for part in tree:
+            refuse_numbers(what, part)
+    elif isinstance(tree, dict):
+        for part in tree.values():
+            refuse_numbers(what, part)
+    elif isinstance(tree, (int, float, complex)) and not isinstance(tree, bool):
+        raise TraceError(
+            f"capture: {what} is the number {tree!r}, which would stay the same. Give an array."
+        )
+
+
+def record_update(optimizer: Any) -> bool:
+    """Record an update where a step is being captured; False where none is."""
+    tape = getattr(_current(), "places", None)
+    if not isinstance(tape, Live):
+        return False
+    tape.update(optimizer)
+    return True
+
+
+GradientMethod.recorder = record_update
+
+
+def _current() -> Any:
+    try:
+        return current_tape()
+    except TraceError:
+        return None
+
+
+def deliver(variables: list[Any], arrays: Any) -> None:
+    """Give Variables their gradients, no array twice."""
+    seen = set()
+    for variable, array in zip(variables, arrays, strict=True):
+        base = array
+        while (of := getattr(base, "base", None)) is not None:
+            base = of
+        if id(base) in seen or not array.flags.writeable:
+            array = array.copy(order="K")
+        else:
+            seen.add(id(base))
+        variable._source._grad = array
+
+
+def _array(grad: Any) -> Any:
+    return grad._array if isinstance(grad, Variable) else grad
+
+
+def _counting(parameter: Any) -> Callable[[], None]:
+    def count() -> None:
+        parameter.version += 1
+
+    return count
+
+
+def _restoring(own: dict[str, Any], before: dict[str, Any], kept: dict[str, Any]) -> Any:
+    def restore() -> None:
+        for name in [name for name in own if name not in before]:
+            del own[name]
+        for name, value in before.items():
+            if own.get(name, own) is not value:
+                own[name] = value
+        for name, content in kept.items():
+            if before[name] != content:
+                if isinstance(content, list):
+                    before[name][:] = content
+                else:
+                    before[name].clear()
+                    before[name].update(content)
+
+    return restore
+
+
+def _attributes(
+    path: str, link: Any, before: dict[str, Any], kept: dict[str, Any], put: dict[str, Any]
+) -> list[Left]:
+    """What a step has set attributes of a link to; refused where that is no array."""
+    own, found = vars(link), []
+    for name in {**put, **own}:
+        old, new = before.get(name), own.get(name)
+        if name in kept and kept[name] != before[name]:
+            raise TraceError(f"capture: {path}/{name} has other entries after the step.")
+        if new is put.get(name):
+            continue
+        held = isinstance(old, Variable) or is_array(old)
+        if flattened(new)[0] or (held and new is None):
+            found.append(Left(_setting(own, name), new))
+        elif not (isinstance(new, PLAIN) and type(old) is type(new) and new == old):
+            raise TraceError(
+                f"capture: {path}/{name} goes from {old!r} to {new!r}, which is no array, and so "
+                "would stay the same in each step."
+            )
+    return found
+
+
+def _setting(own: dict[str, Any], name: str) -> Callable[[Any], None]:
+    def put(tree: Any) -> None:
+        own[name] = tree
+
+    return put
+
+
+def _reporting(observer: Any) -> Callable[[Any], None]:
+    return lambda values: reporter.report(values, observer)
+
+
+def _delivering(parameters: list[Any]) -> Callable[[Any], None]:
+    def put(arrays: Any) -> None:
+        given = [(p, a) for p, a in zip(parameters, arrays, strict=True) if a is not None]
+        for parameter in parameters:
+            parameter._source._grad = None
+        deliver([p for p, _ in given], [a for _, a in given])
+
+    return put
+
+
+def _to_arguments(arguments: list[Any], graded: list[int]) -> Callable[[Any], None]:
+    def put(arrays: Any) -> None:
+        deliver([arguments[i] for i in graded], arrays)
+
+    return put
+
+
+def variables_in(tree: Any) -> list[Any]:
+    """The Variables in tuples, lists and dicts."""
+    found: list[Any] = []
+    mapped(found.append, tree, Variable)
+    return found
+
+
+def _writing(parameters: list[Any]) -> Callable[[Any], None]:
+    def put(arrays: Any) -> None:
+        for parameter, array in zip(parameters, arrays, strict=True):
+            host().copyto(parameter._array, array)
+            parameter.version += 1
+
+    return put

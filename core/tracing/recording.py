@@ -1,0 +1,178 @@
+"""A recorded step: when it holds, and how it is replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from operator import attrgetter, itemgetter
+from typing import Any
+
+from core.arrays.backend import on_kernels_changed
+from core.graph.variable import wrap
+from core.link import Link
+from core.registry.configuration import current_state
+from core.tracing.execution import compiled
+from core.tracing.live import PLAIN, Live, variables_in
+from core.tracing.places import Place, names_of
+from core.tracing.program import Program
+from core.tracing.structure import Leaf, rebuilt
+
+PLAIN_LEAVES = PLAIN
+_kernels = [0]
+
+
+def _count_change(backend: Any) -> None:
+    _kernels[0] += 1
+
+
+on_kernels_changed.append(_count_change)
+
+
+class Signature:
+    """The structure of arguments, and the configuration."""
+
+    def __init__(self, form: Any) -> None:
+        self.form = form
+        self.text = repr(form)
+        self.settings = current_state().settings()
+
+    def fits(self, form: Any) -> bool:
+        """Whether it holds for arguments of this structure, here and now."""
+        return (
+            form == self.form
+            and repr(form) == self.text
+            and current_state().settings() == self.settings
+        )
+
+
+class Refusal(Signature):
+    """What is left to eager."""
+
+
+class Recording(Signature):
+    """A program, what must be as it was at the recording, and what is done with the results."""
+
+    given: Any
+
+    def __init__(
+        self, program: Program, places: Live, function: Any, put: list[Callable[[Any], None]]
+    ) -> None:
+        super().__init__(program.form)
+        self.program = program
+        self._run = compiled(program, live=True)
+        self._put = put
+        self._kernels = _kernels[0]
+        self._plain = all([isinstance(leaf, Leaf) for leaf in _flat(program.form)])
+        self._parameters = [
+            (p, p._spec, p._source is None, p._source is None or p._source._grad is None)
+            for p, _, _, _ in places.held
+        ]
+        self._arguments = places.arguments
+        self._unmade = places.unmade
+        self._links = [_plain_attributes(vars(link)) for _, link, _, _ in places.links.values()]
+        self._optimizers = [(o, _of_optimizer(o)) for o in places.optimizers]
+        held = {each.place for each in places.held}
+        self._others = [
+            (place.read, place.value.shape, place.value.dtype)
+            for place in program.places
+            if place not in held
+        ]
+        readers = names_of(function)
+        self._around = [(read, _told(read())) for read in readers]
+        self._held = [read() for read in readers]  # so that no id is given twice
+        self._reads = [place.read for place in program.places]
+        self._count = len(program.outputs)
+
+    def fits(self, form: Any) -> bool:
+        """Whether all is as it was at the recording."""
+        if form != self.form or (not self._plain and repr(form) != self.text):
+            return False
+        if _kernels[0] != self._kernels or current_state().settings() != self.settings:
+            return False
+        for p, spec, constant, bare in self._parameters:
+            source = p._source
+            if p._spec is not spec or (source is None) is not constant:
+                return False
+            if source is not None and (source._grad is None) is not bare:
+                return False
+        for own, count, values_of, values in self._links:
+            if len(own) != count or values_of(own) != values:
+                return False
+        for optimizer, values in self._optimizers:
+            if _of_optimizer(optimizer) != values:
+                return False
+        for p in self._unmade:
+            if p._array is not None:
+                return False
+        for read, told in self._around:
+            if _told(read()) != told:
+                return False
+        try:
+            for read, shape, dtype in self._others:
+                array = read()
+                if array.shape != shape or array.dtype != dtype:
+                    return False
+        except (AttributeError, KeyError):  # what held an array holds none
+            return False
+        return True
+
+    def replay(self) -> Any:
+        """Run the program, and leave behind what the step leaves."""
+        (given, arguments), self.given = self.given, None
+        program = self.program
+        if self._arguments is not None:
+            self._arguments[:] = [x for x in variables_in(arguments) if x.requires_grad]
+        if program.changes:
+            program._refuse_shared(given)
+        read = [read() for read in self._reads]
+        results = self._run(*given, *read)
+        if program.changes:
+            found = dict(zip(program.places, read, strict=True))
+            copyto = program.backend.copyto
+            for (target, _), y in zip(program.changes, results[self._count :], strict=True):
+                copyto(found[target] if isinstance(target, Place) else given[target], y)
+                if isinstance(target, Place):
+                    target.changed()
+        returned, left = rebuilt(program.result, lambda leaf: _result(leaf, results))
+        for put, tree in zip(self._put, left, strict=True):
+            put(tree)
+        return returned
+
+
+def _result(leaf: Leaf, results: Any) -> Any:
+    array = results[leaf.number]
+    return array if leaf.kind == "array" else wrap(array)
+
+
+def _flat(tree: Any) -> Iterator[Any]:
+    if isinstance(tree, dict):
+        for part in tree.values():
+            yield from _flat(part)
+    elif isinstance(tree, (tuple, list)) and not isinstance(tree, Leaf):
+        for part in tree:
+            yield from _flat(part)
+    else:
+        yield tree
+
+
+def _is_plain(x: Any) -> bool:
+    if isinstance(x, (*PLAIN, Link)):
+        return True
+    if isinstance(x, (tuple, list, set)):
+        return all(map(_is_plain, x))
+    return isinstance(x, dict) and all(map(_is_plain, x.values()))
+
+
+def _plain_attributes(own: dict[str, Any]) -> tuple[dict[str, Any], int, Any, Any]:
+    """Attributes of a link that are numbers, text, links or structures of such."""
+    names = [name for name, value in own.items() if _is_plain(value)] or ["_params"]
+    values = [own[name] for name in names]
+    values = [v.copy() if isinstance(v, (list, dict, set)) else v for v in values]
+    return own, len(own), itemgetter(*names), values[0] if len(names) == 1 else tuple(values)
+
+
+_of_optimizer = attrgetter("target", "_loss_scale", "_use_cleargrads")
+
+
+def _told(x: Any) -> Any:
+    """What a name outside of the step stands for: numbers and text by value, others by identity."""
+    return (type(x), x) if isinstance(x, PLAIN) else id(x)

@@ -1,0 +1,697 @@
+"""core.capture: replays have eager's bits, whatever the step does, and whatever is done to it."""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import core
+import core.functions as F
+import core.links as L
+import core.optimizer_hooks as hooks
+from core import optimizers
+
+X = np.random.default_rng(0).normal(size=(8, 6)).astype("f")
+T = np.array([0, 1, 2, 2, 1, 0, 1, 1], "i")
+
+
+def state_of(model, optimizer=None):
+    """All bits that training depends on."""
+    found = {path: p.array.tobytes() for path, p in model.namedparams()}
+    found |= {f"{path}.grad": _bits(p.grad) for path, p in model.namedparams()}
+    for path, link in model.namedlinks():
+        for name in (*link._persistent, *link.carried):
+            value = getattr(link, name)
+            found[f"{path}/{name}"] = _bits(getattr(value, "array", value))
+    if optimizer is not None:
+        found["t"] = optimizer.t
+        for path, p in model.namedparams():
+            rule = p.update_rule
+            found[f"{path}:t"] = rule.t
+            found |= {f"{path}:{k}": _bits(v) for k, v in (rule.state or {}).items()}
+    return found
+
+
+def _bits(x):
+    if isinstance(x, (list, tuple)):
+        return [_bits(part) for part in x]
+    if isinstance(x, dict):
+        return {key: _bits(part) for key, part in x.items()}
+    x = getattr(x, "array", x)
+    return x.tobytes() if isinstance(x, np.ndarray | np.generic) else x
+
+
+class Run:
+    """A training from a seed: `made()` gives model, optimizer and step."""
+
+    def __init__(self, made, captured):
+        core.seed(0)
+        self.model, self.optimizer, step = made()
+        self.step = core.capture(step) if captured else step
+        self.reporter = core.Reporter()
+        self.reporter.add_observer("main", self.model)
+        core.seed(1)
+
+    def __call__(self, *args):
+        with self.reporter.scope({}):
+            returned = self.step(*args)
+            seen = {k: _bits(v) for k, v in self.reporter.observation.items()}
+        return _bits(returned), seen, state_of(self.model, self.optimizer)
+
+
+@pytest.fixture(autouse=True)
+def _no_seed():
+    yield
+    core.seed(None)
+
+
+def compare(made, steps, batches=((X, T),), between=lambda run, i: None, replays=True):
+    """Both ways through the same steps; gives the captured run."""
+    runs = []
+    histories = []
+    for captured in (False, True):
+        run = Run(made, captured)
+        history = []
+        for i in range(steps):
+            between(run, i)
+            history.append(run(*batches[i % len(batches)]))
+        runs.append(run)
+        histories.append(history)
+    for i, (one, other) in enumerate(zip(*histories, strict=True)):
+        assert one == other, f"step {i}"
+    captured = runs[1].step
+    if replays:
+        assert captured.reasons == []
+        assert captured.replayed >= steps - 1
+    return runs[1]
+
+
+def trained(model, optimizer, loss, *, added=()):
+    def made():
+        m = model()
+        o = optimizer().setup(m)
+        for hook in added:
+            o.add_hook(hook())
+
+        def step(x, t):
+            o.update(lambda: loss(m, x, t))
+
+        return m, o, step
+
+    return made
+
+
+def mlp():
+    return core.Sequential(L.Linear(6, 7), F.tanh, L.BatchNormalization(7), L.Linear(7, 3))
+
+
+def reported(m, x, t):
+    loss = F.softmax_cross_entropy(F.dropout(m(x), 0.2), t)
+    core.report({"loss": loss, "top": F.max(m(x))}, m)
+    return loss
+
+
+# -- optimizers and hooks --------------------------------------------------------------------------
+
+OPTIMIZERS = [name for name in dir(optimizers) if name[0].isupper() and name != "LBFGS"]
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_each_optimizer(name):
+    compare(trained(mlp, getattr(optimizers, name), reported), 6)
+
+
+HOOKS = [
+    lambda: hooks.WeightDecay(1e-2),
+    lambda: hooks.Lasso(1e-2),
+    lambda: hooks.GradientClipping(0.1),
+    lambda: hooks.GradientHardClipping(-0.01, 0.01),
+    lambda: hooks.GradientValueClipping(0.01),
+    lambda: hooks.GradientNoise(0.1),
+    lambda: hooks.GradientLARS(),
+]
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_each_hook(hook):
+    compare(trained(mlp, optimizers.MomentumSGD, reported, added=[hook]), 5)
+
+
+def test_a_hundred_steps_with_a_schedule_and_frozen_parts():
+    def between(run, i):
+        run.optimizer.alpha = 0.01 / (1 + i)
+        if i % 40 == 20:
+            run.model[0].disable_update()
+        if i % 40 == 30:
+            run.model[0].enable_update()
+
+    run = compare(trained(mlp, optimizers.Adam, reported), 100, between=between)
+    assert len(run.step.programs) == 3  # with all, without the first, and before its gradients
+
+
+def test_loops_of_ones_own():
+    def made():
+        m = mlp()
+        o = optimizers.Adam().setup(m)
+
+        def step(x, t):
+            m.cleargrads()
+            loss = F.softmax_cross_entropy(m(x), t)
+            loss.backward()
+            o.update()
+            return {"loss": loss, "y": (m(x).array, x)}
+
+        return m, o, step
+
+    run = compare(made, 6)
+    assert isinstance(run.step(X, T)["loss"], core.Variable)
+
+
+def test_several_optimizers_and_updates_in_one_step():
+    def made():
+        generator, critic = L.Linear(6, 6), L.Linear(6, 1)
+        g, c = optimizers.SGD(0.1).setup(generator), optimizers.Adam().setup(critic)
+
+        def step(x, t):
+            for _ in range(2):
+                fake = generator(x)
+                fake.unchain_backward()
+                c.update(lambda: F.mean(critic(fake)) - F.mean(critic(x)))  # noqa: B023
+                for p in critic.params():
+                    p.array = p.xp.clip(p.array, -0.3, 0.3)
+            g.update(lambda: -F.mean(critic(generator(x))))
+            return F.mean(critic(generator(x)))
+
+        return core.ChainList(generator, critic), g, step
+
+    compare(made, 6)
+
+
+def test_gradients_are_accumulated_and_left():
+    def made():
+        m = mlp()
+        o = optimizers.SGD(0.1).setup(m)
+
+        def step(x, t):
+            F.softmax_cross_entropy(m(x), t).backward()
+
+        return m, o, step
+
+    compare(made, 5)
+
+
+def test_double_backprop_and_gradients_of_arguments():
+    def made():
+        m = core.Sequential(L.Linear(6, 5), F.tanh, L.Linear(5, 1))
+        o = optimizers.Adam().setup(m)
+
+        def step(x, t):
+            v = core.Variable(x)
+            y = m(v)
+            (g,) = core.grad([F.sum(y)], [v], enable_double_backprop=True)
+            loss = F.mean((F.sqrt(F.sum(g * g, axis=1)) - 1) ** 2) + F.mean(y)
+            m.cleargrads()
+            loss.backward()
+            o.update()
+            return loss, g
+
+        return m, o, step
+
+    compare(made, 5)
+    w = core.Parameter(np.ones(3, "f"))
+    x, y = (core.Variable(np.arange(3, dtype="f")) for _ in range(2))
+
+    def product(x):
+        F.sum(x * x * w).backward()
+
+    step = core.capture(product)
+    for _ in range(3):
+        x.cleargrad()
+        step(x)
+    product(y)
+    assert step.replayed == 2
+    assert x.grad.tobytes() == y.grad.tobytes()
+    step(x)  # which has a gradient, that is added to
+    product(y)
+    assert x.grad.tobytes() == y.grad.tobytes()
+
+
+class Recurrent(core.Chain):
+    def __init__(self, resets):
+        super().__init__()
+        self.resets = resets
+        with self.init_scope():
+            self.embed, self.cell, self.out = L.EmbedID(9, 5), L.LSTM(5, 5), L.Linear(5, 3)
+
+    def forward(self, x, t):
+        if self.resets:
+            self.cell.reset_state()
+        loss = 0
+        for i in range(3):
+            loss += F.softmax_cross_entropy(self.out(self.cell(self.embed(x[:, i]))), t)
+        return loss
+
+
+@pytest.mark.parametrize("resets", [False, True])
+def test_recurrent_state(resets):
+    def made():
+        m = Recurrent(resets)
+        o = optimizers.SGD(0.5).setup(m)
+
+        def step(x, t):
+            loss = m(x, t)
+            m.cleargrads()
+            loss.backward()
+            loss.unchain_backward()
+            o.update()
+            return m.cell.h
+
+        return m, o, step
+
+    words = np.arange(24).reshape(8, 3).astype("i") % 9
+    compare(made, 5, [(words, T)])
+
+
+def test_classifiers_keep_their_results():
+    def made():
+        m = L.Classifier(mlp())
+        o = optimizers.SGD(0.1).setup(m)
+
+        def step(x, t):
+            o.update(m, x, t)
+
+        return m, o, step
+
+    run = compare(made, 4)
+    run.step(X, T)
+    assert run.model.loss.array.shape == run.model.accuracy.array.shape == ()
+    assert run.model.y.array.shape == (8, 3)
+
+
+def test_16_bits_with_a_scaled_loss():
+    def model():
+        with core.using_config("dtype", "float16"):
+            return core.Sequential(L.Linear(6, 4), F.relu, L.Linear(4, 3))
+
+    def made():
+        m = model()
+        o = optimizers.MomentumSGD(0.1).setup(m)
+        o.use_fp32_update()
+        o.loss_scaling(scale=8.0)
+
+        def step(x, t):
+            o.update(lambda: F.softmax_cross_entropy(m(x.astype("e")), t))
+
+        return m, o, step
+
+    compare(made, 5)
+
+
+# -- random networks -------------------------------------------------------------------------------
+
+WIDTH = 4
+BODIES = {
+    "linear": lambda: L.Linear(WIDTH, WIDTH),
+    "batch normalization": lambda: L.BatchNormalization(WIDTH),
+    "layer normalization": lambda: L.LayerNormalization(WIDTH),
+    "recurrent": lambda: L.StatefulGRU(WIDTH, WIDTH),
+    "peephole": lambda: L.StatefulPeepholeLSTM(WIDTH, WIDTH),
+    "maxout": lambda: L.Maxout(WIDTH, WIDTH, 2),
+    "prelu": lambda: L.PReLU(),
+    "highway": lambda: L.Highway(WIDTH),
+    "scale": lambda: L.Scale(W_shape=(WIDTH,)),
+}
+FUNCTIONS = {
+    "tanh": F.tanh,
+    "gelu": F.gelu,
+    "dropout": lambda x: F.dropout(x, 0.3),
+    "softmax": F.softmax,
+    "sorted": lambda x: F.sort(x) if hasattr(F, "sort") else F.cumsum(x, axis=1),
+    "twice": lambda x: F.concat([x, x * x], axis=1)[:, 1 : WIDTH + 1],
+    "images": lambda x: F.reshape(
+        F.average_pooling_2d(F.reshape(F.concat([x] * 4), (-1, 1, 4, WIDTH)), 2, 1, 0), (len(x), -1)
+    )[:, :WIDTH],
+}
+LOSSES = {
+    "classes": lambda y, t: F.softmax_cross_entropy(y, t),
+    "squares": lambda y, t: F.mean_squared_error(y, F.broadcast_to(F.mean(y), y.shape) * 0.5),
+    "sum": lambda y, t: F.mean(F.absolute(y)),
+}
+
+
+@st.composite
+def networks(draw):
+    layers = draw(st.lists(st.sampled_from([*BODIES, *FUNCTIONS]), min_size=1, max_size=4))
+    return {
+        "layers": layers,
+        "tied": draw(st.booleans()),
+        "losses": draw(st.lists(st.sampled_from(sorted(LOSSES)), min_size=1, max_size=2)),
+        "frozen": draw(st.sampled_from([None, 0, -1])),
+        "optimizer": draw(st.sampled_from(["SGD", "Adam", "RMSprop"])),
+        "penalty": draw(st.booleans()),
+        "own": draw(st.booleans()),
+    }
+
+
+@given(networks())
+def test_random_networks(network):
+    def made():
+        m = core.ChainList(L.Linear(6, WIDTH))
+        parts = [m[0]]
+        for name in network["layers"]:
+            if name in BODIES:
+                m.append(BODIES[name]())
+                parts.append(m[-1])
+            else:
+                parts.append(FUNCTIONS[name])
+        m.append(L.Linear(WIDTH, WIDTH))
+        parts += [m[-1], F.tanh] * (2 if network["tied"] else 1)
+        if network["frozen"] is not None:
+            m[network["frozen"]].disable_update()
+        o = getattr(optimizers, network["optimizer"])().setup(m)
+        recurrent = [link for link in m if hasattr(link, "reset_state")]
+
+        def forward(x):
+            for part in parts:
+                x = part(x)
+            return x
+
+        def loss_of(x, t):
+            y = forward(core.Variable(x))
+            loss = sum([LOSSES[name](y, t) for name in network["losses"]])
+            if network["penalty"]:
+                w = m[-1].W
+                (g,) = core.grad([F.sum(F.tanh(w) ** 2)], [w], enable_double_backprop=True)
+                loss = loss + 0.1 * F.sum(g * g)
+            core.report({"loss": loss})
+            for link in recurrent:
+                link.reset_state()
+            return loss
+
+        def step(x, t):
+            if network["own"]:
+                m.cleargrads()
+                loss = loss_of(x, t)
+                loss.backward()
+                o.update()
+                return loss
+            o.update(loss_of, x, t)
+
+        return m, o, step
+
+    compare(made, 5)
+
+
+# -- what is done to a captured step ---------------------------------------------------------------
+
+
+def simple():
+    return trained(mlp, optimizers.Adam, reported)
+
+
+def test_parameters_that_are_changed_from_outside():
+    def between(run, i):
+        if i == 3:
+            run.model[0].W.array[...] *= 0.5
+        if i == 4:
+            run.model[0].W.array = run.model[0].W.array * 2
+        if i == 5:
+            run.model[2].avg_mean[...] = 1
+        if i == 6:
+            run.model.cleargrads()
+
+    compare(simple(), 8, between=between)
+
+
+def test_shapes_and_modes_are_recorded_anew():
+    def between(run, i):
+        core.config.train = i % 3 != 2
+
+    with core.using_config("train", True):
+        run = compare(simple(), 9, [(X, T), (X[:5], T[:5])], between)
+    assert len(run.step.programs) == 4
+    y = core.capture(lambda x: x * 2)
+    for dtype in ("f", "d", "f", "d"):
+        assert y(np.ones(2, dtype)).dtype == dtype
+
+
+def test_too_many_signatures_are_left_to_eager():
+    step = core.capture(lambda x: x + 1)
+    with pytest.warns(UserWarning, match="recorded for 8 signatures"):
+        for n in range(12):
+            assert step(np.zeros(n, "f")).shape == (n,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        step(np.zeros(20, "f"))
+    assert "not replayed: has been recorded for 8" in step.report()
+
+
+def test_hooks_that_are_added_later():
+    def between(run, i):
+        if i == 3:
+            run.optimizer.add_hook(hooks.WeightDecay(0.1))
+        if i == 5:
+            run.optimizer.remove_hook("WeightDecay")
+        if i == 6:
+            run.model[0].W.update_rule.add_hook(hooks.Lasso(0.1))
+
+    compare(simple(), 8, between=between)
+
+
+def test_attributes_of_links_and_numbers_around_the_step():
+    def made():
+        m = core.Sequential(L.Linear(6, 3), L.Dropout(0.5))
+        o = optimizers.SGD().setup(m)
+        rate = [0.1]
+        factor = 1.0
+
+        def step(x, t):
+            o.update(lambda: F.softmax_cross_entropy(m(x) * factor, t))
+
+        def set_factor(value):
+            nonlocal factor
+            factor = value
+
+        m.__dict__["set_factor"] = set_factor
+        del rate
+        return m, o, step
+
+    def between(run, i):
+        run.model[1].ratio = (0.5, 0.5, 0.5, 0.1, 0.1)[i]
+        if i == 4:
+            run.model.set_factor(2.0)
+
+    compare(made, 5, between=between)
+
+
+def test_what_depends_on_values_is_left_to_eager():
+    def step(x):
+        return x * 2 if float(x.sum()) > 0 else x
+
+    captured = core.capture(step)
+    with pytest.warns(UserWarning, match="step is not replayed: the value of an array was asked"):
+        for _ in range(3):
+            assert captured(X).tobytes() == step(X).tobytes()
+    assert captured.replayed == 0
+    assert "the value of an array" in captured.report()
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        (lambda m: lambda x: (m(x), 3), "the number 3"),
+        (lambda m: lambda x: core.report({"n": 1}), "reports as 'n'"),
+        (lambda m: lambda x: m(x), "has a graph"),
+        (lambda m: lambda x: setattr(m, "seen", getattr(m, "seen", 0) + 1), "seen goes from"),
+        (lambda m: lambda x: m.W.update_rule.update(m.W), "by its rule"),
+    ],
+)
+def test_what_would_be_frozen_is_left_to_eager(step, reason):
+    m = L.Linear(6, 2)
+    optimizers.SGD().setup(m)
+    m.W.grad = np.ones_like(m.W.array)
+    captured = core.capture(step(m))
+    with pytest.warns(UserWarning, match=reason), core.Reporter():
+        for _ in range(3):
+            captured(X)
+    assert captured.replayed == 0
+    assert isinstance(m.W.array, np.ndarray)
+
+
+def test_an_exception_in_a_replay_changes_nothing():
+    run = Run(trained(mlp, optimizers.Adam, lambda m, x, t: F.softmax_cross_entropy(m(x), t)), True)
+    for _ in range(3):
+        run(X, T)
+    before = state_of(run.model, run.optimizer)
+    with pytest.raises(Exception, match="expected"):
+        run(X, T + 5)
+    assert state_of(run.model, run.optimizer) == before
+
+    def refusing(optimizer):
+        raise RuntimeError("not now")
+
+    refusing.name = "refusing"
+    run.optimizer.add_hook(refusing)
+    with pytest.raises(RuntimeError, match="not now"):
+        run(X, T)
+    after = state_of(run.model, run.optimizer)
+    assert {k: v for k, v in after.items() if not k.endswith(".grad")} == {
+        k: v for k, v in before.items() if not k.endswith(".grad")
+    }
+    run.optimizer.remove_hook("refusing")
+    run(X, T)
+
+
+def test_capture_in_capture_and_in_trace():
+    inner = core.capture(lambda x: F.tanh(x).array)
+    outer = core.capture(lambda x: inner(x) * 2)
+    for _ in range(4):
+        assert outer(X).tobytes() == (F.tanh(X).array * 2).tobytes()
+    assert outer.replayed == 3
+    assert len(core.trace(lambda x: outer(x), X).equations) == 2
+
+
+def test_threads_share_a_captured_step():
+    m = mlp()
+    step = core.capture(lambda x: m(x).array)
+    wrong = []
+
+    def work():
+        with core.using_config("train", False), core.no_backprop_mode():
+            expected = m(X).array.tobytes()
+            for _ in range(50):
+                if step(X).tobytes() != expected:
+                    wrong.append(1)
+
+    with core.using_config("train", False), core.no_backprop_mode():
+        step(X)
+        step(X)
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_it_can_be_switched_off_and_gives_way_to_hooks():
+    step = core.capture(lambda x: F.tanh(x).array)
+    with core.using_config("capture", False):
+        for _ in range(3):
+            step(X)
+    assert step.calls == 0
+    for _ in range(3):
+        step(X)
+    seen = []
+
+    class Hook(core.FunctionHook):
+        name = "seen"
+
+        def forward_preprocess(self, function, inputs):
+            seen.append(function.label)
+
+    with Hook():
+        step(X)
+    assert seen == ["Tanh"]
+    assert step.replayed == 2
+
+
+def test_results_of_earlier_steps_stay():
+    m = L.Linear(6, 2)
+
+    def step(x):
+        m.cleargrads()
+        y = m(x)
+        F.sum(y * y).backward()
+        return y.array, m.W.grad
+
+    captured = core.capture(step)
+    found = [captured(X * i) for i in range(5)]
+    for i, (y, g) in enumerate(found):
+        expected = step(X * i)
+        assert y.tobytes() == expected[0].tobytes()
+        assert g.tobytes() == expected[1].tobytes()
+
+
+def test_arrays_from_outside_are_read_anew():
+    weights = np.ones(6, "f")
+    step = core.capture(lambda x: F.sum(x * weights).array)
+    for i in range(4):
+        weights[...] = i
+        assert step(X) == (X * weights).sum()
+    assert step.replayed == 3
+
+
+# -- trainers --------------------------------------------------------------------------------------
+
+
+def training(out, capture, epochs=3):
+    from core import iterators
+    from core.training import Trainer, extensions, updaters
+
+    core.seed(0)
+    data = [(x, t) for x, t in zip(X, T, strict=True)]
+    model = L.Classifier(core.Sequential(L.Linear(6, 5), F.relu, L.Dropout(0.3), L.Linear(5, 3)))
+    optimizer = optimizers.Adam().setup(model)
+    optimizer.add_hook(hooks.WeightDecay(1e-3))
+    batches = iterators.SerialIterator(data, 3)  # the last one is cut off, or goes on
+    updater = updaters.StandardUpdater(batches, optimizer, capture=capture)
+    trainer = Trainer(updater, (epochs, "epoch"), out=out)
+    test = iterators.SerialIterator(data, 4, repeat=False, shuffle=False)
+    evaluator = extensions.Evaluator(test, model, capture=capture)
+    trainer.extend(evaluator)
+    trainer.extend(extensions.ExponentialShift("alpha", 0.7), trigger=(1, "epoch"))
+    trainer.extend(extensions.LogReport(trigger=(1, "iteration")))
+    trainer.extend(extensions.snapshot(filename="snapshot"), trigger=(1, "iteration"))
+    return trainer, model, updater, evaluator
+
+
+def logged(trainer):
+    log = trainer.get_extension("LogReport").log
+    return [{k: v for k, v in entry.items() if k != "elapsed_time"} for entry in log]
+
+
+def test_trainers_capture_and_resume(tmp_path):
+    runs = []
+    for capture in (False, True):
+        trainer, model, updater, evaluator = training(tmp_path / str(capture), capture)
+        trainer.run()
+        runs.append((logged(trainer), state_of(model, updater.get_optimizer("main"))))
+        if capture:
+            assert updater.captured.replayed >= 6
+            assert evaluator.captured.replayed >= 4
+            assert updater.captured.reasons == evaluator.captured.reasons == []
+    assert runs[0] == runs[1]
+    trainer, model, updater, _ = training(tmp_path / "half", True, epochs=2)
+    trainer.run()
+    resumed, model, updater, _ = training(tmp_path / "rest", True)
+    core.serializers.load_npz(tmp_path / "half" / "snapshot", resumed)
+    resumed.run()
+    assert state_of(model, updater.get_optimizer("main")) == runs[0][1]
+
+
+def test_an_updater_captures_or_accumulates(tmp_path):
+    from core import iterators
+    from core.training import updaters
+
+    optimizer = optimizers.SGD().setup(L.Linear(1, 1))
+    with pytest.raises(ValueError, match="capture or accumulate"):
+        updaters.StandardUpdater(
+            iterators.SerialIterator([1], 1), optimizer, accumulate=2, capture=True
+        )
+
+
+def test_info_says_what_a_script_captured(tmp_path, capsys):
+    from plugrad.commands.main import main
+
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\nimport core, numpy as np\n"
+        "double = core.capture(lambda x: x * 2)\n"
+        "for _ in range(int(sys.argv[1])): double(np.ones(3))\n"
+    )
+    assert main(["info", "--capture", str(script), "4"]) == 0
+    assert "<lambda>: 4 calls, 3 of them replayed, 1 recording" in capsys.readouterr().out
