@@ -1,0 +1,261 @@
+"""Weights of PyTorch's models in links."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from core import Link
+from core.errors import CheckpointError
+from core.errors.kinds import checked
+from plugins.serializers.dictionary import check_serializable, entries_of
+from plugins.serializers.entries import Array, File, is_none
+from plugins.serializers.loading import EntriesDeserializer, load_entries
+from plugins.serializers.safetensors_file import TensorEntries
+from plugins.serializers.torch_file import tensors_of
+from plugins.serializers.torch_names import Part, Unit, units_of
+
+Mapped: TypeAlias = Mapping[str, str | None] | Callable[[str], str | None] | None
+
+
+class Row(NamedTuple):
+    """One line of the table: entries of the model, the tensors they are made of, and how."""
+
+    entries: tuple[str, ...]
+    tensors: tuple[str, ...]
+    shape: str
+    how: str
+
+
+class Matches(list[Row]):
+    """What is loaded from where; shown as a table."""
+
+    def __str__(self) -> str:
+        rows = [("model", "file", "shape", "")]
+        rows += [(", ".join(r.entries), ", ".join(r.tensors), r.shape, r.how) for r in self]
+        widths = [max(len(row[i]) for row in rows) for i in range(3)]
+        lines = [
+            "  ".join([*[cell.ljust(n) for cell, n in zip(row, widths, strict=False)], row[3]])
+            for row in rows
+        ]
+        return "\n".join([line.rstrip() for line in lines])
+
+    __repr__ = __str__
+
+
+@checked
+def load_torch(
+    file: File, model: Link, mapping: Mapped = None, *, dry_run: bool = False
+) -> Matches:
+    """Load the tensors of a PyTorch model into a link, completely or not at all.
+
+    The file is one of `torch.save(module.state_dict(), ...)`, or a safetensors file; nothing in it
+    is run, and PyTorch need not be installed. Where all modules have the paths of the links,
+    tensors are matched by path; otherwise in the order of their definition, where all shapes fit
+    (in a safetensors file, which has none, in that of their names and numbers). `weight`
+    and `bias` are W and b, or gamma and beta; gates of recurrent layers are put in order, and what
+    PyTorch keeps in one tensor is taken apart.
+
+    Args:
+        file: A path, or a file open for reading bytes.
+        model: A link; sizes that are open follow from the tensors.
+        mapping: New names for tensors: a dict from their beginnings to others (a path in the model,
+            with dots), or a function of a name; None leaves a tensor out.
+        dry_run: Load nothing, and return what would be loaded.
+
+    Returns:
+        The matches, a list of `entries`, `tensors`, `shape` and `how`, shown as a table.
+
+    Raises:
+        CheckpointError: Tensors are missing, left over or of other shapes; the message has the
+            table as far as it goes. Or the file asks for more than tensors.
+        CheckpointDamaged: It is not such a file.
+
+    >>> import core.links as L, core.serializers as S, io, numpy as np
+    >>> file = io.BytesIO()
+    >>> S.save_safetensors(file, {"fc.weight": np.ones((2, 3), "f"), "fc.bias": np.zeros(2, "f")})
+    >>> _ = file.seek(0)
+    >>> print(load_torch(file, L.Linear(3, 2)))
+    model  file       shape
+    W      fc.weight  (2, 3)
+    b      fc.bias    (2,)
+    """
+    check_serializable("load_torch", model)
+    tensors, label = _read(file)
+    tensors = _renamed(tensors, mapping)
+    matches, found = _Matching(model, tensors, label).done()
+    if not dry_run:
+        load_entries("load_torch", model, EntriesDeserializer(found))
+    return matches
+
+
+def _read(file: Any) -> tuple[dict[str, Array], str]:
+    if isinstance(file, str | os.PathLike):
+        data, label = Path(file).read_bytes(), os.fspath(file)
+    else:
+        data, label = file.read(), str(getattr(file, "name", "the file"))
+    if data[:2] == b"PK" or data[8:9] != b"{":
+        return tensors_of(data, label), label
+    entries = TensorEntries(data, label)
+    return {name: entries[name] for name in sorted(entries.specs, key=_numbered)}, label
+
+
+def _numbered(name: str) -> list[tuple[int, str]]:
+    """Names in order, numbers in them by size."""
+    parts = re.split(r"(\d+)", name)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+
+def _renamed(tensors: dict[str, Array], mapping: Mapped) -> dict[str, Array]:
+    if mapping is None:
+        return tensors
+    found: dict[str, Array] = {}
+    for name, array in tensors.items():
+        new = mapping(name) if callable(mapping) else _by_beginning(name, mapping)
+        if new is None:
+            continue
+        if new in found:
+            raise CheckpointError(
+                f"load_torch: expected another name for each tensor, got {new!r} for two."
+            )
+        found[new] = array
+    return found
+
+
+def _by_beginning(name: str, mapping: Mapping[str, str | None]) -> str | None:
+    """The name with its longest known beginning replaced."""
+    parts = name.split(".")
+    for n in range(len(parts), 0, -1):
+        beginning = ".".join(parts[:n])
+        if beginning in mapping:
+            new = mapping[beginning]
+            if new is None:
+                return None
+            return ".".join([*filter(None, [new.strip("/").replace("/", ".")]), *parts[n:]])
+    return name
+
+
+class _Matching:
+    def __init__(self, model: Any, tensors: dict[str, Array], label: str) -> None:
+        self._label = label
+        self._tensors = tensors
+        self._place = {name: i for i, name in enumerate(tensors)}
+        self._entries = entries_of("load_torch", model)
+        self._units = units_of(model, self._entries, set(tensors))
+
+    def done(self) -> tuple[Matches, dict[str, Array]]:
+        """The matches, and the arrays by entry; raises where anything does not fit."""
+        prefixes = self._by_path() or self._in_order()
+        matches = Matches()
+        found: dict[str, Array] = {}
+        used: set[str] = set()
+        problems: list[str] = []
+        for unit, prefix in zip(self._units, prefixes, strict=False):
+            for part in unit.parts:
+                names = self._names(part, prefix)
+                made = None if names is None else self._converted(unit, part, names)
+                if names is None or made is None:
+                    problems += self._problem(unit, part, prefix, names)
+                    continue
+                used.update(names)
+                entries = tuple([_joined(unit.path, name) for name in part.entries])
+                found.update(zip(entries, made, strict=True))
+                shapes = ", ".join([str(self._tensors[name].shape) for name in names])
+                matches.append(Row(entries, names, shapes, part.how))
+        for unit in self._units[len(prefixes) :]:
+            problems.append(f"{unit.path or 'the model'}: no tensors of its shapes come next")
+        rest = [n for n in self._tensors if n not in used and not n.endswith("num_batches_tracked")]
+        if rest:
+            problems.append(f"left over: {', '.join(rest[:8])}{', ...' * (len(rest) > 8)}")
+        if problems:
+            raise CheckpointError(
+                f"{self._label}: expected the tensors of the model, got others:\n  "
+                + "\n  ".join(problems)
+                + f"\nNothing was loaded. Say by mapping= what is what. Matched so far:\n{matches}"
+            )
+        return matches, self._entries | found
+
+    def _problem(
+        self, unit: Unit, part: Part, prefix: str, names: tuple[str, ...] | None
+    ) -> Iterator[str]:
+        entries = ", ".join([_joined(unit.path, name) for name in part.entries])
+        if names is not None:
+            shapes = [self._tensors[name].shape for name in names]
+            yield f"{entries}: {', '.join(names)} of {', '.join(map(str, shapes))} does not fit"
+        elif part.entries != ("N",):  # which older files lack
+            wanted = [" or ".join([_dotted(prefix, t) for t in each]) for each in part.tensors]
+            yield f"{entries}: there is no {', '.join(wanted)}"
+
+    def _names(self, part: Part, prefix: str) -> tuple[str, ...] | None:
+        """What the tensors of a part are called; None where one is missing."""
+        found = []
+        for each in part.tensors:
+            names = [n for n in [_dotted(prefix, t) for t in each] if n in self._tensors]
+            if not names:
+                return None
+            found.append(names[0])
+        return tuple(found)
+
+    def _converted(self, unit: Unit, part: Part, names: tuple[str, ...]) -> list[Array] | None:
+        """The arrays of a part; None where they do not fit."""
+        try:
+            made = part.convert(*[self._tensors[name] for name in names])
+        except ValueError:
+            return None
+        for name, array in zip(part.entries, made, strict=True):
+            known = self._entries.get(_joined(unit.path, name))
+            if known is None or (not is_none(known) and known.shape != array.shape):
+                return None
+        return [np.ascontiguousarray(a).reshape(a.shape) for a in made]
+
+    def _by_path(self) -> list[str] | None:
+        """The paths of the links, where the file has all modules under them."""
+        prefixes = [unit.path.replace("/", ".") for unit in self._units]
+        for unit, prefix in zip(self._units, prefixes, strict=True):
+            if any([self._names(p, prefix) is None for p in unit.parts if p.entries != ("N",)]):
+                return None
+        return prefixes
+
+    def _in_order(self) -> list[str]:
+        """For each unit the next module whose tensors fit, as long as there is one."""
+        beginnings: dict[str, int] = {}
+        for name, place in self._place.items():
+            parts = name.split(".")
+            for n in range(len(parts)):
+                beginnings.setdefault(".".join(parts[:n]), place)
+        found: list[str] = []
+        least = 0
+        for unit in self._units:
+            for prefix in sorted(beginnings, key=lambda b: (max(beginnings[b], least), -len(b))):
+                places = self._fit(unit, prefix)
+                if places and min(places) >= least:
+                    found.append(prefix)
+                    least = max(places) + 1
+                    break
+            else:
+                break
+        return found
+
+    def _fit(self, unit: Unit, prefix: str) -> list[int]:
+        places = []
+        for part in unit.parts:
+            names = self._names(part, prefix)
+            if names is None and part.entries == ("N",):
+                continue
+            if names is None or self._converted(unit, part, names) is None:
+                return []
+            places += [self._place[name] for name in names]
+        return places
+
+
+def _joined(path: str, name: str) -> str:
+    return f"{path}/{name}" if path else name
+
+
+def _dotted(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix else name

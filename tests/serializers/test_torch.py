@@ -1,0 +1,315 @@
+"""Weights of PyTorch in links: what they compute there, they compute here."""
+
+import io
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+import core
+import core.functions as F
+import core.links as L
+from core.errors import CheckpointDamaged, CheckpointError
+from core.serializers import load_torch, save_safetensors
+
+RNG = np.random.default_rng(0)
+
+
+def archive(body, storages=(), name="archive", **more):
+    """A file as torch.save writes it, of a pickle and storages."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr(f"{name}/data.pkl", body)
+        made.writestr(f"{name}/byteorder", "little")
+        for i, array in enumerate(storages):
+            made.writestr(f"{name}/data/{i}", array.tobytes())
+        for each, data in more.items():
+            made.writestr(f"{name}/{each}", data)
+    file.seek(0)
+    return file
+
+
+def _int(n):
+    return b"J" + int(n).to_bytes(4, "little", signed=True)
+
+
+def _text(text):
+    return b"X" + len(text).to_bytes(4, "little") + text.encode()
+
+
+def tensor(key, count, shape, strides=None, kind="FloatStorage", offset=0):
+    if strides is None:
+        strides = [int(np.prod(shape[i + 1 :])) for i in range(len(shape))]
+    tuples = [b"(" + b"".join(map(_int, t)) + b"t" for t in (shape, strides)]
+    storage = b"(" + _text("storage") + b"ctorch\n" + kind.encode() + b"\n"
+    storage += _text(str(key)) + _text("cpu") + _int(count) + b"tQ"
+    call = b"(" + storage + _int(offset) + b"".join(tuples) + b"\x89"
+    call += b"ccollections\nOrderedDict\n)R" + b"tR"
+    return b"ctorch._utils\n_rebuild_tensor_v2\n" + call
+
+
+def state(**tensors):
+    items = b"".join([_text(name.replace("__", ".")) + body for name, body in tensors.items()])
+    return b"\x80\x02ccollections\nOrderedDict\n)R(" + items + b"u."
+
+
+def test_a_file_is_read_without_pytorch():
+    W, b = RNG.normal(size=(3, 2)).astype("f"), RNG.normal(size=4)
+    body = state(
+        fc__weight=tensor(0, 6, (2, 3), (1, 2)),  # a transposed view
+        fc__bias=tensor(1, 4, (2,), (2,), "DoubleStorage", offset=1),
+    )
+    model = L.Linear(None, 2)  # sizes follow
+    table = load_torch(archive(body, [W, b]), model)
+    np.testing.assert_array_equal(model.W.array, W.T)
+    np.testing.assert_array_equal(model.b.array, b[1::2].astype("f"))
+    assert str(table).splitlines()[1].split() == ["W", "fc.weight", "(2,", "3)"]
+
+
+def test_bfloat16_and_nested_state():
+    body = b"\x80\x02}(" + _text("epoch") + _int(3) + _text("state_dict")
+    body += state(weight=tensor(0, 2, (1, 2), kind="BFloat16Storage"))[2:-1] + b"u."
+    model = L.EmbedID(1, 2)
+    load_torch(archive(body, [np.array([0x3F80, 0xC000], "u2")]), model)
+    np.testing.assert_array_equal(model.W.array, [[1, -2]])
+
+
+class Attack:
+    def __reduce__(self):
+        return os.mkdir, ("owned",)
+
+
+FOREIGN = {
+    "code": (pickle.dumps(Attack(), 2), CheckpointError, r"tensors alone, got (posix|nt)\.mkdir"),
+    "getattr": (b"c__builtin__\ngetattr\n.", CheckpointError, "getattr"),
+    "beyond": (state(w=tensor(0, 4, (5,))), CheckpointDamaged, "outside of its storage"),
+    "before": (state(w=tensor(0, 4, (2,), offset=-1)), CheckpointDamaged, "outside of its storage"),
+    "back": (state(w=tensor(0, 4, (2,), (-1,), offset=1)), CheckpointDamaged, "outside of its"),
+    "huge": (state(w=tensor(0, 4, (1 << 30,), (0,))), CheckpointDamaged, "much larger"),
+    "short": (state(w=tensor(0, 400, (400,))), CheckpointDamaged, "damaged"),
+    "missing": (state(w=tensor(7, 4, (4,))), CheckpointDamaged, "damaged"),
+    "kind": (state(w=tensor(0, 4, (4,), kind="EvilStorage")), CheckpointError, "EvilStorage"),
+    "cut": (state(w=tensor(0, 4, (4,)))[:-9], CheckpointDamaged, "damaged"),
+    "number": (b"\x80\x02K\x05.", CheckpointError, "expected the tensors of a model"),
+    "deep": (b"\x80\x02" + b"]" * 100000 + b"a" * 99999 + b".", CheckpointError, "expected the"),
+}
+
+
+@pytest.mark.parametrize("case", FOREIGN)
+def test_hostile_and_damaged_files(case, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    body, error, text = FOREIGN[case]
+    model = L.Linear(2, 2)
+    before = model.W.array.copy()
+    with pytest.raises(error, match=text):
+        load_torch(archive(body, [np.zeros(4, "f")]), model)
+    np.testing.assert_array_equal(model.W.array, before)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_what_is_no_file_of_torch():
+    for data in (b"", b"something", pickle.dumps({"a": 1})):
+        with pytest.raises(CheckpointDamaged):
+            load_torch(io.BytesIO(data), L.Linear(2, 2))
+
+
+def weights(**arrays):
+    file = io.BytesIO()
+    save_safetensors(file, {n.replace("__", "."): np.asarray(a, "f") for n, a in arrays.items()})
+    file.seek(0)
+    return file
+
+
+def test_nothing_is_loaded_where_anything_does_not_fit():
+    model = core.Sequential(L.Linear(2, 3), F.relu, L.Linear(3, 1))
+    before = [p.array.copy() for p in model.params()]
+    fits = {"a__weight": np.ones((3, 2)), "a__bias": np.ones(3)}
+    for more, text in [
+        ({}, r"1: no tensors of its shapes come next"),
+        ({"b__weight": np.ones((1, 4)), "b__bias": np.ones(1)}, r"no tensors of its shapes"),
+        (
+            {"b__weight": np.ones((1, 3)), "b__bias": np.ones(1), "c__x": np.ones(1)},
+            "left over: c.x",
+        ),
+    ]:
+        with pytest.raises(CheckpointError, match=text) as refusal:
+            load_torch(weights(**fits, **more), model)
+        assert "0/W    a.weight" in str(refusal.value) and "mapping=" in str(refusal.value)
+    for parameter, array in zip(model.params(), before, strict=True):
+        np.testing.assert_array_equal(parameter.array, array)
+
+
+def test_mapping_says_what_is_what():
+    model = core.ChainDict(left=L.Linear(2, 2), right=L.Linear(2, 2))
+    arrays = {
+        "net__two__weight": np.full((2, 2), 2), "net__two__bias": np.zeros(2),
+        "net__one__weight": np.full((2, 2), 1), "net__one__bias": np.zeros(2),
+        "head__weight": np.ones(3),
+    }  # fmt: skip
+    mapping = {"net.one": "/left", "net.two": "right", "head": None}
+    table = load_torch(weights(**arrays), model, mapping, dry_run=True)
+    assert len(table) == 4 and (model["left"].W.array != 1).any()
+    load_torch(weights(**arrays), model, mapping)
+    assert (model["left"].W.array == 1).all() and (model["right"].W.array == 2).all()
+    with pytest.raises(CheckpointError, match="another name for each tensor"):
+        load_torch(weights(**arrays), model, lambda name: "same")
+
+
+# ---------------------------------------------------------------------- beside PyTorch
+
+
+def saved(module):
+    torch = pytest.importorskip("torch")
+    file = io.BytesIO()
+    torch.save(module.state_dict(), file)
+    file.seek(0)
+    return file
+
+
+def compare(module, model, x, mapping=None, *, run=None):
+    torch = pytest.importorskip("torch")
+    load_torch(saved(module), model, mapping)
+    with torch.no_grad(), core.using_config("train", False):
+        expected = module.eval()(torch.from_numpy(x))
+        expected = expected[0] if isinstance(expected, tuple) else expected
+        found = (run or model)(x)
+    np.testing.assert_allclose(found.array, expected.numpy(), rtol=1e-4, atol=2e-6)
+
+
+def disturb(module):
+    """Running averages and affine parameters as after training."""
+    torch = pytest.importorskip("torch")
+    with torch.no_grad():
+        for tensor in module.state_dict().values():
+            if tensor.dtype == torch.float32 and tensor.ndim == 1:
+                tensor.copy_(torch.rand(tensor.shape) + 0.5)
+    return module
+
+
+def vgg():
+    nn = pytest.importorskip("torch").nn
+    there = nn.Sequential(
+        *[nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2)],
+        *[nn.Conv2d(8, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2)],
+        *[nn.Flatten(), nn.Linear(128, 16), nn.PReLU(), nn.Linear(16, 5)],
+    )
+    pool = lambda x: F.max_pooling_2d(x, 2)  # noqa: E731
+    here = core.Sequential(
+        *[L.Convolution2D(3, 8, 3, pad=1), L.BatchNormalization(8, eps=1e-5), F.relu, pool],
+        *[L.Convolution2D(8, 8, 3, pad=1), L.BatchNormalization(8, eps=1e-5), F.relu, pool],
+        *[L.Linear(None, 16), L.PReLU(), L.Linear(16, 5)],
+    )
+    return there, here
+
+
+def test_vgg():
+    there, here = vgg()
+    compare(disturb(there), here, RNG.normal(size=(2, 3, 16, 16)).astype("f"))
+
+
+class Block(core.Chain):
+    def __init__(self, n_in, n_out, stride):
+        super().__init__()
+        with self.init_scope():
+            self.conv1 = L.Convolution2D(n_in, n_out, 3, stride, 1, nobias=True)
+            self.bn1 = L.BatchNormalization(n_out, eps=1e-5)
+            self.conv2 = L.Convolution2D(n_out, n_out, 3, 1, 1, nobias=True)
+            self.bn2 = L.BatchNormalization(n_out, eps=1e-5)
+            self.downsample = core.Sequential(
+                L.Convolution2D(n_in, n_out, 1, stride, nobias=True),
+                L.BatchNormalization(n_out, eps=1e-5),
+            )
+
+    def forward(self, x):
+        h = self.bn2(self.conv2(F.relu(self.bn1(self.conv1(x)))))
+        return F.relu(h + self.downsample(x))
+
+
+def test_resnet():
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+
+    class There(nn.Module):
+        def __init__(self, n_in, n_out, stride):
+            super().__init__()
+            self.conv1 = nn.Conv2d(n_in, n_out, 3, stride, 1, bias=False)
+            self.bn1 = nn.BatchNorm2d(n_out)
+            self.conv2 = nn.Conv2d(n_out, n_out, 3, 1, 1, bias=False)
+            self.bn2 = nn.BatchNorm2d(n_out)
+            self.downsample = nn.Sequential(
+                nn.Conv2d(n_in, n_out, 1, stride, bias=False), nn.BatchNorm2d(n_out)
+            )
+
+        def forward(self, x):
+            h = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(x)))))
+            return torch.relu(h + self.downsample(x))
+
+    there = nn.Sequential(There(3, 4, 1), There(4, 8, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    there.append(nn.Linear(8, 3))
+    mean = lambda x: F.mean(x, axis=(2, 3))  # noqa: E731
+    here = core.Sequential(Block(3, 4, 1), Block(4, 8, 2), mean, L.Linear(8, 3))
+    compare(disturb(there), here, RNG.normal(size=(2, 3, 8, 8)).astype("f"))
+
+
+RECURRENT = {
+    "LSTM": (L.NStepLSTM, 2, False),
+    "LSTM, two ways": (L.NStepBiLSTM, 2, True),
+    "GRU": (L.NStepGRU, 2, False),
+    "GRU, two ways": (L.NStepBiGRU, 1, True),
+    "RNN": (L.NStepRNNTanh, 1, False),
+}
+
+
+@pytest.mark.parametrize("case", RECURRENT)
+def test_recurrent_layers(case):
+    torch = pytest.importorskip("torch")
+    make, layers, both = RECURRENT[case]
+    kind = getattr(torch.nn, case.split(",")[0])
+    there = kind(3, 4, layers, bidirectional=both, batch_first=True)
+    here = make(layers, 3, 4, 0.0)
+
+    def run(x):
+        states = (None, None) if "LSTM" in case else (None,)
+        return F.stack(here(*states, list(x))[-1])
+
+    compare(there, here, RNG.normal(size=(2, 5, 3)).astype("f"), run=run)
+
+
+def test_steps_of_an_lstm():
+    torch = pytest.importorskip("torch")
+    there, here = torch.nn.LSTM(3, 4, batch_first=True), L.LSTM(3, 4)
+
+    def run(x):
+        here.reset_state()
+        return F.stack([here(x[:, i]) for i in range(x.shape[1])], axis=1)
+
+    compare(there, here, RNG.normal(size=(2, 5, 3)).astype("f"), run=run)
+
+
+def test_a_transformer():
+    nn = pytest.importorskip("torch").nn
+    layer = nn.TransformerEncoderLayer(
+        8, 2, 16, 0.0, "gelu", batch_first=True, norm_first=True, layer_norm_eps=1e-5
+    )
+    there = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+    here = core.Sequential(*[L.TransformerBlock(8, 2, 16) for _ in range(2)])
+    x = RNG.normal(size=(3, 5, 8)).astype("f")
+    compare(disturb(there), here, x)  # in order
+    compare(disturb(there), here, x, {"layers": ""})
+
+
+def test_other_layers():
+    torch = pytest.importorskip("torch")
+    nn = torch.nn
+    there = nn.Sequential(
+        *[nn.ConvTranspose2d(4, 6, 3, 2, padding=1, groups=2), nn.GroupNorm(2, 6)],
+        *[nn.Conv2d(6, 6, 3, groups=3), nn.Flatten(2), nn.LayerNorm(9)],
+    )
+    here = core.Sequential(
+        *[L.Deconvolution2D(4, 6, 3, 2, 1, groups=2), L.GroupNormalization(2, 6)],
+        *[L.Convolution2D(6, 6, 3, groups=3), lambda x: F.reshape(x, (2, 6, 9))],
+        L.LayerNormalization(9, eps=1e-5),
+    )
+    compare(disturb(there), here, RNG.normal(size=(2, 4, 3, 3)).astype("f"))
