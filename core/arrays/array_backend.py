@@ -17,6 +17,7 @@ from core.arrays.random_streams import Random
 from core.errors import BackendError
 from core.errors.place import no_dtype
 from core.errors.scalars import is_number, python_number
+from core.registry import backends
 from core.registry.backends import Backends
 from core.registry.kernel_table import KernelTable
 from core.registry.once import once
@@ -360,8 +361,7 @@ def unwrapped(x: Any) -> Any:
     return getattr(x, "array", x)
 
 
-known: Backends[Backend] = Backends()
-"""All backends there are."""
+known: Backends[Backend] = backends.known
 
 BACKENDS = known.by_type
 

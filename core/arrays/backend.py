@@ -26,7 +26,6 @@ from core.arrays.array_backend import (
     share_default,
     unwrapped,
 )
-from core.arrays.host_random import HostRandom
 from core.arrays.mixed import Mixed16
 from core.arrays.random_streams import Random, seed
 from core.errors import BackendError, BackendUnavailable, CheckpointError
@@ -73,6 +72,8 @@ __all__ = [
     "using",
     "using_device",
 ]
+
+HostRandom = Random  # for backends that draw nothing themselves
 
 DeviceSpec: TypeAlias = str | SupportsIndex | Backend | Device
 """What `get_device` takes."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 import threading
-from abc import ABC, abstractmethod
 from typing import Any
 
 from core.errors.scalars import is_whole
+from core.registry.backends import known
 
 _WORD = (1 << 64) - 1
 
@@ -70,17 +70,28 @@ def set_stream_state(state: dict[str, int] | None) -> None:
     _installed[0] = None if state is None else Stream(int(state["seed"]), int(state["draws"]))
 
 
-class Random(ABC):
-    """What a backend draws. Shapes are tuples, dtypes names or dtype objects of the backend.
+class Random:
+    """What a backend draws: unless it does better, what the host draws, copied over.
 
-    `device` is anything that the backend's `asarray` takes as a device; None is its default.
+    Shapes are tuples, dtypes names or dtype objects of the backend. `device` is anything that the
+    backend's `asarray` takes as a device; None is its default. A backend that draws itself
+    overrides all five methods.
     """
 
-    @abstractmethod
+    def __init__(self, backend: Any = None) -> None:
+        self._backend = backend
+
+    def _drawn(self, name: str, *what: Any, device: Any) -> Any:
+        drawn = getattr(known.host().random, name)(*what)
+        return self._backend.asarray(drawn, device=device)
+
+    def _name(self, dtype: Any) -> str:
+        return dtype if isinstance(dtype, str) else self._backend.dtype_name(dtype)
+
     def normal(self, shape: Any = (), dtype: Any = "float32", *, device: Any = None) -> Any:
         """Draws from the normal distribution of mean 0 and standard deviation 1."""
+        return self._drawn("normal", shape, self._name(dtype), device=device)
 
-    @abstractmethod
     def uniform(
         self,
         shape: Any = (),
@@ -91,24 +102,25 @@ class Random(ABC):
         device: Any = None,
     ) -> Any:
         """Draws from [low, high), every value as likely as any other."""
+        return self._drawn("uniform", shape, self._name(dtype), low, high, device=device)
 
-    @abstractmethod
     def bernoulli(self, p: float, shape: Any = (), *, device: Any = None) -> Any:
         """Booleans that are True with probability `p`."""
+        return self._drawn("bernoulli", p, shape, device=device)
 
-    @abstractmethod
     def permutation(self, n: int, *, device: Any = None) -> Any:
         """The integers 0 to n-1 in random order."""
+        return self._drawn("permutation", n, device=device)
 
-    @abstractmethod
     def integers(self, low: int, high: int, shape: Any = (), *, device: Any = None) -> Any:
         """Integers from `low` to `high` - 1."""
+        return self._drawn("integers", low, high, shape, device=device)
 
     def get_state(self) -> dict[str, Any]:
         """What this object holds beside the shared stream, as plain values that JSON can write."""
         return {}
 
-    def set_state(self, state: dict[str, Any]) -> None:  # noqa: B027 - nothing is held
+    def set_state(self, state: dict[str, Any]) -> None:
         """Put back what `get_state` gave."""
 
 

@@ -183,6 +183,10 @@ class Backends(Generic[B]):
         )
 
 
+known: Backends[Any] = Backends()
+"""All backends there are."""
+
+
 def _catalogue() -> Any:
     return registry.catalogue("backends")
 
