@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from core.arrays import scatter
 from core.arrays.fallbacks import Fallbacks
 from core.arrays.random_streams import Random
 from core.errors import BackendError
@@ -326,7 +325,10 @@ class Backend(Fallbacks, ABC):
 
     def copyto(self, dst: AnyArray, src: Any) -> None:
         """Write `src` (a number, or an array of any backend that broadcasts) into `dst`."""
-        scatter.copy_into(self.xp, dst, self._to_device_of(dst, src))
+        src = self._to_device_of(dst, src)
+        if not is_number(src):
+            src = self.xp.broadcast_to(self.xp.astype(src, dst.dtype, copy=False), dst.shape)
+        dst[...] = src
 
     def _to_device_of(self, dst: AnyArray, src: Any) -> Any:
         return python_number(src) if is_number(src) else self.device_of(dst).send(src)

@@ -1,6 +1,7 @@
 """What a backend computes beyond its namespace, in the array standard's own words.
 
-A backend overrides what its library does better; an override may be faster, never different.
+A backend overrides what its library does better; an override may be faster, never different. What
+they need is loaded when they are first called.
 """
 
 from __future__ import annotations
@@ -8,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core.arrays import scatter
-from core.arrays import windows as window_ops
 from core.typing import AnyArray, Sizes
 
 
@@ -19,8 +18,19 @@ class Fallbacks:
     xp: Any
 
     def scatter_add(self, a: AnyArray, index: Any, values: Any) -> None:
-        """`a[index] += values` in place; a place that `index` names twice is added to twice."""
-        scatter.scatter_add(self.xp, a, index, values)
+        """`a[index] += values` in place; a place that `index` names twice is added to twice.
+
+        Where `index` holds arrays, the additions to one place happen in the order of `values`.
+        """
+        from core.arrays import scatter
+
+        xp = self.xp
+        places = scatter.places(xp, a, index if isinstance(index, tuple) else (index,))
+        if not isinstance(values, (int, float, complex)):
+            values = xp.reshape(xp.broadcast_to(values, places.shape), (-1,))
+        flat = xp.reshape(a, (-1,))
+        added = scatter.add_at(xp, flat, xp.reshape(places, (-1,)), values)
+        a[...] = xp.reshape(added, a.shape)
 
     def windows(
         self,
@@ -37,7 +47,13 @@ class Fallbacks:
         `out` along each axis is `core.arrays.windows.window_count`. With `cover_all` the windows
         reach every element of `x`, the last ones padded further.
         """
-        return window_ops.windows(self.xp, x, ksize, stride, pad, dilate, cover_all, pad_value)
+        from core.arrays.windows import Geometry
+        from core.arrays.windows import pad as padded_by
+
+        g = Geometry(x.shape[2:], ksize, stride, pad, dilate, cover_all).checked()
+        padded = padded_by(self.xp, x, [(0, 0), (0, 0), *g.widths()], pad_value)
+        parts = [padded[(slice(None), slice(None), *where)] for _, where in g.offsets()]
+        return self.xp.reshape(self.xp.stack(parts, axis=2), (*x.shape[:2], *g.ksize, *g.out))
 
     def fold(
         self,
@@ -48,7 +64,15 @@ class Fallbacks:
         dilate: Sizes = 1,
     ) -> AnyArray:
         """The adjoint of `windows`: (n, c, *ksize, *out) to (n, c, *size), overlaps summed."""
-        return window_ops.fold(self.xp, windows, size, stride, pad, dilate)
+        from core.arrays.windows import unfolded
+
+        g = unfolded(windows.shape, size, stride, pad, dilate)
+        shape = (*windows.shape[:2], *g.padded_size())
+        image = self.xp.zeros(shape, dtype=windows.dtype, device=windows.device)
+        for place, where in g.offsets():
+            part = windows[(slice(None), slice(None), *place, Ellipsis)]
+            image[(slice(None), slice(None), *where)] += part
+        return image[(slice(None), slice(None), *g.inside())]
 
     def outside(self, numbers: AnyArray, size: int) -> bool:
         """Whether one of `numbers`, integers, is not in [0, size).

@@ -12,19 +12,7 @@ from typing import Any
 from core.typing import AnyArray
 
 
-def scatter_add(xp: Any, a: AnyArray, index: Any, values: Any) -> None:
-    """`a[index] += values` in place, with repeated places added to as often as they are named.
-
-    Where `index` holds arrays, the additions to one place happen in the order of `values`.
-    """
-    places = _places(xp, a, index if isinstance(index, tuple) else (index,))
-    if not isinstance(values, (int, float, complex)):
-        values = xp.reshape(xp.broadcast_to(values, places.shape), (-1,))
-    flat = xp.reshape(a, (-1,))
-    a[...] = xp.reshape(_add_at(xp, flat, xp.reshape(places, (-1,)), values), a.shape)
-
-
-def _places(xp: Any, a: AnyArray, parts: tuple[Any, ...]) -> AnyArray:
+def places(xp: Any, a: AnyArray, parts: tuple[Any, ...]) -> AnyArray:
     """For each element that the index names, its position in the flattened array."""
     if not parts or not all(_is_integer_array(xp, part) for part in parts):
         if not any(part is Ellipsis or hasattr(part, "dtype") for part in parts):
@@ -42,7 +30,7 @@ def _is_integer_array(xp: Any, part: Any) -> bool:
     return hasattr(part, "dtype") and xp.isdtype(part.dtype, "integral")
 
 
-def _add_at(xp: Any, flat: AnyArray, places: AnyArray, values: Any) -> AnyArray:
+def add_at(xp: Any, flat: AnyArray, places: AnyArray, values: Any) -> AnyArray:
     """Add round by round: the first value of each place, then the second, ..."""
     if places.shape[0] == 0 or flat.shape[0] == 0:
         return flat
@@ -59,10 +47,3 @@ def _add_at(xp: Any, flat: AnyArray, places: AnyArray, values: Any) -> AnyArray:
             extra = xp.take(xp.take(values, order, axis=0), pick, axis=0)
         flat = xp.where(count > k, flat + extra, flat)
     return flat
-
-
-def copy_into(xp: Any, dst: AnyArray, src: Any) -> None:
-    """Write a number, or an array that broadcasts, into `dst`, in the dtype of `dst`."""
-    if not isinstance(src, (bool, int, float, complex)):
-        src = xp.broadcast_to(xp.astype(src, dst.dtype, copy=False), dst.shape)
-    dst[...] = src

@@ -134,35 +134,6 @@ class Geometry:
             )
 
 
-def windows(
-    xp: Any,
-    x: AnyArray,
-    ksize: Sizes,
-    stride: Sizes,
-    pad_width: Sizes,
-    dilate: Sizes,
-    cover_all: bool,
-    pad_value: float,
-) -> AnyArray:
-    """All windows of `x` (n, c, *spatial) as an array (n, c, *ksize, *out)."""
-    g = Geometry(x.shape[2:], ksize, stride, pad_width, dilate, cover_all).checked()
-    padded = pad(xp, x, [(0, 0), (0, 0), *g.widths()], pad_value)
-    parts = [padded[(slice(None), slice(None), *where)] for _, where in g.offsets()]
-    return xp.reshape(xp.stack(parts, axis=2), (*x.shape[:2], *g.ksize, *g.out))
-
-
-def fold(
-    xp: Any, cols: AnyArray, size: Sequence[int], stride: Sizes, pad_width: Sizes, dilate: Sizes
-) -> AnyArray:
-    """Sum windows (n, c, *ksize, *out) back into (n, c, *size): the adjoint of `windows`."""
-    g = unfolded(cols.shape, size, stride, pad_width, dilate)
-    image = xp.zeros((*cols.shape[:2], *g.padded_size()), dtype=cols.dtype, device=cols.device)
-    for place, where in g.offsets():
-        part = cols[(slice(None), slice(None), *place, Ellipsis)]
-        image[(slice(None), slice(None), *where)] += part
-    return image[(slice(None), slice(None), *g.inside())]
-
-
 def unfolded(
     shape: tuple[int, ...], size: Sequence[int], stride: Sizes, pad_width: Sizes, dilate: Sizes
 ) -> Geometry:

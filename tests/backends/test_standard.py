@@ -11,10 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.arrays import scatter, windows
+from core.arrays import windows
+from core.arrays.fallbacks import Fallbacks
 
 NAMESPACES = [np, strict]
 namespaces = pytest.mark.parametrize("xp", NAMESPACES, ids=["numpy", "strict"])
+
+
+def by(xp: Any) -> Fallbacks:
+    """The formulas with a namespace."""
+    formulas = Fallbacks()
+    formulas.xp = xp
+    return formulas
 
 
 def host(x: Any) -> np.ndarray[Any, Any]:
@@ -72,8 +80,8 @@ fitting = geometries().filter(fits)
 def test_windows_are_what_the_definition_says(xp: Any, g: dict[str, Any]) -> None:
     x = drawn(0, 2, 3, *g["size"])
     geometry = windows.Geometry(**g)
-    found = windows.windows(
-        xp, xp.asarray(x), g["ksize"], g["stride"], g["pad"], g["dilate"], g["cover_all"], 9.0
+    found = by(xp).windows(
+        xp.asarray(x), g["ksize"], g["stride"], g["pad"], g["dilate"], g["cover_all"], 9.0
     )
     np.testing.assert_array_equal(host(found), direct_windows(x, geometry, 9.0))
 
@@ -83,27 +91,27 @@ def test_windows_are_what_the_definition_says(xp: Any, g: dict[str, Any]) -> Non
 def test_fold_is_the_adjoint_of_windows(xp: Any, g: dict[str, Any]) -> None:
     x = drawn(1, 1, 2, *g["size"])
     args = (g["stride"], g["pad"], g["dilate"])
-    w = host(windows.windows(np, x, g["ksize"], *args, g["cover_all"], 0.0))
+    w = host(by(np).windows(x, g["ksize"], *args, g["cover_all"], 0.0))
     y = drawn(2, *w.shape)
-    folded = host(windows.fold(xp, xp.asarray(y), g["size"], *args))
+    folded = host(by(xp).fold(xp.asarray(y), g["size"], *args))
     assert folded.shape == x.shape
     assert math.isclose(np.vdot(w, y), np.vdot(x, folded), rel_tol=1e-10, abs_tol=1e-10)
 
 
 def test_windows_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="do not fit into"):
-        windows.windows(np, drawn(0, 1, 1, 3), 5, 1, 0, 1, False, 0.0)
+        by(np).windows(drawn(0, 1, 1, 3), 5, 1, 0, 1, False, 0.0)
 
 
 def test_fold_refuses_windows_of_another_image() -> None:
     with pytest.raises(ValueError, match="do not come from"):
-        windows.fold(np, drawn(0, 1, 1, 3, 7), (5,), 1, 0, 1)
+        by(np).fold(drawn(0, 1, 1, 3, 7), (5,), 1, 0, 1)
 
 
 @pytest.mark.parametrize("stride", [(1,), (1, 2, 3)])
 def test_sizes_for_other_ranks_are_refused(stride: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="expected 2 integers"):
-        windows.windows(np, drawn(0, 1, 1, 5, 5), 3, stride, 0, 1, False, 0.0)
+        by(np).windows(drawn(0, 1, 1, 5, 5), 3, stride, 0, 1, False, 0.0)
 
 
 @namespaces
@@ -129,7 +137,7 @@ def test_scatter_add_adds_as_often_as_a_place_is_named(xp: Any, data: st.DataObj
     expected = drawn(4, n, 2)
     a = xp.asarray(expected, copy=True)
     np.add.at(expected, index, values)
-    scatter.scatter_add(xp, a, xp.asarray(index), xp.asarray(values))
+    by(xp).scatter_add(a, xp.asarray(index), xp.asarray(values))
     np.testing.assert_allclose(host(a), expected, rtol=1e-12, atol=1e-12)
 
 
@@ -141,7 +149,7 @@ def test_scatter_add_by_slices(xp: Any, index: Any) -> None:
     expected = drawn(5, 4, 3)
     a = xp.asarray(expected, copy=True)
     expected[index] += 2.0
-    scatter.scatter_add(xp, a, index, xp.full(host(a)[index].shape, 2.0, dtype=xp.float64))
+    by(xp).scatter_add(a, index, xp.full(host(a)[index].shape, 2.0, dtype=xp.float64))
     np.testing.assert_array_equal(host(a), expected)
 
 
@@ -152,10 +160,10 @@ def test_scatter_add_by_mask_and_by_several_arrays(xp: Any) -> None:
     mask = expected > 0
     expected[mask] += 1.5
     with strict.ArrayAPIStrictFlags(data_dependent_shapes=True):
-        scatter.scatter_add(xp, a, xp.asarray(mask), 1.5)
+        by(xp).scatter_add(a, xp.asarray(mask), 1.5)
     np.testing.assert_array_equal(host(a), expected)
     rows, columns = np.array([0, 0, 3]), np.array([1, 1, 2])
     np.add.at(expected, (rows, columns), np.array([1.0, 2.0, 3.0]))
     values = xp.asarray([1.0, 2.0, 3.0], dtype=xp.float64)
-    scatter.scatter_add(xp, a, (xp.asarray(rows), xp.asarray(columns)), values)
+    by(xp).scatter_add(a, (xp.asarray(rows), xp.asarray(columns)), values)
     np.testing.assert_allclose(host(a), expected, rtol=1e-12)
