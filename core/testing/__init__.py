@@ -16,6 +16,7 @@ from core.registry.public import exporting
 if TYPE_CHECKING:
     from core.testing import condition as condition
     from core.testing import gradient_check as gradient_check
+    from core.testing import leaving_out as leaving_out
     from core.testing.backends import check_backend as check_backend
     from core.testing.communicators import check_communicator as check_communicator
     from core.testing.distributions import check_distribution as check_distribution
@@ -48,5 +49,5 @@ else:  # checkers shall not take every name for known
             "core.testing.tolerances": "tolerance",
             "core.testing.unary": "unary_math_function_unittest",
         },
-        "condition gradient_check",
+        "condition gradient_check leaving_out",
     )

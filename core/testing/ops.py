@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from core.arrays import backend as backends
 from core.errors import DeclarationError, nearest
-from core.ops.types.contradictions import CHECKS as CHECK_NAMES
 from core.testing.checks import CHECKS, ON_EDGES, ON_EMPTY, refuses_second_derivative
 from core.testing.gradient_check import NondifferentiableError
+from core.testing.leaving_out import CHECKS as CHECK_NAMES
+from core.testing.leaving_out import left_out
 from core.testing.strategies import Case, cases, domain_of
 from core.testing.tolerances import TABLE
 from core.testing.trial import Trial
@@ -66,8 +67,8 @@ def _named_checks(op: Any, checks: Iterable[str] | None) -> list[str]:
             raise DeclarationError(
                 f"check_op: there is no check {name!r}.{nearest(name, CHECK_NAMES)}"
             )
-    left_out = op.domain.leave_out
-    return [name for name in checks or CHECK_NAMES if name not in left_out]
+    out = left_out(op.domain)
+    return [name for name in checks or CHECK_NAMES if name not in out]
 
 
 def _backend_names(names: Iterable[str] | None) -> list[str]:
@@ -137,7 +138,5 @@ class _Run:
         return chosen
 
     def _once_differentiable(self) -> bool:
-        left_out = self._op.domain.leave_out
-        return (
-            left_out.get("double_gradient") == "not differentiable" and "gradient" not in left_out
-        )
+        out = self._op.domain.leave_out
+        return out.get("double_gradient") == "not differentiable" and "gradient" not in out

@@ -7,8 +7,8 @@ from typing import Any
 
 from core import registry
 from core.ops.function_node import FunctionNode
-from core.ops.types.contradictions import CHECKS
 from core.show.report import Report, table
+from core.testing.leaving_out import CHECKS
 
 _DERIVATIVES = ("gradient", "double_gradient")
 

@@ -153,8 +153,6 @@ def test_readable_text():
         (lambda: Domain("(n)->(n)", settings={"axis": 3}), "setting axis is 3"),
         (lambda: Domain("(n)->(n)", x=real(0, 1), settings={"axis": axes("y")}), "no input of it"),
         (lambda: Domain("(...)*->(...)", differ="axis"), "'axis', which is no setting"),
-        (lambda: Domain("()->()", leave_out={"gradients": "random"}), "Did you mean 'gradient'"),
-        (lambda: Domain("()->()", leave_out={"gradient": "lazy"}), "'lazy', which is no reason"),
         (lambda: choice(), "at least one option"),
         (lambda: Domain("(n)->(n)", valid="m > 0"), "names 'm', which is no dimension, input or"),
         (lambda: Domain("(n)->(n)", valid="n >"), "'n >' is not an expression.*Write one in"),
@@ -164,6 +162,24 @@ def test_readable_text():
 def test_contradictions_fail_at_declaration(make, message):
     with pytest.raises(DeclarationError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("leave_out", "message"),
+    [
+        ({"gradients": "random"}, "no check 'gradients'. Did you mean 'gradient'"),
+        ({"gradient": "lazy"}, "no reason 'lazy'"),
+    ],
+)
+def test_checks_are_left_out_by_name_and_for_a_reason(leave_out, message):
+    class Twice(core.FunctionNode):
+        domain = Domain("()->()", x=real(0, 1), leave_out=leave_out)
+
+        def compute(self, xp, x):
+            return 2 * x
+
+    with pytest.raises(DeclarationError, match=message):
+        core.testing.check_op(Twice)
 
 
 # -- rules ----------------------------------------------------------------------------------------

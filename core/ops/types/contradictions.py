@@ -12,31 +12,6 @@ from core.ops.types.values import Axes, Choice, Number
 if TYPE_CHECKING:
     from core.ops.types.domain import Domain
 
-REASONS = (
-    "random",
-    "integer-valued",
-    "not differentiable",
-    "dtype the backend lacks",
-    "depends on values",
-)
-"""Why an op may leave a check out; there is no sixth reason."""
-
-CHECKS = (
-    "forward",
-    "gradient",
-    "double_gradient",
-    "dtypes",
-    "layouts",
-    "empty",
-    "mutation",
-    "retention",
-    "kernels",
-    "backends",
-    "repeat",
-    "traced",
-)
-"""The checks of `core.testing.check_op`, by the names that `leave_out` takes."""
-
 
 def refuse_contradictions(domain: Domain) -> None:
     """Raise DeclarationError where no call could fit, or where a name means nothing."""
@@ -98,6 +73,3 @@ def _names(domain: Domain) -> Iterator[tuple[str, str, Collection[str], str]]:
     for where, rule in rules:
         for name in rule.needs:
             yield where, name, (*sizes, *domain.values, *settings), "dimension, input or setting"
-    for check, reason in domain.leave_out.items():
-        yield "leave_out", check, CHECKS, "check"
-        yield f"leave_out[{check!r}]", reason, REASONS, "reason"

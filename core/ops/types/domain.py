@@ -43,8 +43,8 @@ class Domain:
       text cannot say functions that take the op and the specs of its inputs (of which a drawn case
       has only the `shape`) and raise InvalidType. `drawn`: what the cases that tests draw keep to
       as well.
-    - `kinks`: kinks of every real input. `leave_out`: check -> one of the five REASONS; what has no
-      gradient has no second one.
+    - `kinks`: kinks of every real input. `leave_out`: check -> one of the five reasons, as
+      `core.testing` takes them; what has no gradient has no second one.
 
     >>> print(Domain("(n,k),(m,k)->(n,m)", x=real(-2, 2), W=real(-2, 2)))
     (n,k),(m,k)->(n,m); x: real in [-2, 2]; W: real in [-2, 2]
