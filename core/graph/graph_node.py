@@ -6,7 +6,7 @@ What it computes, and how it is applied, is added by `core.ops.function_node`.
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from weakref import ref
 
 from core.errors import GraphError
@@ -16,9 +16,6 @@ from core.graph.hooked import Hooked
 from core.graph.output_node import OutputNode
 from core.graph.variable import Variable, variable_of
 from core.graph.variable_node import VariableNode
-
-if TYPE_CHECKING:
-    from core.arrays.backend import Backend
 
 _new = object.__new__
 
@@ -52,7 +49,6 @@ class GraphNode(Hooked, Uncopied):
     _grad: Any = None  # of a lone output: its gradient and name
     _name: str | None = None
     shapes: Any = None
-    backend: Backend
 
     __array_ufunc__ = None
 

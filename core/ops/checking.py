@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from core.ops.general_form import GeneralForm
 
 
-def initialized(f: GeneralForm, specs: Sequence[Spec | None]) -> list[Spec]:
+def checked(f: GeneralForm, specs: Sequence[Spec | None], types_too: bool) -> list[Spec]:
+    """The specs, which fit in every respect; types are checked where `types_too` says so."""
+    known = _initialized(f, specs)
+    _refuse_mixing(f, known)
+    if types_too:
+        _check_types(f, known)
+    return known
+
+
+def _initialized(f: GeneralForm, specs: Sequence[Spec | None]) -> list[Spec]:
     """The specs; GraphError where an input has no array yet."""
     for name, spec in zip(_named(f, len(specs)), specs, strict=True):
         if spec is None:
@@ -29,7 +38,7 @@ def initialized(f: GeneralForm, specs: Sequence[Spec | None]) -> list[Spec]:
     return list(specs)  # type: ignore[arg-type]
 
 
-def refuse_mixing(f: GeneralForm, specs: list[Spec]) -> None:
+def _refuse_mixing(f: GeneralForm, specs: list[Spec]) -> None:
     """Raise BackendError where inputs live on several backends or devices."""
     places: dict[Any, str] = {}  # each with the first input that is there
     for spec, name in zip(specs, _named(f, len(specs)), strict=True):
@@ -44,10 +53,10 @@ def refuse_mixing(f: GeneralForm, specs: list[Spec]) -> None:
         )
 
 
-def check_types(f: GeneralForm, specs: list[Spec]) -> None:
+def _check_types(f: GeneralForm, specs: list[Spec]) -> None:
     """The complete type check: the domain, then the class's own `check_type_forward`."""
     try:
-        _check_types(f, specs)
+        _check_declared(f, specs)
     except InvalidType as error:
         names = _named(f, len(specs))
         error.inputs = dict(zip(names, specs, strict=True))
@@ -55,7 +64,7 @@ def check_types(f: GeneralForm, specs: list[Spec]) -> None:
         raise
 
 
-def _check_types(f: GeneralForm, specs: list[Spec]) -> None:
+def _check_declared(f: GeneralForm, specs: list[Spec]) -> None:
     if f.domain is not None:
         names = f.domain.inputs if f.declared is None else f.declared.names
         f.domain.check(f.label, names or _named(f, len(specs)), specs, f)
@@ -82,7 +91,7 @@ def _accepts(f: GeneralForm, given: Mapping[str, Any], inputs: dict[str, Any]) -
     if tuple(inputs[first].shape) != given[first].shape and _names_axes(f):
         return False
     try:
-        _check_types(f, [inputs[name] for name in given])
+        _check_declared(f, [inputs[name] for name in given])
     except (CoreError, ValueError, TypeError, IndexError):
         return False
     return True

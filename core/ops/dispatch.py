@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from core.arrays.backend import Backend
 from core.arrays.spec import Spec, intern
 from core.ops import operands
-from core.ops.checking import check_types, initialized, refuse_mixing
+from core.ops.checking import checked
 from core.ops.types.shapes import broadcast_shapes
 from core.ops.widening import widened, widening
-from core.ops.wrappers import Compute, ensured, whole, with_backend, with_rules
+from core.ops.wrappers import Compute, ensured, whole, with_rules
 from core.registry.configuration import current_state
 from core.registry.once import publishing
 
@@ -37,12 +37,9 @@ _changes = 0  # of kernel tables; what was made before one is not kept after it
 def plan_for(f: FunctionNode, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
     """Check inputs of these specs and plan the operation on them; remembers what it found."""
     cls = type(f)
-    known = initialized(f, specs)
-    refuse_mixing(f, known)
-    checked = current_state().check
-    if checked:
-        check_types(f, known)
-    plans = cls._plans if checked else cls._unchecked_plans
+    check = current_state().check
+    known = checked(f, specs, check)
+    plans = cls._plans if check else cls._unchecked_plans
     before = _changes
     try:
         plan = plans.get(key)
@@ -66,8 +63,6 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
         lead = _lead(specs)
         shape = broadcast_shapes([spec.shape for spec in specs])
         result = intern(backend, shape, lead.dtype, lead.device)
-    if cls.declared.reads_backend:
-        compute = with_backend(compute, backend)
     wider = widening(cls, specs)
     if wider is not None:
         compute = widened(compute, backend, *wider)

@@ -15,6 +15,8 @@ class Evaluated:
 
     __slots__ = ()
 
+    backend: Any  # of the arrays, for classes that look at it
+
     def evaluate(self: Any, *args: Any) -> Any:
         """Compute inside a rule: from arrays arrays, from Variables recorded Variables.
 
@@ -43,6 +45,7 @@ class Evaluated:
             plan = self._plans[key]
         except (KeyError, TypeError):  # TypeError: an unhashable setting
             plan = None
+        self.backend = specs[0].backend
         compute, xp, _ = plan or dispatch.plan_for(self, key, specs)
         return (compute or type(self).compute)(self, xp, *arrays)
 

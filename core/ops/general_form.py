@@ -17,10 +17,10 @@ from core.errors.scalars import is_number, is_whole
 from core.graph.fitting import is_array
 from core.graph.graph_node import GraphNode, next_sequence
 from core.graph.variable import Variable, as_variable, wrap
-from core.ops.checking import check_types, initialized, refuse_mixing
+from core.ops.checking import checked
 from core.ops.operands import beside_traced
 from core.ops.outputs import link_outputs
-from core.registry.configuration import State, current_state
+from core.registry.configuration import current_state
 
 if TYPE_CHECKING:
     from core.ops.types.domain import Domain
@@ -153,7 +153,7 @@ class GeneralForm(GraphNode):
         variables = [as_variable(x) for x in inputs]
         arrays = tuple([v.array for v in variables])
         self.needs_grad = sum([1 << i for i, v in enumerate(variables) if v.requires_grad])
-        self._check(state, variables)
+        checked(self, [v._spec for v in variables], state.check)
         self._before_forward(state, arrays)
         outputs = tuple([wrap(y) for y in self._forward(arrays)])
         self._after_forward(state, arrays, outputs)
@@ -163,12 +163,6 @@ class GeneralForm(GraphNode):
         else:
             self._kept_inputs = self._kept_outputs = None
         return outputs
-
-    def _check(self, state: State, variables: Sequence[Variable]) -> None:
-        specs = initialized(self, [v._spec for v in variables])
-        refuse_mixing(self, specs)
-        if state.check and (self._checks_types or self.domain is not None):
-            check_types(self, specs)
 
     def _forward(self, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         self._kept_inputs = self._kept_outputs = None

@@ -104,7 +104,8 @@ class _Calls(Writer):
     @property
     def _records_only(self) -> bool:
         """Whether a call needs a node for the graph alone, and makes none without one."""
-        if self.declared.fields or self.declared.outputs or self.cls._prepares:
+        declared = self.declared
+        if declared.fields or declared.outputs or declared.reads_backend or self.cls._prepares:
             return False
         return self.inline is not None and not re.search(r"\bf\b", self.inline)
 
@@ -171,6 +172,7 @@ class _Calls(Writer):
             "  except (KeyError, TypeError): plan = None",
             f"  if plan is None: plan = plan_for({self.node}, key, ({specs}{comma}))",
             "  compute, xp, s = plan",
+            *(["  f.backend = s0.backend"] if self.declared.reads_backend else []),
             *self._result(),
         ]
         if self.declared.outputs:

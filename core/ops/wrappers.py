@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from core.arrays.backend import Backend
 from core.arrays.spec import Spec, ensure_array
 from core.ops.operands import unlike
 
@@ -13,16 +12,6 @@ if TYPE_CHECKING:
     from core.ops.function_node import FunctionNode
 
 Compute = Callable[..., Any]
-
-
-def with_backend(compute: Compute, backend: Backend) -> Compute:
-    """Classes whose methods look at `self.backend` find it there."""
-
-    def knowing(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
-        f.backend = backend
-        return compute(f, xp, *arrays)
-
-    return knowing
 
 
 def with_rules(
