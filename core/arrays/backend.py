@@ -85,15 +85,7 @@ available = known.available
 get = known.get
 register = known.add
 unregister = known.remove
-
-
-def host() -> Backend:
-    """The backend of arrays in host memory, which every other one copies to and from.
-
-    >>> host()
-    <backend 'numpy'>
-    """
-    return known.host()
+host = known.host
 
 
 def of(*arrays: Any) -> Backend:

@@ -1,4 +1,4 @@
-"""What plugins give to Variables: functions, the array standard's, and NumPy's.
+"""What Variables have of higher rooms and of plugins: functions, namespaces, and how they look.
 
 The modules are loaded when first asked for; all but the facade stand above this room.
 """
@@ -11,11 +11,13 @@ from typing import Any
 functions: Any  # a facade
 provider: Any  # core.ops.namespace
 numpy_functions: Any
+shown: Any
 
 LATE = {
     "functions": "core.functions",
     "provider": "core.ops.namespace",
     "numpy_functions": "core.compat.numpy_functions",
+    "shown": "core.show.variable",
 }
 
 

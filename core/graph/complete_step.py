@@ -6,122 +6,119 @@ The walk itself takes the short step, which needs nothing of this, wherever it c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.arrays.spec import ensure_array
 from core.graph.fitting import check_grad
 from core.graph.graph_node import GraphNode
 from core.graph.variable import Variable, as_array, as_variable, wrap
-from core.graph.variable_node import Source
-from core.registry.configuration import State, using_config
+from core.registry.configuration import using_config
+
+if TYPE_CHECKING:
+    from core.graph.walk import Walk
 
 
-class CompleteStep:
-    """The part of a walk that differentiates one function, whatever it is."""
+def complete_step(walk: Walk, f: GraphNode) -> Sequence[Any]:
+    """One function, whatever it is: several outputs, hooks, debug mode, chosen targets."""
+    outputs = [f] if f._single else [reference() for reference in f.outputs]
+    cotangents = tuple([_cotangent(walk, source) for source in outputs])
+    needs_grad = -1 if walk.required is None else walk.required.get(f, 0)
+    indexes = [
+        i
+        for i, source in enumerate(f._sources)
+        if needs_grad >> i & 1 and (source.is_function or not source._constant)
+    ]
+    found: Sequence[Any] = (None,) * len(f._sources)
+    if indexes:
+        found = _differentiate(walk, f, cotangents, indexes)
+    _hand_over(walk, outputs)
+    return found
 
-    state: State
-    graph: bool  # of the gradients, recorded as well: they are Variables then, else arrays
-    retain_grad: bool
-    required: dict[GraphNode, int] | None
-    keep: frozenset[Source]
-    roots: set[Source]
-    gradients: dict[Source, Any]
 
-    def step(self, f: GraphNode) -> Sequence[Any]:
-        """One function, whatever it is: several outputs, hooks, debug mode, chosen targets."""
-        outputs = [f] if f._single else [reference() for reference in f.outputs]
-        cotangents = tuple([self._cotangent(source) for source in outputs])
-        needs_grad = -1 if self.required is None else self.required.get(f, 0)
-        indexes = [
-            i
-            for i, source in enumerate(f._sources)
-            if needs_grad >> i & 1 and (source.is_function or not source._constant)
-        ]
-        found: Sequence[Any] = (None,) * len(f._sources)
-        if indexes:
-            found = self._differentiate(f, cotangents, indexes)
-        self._hand_over(outputs)
-        return found
+def _cotangent(walk: Walk, source: Any) -> Any:
+    """The gradient of an output; of one that nothing reached, its variable's own."""
+    if source is None:
+        return None
+    if source in walk.gradients:
+        return walk.gradients[source]
+    g = source._grad
+    return g if g is None else as_variable(g) if walk.graph else as_array(g)
 
-    def _cotangent(self, source: Any) -> Any:
-        """The gradient of an output; of one that nothing reached, its variable's own."""
+
+def _differentiate(
+    walk: Walk, f: GraphNode, cotangents: tuple[Any, ...], indexes: list[int]
+) -> Sequence[Any]:
+    rules = f._var if walk.graph else f._raw
+    hooks = f._hooks(walk.state)
+    if rules is not None and not hooks and not walk.state.debug:
+        return _by_rules(walk, f, rules, cotangents, indexes)
+    if walk.state.debug:
+        from core.graph.debug import refuse_changed
+
+        refuse_changed(f)
+    seen: Any = ()
+    if hooks:
+        seen = (
+            tuple([source.data for source in f._sources]),
+            tuple([as_array(g) for g in cotangents]),
+        )
+    with using_config("enable_backprop", walk.graph):
+        for hook in hooks:
+            hook.backward_preprocess(f, *seen)
+        if rules is not None:
+            found = _by_rules(walk, f, rules, cotangents, indexes)
+        else:
+            found = _by_backward(walk, f, cotangents, indexes)
+        for hook in hooks:
+            hook.backward_postprocess(f, *seen)
+    if walk.state.debug:
+        from core.graph.debug import refuse_nan
+
+        refuse_nan(f, map(as_array, found), "backward")
+    return found
+
+
+def _by_rules(
+    walk: Walk, f: GraphNode, rules: Any, cotangents: tuple[Any, ...], indexes: list[int]
+) -> Sequence[Any]:
+    """Through the declared rules; nothing is found where no gradient came."""
+    if not any([g is not None for g in cotangents]):
+        return (None,) * len(f._sources)
+    needs_grad = sum([1 << i for i in indexes])
+    return _checked(f, rules(f, cotangents[0] if f._single else cotangents, needs_grad))
+
+
+def _by_backward(
+    walk: Walk, f: Any, cotangents: tuple[Any, ...], indexes: list[int]
+) -> Sequence[Any]:
+    """Through the general `backward`, which takes and gives Variables."""
+    given = tuple([g if g is None or isinstance(g, Variable) else wrap(g) for g in cotangents])
+    part = f.backward_accumulate(tuple(indexes), given, (None,) * len(indexes))
+    found: list[Any] = [None] * len(f._sources)
+    for i, g in zip(indexes, part, strict=True):
+        if g is not None:
+            found[i] = g if walk.graph else as_variable(g).array
+    return _checked(f, found)
+
+
+def _checked(f: GraphNode, found: Sequence[Any]) -> Sequence[Any]:
+    for i, (source, g) in enumerate(zip(f._sources, found, strict=True)):
+        if g is not None:
+            given = ensure_array(as_array(g), source.spec)
+            check_grad(source.spec, f"input {i} of {f.label}", given)
+    return found
+
+
+def _hand_over(walk: Walk, outputs: Sequence[Any]) -> None:
+    """Gradients of variables in between go to them if asked for, else they are dropped."""
+    for source in outputs:
         if source is None:
-            return None
-        if source in self.gradients:
-            return self.gradients[source]
-        g = source._grad
-        return g if g is None else as_variable(g) if self.graph else as_array(g)
-
-    def _differentiate(
-        self, f: GraphNode, cotangents: tuple[Any, ...], indexes: list[int]
-    ) -> Sequence[Any]:
-        rules = f._var if self.graph else f._raw
-        hooks = f._hooks(self.state)
-        if rules is not None and not hooks and not self.state.debug:
-            return self._by_rules(f, rules, cotangents, indexes)
-        if self.state.debug:
-            from core.graph.debug import refuse_changed
-
-            refuse_changed(f)
-        seen: Any = ()
-        if hooks:
-            seen = (
-                tuple([source.data for source in f._sources]),
-                tuple([as_array(g) for g in cotangents]),
-            )
-        with using_config("enable_backprop", self.graph):
-            for hook in hooks:
-                hook.backward_preprocess(f, *seen)
-            if rules is not None:
-                found = self._by_rules(f, rules, cotangents, indexes)
-            else:
-                found = self._by_backward(f, cotangents, indexes)
-            for hook in hooks:
-                hook.backward_postprocess(f, *seen)
-        if self.state.debug:
-            from core.graph.debug import refuse_nan
-
-            refuse_nan(f, map(as_array, found), "backward")
-        return found
-
-    def _by_rules(
-        self, f: GraphNode, rules: Any, cotangents: tuple[Any, ...], indexes: list[int]
-    ) -> Sequence[Any]:
-        """Through the declared rules; nothing is found where no gradient came."""
-        if not any([g is not None for g in cotangents]):
-            return (None,) * len(f._sources)
-        needs_grad = sum([1 << i for i in indexes])
-        return self._checked(f, rules(f, cotangents[0] if f._single else cotangents, needs_grad))
-
-    def _by_backward(
-        self, f: Any, cotangents: tuple[Any, ...], indexes: list[int]
-    ) -> Sequence[Any]:
-        """Through the general `backward`, which takes and gives Variables."""
-        given = tuple([g if g is None or isinstance(g, Variable) else wrap(g) for g in cotangents])
-        part = f.backward_accumulate(tuple(indexes), given, (None,) * len(indexes))
-        found: list[Any] = [None] * len(f._sources)
-        for i, g in zip(indexes, part, strict=True):
-            if g is not None:
-                found[i] = g if self.graph else as_variable(g).array
-        return self._checked(f, found)
-
-    def _checked(self, f: GraphNode, found: Sequence[Any]) -> Sequence[Any]:
-        for i, (source, g) in enumerate(zip(f._sources, found, strict=True)):
-            if g is not None:
-                given = ensure_array(as_array(g), source.spec)
-                check_grad(source.spec, f"input {i} of {f.label}", given)
-        return found
-
-    def _hand_over(self, outputs: Sequence[Any]) -> None:
-        """Gradients of variables in between go to them if asked for, else they are dropped."""
-        for source in outputs:
-            if source is None:
-                continue
-            keeps = source in self.keep
-            g = self.gradients.get(source) if keeps else self.gradients.pop(source, None)
-            if source in self.roots:
-                continue
-            if self.retain_grad:
-                source.set_grad(g if self.graph or g is None else ensure_array(g, source.spec))
-            elif self.required is None:
-                source._grad = None
+            continue
+        keeps = source in walk.keep
+        g = walk.gradients.get(source) if keeps else walk.gradients.pop(source, None)
+        if source in walk.roots:
+            continue
+        if walk.retain_grad:
+            source.set_grad(g if walk.graph or g is None else ensure_array(g, source.spec))
+        elif walk.required is None:
+            source._grad = None

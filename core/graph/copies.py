@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any
 
-from core.arrays.backend import BACKENDS
 from core.arrays.spec import spec_of
 from core.errors import GraphError
 from core.graph.variable_node import VariableNode
@@ -31,25 +29,12 @@ class Copies:
     __slots__ = ()
 
     def __copy__(self: Any) -> Variable:
-        clone = _bare(type(self))
+        clone: Any = object.__new__(type(self))
         clone.__setstate__(self._state())
         return clone  # type: ignore[no-any-return]
 
-    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Variable:
-        from core.graph.variable import as_array
-
-        self._refuse_graph("copy.deepcopy")
-        clone = memo[id(self)] = _bare(type(self))
-        state = self._state()
-        for name in ("array", "grad"):
-            value = state[name] = as_array(state[name])
-            if value is not None and id(value) not in memo:  # what is shared stays shared
-                memo[id(value)] = BACKENDS[type(value)].copy(value)
-        clone.__setstate__(copy.deepcopy(state, memo))
-        return clone  # type: ignore[no-any-return]
-
     def __getstate__(self: Any) -> dict[str, Any]:
-        self._refuse_graph("pickle")
+        refuse_graph(self.creator_node)
         return {**self._state(), "grad": self.grad}
 
     def __setstate__(self: Any, state: dict[str, Any]) -> None:
@@ -77,18 +62,6 @@ class Copies:
         known = {n: getattr(self, n) for n in slots if n not in _PLACE and hasattr(self, n)}
         return known | getattr(self, "__dict__", {})
 
-    def _refuse_graph(self: Any, what: str) -> None:
-        if self.creator_node is not None:
-            raise GraphError(
-                f"{what}: a Variable made by {self.creator_node.label} belongs to a graph, which "
-                "cannot be copied. Take its array, or unchain() it first."
-            )
-
-
-def _bare(cls: Any) -> Any:
-    """An object of the class on which nothing was called yet."""
-    return cls.__new__(cls)
-
 
 class Uncopied:
     """Function nodes, of which only those outside a graph are copied."""
@@ -96,9 +69,14 @@ class Uncopied:
     __slots__ = ()
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
-        if self._sources is not None:
-            raise GraphError(
-                f"{self.label} is part of a graph, which can be neither pickled nor copied. Keep "
-                "the arrays, or the links that made it."
-            )
+        refuse_graph(self if self._sources is not None else None)
         return object.__reduce_ex__(self, protocol)
+
+
+def refuse_graph(function: Any) -> None:
+    """Raise where there is a function whose graph a deep copy, or a pickle, would take along."""
+    if function is not None:
+        raise GraphError(
+            f"{function.label} is part of a graph, which can be neither pickled nor deeply copied. "
+            "Keep the arrays, or the links that made it, or unchain() its outputs first."
+        )

@@ -17,12 +17,7 @@ def _no_flag(self: Variable, value: object = None) -> None:
     raise UnknownName(f"Variable.volatile no longer exists. {_VOLATILE}")
 
 
-class Refused:
-    """Attributes of earlier versions."""
-
-    __slots__ = ()
-
-    volatile = property(_no_flag, _no_flag)
+volatile = property(_no_flag, _no_flag)
 
 
 def meant(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-
-def _shown() -> Any:
-    return import_module("core.show.variable")
+from core.graph import array_api
 
 
 class Texts:
@@ -22,19 +19,19 @@ class Texts:
         >>> core.Variable(np.arange(2, dtype="f"))
         variable([0., 1.], dtype=float32)
         """
-        return _shown().text(self)  # type: ignore[no-any-return]
+        return array_api.shown.text(self)  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
         """The array in NumPy's short look, as `variable([1. 2.])`."""
-        return _shown().short(self)  # type: ignore[no-any-return]
+        return array_api.shown.short(self)  # type: ignore[no-any-return]
 
     def debug_print(self) -> str:
         """Describe the array and its gradient in a few lines: place, size, mean and spread."""
-        return _shown().statistics(self)  # type: ignore[no-any-return]
+        return array_api.shown.statistics(self)  # type: ignore[no-any-return]
 
     def summary(self: Any) -> str:
         """The name, if any, in one word of text."""
         return f"<variable {self.name}>" if self.name else "<variable>"
 
     def _repr_html_(self) -> str:
-        return _shown().html(self)  # type: ignore[no-any-return]
+        return array_api.shown.html(self)  # type: ignore[no-any-return]

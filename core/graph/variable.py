@@ -21,7 +21,7 @@ from core.graph.methods import Methods
 from core.graph.moving import Moving
 from core.graph.operators import Operators
 from core.graph.protocols import Protocols
-from core.graph.refused import Refused, meant, refuse
+from core.graph.refused import meant, refuse, volatile
 from core.graph.text import Texts
 from core.graph.variable_node import VariableNode
 from core.registry.once import publishing
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @answering("cleargrad", "retain_data")
-class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocols, Refused, Texts):
+class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocols, Texts):
     """An array with a history, from which `backward` computes derivatives.
 
     Args:
@@ -75,6 +75,7 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
 
     _backward_from: ClassVar[Any]  # core.graph.backprop sets it
 
+    volatile = volatile
     __array_priority__ = 200
     __hash__ = object.__hash__
 

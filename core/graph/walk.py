@@ -13,14 +13,14 @@ from heapq import heappop, heappush
 from typing import Any
 
 from core.errors import GraphError
-from core.graph.complete_step import CompleteStep
+from core.graph.complete_step import complete_step
 from core.graph.graph_node import GraphNode
 from core.graph.history import creator_of
 from core.graph.variable_node import Source
 from core.registry.configuration import State, current_state
 
 
-class Walk(CompleteStep):
+class Walk:
     """One walk from the roots towards the leaves.
 
     With `required`, of each function which inputs as a bit mask, it goes only there; the gradients
@@ -93,7 +93,7 @@ class Walk(CompleteStep):
             else:
                 if cotangent is not None:
                     gradients[f] = cotangent
-                found = self.step(f)
+                found = complete_step(self, f)
             if freed:
                 self._free(f)
             # The next function is most often an input of this one: its gradient stays at hand.

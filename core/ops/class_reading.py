@@ -12,8 +12,6 @@ from core.errors.kinds import MISSING, Kind, kind_of
 if TYPE_CHECKING:
     import dis
 
-REQUIRED = MISSING  # in the place of a default
-
 
 def names(function: Callable[..., Any]) -> list[str]:
     """The names of its arguments."""
@@ -36,7 +34,7 @@ def fields(cls: type) -> dict[str, Any]:
     for base in own_classes(cls):
         for name, kind in base.__annotations__.items():
             if not str(kind).startswith(("ClassVar", "typing.ClassVar")):
-                fields[name] = getattr(cls, name, REQUIRED)
+                fields[name] = getattr(cls, name, MISSING)
     return fields
 
 

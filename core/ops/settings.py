@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.errors.kinds import taking
-from core.ops.class_reading import REQUIRED
+from core.errors.kinds import MISSING, taking
 from core.ops.declaration import Declaration
 
 
 def parameters(declared: Declaration, star: str = "") -> str:
     """The settings as parameters in the text of a function; see `named`."""
     parts = [
-        f"{name}_" if default is REQUIRED else f"{name}_=default[{name!r}]"
+        f"{name}_" if default is MISSING else f"{name}_=default[{name!r}]"
         for name, default in declared.fields.items()
     ]
     return f", /, {star}{', '.join(parts)}" if parts else ""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from core.arrays.backend import Backend
 from core.arrays.spec import Spec
 from core.graph.fitting import is_array
 from core.graph.variable import Variable
+from core.ops.wrappers import Compute
 
 if TYPE_CHECKING:
     from core.ops.function_node import FunctionNode
-
-Compute = Callable[..., Any]
 
 _HALF = ("float16", "bfloat16")
 _FLOATS = (*_HALF, "float32", "float64")

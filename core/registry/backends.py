@@ -67,7 +67,12 @@ class Backends(Generic[B]):
         self.unnamed: dict[type, B] = {}  # by type of array: those that nobody asks for by name
 
     def host(self) -> B:
-        """The backend of arrays in host memory."""
+        """The backend of arrays in host memory, which every other one copies to and from.
+
+        >>> import core
+        >>> core.backend.host()
+        <backend 'numpy'>
+        """
         return self.get(HOST)
 
     def names(self) -> list[str]:

@@ -494,7 +494,7 @@ def test_pickling_and_deep_copies():
 @pytest.mark.parametrize("copying", [pickle.dumps, copy.deepcopy], ids=["pickle", "deepcopy"])
 def test_graphs_are_not_copied_by_name(copying):
     y = variable(3) * 2
-    with pytest.raises(GraphError, match="_ . 2.*cannot be copied.*unchain"):
+    with pytest.raises(GraphError, match="_ . 2 is part of a graph.*unchain"):
         copying(y)
     with pytest.raises(GraphError, match="_ . 2.*graph"):
         copying(y.creator)
