@@ -11,5 +11,8 @@ from plugins.communicators.mpi import non_cuda_aware as non_cuda_aware
 from plugins.communicators.nccl import hierarchical as hierarchical
 from plugins.communicators.nccl import nccl as nccl
 from plugins.communicators.nccl import pure_nccl as pure_nccl
+from plugins.communicators.optimizer import (
+    create_multi_node_optimizer as create_multi_node_optimizer,
+)
 
 def of(distribution: str) -> Offer: ...

@@ -61,6 +61,7 @@ def backward_from(
     enable_double_backprop: bool = False,
     loss_scale: float | None = None,
     free_graph: bool = False,
+    gradients: dict[Source, Any] | None = None,
 ) -> None:
     """What `Variable.backward` does, from several variables at once."""
     graph = enable_double_backprop
@@ -74,7 +75,7 @@ def backward_from(
             roots.append((source, _initial(y, graph, loss_scale)))
     if not roots:
         return
-    walk = Walk(roots, graph=graph, retain_grad=retain_grad, free=free_graph)
+    walk = Walk(roots, graph=graph, retain_grad=retain_grad, free=free_graph, gradients=gradients)
     del roots
     if graph and not walk.state.backprop:
         with using_config("enable_backprop", True):

@@ -24,7 +24,8 @@ class Walk:
     """One walk from the roots towards the leaves.
 
     With `required`, of each function which inputs as a bit mask, it goes only there; the gradients
-    of the sources in `keep` are kept.
+    of the sources in `keep` are kept. `gradients` is the dict that they are put in, where somebody
+    looks on.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Walk:
         free: bool = False,
         required: dict[GraphNode, int] | None = None,
         keep: frozenset[Source] = frozenset(),
+        gradients: dict[Source, Any] | None = None,
     ) -> None:
         self.state: State = current_state()
         self.graph = graph
@@ -45,7 +47,7 @@ class Walk:
         self.roots = {source for source, _ in roots}
         self.freed = self.roots if free else set()
         self.given = () if graph else [g for _, g in roots]
-        self.gradients: dict[Source, Any] = {}
+        self.gradients: dict[Source, Any] = {} if gradients is None else gradients
         self.leaves: list[Source] = []
         self.queued: set[GraphNode] = set()
         self.heap: list[tuple[int, GraphNode]] = []

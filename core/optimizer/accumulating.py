@@ -91,7 +91,11 @@ class Accumulating(Optimizer):
         scaled = self._loss_scale is not None  # then an overflow is found, and the step skipped
         with loss.backend.overflowing() if scaled else nullcontext():
             scale = self._loss_scale if share is None else share * (self._loss_scale or 1.0)
-            loss.backward(loss_scale=scale, free_graph=not keep)
+            self._walk_back(loss, scale, not keep)
+
+    def _walk_back(self, loss: Variable, loss_scale: float | None, free_graph: bool) -> None:
+        """Give the parameters their gradients."""
+        loss.backward(loss_scale=loss_scale, free_graph=free_graph)
 
     def serialize(self, serializer: Any) -> None:
         """Save or load what every optimizer does, and gradients accumulated for the next step."""

@@ -139,14 +139,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
         """
         target = self._target()
         if lossfun is not None:
-            self._refuse_uncallable("update", lossfun)
-            if self._parts:
-                raise UpdateError(
-                    f"{type(self).__name__}.update: gradients of {self._parts} parts have been "
-                    "accumulated, which a loss would replace. Accumulate that part as well, and "
-                    "then call update() without arguments."
-                )
-            self._backward(target, lossfun(*args, **kwds))
+            self._differentiate(lossfun, *args, **kwds)
         self._parts = 0
         if GradientMethod.recorder is not None and GradientMethod.recorder(self):
             return
@@ -158,6 +151,17 @@ class GradientMethod(DeclaredByRule, Accumulating):
         self._make(steps)
         self.call_hooks("post")
         self.update_loss_scale()
+
+    def _differentiate(self, lossfun: Callable[..., Any], *args: Any, **kwds: Any) -> None:
+        """Compute the loss of the step, and its gradients."""
+        self._refuse_uncallable("update", lossfun)
+        if self._parts:
+            raise UpdateError(
+                f"{type(self).__name__}.update: gradients of {self._parts} parts have been "
+                "accumulated, which a loss would replace. Accumulate that part as well, and "
+                "then call update() without arguments."
+            )
+        self._backward(self._target(), lossfun(*args, **kwds))
 
     def _make(self, steps: list[Step]) -> None:
         """Make the steps together: all have begun before the first changes its parameter."""

@@ -262,6 +262,15 @@ class Communicator(ABC):
         buffer[...] = reduce(add, parts).astype(own)
         return Pending()
 
+    def tell(self, what: str, number: int = 0) -> list[int]:
+        """Tell all ranks what this one is about to do, with a number; the numbers of all.
+
+        Raises CommunicatorError on every rank where one is about to do something else.
+        """
+        told = self.allgather_obj((what, number))
+        _refuse_difference("a step", [call for call, _ in told])
+        return [found for _, found in told]
+
     def compare(self, what: str, mine: Any) -> None:
         """Raise CommunicatorError on every rank, naming two, where the ranks give different values.
 
@@ -304,14 +313,10 @@ class Communicator(ABC):
         A parameter without a gradient on some ranks is an error on all of them; with `zero_fill`
         these count as zeros. One without a gradient on any rank stays without.
         """
+        self.compare_models("mean of gradients", model)
         named = sorted(model.namedparams(include_uninit=False))
-        mine = {path for path, parameter in named if parameter.grad is not None}
-        everywhere = self.allgather_obj(mine)
-        some, all_ranks = set().union(*everywhere), set.intersection(*everywhere)
-        if some != all_ranks and not zero_fill:
-            _refuse_missing(everywhere)
-        chosen = [parameter for path, parameter in named if path in some]
-        Buckets(self, chosen).allreduce(1 / self.size)
+        gradients = Buckets(self, [parameter for _, parameter in named])
+        gradients.allreduce(1 / self.size, None if zero_fill else self.size)
 
     broadcast_data = bcast_data
     allreduce_grad = multi_node_mean_grad
@@ -319,17 +324,6 @@ class Communicator(ABC):
 
 def _path(entry: tuple[str, Any]) -> str:
     return entry[0]
-
-
-def _refuse_missing(everywhere: Sequence[set[str]]) -> None:
-    """Raise for parameters that have a gradient on some ranks alone."""
-    for path in sorted(set().union(*everywhere)):
-        without = [str(rank) for rank, paths in enumerate(everywhere) if path not in paths]
-        if without:
-            raise CommunicatorError(
-                f"mean of gradients: {path} has a gradient on some ranks, but none on "
-                f"{', '.join(without)}. With zero_fill=True it counts as zeros there."
-            )
 
 
 def _refuse_difference(what: str, everywhere: Sequence[Any]) -> None:

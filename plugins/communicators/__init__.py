@@ -9,6 +9,7 @@ provides = {
     "dummy": "dummy",
     "local": "local",
     "mpi": "mpi naive flat non_cuda_aware",
+    "optimizer": "create_multi_node_optimizer",
     "nccl": "nccl pure_nccl hierarchical",
 }
 

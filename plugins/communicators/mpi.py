@@ -22,7 +22,7 @@ from core.training import Communicator, Pending
 from plugins.extras import need
 from plugins.processes.ipc import decode, encode
 
-_NOTE = 256  # bytes of the notes: the length of a message, then what is called
+_NOTE = 256  # bytes of the notes: a number, then what is called
 _PIECE = 1 << 30  # bytes at once: counts of MPI are below 2^31
 _PATIENCE = 0.02  # seconds for which waiting takes all of a core, as far as nobody else wants it
 _STARTERS = {  # variables by which launchers tell how many processes there are
@@ -83,7 +83,7 @@ class MpiCommunicator(Communicator):
 
     def split(self, color: int | None, key: int) -> Self | None:
         """The communicator of the ranks that give the same `color`, in the order of `key`."""
-        self._meet("split")
+        self.tell("split")
         part = self._comm.Split(self._mpi.UNDEFINED if color is None else color, key)
         return None if part == self._mpi.COMM_NULL else type(self)(part, **self._own_config)
 
@@ -91,7 +91,7 @@ class MpiCommunicator(Communicator):
         """Release the communicator, after all ranks have called this."""
         if self._comm is not None:
             atexit.unregister(self._end)
-            self._meet("finalize")
+            self.tell("finalize")
             self._comm.Free()
             self._comm = None
 
@@ -99,7 +99,7 @@ class MpiCommunicator(Communicator):
         """At the end of the program: where others still wait, the job ends with an error."""
         self.time_limit *= 2  # those that wait for a message tell more of what is wrong
         try:
-            self._meet("the end of the program")
+            self.tell("the end of the program")
         except BaseException as error:
             print(error, file=sys.stderr, flush=True)
             self._mpi.COMM_WORLD.Abort(1)
@@ -129,13 +129,13 @@ class MpiCommunicator(Communicator):
                 )
             time.sleep(0 if waited < _PATIENCE else 0.0005)
 
-    def _meet(self, what: str, length: int = 0) -> list[int]:
-        """Tell all ranks what this one is about to do; the lengths that they tell.
+    def tell(self, what: str, number: int = 0) -> list[int]:
+        """Tell all ranks what this one is about to do, with a number; the numbers of all.
 
         Raises CommunicatorError on every rank where one is about to do something else.
         """
         mine = np.zeros(_NOTE, np.uint8)
-        mine[:8] = np.frombuffer(np.int64(length).tobytes(), np.uint8)
+        mine[:8] = np.frombuffer(np.int64(number).tobytes(), np.uint8)
         text = what.encode()[: _NOTE - 8]
         mine[8 : 8 + len(text)] = np.frombuffer(text, np.uint8)
         notes = np.empty((self.size, _NOTE), np.uint8)
@@ -154,10 +154,10 @@ class MpiCommunicator(Communicator):
         """Raise CommunicatorError on every rank where the ranks give different values."""
         text = f"{what} {mine}"
         if len(text.encode()) > _NOTE - 8:
-            self._meet(what)
+            self.tell(what)
             super().compare(what, mine)
         else:
-            self._meet(text)
+            self.tell(text)
 
     # ------------------------------------------------------------------ objects
 
@@ -189,7 +189,7 @@ class MpiCommunicator(Communicator):
 
     def _spread(self, what: str, mine: Any, own: Any, roots: Sequence[int]) -> list[Any]:
         """The objects of some ranks, on all of them: a broadcast from each, at the same time."""
-        lengths = self._meet(what, mine.size)
+        lengths = self.tell(what, mine.size)
         messages = {
             rank: mine if rank == self.rank else np.empty(lengths[rank], np.uint8) for rank in roots
         }
@@ -223,7 +223,7 @@ class MpiCommunicator(Communicator):
 
     def _shuffle(self, what: str, objs: Sequence[Any], to: Any) -> list[Any]:
         """Give each of the ranks in `to` its object; what the ranks have for this one."""
-        self._meet(what)
+        self.tell(what)
         messages = {r: _packed(objs[r]) for r in to if r != self.rank}
         lengths = np.array([messages[r].size if r in messages else 0 for r in range(self.size)])
         incoming = np.empty_like(lengths)
@@ -243,7 +243,7 @@ class MpiCommunicator(Communicator):
 
     def barrier(self) -> None:
         """Return when all ranks have called it."""
-        self._meet("barrier")
+        self.tell("barrier")
 
     # ------------------------------------------------------------------ sums
 

@@ -1,0 +1,282 @@
+"""Optimizers that make one step on all ranks, by the gradient of the global batch.
+
+The gradients are packed into buffers in the order in which the backward pass completes them, and
+summed while the rest is still computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import core
+from core.arrays import backend
+from core.arrays.spec import ensure_array
+from core.errors import UpdateError
+from core.errors.kinds import checked
+from core.graph.backprop import backward_from
+from core.graph.history import history_of
+from core.optimizer import GradientMethod
+from core.training import Buckets, Communicator, reporter
+
+_WORD = (1 << 64) - 1
+_APART = 0x9E3779B97F4A7C15  # between the seeds of the ranks: 2^64 over the golden ratio
+_SHARED = 0x5851F42D4C957F2D  # added to the seed of what all ranks draw alike
+
+
+@checked
+def create_multi_node_optimizer(
+    actual_optimizer: GradientMethod,
+    communicator: Communicator,
+    double_buffering: bool = False,
+    zero_fill: bool = True,
+) -> Any:
+    """Make an optimizer whose step is that of the batches of all ranks together.
+
+    It has the state, hyper-parameters and hooks of `actual_optimizer`, and is used like it. Before
+    the first step all ranks take the parameters of rank 0. In each step the gradients of the ranks
+    are weighted by their numbers of examples (the length of the first argument of the loss), so
+    that the result is the mean over all examples, for a loss that is a mean over those of its own
+    batch; a rank without examples takes part with none. Losses are scaled, gradients clipped, and
+    steps with NaN left out, by what all ranks have alike.
+
+    `update(lossfun, *args)` sums gradients while others are still computed; with `loss.backward()`
+    and `update()` afterwards each rank counts alike, and nothing is hidden. Once `core.seed` has
+    been called, what a rank draws from the first step on (for dropout, say) is its own.
+
+    Args:
+        actual_optimizer: What makes the steps.
+        communicator: That of this rank.
+        double_buffering: Take the gradients of the step before, which travel while those of this
+            one are computed. The first update then changes nothing.
+        zero_fill: Whether a parameter that has a gradient on some ranks alone counts as zeros on
+            the others; else it is an error.
+
+    Raises CommunicatorError, on every rank, where the models differ, or a rank makes no step while
+    the others do.
+
+    >>> import core.links as L, numpy as np
+    >>> from core import optimizers
+    >>> from core.communicators import create_communicator
+    >>> optimizer = create_multi_node_optimizer(optimizers.SGD(0.1), create_communicator("local"))
+    >>> model = L.Classifier(L.Linear(2, 2))
+    >>> optimizer.setup(model).update(model, np.ones((3, 2), "f"), np.zeros(3, "i"))
+    >>> optimizer
+    MultiNodeSGD(lr=0.1)
+    """
+    own = type(actual_optimizer)
+    derived: Any = type(f"MultiNode{own.__name__}", (MultiNodeOptimizer, own), {})
+    made = object.__new__(derived)
+    made.__dict__ = vars(actual_optimizer)  # the two are one optimizer in what they have
+    made._start(actual_optimizer, communicator, double_buffering, zero_fill)
+    return made
+
+
+class MultiNodeOptimizer(GradientMethod):
+    """What `create_multi_node_optimizer` puts before the class of an optimizer."""
+
+    _communicator: Communicator
+    _actual: GradientMethod
+
+    def _start(
+        self, actual: GradientMethod, comm: Communicator, double_buffering: bool, zero_fill: bool
+    ) -> None:
+        self._actual, self._communicator, self._zero_fill = actual, comm, zero_fill
+        self._known: Any = None  # of the parameters that were broadcast
+        self._counted = 0  # examples of the parts that have been accumulated
+        self._sums = [Buckets(comm, [])] * (2 if double_buffering else 1)
+        self._weight: float | None = None  # while a backward is watched
+        self._underway = self._begun = False
+        self._shared_seed: int | None = None
+        self._unordered: dict[str, Any] = {}  # parameters whose gradients have no order yet
+
+    @property
+    def communicator(self) -> Communicator:
+        """That of this rank."""
+        return self._communicator
+
+    @property
+    def actual_optimizer(self) -> GradientMethod:
+        """What was given, which has the same state."""
+        return self._actual
+
+    def setup(self, link: Any) -> Any:
+        """Set `link` as the target; the next update takes its parameters from rank 0."""
+        self._known = None
+        return super().setup(link)
+
+    # ------------------------------------------------------------------ the step
+
+    def update(self, lossfun: Callable[..., Any] | None = None, *args: Any, **kwds: Any) -> None:
+        """Make one step on all ranks; see `create_multi_node_optimizer`."""
+        target = self._target()
+        if lossfun is not None:
+            self._refuse_uncallable("update", lossfun)
+            count = _examples(args, kwds)
+            self._agree(lossfun, args, kwds)
+        else:
+            count, self._counted = (self._counted if self._parts else 1), 0
+            self._agree()
+        counts = self._communicator.tell("update of an optimizer", count)
+        total = sum(counts)
+        if not total:
+            raise UpdateError(
+                f"{type(self).__name__}.update: expected examples on one rank at least, but the "
+                "batches of all ranks are empty."
+            )
+        weight = count / total
+        self._begun = False
+        if lossfun is not None and count:
+            self._weight = weight
+            try:
+                self._differentiate(lossfun, *args, **kwds)
+            finally:
+                self._weight = None
+        elif lossfun is not None:
+            target.cleargrads()
+        self._begin_sums(None)
+        self._sums[-1].pack_rest(weight)
+        if len(self._sums) == 2:  # the sums of the step before are there by now
+            self._sums.reverse()
+            earlier, self._underway = self._underway, True
+            if not earlier:
+                target.cleargrads()
+                return
+        self._sums[-1].unpack(None if self._zero_fill else sum(map(bool, counts)))
+        with self._drawing_alike():
+            super().update()
+
+    def accumulate(
+        self, share: float, lossfun: Callable[..., Any], *args: Any, **kwds: Any
+    ) -> None:
+        """Add the gradients of a part of this rank's batch, the shares of which sum to 1."""
+        self._refuse_uncallable("accumulate", lossfun)
+        if not self._parts:
+            self._counted = 0
+            self._agree(lossfun, args, kwds)
+        super().accumulate(share, lossfun, *args, **kwds)
+        self._counted += _examples(args, kwds)
+
+    def _walk_back(self, loss: Any, loss_scale: float | None, free_graph: bool) -> None:
+        if self._weight is None or self._parts:
+            super()._walk_back(loss, loss_scale, free_graph)
+            return
+        self._begin_sums(loss)
+        gradients = _Watched(loss, self._sums[-1], self._weight)
+        backward_from([loss], loss_scale=loss_scale, free_graph=free_graph, gradients=gradients)
+
+    def _begin_sums(self, loss: Any) -> None:
+        """Make ready for gradients; in the first step, agree on their order as well."""
+        if self._begun:
+            return
+        self._begun = True
+        if self._unordered:
+            found = self._communicator.allgather_obj(None if loss is None else self._order(loss))
+            order = next(filter(None, found), [*self._unordered])
+            chosen = [self._unordered[path] for path in order]
+            self._sums = [Buckets(self._communicator, chosen) for _ in self._sums]
+            self._unordered, self._underway = {}, False
+        self._sums[-1].begin()
+
+    def _order(self, loss: Any) -> list[str]:
+        """The paths of the parameters in the order in which a backward completes gradients."""
+        last = {p._source: 0 for p in self._unordered.values()}
+        for f in sorted(history_of([loss.creator_node]), key=lambda f: -f.sequence):
+            last.update((source, -f.sequence) for source in f._sources if source in last)
+        return sorted(self._unordered, key=lambda path: last[self._unordered[path]._source] or 1)
+
+    # ------------------------------------------------------------------ before the first one
+
+    def _agree(self, *call: Any) -> None:
+        """Take the parameters of rank 0, in the first step and where some have come since."""
+        named = sorted(self._target().namedparams())
+        known = [(path, id(p), p.is_initialized, p.frozen) for path, p in named]
+        if known == self._known:
+            return
+        comm = self._communicator
+        if call and not all([p.is_initialized for _, p in named]):
+            _size_parameters(*call)
+        comm.bcast_data(self._target())
+        self._shared_seed = _draw_apart(comm)
+        once = {id(p): path for path, p in named if p.is_initialized and not p.frozen}
+        self._unordered = {path: p for path, p in named if once.get(id(p)) == path}
+        self._known = [(path, id(p), p.is_initialized, p.frozen) for path, p in named]
+
+    @contextmanager
+    def _drawing_alike(self) -> Iterator[None]:
+        """Let what hooks draw be the same on all ranks, and different in each step."""
+        own = backend.random_state()["stream"]
+        if own is None or self._shared_seed is None:
+            yield
+            return
+        _install({"seed": self._shared_seed, "draws": self.t << 32})
+        try:
+            yield
+        finally:
+            _install(own)
+
+
+def _install(stream: dict[str, int]) -> None:
+    core.arrays.random_streams.set_stream_state(stream)
+
+
+def _draw_apart(comm: Communicator) -> int | None:
+    """Let what each rank draws from now on be its own; the seed of what all draw alike.
+
+    Ranks of one seed get others, as far apart as can be. None where `core.seed` is not in force.
+    """
+    stream = backend.random_state()["stream"]
+    seeds = comm.allgather_obj(stream and stream["seed"])
+    if stream is not None and stream["seed"] in seeds[: comm.rank]:
+        _install({**stream, "seed": (stream["seed"] + comm.rank * _APART) & _WORD})
+    return None if None in seeds else (seeds[0] + _SHARED) & _WORD
+
+
+def _size_parameters(lossfun: Callable[..., Any], args: Any, kwds: Any) -> None:
+    """Let links make the parameters whose sizes they take from their first input."""
+    try:
+        reporter.get_current_reporter()
+        unseen: Any = core.report_scope({})
+    except reporter.NoReporter:
+        unseen = nullcontext()
+    with unseen, core.using_config("train", False), core.no_backprop_mode():
+        lossfun(*args, **kwds)
+
+
+def _examples(args: Sequence[Any], kwds: dict[str, Any]) -> int:
+    """How many examples the arguments of a loss hold: the length of the first that has one."""
+    for each in (*args, *kwds.values()):
+        shape = getattr(each, "shape", None)
+        if shape:
+            return int(shape[0])
+        if shape is None and isinstance(each, (list, tuple, dict)):
+            return len(each) if not isinstance(each, dict) else _examples((), each)
+    return 1
+
+
+class _Watched(dict[Any, Any]):
+    """The gradients of a walk, which are packed as soon as they are complete.
+
+    Each function of the graph adds to the gradient of a parameter at most as often as it takes it
+    as an input; one that adds less leaves the gradient to be packed after the walk.
+    """
+
+    def __init__(self, loss: Any, sums: Buckets, weight: float) -> None:
+        self._sums, self._weight = sums, weight
+        self._parameters = {
+            p._source: p for bucket in sums.buckets for p in bucket.parameters if p.grad is None
+        }
+        self._missing = dict.fromkeys(self._parameters, 0)
+        for function in history_of([loss.creator_node]):
+            for source in function._sources:
+                if source in self._missing:
+                    self._missing[source] += 1
+
+    def __setitem__(self, source: Any, gradient: Any) -> None:
+        super().__setitem__(source, gradient)
+        if source in self._missing:
+            self._missing[source] -= 1
+            if not self._missing[source]:
+                complete = ensure_array(gradient, source.spec)
+                self._sums.pack(self._parameters[source], complete, self._weight)

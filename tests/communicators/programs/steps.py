@@ -1,0 +1,160 @@
+"""Steps of an optimizer on all ranks, beside those of one process with the whole batches."""
+
+import numpy as np
+
+import core
+import core.functions as F
+import core.links as L
+from core import optimizer_hooks, optimizers
+from core.communicators import create_communicator, create_multi_node_optimizer
+from core.errors import CommunicatorError, UpdateError
+
+TOLERANCE = 5e-5  # after STEPS steps of Adam in float32; see docs/communicators.md
+STEPS, EXAMPLES = 5, 24
+comm = create_communicator("mpi", time_limit=60)
+generator = np.random.default_rng(0)
+X = generator.standard_normal((STEPS, EXAMPLES, 8)).astype("f")
+T = generator.integers(0, 5, (STEPS, EXAMPLES)).astype("i")
+
+
+def network(seed, drop=0.0):
+    core.seed(seed)
+    layers = [L.Linear(None, 16), F.tanh, L.Linear(16, 16), F.relu]
+    return L.Classifier(core.Sequential(*layers, lambda h: F.dropout(h, drop), L.Linear(16, 5)))
+
+
+def alike(model, other=None, atol=0.0):
+    """The same bits on all ranks; and near those of another model."""
+    mine = [(path, p.array) for path, p in sorted(model.namedparams())]
+    everywhere = comm.allgather_obj(b"".join(array.tobytes() for _, array in mine))
+    assert len({*everywhere}) == 1, "the ranks have different parameters"
+    for (path, array), (_, p) in zip(
+        mine, sorted(other.namedparams()) if other else [], strict=False
+    ):
+        np.testing.assert_allclose(array, p.array, rtol=0, atol=atol, err_msg=path)
+    return everywhere[0]
+
+
+def train(part, distributed=True, hook=None, seed=None, scale=False, accumulate=1, drop=0.0, **how):
+    """Train on what `part` takes of each batch; each rank begins with weights of its own."""
+    model = network(comm.rank if seed is None else seed, drop)
+    optimizer = optimizers.Adam(0.01)
+    if distributed:
+        optimizer = create_multi_node_optimizer(optimizer, comm, **how)
+    optimizer.setup(model)
+    if hook is not None:
+        optimizer.add_hook(hook)
+    if scale:
+        optimizer.loss_scaling(interval=2)
+    for x, t in zip(X, T, strict=True):
+        x, t = part(x), part(t)
+        if accumulate == 1:
+            optimizer.update(model, x, t)
+            continue
+        for i in range(accumulate):
+            parts = [np.array_split(each, accumulate)[i] for each in (x, t)]
+            optimizer.accumulate(len(parts[0]) / len(x), model, *parts)
+        optimizer.update()
+    return model, optimizer
+
+
+def equal(batch):
+    return np.array_split(batch, comm.size)[comm.rank]
+
+
+def uneven(batch):
+    """More for later ranks; where there are several, none for the first."""
+    cuts = (np.linspace(0, 1, comm.size) ** 2 * EXAMPLES).astype(int)
+    cuts = [0, *cuts] if comm.size > 1 else [0, EXAMPLES]
+    return batch[cuts[comm.rank] : cuts[comm.rank + 1]]
+
+
+def whole(batch):
+    return batch
+
+
+def main():
+    # What one process gets from the whole batches.
+    alone, _ = train(whole, distributed=False, seed=0)
+    first = alike(train(equal)[0], alone, TOLERANCE)
+    assert alike(train(equal)[0]) == first, "another run gives other bits"
+    alike(train(uneven)[0], alone, TOLERANCE)
+    alike(train(equal, accumulate=2)[0], alone, TOLERANCE)
+
+    # Many small buffers and few large ones give what one gives, up to rounding.
+    comm.set_config("bucket_bytes", 100)
+    alike(train(equal)[0], alone, TOLERANCE)
+    comm.set_config("bucket_bytes", 1 << 23)
+
+    # What looks at all gradients sees those of the global batch.
+    clipped = optimizer_hooks.GradientClipping(0.05)
+    alone_clipped, _ = train(whole, distributed=False, seed=0, hook=clipped)
+    alike(train(uneven, hook=clipped)[0], alone_clipped, TOLERANCE)
+    alike(train(equal, hook=optimizer_hooks.GradientNoise(0.1))[0])
+    alike(train(equal, drop=0.5)[0])
+
+    # An overflow on one rank is one on all.
+    model, optimizer = train(equal, scale=True)
+    alike(model, alone, TOLERANCE)
+    before, scale = alike(model), optimizer.loss_scale
+    bad = X[0] * (np.inf if comm.rank == comm.size - 1 else 1)
+    with np.errstate(invalid="ignore"):
+        optimizer.update(model, bad, T[0])
+    assert alike(model) == before, "a step with NaN was made"
+    assert optimizer.loss_scale == scale / 2
+
+    # Narrow exchange.
+    for dtype in ("float16", "bfloat16"):
+        comm.set_config("allreduce_grad_dtype", dtype)
+        alike(train(equal)[0], alone, 0.05)
+    comm.set_config("allreduce_grad_dtype", None)
+
+    # The step before: n + 1 updates make n steps.
+    _, late = train(equal, double_buffering=True)
+    assert late.t == STEPS - 1 and late.actual_optimizer.t == late.t
+    alike(late.target)
+
+    # Masks differ, weights do not.
+    model, _ = train(equal, seed=0)
+    masks = comm.allgather_obj(F.dropout(np.ones(64, "f"), 0.5).array.tobytes())
+    assert len({*masks}) == comm.size, "ranks draw the same masks"
+
+    # Sums begin before the backward pass is over, one for each buffer.
+    comm.set_config("bucket_bytes", 1000)
+    model, optimizer = train(equal)
+    begun, plain = [], comm.iallreduce
+    comm.iallreduce = lambda buffer: begun.append(buffer.nbytes) or plain(buffer)
+    early = []
+    optimizer._sums[-1].pack_rest, rest = (
+        lambda weight: early.append(len(begun)) or rest(weight),
+        optimizer._sums[-1].pack_rest,
+    )
+    optimizer.update(model, equal(X[0]), equal(T[0]))
+    assert early[0] >= 2, f"{early} of {len(begun)} sums began during the backward pass"
+    assert len(begun) == len(optimizer._sums[-1].buckets) < 6
+    comm.iallreduce = plain
+
+    # Where gradients are missing, and where there is nothing to step by.
+    model, optimizer = train(equal, zero_fill=False)
+    if comm.size > 1:
+        model.cleargrads()
+        if comm.rank == 0:
+            model.predictor[0].b.grad = np.ones(16, "f")
+        try:
+            optimizer.update()
+        except CommunicatorError as error:
+            assert f"on 1 of {comm.size} ranks" in str(error)
+        else:
+            raise AssertionError("a gradient on one rank alone was taken")
+    try:
+        optimizer.update(model, X[0, :0], T[0, :0])
+    except UpdateError as error:
+        assert "all ranks are empty" in str(error)
+    else:
+        raise AssertionError("a step was made of nothing")
+    comm.barrier()
+    if comm.rank == 0:
+        print(f"stepped {comm.size}")
+
+
+main()
