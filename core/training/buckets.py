@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from core.arrays import backend
 from core.arrays.backend import Device
 from core.errors import CommunicatorError
+from core.errors.set_by_init import NeedsInit
 
 if TYPE_CHECKING:
     from core.link.parameter import Parameter
@@ -61,7 +62,7 @@ class Bucket:
         self.waiting, self.pending = len(self.parameters), None
 
 
-class Buckets:
+class Buckets(NeedsInit):
     """The gradients of a model, in buffers of about `bucket_bytes`, in a given order.
 
     All ranks have the same parameters in the same order; their sums begin in the order of the

@@ -13,13 +13,14 @@ from core.arrays import backend
 from core.arrays.backend import Device
 from core.errors import CommunicatorError, nearest
 from core.errors.scalars import is_whole
+from core.errors.set_by_init import NeedsInit
 from core.link import Link
 from core.training.buckets import NARROW, Buckets, Pending, as_sixteen_bits
 
 _FOR_ALL = -1  # the tag of what is no message between two ranks of the user's
 
 
-class Communicator(ABC):
+class Communicator(NeedsInit, ABC):
     """Base of communicators: the processes of a job, each a *rank* from 0 to `size` - 1.
 
     A subclass sets `rank` and `size` by `super().__init__(rank, size)` and defines `send_obj`,
@@ -59,6 +60,9 @@ class Communicator(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: rank {self.rank} of {self.size} on {socket.gethostname()}>"
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self  # copies of a model talk to the same ranks
 
     # ------------------------------------------------------------------ what a subclass defines
 
