@@ -81,7 +81,7 @@ class Communicator(NeedsInit, ABC):
         A rank that gives None belongs to none, and gets None.
         """
 
-    def finalize(self) -> None:  # noqa: B027 - nothing is held
+    def finalize(self) -> None:
         """Release what the communicator holds; it is not used any more."""
 
     def abort(self, reason: str) -> None:
