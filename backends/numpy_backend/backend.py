@@ -125,6 +125,16 @@ class NumpyBackend(Backend):
             "kept memory": kept,
         } | compiler.state()
 
+    def fuser(self) -> Any:
+        """Loops that numba compiles, where it is installed."""
+        from backends.numpy_backend.kernels.compiler import available
+
+        if not available():
+            return None
+        from backends.numpy_backend.fusion import LoopFuser
+
+        return LoopFuser()
+
     def release_memory(self) -> None:
         """Give memory that was freed, and is kept for the next arrays, back to the system."""
         allocation.release()

@@ -182,6 +182,13 @@ class Backend(Fallbacks, ABC):
     update_all_kernels = _kernels("update_all")
     """Class of an update rule -> its steps for many parameters at once."""
 
+    def fuser(self) -> Any:
+        """What makes one loop of several equations of a program, a `core.tracing.Fuser`, or None.
+
+        A program that is `fused()` asks for it.
+        """
+        return None
+
     def refresh_kernels(self) -> None:
         """Read the tables anew, as when a plugin has been preferred or disabled."""
         for section in ("kernels", "gradient_kernels", "update_kernels", "update_all_kernels"):

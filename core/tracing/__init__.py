@@ -10,6 +10,10 @@ from core.tracing.capturing import Captured as Captured
 from core.tracing.capturing import capture as capture
 from core.tracing.equation import Equation as Equation
 from core.tracing.equation import Value as Value
+from core.tracing.group import Extent as Extent
+from core.tracing.group import Fuser as Fuser
+from core.tracing.group import Group as Group
+from core.tracing.group import reduced_axes as reduced_axes
 from core.tracing.mapping import vmap as vmap
 from core.tracing.program import Program as Program
 from core.tracing.tape import Applied as Applied
@@ -20,11 +24,15 @@ __all__ = [
     "Applied",
     "Captured",
     "Equation",
+    "Extent",
+    "Fuser",
+    "Group",
     "Program",
     "Value",
     "capture",
     "capturing",
     "derivatives",
+    "reduced_axes",
     "trace",
     "unabridged",
     "vmap",

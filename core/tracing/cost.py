@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from core.tracing import names
 from core.tracing.equation import Equation, Value
+from core.tracing.group import Group
 from core.tracing.recorded import Recorded
 
 _CUBIC = {
@@ -89,13 +90,26 @@ def _shown(operations: int, size: int) -> tuple[str, str]:
 
 def cost(program: Recorded) -> Cost:
     """The costs of all equations; see `Program.cost`."""
-    return Cost([_line(equation) for equation in program.equations])
+    return Cost([line for equation in program.equations for line in _lines(equation)])
 
 
-def _line(equation: Equation) -> Line:
+def _lines(equation: Equation) -> list[Line]:
+    group = equation.call.function
+    if not isinstance(group, Group):
+        return [_line(equation, bytes_of(equation))]
+    seen: set[Value] = set()
+    lines = []
+    for each in group.equations:  # a loop reads what is outside once, and writes what is needed
+        moved = ({*each.inputs} & {*group.inputs} - seen) | ({*each.outputs} & {*group.outputs})
+        seen.update(each.inputs)
+        lines.append(_line(each, sum([value.nbytes for value in moved])))
+    return lines
+
+
+def _line(equation: Equation, size: int) -> Line:
     origin = equation.origin
     operation = origin.operation + ", backward" * origin.backward if origin.operation else ""
-    return Line(operation, origin.link, operations_of(equation), bytes_of(equation))
+    return Line(operation, origin.link, operations_of(equation), size)
 
 
 def operations_of(equation: Equation) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from core.arrays.backend import Backend
 from core.tracing.equation import Call, Equation, Value, values_in
+from core.tracing.group import Group
 from core.tracing.places import Place
 from core.tracing.recorded import Recorded
 from core.tracing.text import Writer
@@ -186,6 +187,8 @@ _MAKES = frozenset(
 def _makes(equation: Equation, backend: Backend) -> bool:
     """Whether its result is known to lie in memory that nobody else shows."""
     call = equation.call
+    if isinstance(call.function, Group):
+        return True
     if call.kind in ("change", "random"):
         return bool(equation.outputs)
     if call.kind == "operator":

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.arrays.backend import host
 from core.tracing.equation import Equation, Value, mapped
 from core.tracing.inference import quiet
 from core.tracing.program import Program
 from core.tracing.text import Writer, numpys
 
+FILLED = frozenset(("zeros_like", "ones_like", "full_like"))
 LARGEST = 1 << 16  # bytes of a folded constant: larger ones cost more to keep than to make
 
 
@@ -41,16 +43,27 @@ def _computed(
     small = sum([value.nbytes for value in equation.outputs]) <= LARGEST
     if equation.call.acts or not small:
         return None
-    if not all([value in constants for value in equation.inputs]):
+    known = {**constants, **_alike(equation)}
+    if not all([value in known for value in equation.inputs]):
         return None
     function = equation.call.found(program.backend)
-    args, kwargs = mapped(constants.__getitem__, (equation.args, equation.kwargs))
+    args, kwargs = mapped(known.__getitem__, (equation.args, equation.kwargs))
     try:
         with quiet():
             result = function(*args, **kwargs)
     except Exception:  # it fails whenever the program runs, as it does without a trace
         return None
     return tuple(result) if equation.several else (result,)
+
+
+def _alike(equation: Equation) -> dict[Value, Any]:
+    """For what is made like another array, and takes nothing of its elements: any such array."""
+    x = equation.args[0] if equation.args else None
+    if equation.call.name not in FILLED or not isinstance(x, Value):
+        return {}
+    xp = host().xp
+    like = xp.zeros((), dtype=x.dtype)
+    return {x: like[()] if x.scalar else xp.broadcast_to(like, x.shape)}
 
 
 def merged(program: Program) -> Program:

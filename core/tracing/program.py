@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.arrays.backend import BACKENDS, host
 from core.errors import TraceError
 from core.graph.variable import wrap
-from core.tracing.equation import Value
+from core.tracing.equation import Equation, Value
 from core.tracing.execution import compiled
+from core.tracing.group import Group
 from core.tracing.places import Place
 from core.tracing.recorded import Recorded
 from core.tracing.structure import Leaf, alike, described, flattened, rebuilt
@@ -96,6 +97,19 @@ class Program(Recorded):
                         f"have memory of its own, got that of argument array {j}. Copy one of them."
                     )
 
+    def fused(self) -> Program:
+        """The program with loops in the place of several equations, where its backend has such.
+
+        On NumPy they are compiled by numba (the extra `fast`): what is elementwise, and sums, means
+        and maxima beside it. Without it, this is the program itself.
+        """
+        fuser = self.backend.fuser()
+        if fuser is None:
+            return self
+        from core.tracing.fusion import fused
+
+        return self.changed(equations=fused(self, fuser))
+
     # ------------------------------------------------------------------ looking
 
     def graph(self) -> ComputationalGraph:
@@ -143,20 +157,30 @@ class Program(Recorded):
         for value, array in self.constants.items():
             shown = f" = {array}" if value.size == 1 else ""
             lines.append(f"  {names[value]}: {spec_text(value)}, constant{shown}")
-        before = None
-        for equation in self.equations:
-            if equation.origin != before and str(equation.origin):
-                lines.append(f"  # {equation.origin}")
-            before = equation.origin
-            left = ", ".join([f"{names[v]}: {spec_text(v)}" for v in equation.outputs])
-            comma = "," if equation.several and len(equation.outputs) == 1 else ""
-            right = writer.expression(equation)
-            lines.append(f"  {left}{comma} = {right}" if left else f"  {right}")
+        lines += self._body(self.equations, "  ", writer)
         for target, value in self.changes:
             name = target.name if isinstance(target, Place) else names[self.inputs[target]]
             lines.append(f"  {name}[...] = {names[value]}")
         results = rebuilt(self.result, lambda leaf: _Text(names[self.outputs[leaf.number]]))
         return "\n".join([*lines, f"  return {results!r}"])
+
+    def _body(self, equations: Sequence[Equation], indent: str, writer: Writer) -> Iterator[str]:
+        before = None
+        for equation in equations:
+            group = equation.call.function
+            if isinstance(group, Group):
+                yield f"{indent}loop of {group.rows} x {group.columns}:"
+                yield from self._body(group.equations, indent + "  ", writer)
+                yield f"{indent}  gives {', '.join(map(writer.name, group.outputs))}"
+                before = None
+                continue
+            if equation.origin != before and str(equation.origin):
+                yield f"{indent}# {equation.origin}"
+            before = equation.origin
+            left = ", ".join([f"{writer.name(v)}: {spec_text(v)}" for v in equation.outputs])
+            comma = "," if equation.several and len(equation.outputs) == 1 else ""
+            right = writer.expression(equation)
+            yield f"{indent}{left}{comma} = {right}" if left else f"{indent}{right}"
 
     def __repr__(self) -> str:
         return (

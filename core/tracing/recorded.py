@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from core.arrays.backend import Backend
 from core.tracing.equation import Equation, Value
+from core.tracing.group import Group
 from core.tracing.places import Place, Steps
 
 
@@ -50,12 +51,20 @@ class Recorded:
         own = {name: part for name, part in vars(self).items() if name != "_run"}
         return type(self)(**(own | parts))
 
+    def flat(self) -> list[Equation]:
+        """The equations, those within loops as well in the place of the loops."""
+        found: list[Equation] = []
+        for equation in self.equations:
+            group = equation.call.function
+            found += group.equations if isinstance(group, Group) else [equation]
+        return found
+
     def names(self) -> dict[Value, str]:
         """What values are called in the text: `x` arguments, `p` places, `c` constants, `v`."""
         found = {value: f"x{i}" for i, value in enumerate(self.inputs)}
         found |= {place.value: f"p{i}" for i, place in enumerate(self.places)}
         found |= {value: f"c{i}" for i, value in enumerate(self.constants)}
-        results = [value for equation in self.equations for value in equation.outputs]
+        results = [value for equation in self.flat() for value in equation.outputs]
         return found | {value: f"v{i}" for i, value in enumerate(results)}
 
     def memories(self) -> dict[Value, Value]:

@@ -176,7 +176,7 @@ _SIGNS = {
 
 def source(program: Recorded) -> str:
     """The text of a module; see `Program.source`."""
-    for equation in program.equations:
+    for equation in program.flat():
         if equation.call.kind == "kernel":
             raise TraceError(
                 f"{program.name}.source: {equation.call.name} is a kernel of {program.backend}, "
@@ -212,7 +212,7 @@ def _body(program: Recorded, names: dict[Value, str], writer: Writer) -> Iterato
     for place in program.places:
         yield f"{names[place.value]} = places[{place.name!r}]"
     before = None
-    for equation in program.equations:
+    for equation in program.flat():
         if equation.origin != before and str(equation.origin):
             yield f"# {equation.origin}"
         before = equation.origin
@@ -267,7 +267,7 @@ def _structure(form: Any, arrays: list[str]) -> str:
 def _needed(program: Recorded) -> list[str]:
     """The helpers that the equations call, those first that others call."""
     found: dict[str, None] = {}
-    for equation in program.equations:
+    for equation in program.flat():
         call = equation.call
         if call.name in ("windows", "fold"):
             found["per_axis"] = None

@@ -1,0 +1,396 @@
+"""One loop for several equations, written in LLVM's words from a plan.
+
+A loop goes over rows, and in each row over columns, a vector at a time; what is left at the end of
+a row, one by one. A reduction over columns is known when the row has been gone through: what uses
+it comes in the next pass over the same row, a *stage*. What a later stage needs is read again from
+where it was put. Reductions over rows as well are known at the end.
+
+Sums are taken in float64, lane by lane, and so in an order that follows from the vectors of the
+processor and from nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from math import inf
+from pathlib import Path
+from types import FunctionType
+from typing import Annotated, Any, NamedTuple
+
+from backends.numpy_backend.kernels.compiler import Array, Compiled, Layout, cache_folder
+from backends.numpy_backend.kernels.emitter import emitted
+from backends.numpy_backend.kernels.vectors import (
+    FUNCTIONS,
+    Vector,
+    constant,
+    kind_of,
+    larger,
+    smaller,
+)
+from core.tracing import Extent
+
+
+class Slot(NamedTuple):
+    """A number that the loop is given, by its place among them."""
+
+    place: int
+
+
+class Literal(NamedTuple):
+    """A number that stands in the loop."""
+
+    number: int
+
+
+class Step(NamedTuple):
+    """One equation: of values before it, slots and literals, taken in the dtype `taken`."""
+
+    name: str
+    operands: tuple[int | Slot | Literal, ...]
+    taken: str
+    dtype: str
+    extent: Extent
+    end: bool = False
+
+    @property
+    def reduces(self) -> bool:
+        """Whether it is a reduction."""
+        return self.name in REDUCTIONS
+
+
+class Plan(NamedTuple):
+    """Values are numbered: first the inputs, by dtype and extent, then what the steps give."""
+
+    inputs: tuple[tuple[str, Extent], ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[int, ...]
+
+    def dtype(self, value: int) -> str:
+        """The dtype of a value."""
+        count = len(self.inputs)
+        return self.inputs[value][0] if value < count else self.steps[value - count].dtype
+
+    def extent(self, value: int) -> Extent:
+        """The extent of a value."""
+        count = len(self.inputs)
+        return self.inputs[value][1] if value < count else self.steps[value - count].extent
+
+    def stages(self) -> list[int]:
+        """In which pass over a row each value is known."""
+        found = [0] * len(self.inputs)
+        for step in self.steps:
+            known = [found[v] for v in step.operands if isinstance(v, int)]
+            found.append(max(known, default=0) + (step.reduces and not step.end))
+        return found
+
+    def kept(self) -> list[int]:
+        """The values that a later stage reads again, and that are no outputs."""
+        stages, found = self.stages(), set()
+        for i, step in enumerate(self.steps, len(self.inputs)):
+            stage = stages[i] - (step.reduces and not step.end)
+            made = [v for v in step.operands if isinstance(v, int) and v >= len(self.inputs)]
+            again = [v for v in made if self.extent(v).columns and stages[v] < stage]
+            found.update([v for v in again if v not in self.outputs])
+        return sorted(found)
+
+    def __str__(self) -> str:
+        def name(v: Any) -> str:
+            if isinstance(v, Slot):
+                return f"k[{v.place}]"
+            return str(v.number) if isinstance(v, Literal) else f"v{v}"
+
+        lines = [
+            f"v{i}: {dtype}{_marks(extent)}, given" for i, (dtype, extent) in enumerate(self.inputs)
+        ]
+        for i, step in enumerate(self.steps, len(self.inputs)):
+            end = ", at the end" * step.end
+            operands = ", ".join(map(name, step.operands))
+            call = f"{step.name}({operands}) in {step.taken}"
+            lines.append(f"v{i}: {step.dtype}{_marks(step.extent)} = {call}{end}")
+        return "\n".join([*lines, f"gives {', '.join(map(name, self.outputs))}"])
+
+
+def _marks(extent: Extent) -> str:
+    along = ["rows"] * extent.rows + ["columns"] * extent.columns
+    return f"[{', '.join(along)}]"
+
+
+def _sum(a: Vector, b: Vector) -> Vector:
+    return a + b
+
+
+REDUCTIONS: dict[str, tuple[Callable[[Vector, Vector], Vector], float]] = {
+    "sum": (_sum, 0.0),
+    "max": (larger, -inf),
+    "min": (smaller, inf),
+}
+"""What joins two parts of a reduction, and what it begins with."""
+
+
+class _Loop:
+    """Writes the loop of a plan."""
+
+    def __init__(self, plan: Plan, e: Any, args: tuple[Any, ...]) -> None:
+        self.plan = plan
+        self.e = e
+        self.stages = plan.stages()
+        count, outputs = len(plan.inputs), len(plan.outputs)
+        self.read = args[:count]
+        self.written = dict(zip(plan.outputs, args[count : count + outputs], strict=True))
+        kept = plan.kept()
+        self.scratch = dict(
+            zip(kept, args[count + outputs : count + outputs + len(kept)], strict=False)
+        )
+        self.numbers, self.columns, first, last, self.start, self.stop = args[-6:]
+        sizes = [plan.dtype(v) for v in range(count + len(plan.steps))]
+        single = any([dtype == "float32" for dtype in sizes])
+        self.lanes = e.wide.bits // (32 if single else 64)
+        full = (self.stop - self.start) // self.lanes * self.lanes
+        self.middle = self.start + full
+        self.given: dict[int, Vector] = {}
+        self.ends = {
+            v: self._accumulators(v)
+            for v, step in self._steps()
+            if step.end and not step.extent.columns
+        }
+        with e.loop(last, 1, first) as row:
+            self._row(row)
+        for v, accumulators in self.ends.items():
+            self._store(self._joined(v, accumulators), self.written[v], e.number(0))
+
+    def _steps(self) -> list[tuple[int, Step]]:
+        return list(enumerate(self.plan.steps, len(self.plan.inputs)))
+
+    # ------------------------------------------------------------------ memory
+
+    def _load(self, pointer: Any, at: Any, dtype: str, lanes: int) -> Vector:
+        from llvmlite import ir
+
+        e = self.e
+        kind = ir.IntType(8) if dtype == "bool" else kind_of(dtype)
+        whole = ir.VectorType(kind, lanes)
+        place = e.builder.bitcast(e.at(pointer, at), whole.as_pointer())
+        value = e.builder.load(place)
+        value.align = 1 if dtype == "bool" else kind_size(dtype)
+        if dtype == "bool":
+            zero = ir.Constant(whole, [0] * lanes)
+            value = e.builder.icmp_unsigned("!=", value, zero)
+        return Vector(e, value, dtype)
+
+    def _store(self, x: Vector, pointer: Any, at: Any) -> None:
+        from llvmlite import ir
+
+        e, value = self.e, x.value
+        if x.dtype == "bool":
+            value = e.builder.zext(value, ir.VectorType(ir.IntType(8), x.lanes))
+        place = e.builder.bitcast(e.at(pointer, at), value.type.as_pointer())
+        e.builder.store(value, place).align = 1 if x.dtype == "bool" else kind_size(x.dtype)
+
+    # ------------------------------------------------------------------ one row
+
+    def _row(self, row: Any) -> None:
+        self.row, self.base = row, row * self.columns
+        self.scalars = {
+            v: self._load(self.read[v], row if extent.rows else self.e.number(0), dtype, 1)
+            for v, (dtype, extent) in enumerate(self.plan.inputs)
+            if not extent.columns
+        }
+        last = max(self.stages)
+        for stage in range(last + 1):
+            self._scalars(stage)
+            self._columns(stage)
+
+    def _is_scalar(self, v: int) -> bool:
+        return not self.plan.extent(v).columns
+
+    def _scalars(self, stage: int) -> None:
+        """What is the same in the whole row, as soon as it is known."""
+        for v, step in self._steps():
+            if step.reduces and step.end and self._of_row(step) and self.stages[v] == stage:
+                join, _ = REDUCTIONS[step.name]
+                (_, lone) = self.ends[v]
+                x = self._operand(step.operands[0], None, 1).cast(lone[1])
+                lone[0].set(join(Vector(self.e, lone[0].get(), lone[1]), x).value)
+            elif not step.reduces and self._is_scalar(v) and self.stages[v] == stage:
+                self.scalars[v] = self._computed(step, None, 1)
+                self._put(v, self.scalars[v])
+
+    def _put(self, v: int, x: Vector) -> None:
+        """Write what is the same in the whole row, if it is asked for."""
+        if v in self.written:
+            at = self.row if self.plan.extent(v).rows else self.e.number(0)
+            self._store(x, self.written[v], at)
+
+    def _of_row(self, step: Step) -> bool:
+        x = step.operands[0]
+        return isinstance(x, int) and self._is_scalar(x)
+
+    def _columns(self, stage: int) -> None:
+        """A pass over the columns."""
+        work = [
+            (v, step)
+            for v, step in self._steps()
+            if (step.reduces and not self._of_row(step))
+            or (not step.reduces and not self._is_scalar(v))
+        ]
+        work = [
+            (v, step)
+            for v, step in work
+            if self.stages[v] - (step.reduces and not step.end) == stage
+        ]
+        if not work:
+            return
+        sums = {
+            v: self.ends[v] if step.end else self._accumulators(v)
+            for v, step in work
+            if step.reduces and not step.extent.columns
+        }
+        for lanes, start, stop in (
+            (self.lanes, self.start, self.middle),
+            (1, self.middle, self.stop),
+        ):
+            with self.e.loop(stop, lanes, start) as j:
+                self._pass(work, sums, j, lanes)
+        for v, step in work:
+            if v in sums and not step.end:
+                self.scalars[v] = self._joined(v, sums[v])
+                self._put(v, self.scalars[v])
+
+    def _pass(self, work: list[tuple[int, Step]], sums: Any, j: Any, lanes: int) -> None:
+        self.here: dict[int, Vector] = {}
+        for v, step in work:
+            if not step.reduces:
+                x = self.here[v] = self._computed(step, j, lanes)
+                if v in self.written:
+                    self._store(x, self.written[v], self.base + j)
+                if v in self.scratch:
+                    self._store(x, self.scratch[v], j)
+                continue
+            x = self._operand(step.operands[0], j, lanes)
+            join, _ = REDUCTIONS[step.name]
+            if v in sums:
+                wide, lone = sums[v]
+                place, dtype = wide if lanes > 1 else lone
+                place.set(join(Vector(self.e, place.get(), dtype), x.cast(dtype)).value)
+            else:
+                before = self._load(self.written[v], j, step.dtype, lanes)
+                self._store(join(before, x.cast(step.dtype)), self.written[v], j)
+
+    # ------------------------------------------------------------------ values
+
+    def _computed(self, step: Step, j: Any, lanes: int) -> Vector:
+        operands = [self._operand(o, j, lanes, step.taken) for o in step.operands]
+        if step.name == "where":
+            condition = self._operand(step.operands[0], j, lanes, "bool")
+            operands = [condition.cast("bool"), *[o.cast(step.taken) for o in operands[1:]]]
+        else:
+            operands = [o.cast(step.taken) for o in operands]
+        return FUNCTIONS[step.name](*operands).cast(step.dtype)
+
+    def _operand(self, operand: Any, j: Any, lanes: int, taken: str = "float64") -> Vector:
+        if isinstance(operand, Literal):
+            return constant(self.e, operand.number, taken, lanes)
+        if isinstance(operand, Slot):
+            x = self._load(self.numbers, self.e.number(operand.place), "float64", 1)
+            return x.cast(taken).widened(lanes)
+        if self._is_scalar(operand):
+            return self.scalars[operand].widened(lanes)
+        if operand not in self.here:
+            self.here[operand] = self._again(operand, j, lanes)
+        return self.here[operand]
+
+    def _again(self, v: int, j: Any, lanes: int) -> Vector:
+        dtype, at = self.plan.dtype(v), self.base + j
+        if v < len(self.plan.inputs):
+            return self._load(self.read[v], at if self.plan.extent(v).rows else j, dtype, lanes)
+        if v in self.written:
+            return self._load(self.written[v], at, dtype, lanes)
+        return self._load(self.scratch[v], j, dtype, lanes)
+
+    # ------------------------------------------------------------------ reductions
+
+    def _accumulators(self, v: int) -> Any:
+        """What holds the parts of a reduction: in all lanes, and of what is left."""
+        step = self.plan.steps[v - len(self.plan.inputs)]
+        dtype = "float64" if step.name == "sum" else step.dtype
+        _, first = REDUCTIONS[step.name]
+        return tuple(
+            [
+                (self.e.variable(constant(self.e, first, dtype, lanes).value), dtype)
+                for lanes in (self.lanes, 1)
+            ]
+        )
+
+    def _joined(self, v: int, accumulators: Any) -> Vector:
+        step = self.plan.steps[v - len(self.plan.inputs)]
+        join, _ = REDUCTIONS[step.name]
+        wide, lone = [Vector(self.e, place.get(), dtype) for place, dtype in accumulators]
+        while wide.lanes > 1:
+            wide = join(*wide.halves())
+        return join(wide, lone).cast(step.dtype)
+
+
+def kind_size(dtype: str) -> int:
+    """Bytes of an element."""
+    return 4 if dtype.endswith("32") else 8
+
+
+# ---------------------------------------------------------------------- compiling
+
+
+@cache
+def loop_of(plan: Plan) -> Compiled:
+    """The loop of a plan: `(*inputs, *outputs, *kept, numbers, columns, rows, columns)`.
+
+    The last are the first row and that behind the last, and so for columns.
+    """
+    kept = plan.kept()
+    count = len(plan.inputs)
+    written = [plan.dtype(v) for v in (*plan.outputs, *kept)]
+    arrays = [f"a{i}" for i in range(count + len(written))]
+    whole = ["columns", "row", "last_row", "column", "last_column"]
+    names = [*arrays, "numbers", *whole]
+
+    def fused(e: Any, *args: Any) -> None:
+        _Loop(plan, e, args)
+
+    parameters = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ("e", *names)
+    ]
+    fused.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    listed = ", ".join(names)
+    text = f'"""{plan}"""\n\n\ndef fused({listed}):\n    body({listed})\n'
+    scope: dict[str, Any] = {"body": emitted(fused)}
+    exec(compile(text, _path(text), "exec"), scope)
+    function: FunctionType = scope["fused"]
+    function.__module__ = __name__
+    layouts = [Layout(1, False, _NAMES.get(d, d)) for d, _ in plan.inputs]
+    layouts += [Layout(1, True, _NAMES.get(d, d)) for d in written]
+    annotations: dict[str, Any] = {
+        name: Annotated[Array, layout] for name, layout in zip(arrays, layouts, strict=True)
+    }
+    annotations["numbers"] = Annotated[Array, Layout(1, False)]
+    function.__annotations__ = annotations | dict.fromkeys(whole, int)
+    return Compiled(function, ())
+
+
+_NAMES = {"bool": "boolean"}
+
+
+def _path(text: str) -> str:
+    """A file of the text beside the machine code, by whose name that is found again."""
+    name = f"fused_{hashlib.sha256(text.encode()).hexdigest()[:16]}.py"
+    folder = cache_folder()
+    if folder is None:
+        return f"<{name}>"
+    path: Path = folder / name
+    if not path.exists():
+        with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".py", delete=False) as file:
+            file.write(text)
+        os.replace(file.name, path)
+    return str(path)

@@ -1,0 +1,315 @@
+"""Groups of equations that one loop computes: what is elementwise, and reductions beside it.
+
+Equations are taken in their order. Each joins the groups that its arguments come from, or one that
+reads what it reads, if all of them go over one domain and nothing outside lies between them. The
+domain is the shape of the largest values. It is seen as a table: some leading axes are its rows,
+the others its columns. Which, follows from what is in the group: values that are the same in a
+whole row or column, and reductions. So a group keeps all splits that are still possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+from core.tracing.equation import Call, Equation, Value
+from core.tracing.group import Extent, Fuser, Group, reduced_axes
+from core.tracing.recorded import Recorded
+
+MOST = 24  # arrays that a loop reads and writes
+LARGE = 1 << 16  # elements: a sum of so many is taken in parts, so nothing in the loop waits for it
+
+
+class _Draft:
+    """A group that is being gathered. `splits` has the extents of its values for each split."""
+
+    def __init__(self, domain: tuple[int, ...]) -> None:
+        self.domain = domain
+        self.equations: list[Equation] = []
+        self.members: set[Value] = set()
+        self.splits: dict[int, dict[Value, Extent]] = {s: {} for s in range(len(domain) + 1)}
+        self.ends: dict[int, set[Value]] = {s: set() for s in range(len(domain) + 1)}
+
+    @property
+    def inputs(self) -> list[Value]:
+        """What is read from outside."""
+        read = [value for equation in self.equations for value in equation.inputs]
+        return [value for value in dict.fromkeys(read) if value not in self.members]
+
+    def sizes(self, split: int) -> tuple[int, int]:
+        """Rows and columns."""
+        return prod(self.domain[:split]), prod(self.domain[split:])
+
+    # ------------------------------------------------------------------ extents
+
+    def _extent(self, shape: tuple[int, ...], split: int) -> Extent | None:
+        """That of an array that is broadcast to the domain; None where there is none."""
+        whole = (1,) * (len(self.domain) - len(shape)) + shape
+        rows, columns = self.domain[:split], self.domain[split:]
+        found = []
+        for part, along in ((whole[:split], rows), (whole[split:], columns)):
+            if part != along and prod(part) != 1:
+                return None
+            found.append(prod(along) > 1 and part == along)
+        return Extent(*found)
+
+    def _added(
+        self, equation: Equation, part: str, split: int
+    ) -> tuple[dict[Value, Extent], bool] | None:
+        """New extents with an equation, and whether it is an end; None where it does not fit."""
+        rows, columns = self.sizes(split)
+        known, ends = self.splits[split], self.ends[split]
+        (made,) = equation.outputs
+        if any([value in ends for value in equation.inputs]):
+            return None
+        if part == "reduction":
+            return self._reduced(equation, split)
+        new: dict[Value, Extent] = {}
+        whole = made.shape == self.domain and part == "elementwise"
+        for value in equation.inputs:
+            extent = self._extent(value.shape, split) if whole else Extent(rows > 1, False)
+            if not whole and value.size == 1 and (rows > 1 or value not in self.members):
+                extent = Extent(False, False)
+            if not whole and value.size > 1:
+                fits = value.shape == made.shape or part == "relabelled"
+                if not fits or value.size != rows or value not in self.members:
+                    return None
+            if extent is None or known.get(value, extent) != extent:
+                return None
+            new[value] = extent
+        if whole:
+            new[made] = Extent(rows > 1, columns > 1)
+        elif made.size == rows and any([value in self.members for value in equation.inputs]):
+            new[made] = Extent(rows > 1, False)
+        else:
+            return None
+        return new, False
+
+    def _reduced(self, equation: Equation, split: int) -> tuple[dict[Value, Extent], bool] | None:
+        (made,), x = equation.outputs, equation.args[0]
+        rows, columns = self.sizes(split)
+        axes = reduced_axes(equation)
+        lengths = [n for i, n in enumerate(x.shape) if i in axes and n > 1]
+        kept = [n for i, n in enumerate(x.shape) if i not in axes and n > 1]
+        single = Extent(False, False)
+        if not lengths:
+            return None
+        if x.shape != self.domain:
+            of_rows = x in self.members and self.splits[split][x] == Extent(True, False)
+            return ({made: single}, True) if of_rows and not kept else None
+        whole = Extent(rows > 1, columns > 1)
+        if self.splits[split].get(x, whole) != whole or columns == 1:
+            return None
+        leading = {i for i, n in enumerate(x.shape[:split]) if n > 1}
+        trailing = {i for i, n in enumerate(x.shape) if i >= split and n > 1}
+        if leading <= axes and trailing <= axes:
+            return {x: whole, made: single}, rows > 1 or columns >= LARGE
+        if trailing <= axes and not leading & axes:
+            return {x: whole, made: Extent(True, False)}, False
+        if leading <= axes and not trailing & axes:
+            return {x: whole, made: Extent(False, True)}, True
+        return None
+
+    # ------------------------------------------------------------------ growing
+
+    def takes(self, equation: Equation, part: str) -> bool:
+        """Take an equation, if it fits in."""
+        found = {}
+        for split in self.splits:
+            added = self._added(equation, part, split)
+            if added is not None:
+                found[split] = added
+        if not found:
+            return False
+        for split in list(self.splits):
+            if split not in found:
+                del self.splits[split]
+                continue
+            extents, end = found[split]
+            self.splits[split].update(extents)
+            if end:
+                self.ends[split].update(equation.outputs)
+        self.equations.append(equation)
+        self.members.update(equation.outputs)
+        return True
+
+    def joined(self, other: _Draft, order: dict[Equation, int], parts: dict[Equation, str]) -> Any:
+        """A group of the equations of both; None where there is none."""
+        if self.domain != other.domain:
+            return None
+        made = _Draft(self.domain)
+        for equation in sorted([*self.equations, *other.equations], key=order.__getitem__):
+            if not made.takes(equation, parts[equation]):
+                return None
+        return made
+
+
+class _Grouping:
+    """Groups, and single equations, as nodes that depend on others; sets of nodes are integers."""
+
+    def __init__(self, program: Recorded, fuser: Fuser) -> None:
+        self.order = {equation: i for i, equation in enumerate(program.equations)}
+        self.parts = {equation: fuser.part(equation) for equation in program.equations}
+        self.drafts: dict[int, _Draft] = {}
+        self.single: dict[int, Equation] = {}
+        self.node: dict[Value, int] = {}  # which gives a value
+        self.above: dict[int, int] = {}  # on which nodes a node depends, all the way
+        self.readers: dict[Value, list[int]] = {}  # groups that read a value from outside
+        self.count = 0
+        self._acting: int | None = None
+        for equation in program.equations:
+            self._place(equation)
+
+    def _place(self, equation: Equation) -> None:
+        above = self._above_of(equation)
+        part = self.parts[equation]
+        if part:
+            before = dict.fromkeys([self.node[v] for v in equation.inputs if v in self.node])
+            beside = [n for v in equation.inputs for n in self.readers.get(v, ())]
+            for n in [*reversed(before), *beside[-2:]]:
+                if n in self.drafts and self._join(n, equation, part, above):
+                    return
+        number = self._new(above)
+        if part:
+            x = equation.args[0] if part == "reduction" else equation.outputs[0]
+            draft = _Draft(x.shape)
+            if part != "relabelled" and draft.takes(equation, part):
+                self.drafts[number] = draft
+                self._note(number, equation)
+                return
+        self.single[number] = equation
+        if equation.call.acts:
+            self._acting = number
+        self._give(number, equation)
+
+    def _above_of(self, equation: Equation) -> int:
+        found = 0
+        for value in equation.inputs:
+            n = self.node.get(value)
+            if n is not None:
+                found |= self.above[n] | 1 << n
+        if equation.call.acts and self._acting is not None:
+            found |= self.above[self._acting] | 1 << self._acting
+        return found
+
+    def _new(self, above: int) -> int:
+        self.count += 1
+        self.above[self.count] = above
+        return self.count
+
+    def _give(self, number: int, equation: Equation) -> None:
+        for value in equation.outputs:
+            self.node[value] = number
+
+    def _note(self, number: int, equation: Equation) -> None:
+        self._give(number, equation)
+        for value in equation.inputs:
+            if self.node.get(value) != number:
+                self.readers.setdefault(value, []).append(number)
+
+    def _through_others(self, n: int, above: int) -> bool:
+        """Whether something between lies in `above` that depends on a node."""
+        return any([self.above[m] >> n & 1 for m in _bits(above) if m != n])
+
+    def _join(self, n: int, equation: Equation, part: str, above: int) -> bool:
+        draft = self.drafts[n]
+        if self._through_others(n, above):
+            return False
+        read = {*draft.inputs, *equation.inputs} - draft.members
+        if len(read) > MOST or not draft.takes(equation, part):
+            return False
+        self._note(n, equation)
+        self._depend(n, above & ~(1 << n))
+        for value in equation.inputs:
+            other = self.node.get(value)
+            if other is not None and other != n and other in self.drafts:
+                self._merge(n, other)
+        return True
+
+    def _depend(self, n: int, above: int) -> None:
+        """Let a node depend on others, and what depends on it."""
+        self.above[n] |= above
+        for m in self.above:
+            if m != n and self.above[m] >> n & 1:
+                self.above[m] |= self.above[n]
+
+    def _merge(self, n: int, other: int) -> None:
+        """Make one group of two, if nothing lies between them."""
+        above = self.above[n] | self.above[other]
+        if self._through_others(n, self.above[other]) or self._through_others(other, self.above[n]):
+            return
+        joined = self.drafts[n].joined(self.drafts[other], self.order, self.parts)
+        if joined is None or len(joined.inputs) > MOST:
+            return
+        gone = self.drafts.pop(other)
+        self.drafts[n] = joined
+        for equation in gone.equations:
+            self._note(n, equation)
+        both = 1 << n | 1 << other
+        del self.above[other]
+        for m, found in self.above.items():
+            if m != n and found & both:
+                self.above[m] = found & ~both | 1 << n | above & ~both
+        self.above[n] = above & ~both
+
+    def in_order(self) -> Iterator[_Draft | Equation]:
+        """All nodes, each after those on which it depends."""
+        left = sorted(self.above, key=lambda n: self._first(n))
+        done = 0
+        while left:
+            later = []
+            for n in left:
+                if self.above[n] & ~done:
+                    later.append(n)
+                    continue
+                done |= 1 << n
+                yield self.drafts[n] if n in self.drafts else self.single[n]
+            left = later
+
+    def _first(self, n: int) -> int:
+        equations = self.drafts[n].equations if n in self.drafts else [self.single[n]]
+        return max([self.order[equation] for equation in equations])
+
+
+def _bits(numbers: int) -> Iterator[int]:
+    while numbers:
+        low = numbers & -numbers
+        yield low.bit_length() - 1
+        numbers ^= low
+
+
+def fused(program: Recorded, fuser: Fuser) -> tuple[Equation, ...]:
+    """The equations of a program, of which groups have become one each."""
+    wanted = {*program.outputs, *[value for _, value in program.changes]}
+    found: list[Equation] = []
+    for node in _Grouping(program, fuser).in_order():
+        if isinstance(node, Equation):
+            found.append(node)
+        else:
+            found += _made(program, node, fuser, wanted)
+    return tuple(found)
+
+
+def _made(program: Recorded, draft: _Draft, fuser: Fuser, wanted: set[Value]) -> list[Equation]:
+    """The equation of a group, or the equations as they were where no loop is worth while."""
+    inside = set(draft.equations)
+    read = {
+        value
+        for equation in program.equations
+        if equation not in inside
+        for value in equation.inputs
+    }
+    made = [value for equation in draft.equations for value in equation.outputs]
+    outputs = tuple([value for value in made if value in wanted or value in read])
+    split = min(draft.splits)
+    rows, columns = draft.sizes(split)
+    inputs = tuple(draft.inputs)
+    ends = frozenset(draft.ends[split])
+    group = Group(tuple(draft.equations), inputs, outputs, rows, columns, draft.splits[split], ends)
+    run = fuser.made(group) if len(inside) > 1 else None
+    if run is None:
+        return draft.equations
+    group.run = run
+    call = Call("kernel", "loop", None, group)
+    return [Equation(call, inputs, {}, outputs, True, draft.equations[-1].origin)]

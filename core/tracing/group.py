@@ -1,0 +1,76 @@
+"""Equations of a program that are computed in one loop, and what the loop goes over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from core.tracing.equation import Equation, Value
+
+
+class Extent(NamedTuple):
+    """Whether the elements of a value differ from row to row, and from column to column."""
+
+    rows: bool
+    columns: bool
+
+
+class Group:
+    """Equations with a loop over `rows` and `columns` for all of them.
+
+    `inputs` are the values from outside, `outputs` those that are needed there. `extents` says of
+    all values along what they differ; each is seen as a table, of which the leading axes of the
+    largest values are the rows, the others the columns. What is a sum over rows is among `ends`:
+    it is known when the loop has ended.
+
+    Calling it gives the outputs for arrays of the inputs.
+    """
+
+    run: Callable[..., tuple[Any, ...]]
+
+    def __init__(
+        self,
+        equations: tuple[Equation, ...],
+        inputs: tuple[Value, ...],
+        outputs: tuple[Value, ...],
+        rows: int,
+        columns: int,
+        extents: dict[Value, Extent],
+        ends: frozenset[Value],
+    ) -> None:
+        self.equations = equations
+        self.inputs = inputs
+        self.outputs = outputs
+        self.rows = rows
+        self.columns = columns
+        self.extents = extents
+        self.ends = ends
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        """The outputs for arrays of the inputs."""
+        return self.run(*arrays)
+
+
+class Fuser:
+    """What a backend gives that computes several equations in one loop; see `Backend.fuser`."""
+
+    def part(self, equation: Equation) -> str:
+        """What an equation can be in a loop: "elementwise", "reduction", "relabelled", or "".
+
+        A relabelled value has the elements of another, in their order, with other axes of length 1.
+        """
+        raise NotImplementedError
+
+    def made(self, group: Group) -> Callable[..., tuple[Any, ...]] | None:
+        """The function of arrays that computes a group; None where it is not worth while."""
+        raise NotImplementedError
+
+
+def reduced_axes(equation: Equation) -> set[int]:
+    """The axes over which a reduction goes."""
+    x = equation.args[0]
+    axis = equation.args[1] if len(equation.args) > 1 else equation.kwargs.get("axis")
+    if axis is None:
+        return set(range(len(x.shape)))
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return {a % len(x.shape) for a in axes}

@@ -1,0 +1,272 @@
+"""Programs in loops: arithmetic keeps its bits, functions and sums are as near as is stated."""
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import core
+import core.functions as F
+import core.links as L
+from core.arrays.threads import using_threads
+from core.tracing import Group
+
+pytestmark = pytest.mark.skipif(find_spec("numba") is None, reason="loops need numba")
+UNITS = 4  # in the last place, by which exp, expm1, log, log1p and tanh may be off
+
+
+@pytest.fixture(autouse=True)
+def worth_while(monkeypatch):
+    """Let small arrays have loops too."""
+    from backends.numpy_backend import fusion
+
+    monkeypatch.setattr(fusion, "WORTH", 0)
+
+
+def loops(program):
+    return [e.call.function for e in program.equations if isinstance(e.call.function, Group)]
+
+
+UNARY = [np.negative, np.abs, np.square, np.sqrt, np.sign, np.reciprocal]
+BINARY = [np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum]
+COMPARISONS = [np.less, np.greater_equal, np.equal, np.not_equal]
+
+
+def arithmetic(draw_from, count):
+    """A function of arrays that makes `count` random operations, each exactly rounded by NumPy."""
+
+    def pick(values):
+        return values[draw_from(st.integers(0, len(values) - 1))]
+
+    plan = [
+        (draw_from(st.integers(0, 6)), draw_from(st.integers(0, 99)), draw_from(st.integers(0, 99)))
+        for _ in range(count)
+    ]
+
+    def function(*arrays):
+        values, shape = list(arrays), np.broadcast_shapes(*[a.shape for a in arrays])
+        for kind, i, j in plan:
+            x, y = values[i % len(values)], values[j % len(values)]
+            if kind == 0:
+                made = UNARY[i % len(UNARY)](x)
+            elif kind == 1:
+                mask = COMPARISONS[i % len(COMPARISONS)](x, y)
+                made = np.where(mask, x * 2, -y)
+            elif kind == 2:
+                made = np.clip(x, -1.5, 0.75) + y**2
+            elif kind == 3:
+                made = (x < y).astype(x.dtype) - y / 3
+            elif kind == 4 and x.shape == shape:
+                made = np.max(x, axis=-1, keepdims=True) - y
+            else:
+                made = BINARY[(i + j) % len(BINARY)](x, y)
+            values.append(made)
+        return values[len(arrays) :]
+
+    return function
+
+
+@settings(max_examples=8)
+@given(data=st.data())
+def test_arithmetic_has_the_bits_of_single_operations(data):
+    draw = data.draw
+    rows, columns = draw(st.sampled_from([(3, 37), (1, 5), (40, 1), (2, 16), (7, 130)]))
+    shapes = [(rows, columns), (columns,), (rows, 1), (rows, columns), ()]
+    dtype = draw(st.sampled_from(["f", "d"]))
+    chosen = [shapes[0], *draw(st.lists(st.sampled_from(shapes), max_size=3))]
+    random = np.random.default_rng(draw(st.integers(0, 99)))
+    arrays = [np.asarray(random.normal(size=shape), dtype) for shape in chosen]
+    arrays[0].flat[:3] = np.inf, np.nan, -0.0
+    program = core.trace(arithmetic(draw, draw(st.integers(3, 20))), *arrays)
+    fused = program.fused()
+    assert len(loops(fused)) < len(program.equations)
+    with np.errstate(all="ignore"):
+        for found, again, expected in zip(
+            fused(*arrays), fused(*arrays), program(*arrays), strict=True
+        ):
+            np.testing.assert_array_equal(found, expected, strict=True)
+            assert found.tobytes() == again.tobytes()
+
+
+FUNCTIONS = {
+    "exp": [(-110, 90), (-1e-3, 1e-3)],
+    "expm1": [(-110, 88), (-1e-3, 1e-3)],
+    "log": [(0, 1e-30), (0, 2), (0, 1e30)],
+    "log1p": [(-1, 2), (-1e-3, 1e-3), (0, 1e30)],
+    "tanh": [(-11, 11), (-1e-3, 1e-3)],
+}
+
+
+def test_functions_are_within_units_in_the_last_place():
+    ranges = {name: FUNCTIONS[name] for name in FUNCTIONS}
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-45, 1e-310, 3e38]
+    for dtype in ("f", "d"):
+        arrays = [
+            np.concatenate([special, *[np.linspace(*ends, 4001) for ends in ranges[name]]]).astype(
+                dtype
+            )
+            for name in ranges
+        ]
+
+        def function(*arrays):
+            return [getattr(np, n)(x + 0) + 0 for n, x in zip(ranges, arrays, strict=True)]
+
+        with np.errstate(all="ignore"):
+            fused = core.trace(function, *arrays).fused()
+            assert len(loops(fused)) == len(ranges)
+            for name, x, found in zip(ranges, arrays, fused(*arrays), strict=True):
+                exact = getattr(np, name)(x.astype("longdouble"))
+                expected = exact.astype(dtype)
+                whole = np.isfinite(expected)
+                np.testing.assert_array_equal(found[~whole], expected[~whole], err_msg=name)
+                off = np.abs(found[whole] - exact[whole]) / np.spacing(np.abs(expected[whole]))
+                assert off.max() <= UNITS, (name, dtype, off.max(), x[whole][off.argmax()])
+
+
+def softmax_and_back(x, w):
+    v = core.Variable(x)
+    y = F.softmax(F.gelu(v))
+    return [y, *core.grad([F.sum(y * w)], [v])]
+
+
+def normalized(x, gamma, beta):
+    given = [core.Variable(v) for v in (x, gamma, beta)]
+    y = F.layer_normalization(*given)
+    return [y, *core.grad([F.sum(y * y)], given)]
+
+
+def losses(x, y):
+    v = core.Variable(x)
+    error = F.mean_squared_error(v, y) + F.mean(F.huber_loss(v, y, 0.5, reduce="no"))
+    return [error, F.max(v), F.logsumexp(v, axis=1), *core.grad([error], [v])]
+
+
+R = np.random.default_rng(0)
+PIECES = {
+    "softmax": (softmax_and_back, [(5, 70), (5, 70)]),
+    "layer normalization": (normalized, [(6, 45), (45,), (45,)]),
+    "losses": (losses, [(9, 21), (9, 21)]),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_pieces_are_a_few_loops_as_near_as_float64(name):
+    function, shapes = PIECES[name]
+    arrays = [R.normal(size=shape) for shape in shapes]
+    narrow = [array.astype("f") for array in arrays]
+    fused = core.trace(function, *narrow).fused()
+    alone = [e for e in fused.equations if not isinstance(e.call.function, Group)]
+    assert loops(fused) and len(fused.equations) - len(alone) <= 4
+    exact = core.trace(function, *arrays)(*[array.astype("d") for array in narrow])
+    for found, again, expected in zip(fused(*narrow), fused(*narrow), exact, strict=True):
+        scale = max(1, np.abs(expected.array).max())
+        np.testing.assert_allclose(found.array, expected.array, rtol=2e-5, atol=2e-6 * scale)
+        assert found.array.tobytes() == again.array.tobytes()
+    text = str(fused)
+    assert "loop of" in text and "gives" in text
+    assert fused.cost().operations == core.trace(function, *narrow).cost().operations
+    assert fused.cost().bytes < core.trace(function, *narrow).cost().bytes
+    scope = {}
+    exec(fused.source(), scope)
+    for found, expected in zip(
+        scope["program"](*narrow), core.trace(function, *narrow)(*narrow), strict=True
+    ):
+        assert found.tobytes() == expected.array.tobytes()
+
+
+def test_sums_of_many_elements_are_nearer_than_numpys_own():
+    x = R.normal(size=(700, 300)).astype("f") + 1
+    program = core.trace(lambda x: [np.sum(x * 1, a) for a in (None, 1)], x).fused()
+    whole, rows = program(x)
+    assert whole.dtype == rows.dtype == np.float32
+    np.testing.assert_allclose(whole, x.astype("d").sum(), rtol=1.2e-7)
+    np.testing.assert_allclose(rows, x.astype("d").sum(1), rtol=1.2e-7)
+
+
+def test_threads_give_the_bits_of_each_run():
+    x, b = R.normal(size=(4000, 100)).astype("f"), R.normal(size=100).astype("f")
+
+    def function(x, b):
+        y = np.exp(x * b) - 1
+        return [y, np.sum(y, axis=0), np.sum(y * y), np.max(y, axis=1, keepdims=True) - y]
+
+    flat = x.reshape(-1)
+    for arrays, call in (
+        ((x, b), function),
+        ((flat,), lambda x: [x * x + 1, np.mean(x * 2)]),
+    ):
+        program = core.trace(call, *arrays)
+        fused = program.fused()
+        assert len(loops(fused)) == 1
+        with using_threads(1):
+            alone = fused(*arrays)
+        with using_threads(3):
+            first, second = fused(*arrays), fused(*arrays)
+        for found, again, expected, one in zip(first, second, program(*arrays), alone, strict=True):
+            assert found.tobytes() == again.tobytes()
+            np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-3)
+            np.testing.assert_allclose(found, one, rtol=1e-5, atol=1e-4)
+
+
+def test_a_step_of_training_in_loops():
+    model = core.Sequential(L.Linear(6, 12), F.tanh, L.LayerNormalization(12), L.Linear(12, 3))
+    other = model.copy("copy")
+    x, t = R.normal(size=(8, 6)).astype("f"), R.integers(0, 3, 8).astype("i")
+    steps = []
+    for each in (model, other):
+        optimizer = core.optimizers.RMSprop().setup(each)
+        steps.append(
+            core.trace(
+                lambda x, t, o=optimizer, m=each: o.update(
+                    lambda: F.softmax_cross_entropy(m(x), t)
+                ),
+                x,
+                t,
+            )
+        )
+    fused = steps[1].fused()
+    assert len(fused.equations) < len(steps[1].equations) / 2
+    for _ in range(5):
+        steps[0](x, t)
+        fused(x, t)
+    for (path, one), (_, two) in zip(model.namedparams(), other.namedparams(), strict=True):
+        np.testing.assert_allclose(one.array, two.array, rtol=1e-4, atol=1e-5, err_msg=path)
+
+
+def test_arrays_as_they_lie():
+    x = R.normal(size=(7, 40)).astype("f")
+    program = core.trace(lambda x: np.exp(x) * 2 + x, x).fused()
+    expected = program(x)
+    raw = np.zeros(x.nbytes + 1, np.uint8)
+    odd = np.frombuffer(raw.data, np.uint8)[1:].view(np.dtype("f")).reshape(x.shape)
+    odd[...] = x
+    backwards = np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1]
+    read_only = x.copy()
+    read_only.flags.writeable = False
+    for one in (np.asfortranarray(x), odd, backwards, read_only):
+        assert program(one).tobytes() == expected.tobytes()
+
+
+def test_where_there_is_no_numba_a_program_stays_as_it_is(monkeypatch):
+    from backends.numpy_backend.kernels import compiler
+
+    program = core.trace(lambda x: np.exp(x) * 2 + x, R.normal(size=(7, 40)))
+    monkeypatch.setattr(compiler, "available", lambda: False)
+    assert program.fused() is program
+
+
+def test_loops_are_compiled_for_a_structure_and_not_for_shapes():
+    from backends.numpy_backend.kernels.fused_loops import loop_of
+
+    def function(x, b):
+        return np.tanh(x + b) * 0.5
+
+    programs = [
+        core.trace(function, np.ones((n, 5), "f"), np.ones(5, "f")).fused() for n in (3, 40)
+    ]
+    found = loop_of.cache_info()
+    core.trace(lambda x, b: np.tanh(x + b) * 0.25, np.ones((9, 8), "f"), np.ones(8, "f")).fused()
+    assert loop_of.cache_info().misses == found.misses
+    assert [len(loops(program)) for program in programs] == [1, 1]
