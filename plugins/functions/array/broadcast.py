@@ -9,7 +9,7 @@ from core import Domain, FunctionNode, Variable, anything, as_variable, choice
 from core.arrays import backend
 from core.errors import InvalidType
 from core.ops.types.shapes import broadcast_shapes
-from core.typing import Array
+from core.typing import AnyArray, Array
 
 
 def _broadcasts(f: Any, x: Any) -> None:
@@ -69,11 +69,13 @@ class Broadcast(FunctionNode):
 
     domain = Domain("()*->()", xs=anything(mixed=True))
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[AnyArray, ...]) -> tuple[AnyArray, ...]:
         xp, shape = backend.of(*inputs).xp, _common_shape([x.shape for x in inputs])
         return tuple([xp.broadcast_to(x, shape) for x in inputs])
 
-    def backward(self, indexes, grad_outputs):
+    def backward(
+        self, indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
+    ) -> tuple[Variable | None, ...]:
         return tuple([self._summed(grad_outputs[i], self.input_shape(i)) for i in indexes])
 
     def _summed(self, g: Any, shape: tuple[int, ...]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, anything, choice
 from core.arrays.backend import get_device, of, to_backend
 from core.graph.variable import wrap
-from core.typing import Array
+from core.typing import AnyArray, Array
 from plugins.functions.array.cast import Cast
 
 
@@ -22,7 +22,7 @@ class Copy(FunctionNode):
     def __init__(self, out_device: Any = None) -> None:
         self.out_device = out_device
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[AnyArray, ...]) -> tuple[AnyArray, ...]:
         (x,) = inputs
         backend = of(x)
         self._source = backend.device_of(x)
@@ -30,7 +30,9 @@ class Copy(FunctionNode):
             return (backend.copy(x),)
         return (to_backend(x, get_device(self.out_device)),)
 
-    def backward(self, indexes, grad_outputs):
+    def backward(
+        self, indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
+    ) -> tuple[Variable | None, ...]:
         return Copy(self._source).apply(grad_outputs)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, real
@@ -159,7 +159,7 @@ def _mirrored(i: int, n: int, period: int) -> int:
     return i if i < n else period - i
 
 
-_SOURCES = {
+_SOURCES: dict[str, Callable[[int, int], int]] = {
     "edge": lambda i, n: min(max(i, 0), n - 1),
     "reflect": lambda i, n: _mirrored(i, n, 2 * n - 2),
     "symmetric": lambda i, n: i % (2 * n) if i % (2 * n) < n else 2 * n - 1 - i % (2 * n),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, FunctionNode, choice, real
+from core.typing import AnyArray
 from plugins.functions.derived import function_of
 
 
@@ -50,7 +53,7 @@ class ResizeImages(FunctionNode):
         valid=("h > 0", "w > 0"),
     )
 
-    def prepare(self):
+    def prepare(self) -> None:
         if self.mode not in PLACES:
             raise ValueError(
                 f"resize_images: expected the mode 'bilinear' or 'nearest', got {self.mode!r}"
@@ -74,7 +77,7 @@ class ResizeImages(FunctionNode):
     def gradient(self, xp, g, R, C):
         return R.T @ (g @ C)
 
-    def weights(self, xp, x, axis, count):
+    def weights(self, xp: Any, x: AnyArray, axis: int, count: int) -> AnyArray:
         """(count, n): how much each of n pixels gives to each of `count` places."""
         n = x.shape[axis]
         places = PLACES[self.mode](n, count, self.align_corners)

@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from core import Domain, FunctionNode, choice, real
+from core.typing import AnyArray, Shape
 from plugins.functions.array.take import AddTaken, Take
 from plugins.functions.derived import function_of
 
@@ -95,7 +96,7 @@ class SpatialTransformerSampler(FunctionNode):
         empty=False,
     )
 
-    def corners(self, xp, grid, shape):
+    def corners(self, xp: Any, grid: AnyArray, shape: Shape) -> list[Any]:
         """Of each of four pixels around the places: row, share, and the share's slopes."""
         integer = self.backend.dtype("int64")
         n, _, h, w = shape

@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from core import Domain, FunctionNode, Variable, anything, as_variable, axes, choice
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.typing import Array
+from core.typing import AnyArray, Array
 from plugins.functions.array.concat import Concat
 from plugins.functions.axes import axes_of
 
@@ -45,7 +45,7 @@ class SplitAxis(FunctionNode):
         self.indices_or_sections = indices_or_sections
         self.axis = axis
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[AnyArray, ...]) -> tuple[AnyArray, ...]:
         (x,) = inputs
         (axis,) = axes_of(self.axis, x.ndim)
         before = (slice(None),) * axis
@@ -59,7 +59,9 @@ class SplitAxis(FunctionNode):
             return list(range(0, size + 1, size // cuts)) if size else [0] * (cuts + 1)
         return [0, *cuts, size]
 
-    def backward(self, indexes, grad_outputs):
+    def backward(
+        self, indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
+    ) -> tuple[Variable | None, ...]:
         shape, axis = self.input_shape(0), self.axis
         places = self._places(shape[axis])
         known = next(g for g in grad_outputs if g is not None)

@@ -21,7 +21,7 @@ class Tile(FunctionNode):
         settings={"reps": choice((), (1,), (2,), (3, 2), (2, 1, 2), (2, 0))},
     )
 
-    def prepare(self):
+    def prepare(self) -> None:
         self.reps = (self.reps,) if isinstance(self.reps, int) else self.reps
         if any([n < 0 for n in self.reps]):
             raise ValueError(f"tile: expected reps of at least 0, got {self.reps}")

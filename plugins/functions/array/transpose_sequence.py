@@ -8,7 +8,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, anything, as_variable, choice
 from core.errors import InvalidType
-from core.typing import Array
+from core.typing import AnyArray, Array
 from plugins.functions.array.split_axis import zeros_on_device_of
 from plugins.functions.refusal import require
 
@@ -44,11 +44,13 @@ class TransposeSequence(FunctionNode):
     def __init__(self, length: int | None = None) -> None:
         self.length = length
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[AnyArray, ...]) -> tuple[AnyArray, ...]:
         length = inputs[0].shape[0] if self.length is None else self.length
         return _by_time(as_variable(inputs[0]).xp, inputs, length)
 
-    def backward(self, indexes, grad_outputs):
+    def backward(
+        self, indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
+    ) -> tuple[Variable | None, ...]:
         shapes = [self.input_shape(i) for i in range(len(self.inputs))]
         known = next((g for g in grad_outputs if g is not None), None)
         if known is None:

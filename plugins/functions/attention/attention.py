@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, choice, number, real
+from core.typing import AnyArray
 from plugins.functions.array.broadcast import SumTo
 
 
@@ -31,7 +32,7 @@ class Attention(FunctionNode):
         dims={"m": (1, 4)},
     )
 
-    def scores(self, xp, query, key):
+    def scores(self, xp: Any, query: AnyArray, key: AnyArray) -> AnyArray:
         products = xp.matmul(query * self.scale, xp.matrix_transpose(key))
         if not self.is_causal:
             return products
@@ -41,7 +42,7 @@ class Attention(FunctionNode):
         )  # finite: it has differences
         return xp.where(keys[None, :] <= queries[:, None], products, lowest)
 
-    def recompute_log_total(self, xp, query, key):
+    def recompute_log_total(self, xp: Any, query: AnyArray, key: AnyArray) -> AnyArray:
         scores = self.scores(xp, query, key)
         top = xp.max(scores, axis=-1, keepdims=True)
         return top + xp.log(xp.sum(xp.exp(scores - top), axis=-1, keepdims=True))

@@ -13,7 +13,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, choice, real
 from core.arrays.windows import Geometry, per_axis, transposed_size
 from core.errors import InvalidType
-from core.typing import Array, Sizes
+from core.typing import AnyArray, Array, Shape, Sizes
 from plugins.functions.ranks import Family, Rank
 from plugins.functions.windows import expect_places, windows_fit
 
@@ -37,13 +37,13 @@ class _Windowed(FunctionNode):
 
     wide = True
 
-    def columns(self, x, ksize):
+    def columns(self, x: AnyArray, ksize: Shape) -> tuple[AnyArray, Shape]:
         """The windows of x by group, as matrices: (n, groups, channels * kernel, out)."""
         seen = self.backend.windows(x, ksize, self.stride, self.pad, self.dilate, self.cover_all)
         rows = x.shape[1] // self.groups * prod(ksize)
         return seen, (x.shape[0], self.groups, rows, prod(seen.shape[2 + len(ksize) :]))
 
-    def by_group(self, W):
+    def by_group(self, W: AnyArray) -> Shape:
         """The shape of filters by group: (groups, filters, channels * kernel)."""
         return (self.groups, W.shape[0] // self.groups, prod(W.shape[1:]))
 
@@ -128,11 +128,11 @@ class Deconvolution(_Windowed):
         ),
     )
 
-    def geometry(self, size, ksize):
+    def geometry(self, size: Shape, ksize: Shape) -> Geometry:
         """How the windows lie on the output."""
         return Geometry(size, ksize, self.stride, self.pad, self.dilate, self.cover_all)
 
-    def spread(self, x, ksize):
+    def spread(self, x: AnyArray, ksize: Shape) -> Shape:
         """The spatial sizes of the output, from those of the input and of the filters."""
         if self.size is not None:
             return self.size

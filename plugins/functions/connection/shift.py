@@ -33,7 +33,7 @@ class Shift(FunctionNode):
         valid="c >= prod(ksize)",
     )
 
-    def prepare(self):
+    def prepare(self) -> None:
         self.ksize = per_axis(self.ksize, 2, "shift: ksize")
         self.dilate = per_axis(self.dilate, 2, "shift: dilate")
         if any([k < 1 or k % 2 == 0 for k in self.ksize]):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, integers, number, real
 from core.errors.removed import removed
-from core.typing import Array
+from core.typing import AnyArray, Array
 from plugins.functions.evaluation.accuracy import with_axes_of_labels
 
 
@@ -44,7 +45,7 @@ class ClassificationSummary(FunctionNode):
         precision, recall = self._share(xp, right, found, y), self._share(xp, right, support, y)
         return precision, recall, self._fbeta(xp, precision, recall), support
 
-    def _count(self, xp, values, counted, labels):
+    def _count(self, xp: Any, values: AnyArray, counted: AnyArray, labels: int) -> AnyArray:
         """How often each class stands among the values that count."""
         place = xp.where(counted & (values >= 0) & (values < labels), values, labels)
         place = xp.reshape(xp.astype(place, xp.int64), (-1,))
@@ -52,11 +53,11 @@ class ClassificationSummary(FunctionNode):
         self.backend.scatter_add(counts, place, xp.ones_like(place))
         return counts[:labels]
 
-    def _share(self, xp, part, whole, like):
+    def _share(self, xp: Any, part: AnyArray, whole: AnyArray, like: AnyArray) -> AnyArray:
         share = xp.astype(part, like.dtype) / xp.astype(xp.where(whole == 0, 1, whole), like.dtype)
         return xp.where(whole == 0, float("nan"), share)
 
-    def _fbeta(self, xp, precision, recall):
+    def _fbeta(self, xp: Any, precision: AnyArray, recall: AnyArray) -> AnyArray:
         square = self.beta * self.beta
         weighted = square * precision + recall
         mean = (1 + square) * precision * recall / xp.where(weighted == 0, 1.0, weighted)

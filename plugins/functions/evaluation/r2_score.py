@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
 from core.errors.kinds import checked
-from core.typing import Array
+from core.typing import AnyArray, Array, Shape
 
 OUTPUTS = ("uniform_average", "raw_values")
 
@@ -36,7 +36,7 @@ class R2Score(FunctionNode):
         dims={"n": (2, 4)},
     )
 
-    def prepare(self):
+    def prepare(self) -> None:
         if self.multioutput not in OUTPUTS:
             raise ValueError(
                 "r2_score: expected multioutput to be 'uniform_average' or 'raw_values', "
@@ -53,11 +53,11 @@ class R2Score(FunctionNode):
             return score
         return xp.sum(score) / max(prod(score.shape), 1)
 
-    def _weights(self, xp, true, given):
+    def _weights(self, xp: Any, true: AnyArray, given: AnyArray) -> AnyArray:
         given = xp.ones_like(true) if given is None else given
         return xp.reshape(given, given.shape + (1,) * (true.ndim - given.ndim))
 
-    def _mean(self, xp, true, w):
+    def _mean(self, xp: Any, true: AnyArray, w: AnyArray) -> AnyArray:
         total = xp.sum(w, axis=0)
         return xp.sum(w * true, axis=0) / xp.where(total == 0, 1.0, total)
 
@@ -74,7 +74,9 @@ class R2Score(FunctionNode):
         ratio = xp.sum(w * error * error, axis=0) / variance
         return 2.0 * share * w * (error + ratio * away)
 
-    def _shares(self, xp, g, squares, shape):
+    def _shares(
+        self, xp: Any, g: AnyArray, squares: AnyArray, shape: Shape
+    ) -> tuple[AnyArray, AnyArray]:
         """What the gradient is divided by, and it divided; 0 where nothing varies."""
         variance = xp.sum(squares, axis=0)
         nothing = variance == 0

@@ -23,7 +23,7 @@ from core import (
 )
 from core.errors import InvalidType
 from core.errors.kinds import checked
-from core.typing import Array
+from core.typing import AnyArray, Array
 from plugins.functions.array.cast import cast
 from plugins.functions.array.stack import Stack
 from plugins.functions.composed import Composed
@@ -118,7 +118,7 @@ class CTC(FunctionNode):
         dims={"s": (2, 5), "v": (2, 3), "m": (1, 3)},
     )
 
-    def prepare(self):
+    def prepare(self) -> None:
         check_reduce("connectionist_temporal_classification", self.reduce)
 
     def compute(self, xp, x, t, input_length, label_length):
@@ -130,19 +130,21 @@ class CTC(FunctionNode):
             return loss
         return xp.sum(loss, dtype=x.dtype) / max(loss.shape[0], 1)
 
-    def _path(self, xp, x, t, input_length, label_length):
+    def _path(
+        self, xp: Any, x: AnyArray, t: AnyArray, input_length: AnyArray, label_length: AnyArray
+    ) -> AnyArray:
         return _path(xp, x.shape[0], self.blank_symbol, t, input_length, label_length)
 
-    def _log_softmax(self, xp, x):
+    def _log_softmax(self, xp: Any, x: AnyArray) -> AnyArray:
         x = x - xp.max(x, axis=2, keepdims=True)
         return x - xp.log(xp.sum(xp.exp(x), axis=2, keepdims=True))
 
-    def _emitted(self, xp, logs, path):
+    def _emitted(self, xp: Any, logs: AnyArray, path: AnyArray) -> AnyArray:
         """The logarithm of the probability of each place of the path at each step."""
         symbols = xp.broadcast_to(path.symbols, (logs.shape[0], *path.symbols.shape))
         return xp.maximum(TakeAlongAxis(2).evaluate(logs, symbols), NOTHING)
 
-    def _alphas(self, xp, x, path):
+    def _alphas(self, xp: Any, x: AnyArray, path: AnyArray) -> AnyArray:
         """For each step and place, all alignments that are there after that step."""
         emitted = self._emitted(xp, self._log_softmax(xp, x), path)
         size = path.symbols.shape[1]
@@ -159,7 +161,7 @@ class CTC(FunctionNode):
             alphas.append(alpha)
         return xp.stack(alphas, axis=0)
 
-    def _betas(self, xp, emitted, path):
+    def _betas(self, xp: Any, emitted: AnyArray, path: AnyArray) -> AnyArray:
         """For each step and place, all ways to complete an alignment that is there after it."""
         size = path.symbols.shape[1]
         nowhere = _nowhere(xp, emitted[0, ...])
@@ -174,7 +176,7 @@ class CTC(FunctionNode):
             betas.append(beta)
         return xp.stack(betas[::-1], axis=0)
 
-    def _total(self, xp, alphas, path):
+    def _total(self, xp: Any, alphas: AnyArray, path: AnyArray) -> AnyArray:
         last = xp.where(path.ends, alphas[-1, ...], NOTHING)
         top = xp.max(last, axis=1, keepdims=True)
         return (top + xp.log(xp.sum(xp.exp(last - top), axis=1, keepdims=True)))[:, 0]
@@ -193,7 +195,9 @@ class CTC(FunctionNode):
         g = xp.expand_dims(xp.where(possible, g, 0.0), axis=1)
         return xp.where(path.running, g * (xp.exp(logs) - posterior), 0.0)
 
-    def recompute_alphas(self, xp, x, t, input_length, label_length):
+    def recompute_alphas(
+        self, xp: Any, x: AnyArray, t: AnyArray, input_length: AnyArray, label_length: AnyArray
+    ) -> AnyArray:
         return self._alphas(xp, x, self._path(xp, x, t, input_length, label_length))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, FunctionNode, Variable, choice, integers, number, real
 from core.errors.kinds import checked
-from core.typing import Array
+from core.typing import AnyArray, Array
 from plugins.functions.loss.reduction import check_reduce
 
 
@@ -27,7 +29,7 @@ class Contrastive(FunctionNode):
         dims={"k": (1, 4)},
     )
 
-    def prepare(self):
+    def prepare(self) -> None:
         check_reduce("contrastive", self.reduce)
 
     def compute(self, xp, x0, x1, y):
@@ -44,7 +46,7 @@ class Contrastive(FunctionNode):
     def gradient_x1(self, xp, g, x0, x1, y):
         return self._pull(xp, g, x1, x0, y)
 
-    def _pull(self, xp, g, x0, x1, y):
+    def _pull(self, xp: Any, g: AnyArray, x0: AnyArray, x1: AnyArray, y: AnyArray) -> AnyArray:
         difference = x0 - x1
         squared = xp.sum(difference * difference, axis=1)
         # Where both are the same there is no direction to push into: the gradient is 0.

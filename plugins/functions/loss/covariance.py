@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, choice, real
+from core.typing import AnyArray
 from plugins.functions.derived import function_of
 from plugins.functions.loss.reduction import check_reduce
 
@@ -52,7 +53,7 @@ class CrossCovariance(FunctionNode):
         dims={"n": (1, 4)},
     )
 
-    def prepare(self):
+    def prepare(self) -> None:
         check_reduce("cross_covariance", self.reduce, REDUCTIONS)
 
     def compute(self, xp, y, z):
@@ -101,17 +102,17 @@ class DeCov(FunctionNode):
         "(n,k)->(...b)", h=real(-2, 2), settings={"reduce": choice(*REDUCTIONS)}, dims={"n": (1, 4)}
     )
 
-    def prepare(self):
+    def prepare(self) -> None:
         check_reduce("decov", self.reduce, REDUCTIONS)
 
     def compute(self, xp, h):
         covariance = self._off_diagonal(xp, _centered(xp, h))
         return covariance if self.reduce == "no" else 0.5 * xp.sum(covariance * covariance)
 
-    def _off_diagonal(self, xp, h):
+    def _off_diagonal(self, xp: Any, h: AnyArray) -> AnyArray:
         return xp.where(self._others(xp, h), h.T @ h / max(h.shape[0], 1), 0.0)
 
-    def _others(self, xp, h):
+    def _others(self, xp: Any, h: AnyArray) -> AnyArray:
         features = xp.arange(h.shape[1], device=h.device)
         return features[:, None] != features
 

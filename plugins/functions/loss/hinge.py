@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, FunctionNode, choice, integers, real
+from core.typing import AnyArray
 from plugins.functions.derived import function_of
 from plugins.functions.labels import refuse_outside
 from plugins.functions.loss.reduction import check_reduce
@@ -47,7 +50,7 @@ class Hinge(FunctionNode):
         dims={"c": (1, 4)},
     )
 
-    def prepare(self):
+    def prepare(self) -> None:
         check_reduce("hinge", self.reduce)
         if self.norm not in ("L1", "L2"):
             raise ValueError(f"hinge: expected norm to be 'L1' or 'L2', got {self.norm!r}")
@@ -63,7 +66,7 @@ class Hinge(FunctionNode):
             return margin
         return xp.sum(margin, dtype=x.dtype) / max(x.shape[0], 1)
 
-    def _signs(self, xp, x, t):
+    def _signs(self, xp: Any, x: AnyArray, t: AnyArray) -> AnyArray:
         classes = xp.arange(x.shape[1], dtype=t.dtype, device=t.device)
         return 1.0 - 2.0 * xp.astype(classes == t[:, None], x.dtype)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, FunctionNode, choice, number, real
-from core.typing import NotNegative
+from core.typing import AnyArray, NotNegative
 from plugins.functions.derived import function_of
 from plugins.functions.loss.reduction import check_reduce
 
@@ -48,7 +50,7 @@ class HuberLoss(FunctionNode):
         valid="reduce == 'no' or x.ndim >= 2",
     )
 
-    def prepare(self):
+    def prepare(self) -> None:
         check_reduce("huber_loss", self.reduce, REDUCTIONS)
 
     def compute(self, xp, x, t):
@@ -63,7 +65,7 @@ class HuberLoss(FunctionNode):
     def gradient_t(self, xp, g, x, t):
         return self._each(xp, g) * xp.clip(t - x, -self.delta, self.delta)
 
-    def _each(self, xp, g):
+    def _each(self, xp: Any, g: AnyArray) -> AnyArray:
         return g if self.reduce == "no" else xp.expand_dims(g, axis=1)
 
 

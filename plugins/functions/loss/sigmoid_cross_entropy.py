@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, FunctionNode, choice, integers, real
+from core.typing import AnyArray
 from plugins.functions.derived import function_of
 from plugins.functions.loss.reduction import check_reduce
 
@@ -46,7 +49,7 @@ class SigmoidCrossEntropy(FunctionNode):
         settings={"normalize": choice(True, False), "reduce": choice("mean", "no")},
     )
 
-    def prepare(self):
+    def prepare(self) -> None:
         check_reduce("sigmoid_cross_entropy", self.reduce)
 
     def compute(self, xp, x, t):
@@ -56,7 +59,7 @@ class SigmoidCrossEntropy(FunctionNode):
             return loss
         return xp.sum(loss, dtype=x.dtype) / self._count(xp, t, x.dtype)
 
-    def _count(self, xp, t, dtype):
+    def _count(self, xp: Any, t: AnyArray, dtype: Any) -> AnyArray:
         """What the sum is divided by: the labels that are not -1, or the examples."""
         if not self.normalize:
             return t.shape[0] if t.ndim and t.shape[0] else 1

@@ -17,7 +17,7 @@ from core import (
 from core.errors import InvalidSetting, InvalidType
 from core.errors.kinds import checked
 from core.graph.fitting import is_array
-from core.typing import Array
+from core.typing import AnyArray, Array
 from plugins.functions.activation.log_softmax import log_softmax
 from plugins.functions.array.broadcast import broadcast_to
 from plugins.functions.array.cast import cast
@@ -58,7 +58,7 @@ class SoftmaxCrossEntropy(FunctionNode):
         dims={"c": (1, 4), "...": (0, 2)},
     )
 
-    def prepare(self):
+    def prepare(self) -> None:
         check_reduce("softmax_cross_entropy", self.reduce)
         if self.class_weight is not None:
             self.class_weight = _checked_weight(self.class_weight)
@@ -77,7 +77,7 @@ class SoftmaxCrossEntropy(FunctionNode):
         loss = xp.where(counted, (total - chosen)[:, 0, ...], xp.zeros_like(w)) * w
         return xp.sum(loss, dtype=x.dtype) if self.reduce == "mean" else loss
 
-    def _weights(self, xp, x, counted, label):
+    def _weights(self, xp: Any, x: AnyArray, counted: AnyArray, label: Any) -> AnyArray:
         w = xp.astype(counted, x.dtype)
         count = xp.sum(w) if self.normalize else max(x.shape[0], 1)
         if self.class_weight is not None:
@@ -99,7 +99,7 @@ class SoftmaxCrossEntropy(FunctionNode):
         share *= xp.expand_dims(g * w, axis=1)
         return share
 
-    def recompute_log_total(self, xp, x):
+    def recompute_log_total(self, xp: Any, x: AnyArray) -> AnyArray:
         top = xp.max(x, axis=1, keepdims=True)
         return top + xp.log(xp.sum(xp.exp(x - top), axis=1, keepdims=True))
 

@@ -24,7 +24,7 @@ class Triplet(FunctionNode):
         dims={"k": (1, 4)},
     )
 
-    def prepare(self):
+    def prepare(self) -> None:
         check_reduce("triplet", self.reduce)
 
     def compute(self, xp, anchor, positive, negative):

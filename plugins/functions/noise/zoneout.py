@@ -32,7 +32,7 @@ class Zoneout(FunctionNode):
         valid=_mask_fits,
     )
 
-    def prepare(self):
+    def prepare(self) -> None:
         self.draws = self.mask is None
 
     def compute(self, xp, h, x):

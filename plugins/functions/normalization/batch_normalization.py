@@ -98,7 +98,7 @@ class BatchNormalization(FunctionNode):
         return gx, ggamma, gbeta
 
 
-def _plus(a, b):
+def _plus(a: Any, b: Any) -> Any:
     return b if a is None else a + b
 
 

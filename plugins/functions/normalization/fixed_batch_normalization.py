@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
 from core.errors.kinds import checked
-from core.typing import Array, Axes, NotNegative
+from core.typing import AnyArray, Array, Axes, NotNegative, Shape
 from plugins.functions.normalization.batch_normalization import (
     expanded,
     fits_axes,
@@ -32,7 +32,7 @@ class FixedBatchNormalization(FunctionNode):
         valid=("x.ndim > 0", fits_axes),
     )
 
-    def _shape(self, x):
+    def _shape(self, x: AnyArray) -> Shape:
         return expanded(x.shape, reduced_axes(self.axis, x.ndim))
 
     def compute(self, xp, x, gamma, beta, mean, var):

@@ -6,7 +6,7 @@ from math import prod
 
 from core import Domain, Variable, choice, number, real
 from core.errors.kinds import checked
-from core.typing import Array, NotNegative
+from core.typing import Array, NotNegative, Shape
 from plugins.functions.normalization.own_statistics import _OwnStatistics
 
 
@@ -32,10 +32,10 @@ class GroupNormalization(_OwnStatistics):
         valid=("c % groups == 0", "prod(x.shape[1:]) > 0"),
     )
 
-    def parts(self, shape):
+    def parts(self, shape: Shape) -> tuple[Shape, tuple[int, ...]]:
         return (shape[0], self.groups, prod(shape[1:]) // self.groups), (2,)
 
-    def spread(self, shape):
+    def spread(self, shape: Shape) -> Shape:
         return (1, shape[1], *(1,) * (len(shape) - 2))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, FunctionNode, axes, number, real
-from core.typing import Axis, NotNegative
+from core.typing import AnyArray, Axis, NotNegative
 from plugins.functions.derived import function_of
 
 
@@ -41,7 +43,7 @@ class NormalizeL2(FunctionNode):
         dims={"...x": (2, 3)},
     )
 
-    def recompute_norm(self, xp, x):
+    def recompute_norm(self, xp: Any, x: AnyArray) -> AnyArray:
         squares = xp.sum(x * x, axis=self.axis, keepdims=True)
         zeros, ones = xp.zeros_like(squares), xp.ones_like(squares)
         root = xp.sqrt(xp.where(squares > 0, squares, ones))

@@ -9,7 +9,7 @@ from core import Domain, Variable, as_variable, choice, number, real
 from core.errors import InvalidType
 from core.errors.kinds import checked
 from core.errors.scalars import is_whole
-from core.typing import Array, Axes, NotNegative
+from core.typing import Array, Axes, NotNegative, Shape
 from plugins.functions.normalization.own_statistics import _OwnStatistics
 
 
@@ -44,10 +44,10 @@ class LayerNormalization(_OwnStatistics):
         valid=("gamma.ndim == len(axis)", "x.ndim > max(axis)", _along_axes, "gamma.size > 0"),
     )
 
-    def parts(self, shape):
+    def parts(self, shape: Shape) -> tuple[Shape, tuple[int, ...]]:
         return shape, self.axis
 
-    def spread(self, shape):
+    def spread(self, shape: Shape) -> Shape:
         return tuple([n if i in self.axis else 1 for i, n in enumerate(shape)])
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, FunctionNode, choice, number, real
-from core.typing import Count
+from core.typing import AnyArray, Count
 from plugins.functions.derived import function_of
 
 
@@ -76,7 +78,7 @@ class LocalResponseNormalization(FunctionNode):
         dims={"...s": (0, 2)},
     )
 
-    def recompute_strength(self, xp, x):
+    def recompute_strength(self, xp: Any, x: AnyArray) -> AnyArray:
         return NeighbourSum(self.n).evaluate(x * x) * self.alpha + self.k
 
     def compute(self, xp, x):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import FunctionNode
+from core.typing import AnyArray
 
 
 class _OwnStatistics(FunctionNode):
@@ -17,15 +18,15 @@ class _OwnStatistics(FunctionNode):
     wide = True
     saved = ("mean", "scale")
 
-    def recompute_mean(self: Any, xp, x):
+    def recompute_mean(self: Any, xp: Any, x: AnyArray) -> AnyArray:
         shape, axes = self.parts(x.shape)
         return xp.mean(xp.reshape(x, shape), axis=axes, keepdims=True)
 
-    def recompute_scale(self: Any, xp, x):
+    def recompute_scale(self: Any, xp: Any, x: AnyArray) -> AnyArray:
         shape, axes = self.parts(x.shape)
         return self.scale_of(xp, xp.reshape(x, shape) - self.recompute_mean(xp, x), axes)
 
-    def scale_of(self: Any, xp, centred, axes):
+    def scale_of(self: Any, xp: Any, centred: AnyArray, axes: tuple[int, ...]) -> AnyArray:
         var = xp.mean(centred * centred, axis=axes, keepdims=True)
         return 1.0 / xp.sqrt(var + self.eps)
 

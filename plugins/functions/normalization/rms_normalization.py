@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, FunctionNode, number, real
-from core.typing import NotNegative
+from core.typing import AnyArray, NotNegative
 from plugins.functions.derived import function_of
 
 
@@ -42,7 +44,7 @@ class RMSNormalization(FunctionNode):
         dims={"k": (1, 4)},
     )
 
-    def recompute_scale(self, xp, x):
+    def recompute_scale(self, xp: Any, x: AnyArray) -> AnyArray:
         return 1.0 / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + self.eps)
 
     def compute(self, xp, x, gamma):

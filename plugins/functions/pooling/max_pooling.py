@@ -8,7 +8,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, choice, real
 from core.arrays.windows import Geometry, per_axis
 from core.errors import InvalidType
-from core.typing import Array, BackendArray, Sizes
+from core.typing import AnyArray, Array, BackendArray, Sizes
 from plugins.functions.ranks import Family, Rank
 from plugins.functions.windows import (
     OVER_AXES,
@@ -40,7 +40,7 @@ class _MaxPooling(FunctionNode):
     def prepare(self) -> None:
         self.stride = self.ksize if self.stride is None else self.stride
 
-    def windows(self: Any, x, value):
+    def windows(self: Any, x: AnyArray, value: float) -> list[tuple[int, AnyArray]]:
         """The elements of the windows by their place: pairs of a number and (n, c, *out)."""
         spatial = x.ndim - 2
         ksize = per_axis(self.ksize, spatial, "ksize")

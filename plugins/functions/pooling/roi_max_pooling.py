@@ -7,7 +7,7 @@ from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, integers, real
 from core.errors.kinds import checked
-from core.typing import Array, Pair
+from core.typing import AnyArray, Array, Pair
 from plugins.functions.array.take import AddTaken
 from plugins.functions.labels import refuse_outside
 from plugins.functions.pooling.regions import IMAGES, bins, members, positive, whole
@@ -21,7 +21,9 @@ class _RegionMax(FunctionNode):
 
     saved = ("places", "seen")
 
-    def maxima(self: Any, xp, x, indices, rows, columns):
+    def maxima(
+        self: Any, xp: Any, x: AnyArray, indices: AnyArray, rows: AnyArray, columns: AnyArray
+    ) -> AnyArray:
         """Maxima (r, c, i, j) of bins given by their edges; 0, with `seen` false, where empty."""
         rows, columns = members(xp, rows, x.shape[2]), members(xp, columns, x.shape[3])
         images = xp.take(x, indices, axis=0)
@@ -36,7 +38,9 @@ class _RegionMax(FunctionNode):
         self.places = self.flat(xp, x, indices, row, xp.take_along_axis(column, row, axis=2))
         return xp.where(self.seen, y, xp.zeros_like(y))
 
-    def flat(self, xp, x, indices, row, column):
+    def flat(
+        self, xp: Any, x: AnyArray, indices: AnyArray, row: AnyArray, column: AnyArray
+    ) -> AnyArray:
         """The position of each element in x, flattened."""
         _, c, h, w = x.shape
         like = {"dtype": row.dtype, "device": x.device}

@@ -8,7 +8,7 @@ from typing import Any
 from core import Domain, FunctionNode, Variable, choice, real
 from core.arrays.windows import Geometry, per_axis, transposed_size
 from core.errors import InvalidType
-from core.typing import Array, Sizes
+from core.typing import Array, Shape, Sizes
 from plugins.functions.pooling.average_pooling import average_over
 from plugins.functions.ranks import Family, Rank
 from plugins.functions.windows import (
@@ -43,7 +43,7 @@ class _Spreading(FunctionNode):
     def prepare(self: Any) -> None:
         self.stride = self.ksize if self.stride is None else self.stride
 
-    def size(self: Any, shape):
+    def size(self: Any, shape: Shape) -> Shape:
         """The spatial sizes of the output, from those of the input."""
         if self.outsize is not None:
             return per_axis(self.outsize, len(shape), "outsize")
@@ -52,7 +52,7 @@ class _Spreading(FunctionNode):
         each = zip(shape, *steps, strict=True)
         return tuple([transposed_size(n, k, s, p, self.cover_all) for n, k, s, p in each])
 
-    def windows_on(self: Any, size):
+    def windows_on(self: Any, size: Shape) -> Shape:
         """How many windows an output of this size has along each axis."""
         return Geometry(size, self.ksize, self.stride, self.pad, 1, self.cover_all).out
 

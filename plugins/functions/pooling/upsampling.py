@@ -56,7 +56,7 @@ class Upsampling2D(ImageWindows, _Spreading):
         drawn=has_elements,
     )
 
-    def windows(self):
+    def windows(self) -> dict[str, Any]:
         """What max pooling and its adjoints take, with the indexes as an array."""
         indexes = self.backend.asarray(as_array(self.indexes))
         return {

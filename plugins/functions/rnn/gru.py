@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, FunctionNode, real
+from core.typing import AnyArray
 from plugins.functions.rnn.lstm import sigmoid
 
 
@@ -23,16 +26,16 @@ class GRUStep(FunctionNode):
         dims={"v": "3 * u"},
     )
 
-    def recompute_r(self, xp, x, q):
+    def recompute_r(self, xp: Any, x: AnyArray, q: AnyArray) -> AnyArray:
         return self.squashed(xp, x, q, 0)
 
-    def recompute_z(self, xp, x, q):
+    def recompute_z(self, xp: Any, x: AnyArray, q: AnyArray) -> AnyArray:
         return self.squashed(xp, x, q, 1)
 
-    def recompute_a(self, xp, x, q):
+    def recompute_a(self, xp: Any, x: AnyArray, q: AnyArray) -> AnyArray:
         return xp.tanh(block(x, 2) + self.squashed(xp, x, q, 0) * block(q, 2))
 
-    def squashed(self, xp, x, q, number):
+    def squashed(self, xp: Any, x: AnyArray, q: AnyArray, number: int) -> AnyArray:
         return sigmoid(xp, block(x, number) + block(q, number))
 
     def compute(self, xp, h, x, q):
@@ -49,7 +52,7 @@ class GRUStep(FunctionNode):
         return g * z, gx, gq
 
 
-def block(x, number):
+def block(x: AnyArray, number: int) -> AnyArray:
     """One of three equal blocks of columns."""
     units = x.shape[1] // 3
     return x[:, number * units : (number + 1) * units]

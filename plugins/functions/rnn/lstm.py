@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, real
+from core.typing import AnyArray
 from plugins.functions.derived import function_of
 
 
@@ -80,16 +81,16 @@ class LSTM(FunctionNode):
         valid="m >= n",
     )
 
-    def recompute_a(self, xp, x):
+    def recompute_a(self, xp: Any, x: AnyArray) -> AnyArray:
         return xp.tanh(gate(xp, x, 0))
 
-    def recompute_i(self, xp, x):
+    def recompute_i(self, xp: Any, x: AnyArray) -> AnyArray:
         return sigmoid(xp, gate(xp, x, 1))
 
-    def recompute_f(self, xp, x):
+    def recompute_f(self, xp: Any, x: AnyArray) -> AnyArray:
         return sigmoid(xp, gate(xp, x, 2))
 
-    def recompute_o(self, xp, x):
+    def recompute_o(self, xp: Any, x: AnyArray) -> AnyArray:
         return sigmoid(xp, gate(xp, x, 3))
 
     def compute(self, xp, c_prev, x):

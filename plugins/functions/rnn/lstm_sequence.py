@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, FunctionNode, real
+from core.typing import AnyArray
 from plugins.functions.rnn.lstm import LSTM, cell_gradient
 
 
@@ -25,13 +28,17 @@ class LSTMSequence(FunctionNode):
         dims={"v": "4 * u", "t": (1, 4)},
     )
 
-    def recompute_z(self, xp, h_first, c_first, x, W):
+    def recompute_z(
+        self, xp: Any, h_first: AnyArray, c_first: AnyArray, x: AnyArray, W: AnyArray
+    ) -> AnyArray:
         return self.trace(xp, h_first, c_first, x, W)[0]
 
-    def recompute_c(self, xp, h_first, c_first, x, W):
+    def recompute_c(
+        self, xp: Any, h_first: AnyArray, c_first: AnyArray, x: AnyArray, W: AnyArray
+    ) -> AnyArray:
         return self.trace(xp, h_first, c_first, x, W)[1]
 
-    def trace(self, xp, h, c, x, W):
+    def trace(self, xp: Any, h: AnyArray, c: AnyArray, x: AnyArray, W: AnyArray) -> list[AnyArray]:
         """Inputs of the gates, cell states and outputs of all steps."""
         kept, transposed = [], xp.matrix_transpose(W)
         for step in range(x.shape[0]):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, FunctionNode, real
+from core.typing import AnyArray
 from plugins.functions.derived import function_of
 from plugins.functions.rnn.lstm import gate, interleaved, sigmoid, through_output
 
@@ -46,25 +49,25 @@ class SLSTM(FunctionNode):
         dims={"v": "4 * u", "...": (0, 1)},
     )
 
-    def recompute_a1(self, xp, x1):
+    def recompute_a1(self, xp: Any, x1: AnyArray) -> AnyArray:
         return xp.tanh(gate(xp, x1, 0))
 
-    def recompute_a2(self, xp, x2):
+    def recompute_a2(self, xp: Any, x2: AnyArray) -> AnyArray:
         return xp.tanh(gate(xp, x2, 0))
 
-    def recompute_i1(self, xp, x1):
+    def recompute_i1(self, xp: Any, x1: AnyArray) -> AnyArray:
         return sigmoid(xp, gate(xp, x1, 1))
 
-    def recompute_i2(self, xp, x2):
+    def recompute_i2(self, xp: Any, x2: AnyArray) -> AnyArray:
         return sigmoid(xp, gate(xp, x2, 1))
 
-    def recompute_f1(self, xp, x1):
+    def recompute_f1(self, xp: Any, x1: AnyArray) -> AnyArray:
         return sigmoid(xp, gate(xp, x1, 2))
 
-    def recompute_f2(self, xp, x2):
+    def recompute_f2(self, xp: Any, x2: AnyArray) -> AnyArray:
         return sigmoid(xp, gate(xp, x2, 2))
 
-    def recompute_o(self, xp, x1, x2):
+    def recompute_o(self, xp: Any, x1: AnyArray, x2: AnyArray) -> AnyArray:
         return sigmoid(xp, gate(xp, x1, 3) + gate(xp, x2, 3))
 
     def compute(self, xp, c_prev1, c_prev2, x1, x2):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core import Domain, FunctionNode, Variable, real
-from core.typing import Array
+from core.typing import AnyArray, Array
 from plugins.functions.array.stack import Stack
 from plugins.functions.rnn.lstm import sigmoid, through_output
 
@@ -25,22 +27,22 @@ class TreeLSTM(FunctionNode):
         valid="k > 0",
     )
 
-    def gates(self, xp, x):
+    def gates(self, xp: Any, x: AnyArray) -> tuple[AnyArray, ...]:
         """The four parts of x, not squashed."""
         n, k, u = self.sizes
         rest = xp.reshape(x[:, 3 * u :], (n, k, u))
         return x[:, :u], x[:, u : 2 * u], x[:, 2 * u : 3 * u], rest
 
-    def recompute_a(self, xp, x):
+    def recompute_a(self, xp: Any, x: AnyArray) -> AnyArray:
         return xp.tanh(self.gates(xp, x)[0])
 
-    def recompute_i(self, xp, x):
+    def recompute_i(self, xp: Any, x: AnyArray) -> AnyArray:
         return sigmoid(xp, self.gates(xp, x)[1])
 
-    def recompute_o(self, xp, x):
+    def recompute_o(self, xp: Any, x: AnyArray) -> AnyArray:
         return sigmoid(xp, self.gates(xp, x)[2])
 
-    def recompute_f(self, xp, x):
+    def recompute_f(self, xp: Any, x: AnyArray) -> AnyArray:
         return sigmoid(xp, self.gates(xp, x)[3])
 
     def compute(self, xp, cells, x):

@@ -11,7 +11,7 @@ from core.errors import GraphError
 from core.errors.kinds import checked
 from core.graph.graph_node import next_sequence
 from core.graph.history import history_of
-from core.typing import Array
+from core.typing import AnyArray, Array
 
 Func = Callable[..., Any]
 Outputs = TypeVar("Outputs", bound=tuple[Variable, ...])
@@ -64,12 +64,14 @@ class Forget(FunctionNode):
     def _computed(self, xs: tuple[Variable, ...]) -> tuple[Variable, ...]:
         return _as_tuple(self.func(*xs))
 
-    def forward(self, inputs):
+    def forward(self, inputs: tuple[AnyArray, ...]) -> tuple[AnyArray, ...]:
         self.retain_inputs(range(len(inputs)))
         results, self.results = self.results, ()
         return results
 
-    def backward(self, indexes, grad_outputs):
+    def backward(
+        self, indexes: tuple[int, ...], grad_outputs: tuple[Variable | None, ...]
+    ) -> tuple[Variable | None, ...]:
         inputs = self.get_retained_inputs()
         pull = _Pull(self.replay, indexes, inputs[self.count :], grad_outputs)
         given = (*inputs[: self.count], *[g for g in grad_outputs if g is not None])
