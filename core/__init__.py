@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from core import function_hooks as function_hooks
     from core import functions as functions
     from core import initializers as initializers
+    from core import interop as interop
     from core import iterators as iterators
     from core import link as link
     from core import link_hooks as link_hooks

@@ -344,6 +344,7 @@ from plugins.functions.rnn.tree_lstm import TreeLSTM as TreeLSTM
 from plugins.functions.rnn.tree_lstm import tree_lstm as tree_lstm
 from plugins.functions.util.forget import Forget as Forget
 from plugins.functions.util.forget import forget as forget
+from plugins.functions.util.from_torch import from_torch as from_torch
 
 def clipped_relu(x: Array, z: float = 20.0) -> Variable:
     """Clip each element to between 0 and `z`: min(max(x, 0), z).

@@ -68,6 +68,7 @@ _ROWS = (
     Kind("distributions", "core.distributions", "callable", "Probability distributions"),
     Kind("function_hooks", "core.function_hooks", "core:FunctionHook", "Hooks of functions"),
     Kind("link_hooks", "core.link_hooks", "core:LinkHook", "Hooks of links"),
+    Kind("bridges", "core.interop", "callable", "Bridges to other libraries"),
     Kind("formats", "core.export", "callable", "Functions that write models for other programs"),
     Kind(
         "exporters",

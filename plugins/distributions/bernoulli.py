@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core import Variable, as_variable
 from core import functions as F
+from core.errors.kinds import checked
 from core.typing import Array, Operand
 from plugins.distributions.distribution import Distribution, either, where
 
@@ -23,6 +24,7 @@ class Bernoulli(Distribution):
 
     support = "{0, 1}"
 
+    @checked
     def __init__(
         self, p: Operand | None = None, logit: Operand | None = None, binary_check: bool = False
     ) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from core import Variable, as_array, no_backprop_mode, registry, using_config
 from core.errors import ExportError
+from core.errors.kinds import checked
 from core.tracing import Applied, Equation, Program, Value, unabridged
 from plugins.export.batch import followed
 from plugins.export.graph import Graph
@@ -24,6 +25,7 @@ IR_VERSIONS = {18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}
 """The version of the format that came with each."""
 
 
+@checked
 def onnx(
     model: Callable[..., Any],
     inputs: Any,

@@ -29,6 +29,7 @@ NAMES = {
     "serializer": {"save_thing": "save_thing", "load_thing": "load_thing"},
     "communicator": {"thing": "ThingCommunicator"},
     "backend": {"thing": "ThingBackend"},
+    "bridge": {"as_thing": "as_thing"},
     "format": {"thing": "thing"},
 }
 """What a template's module gives, by the name under which it is registered."""

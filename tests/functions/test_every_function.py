@@ -106,6 +106,7 @@ def gradients(outputs, leaves, **options):
 def test_every_function_has_a_case():
     names = core.registry.catalogue("functions").names()
     functions = {n for n in names if not inspect.isclass(getattr(F, n))}
+    functions -= {"from_torch"}  # of PyTorch's own functions: tests/interop/test_torch_bridge.py
     assert {case.name for case in CASES.values()} >= functions
 
 

@@ -2,4 +2,5 @@
 
 provides = {
     "forget": "Forget forget",
+    "from_torch": "from_torch",
 }

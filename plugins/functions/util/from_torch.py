@@ -1,0 +1,97 @@
+"""PyTorch's functions and modules as functions on Variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from core import Function, Variable, as_variable
+from core.typing import Array
+from plugins.extras import need
+
+
+class FromTorch(Function):
+    """A function of PyTorch's, with PyTorch's own gradients."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._torch = need("torch", "torch", "functions.from_torch")
+        self._function = function
+        self._needs: tuple[bool, ...] = ()
+
+    def needing(self, inputs: tuple[Variable, ...]) -> Any:
+        """Apply to Variables; gradients are kept for those that need one."""
+        self._needs = tuple([x.requires_grad for x in inputs])
+        return self(*inputs)
+
+    def forward(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        torch = self._torch
+        with torch.enable_grad():
+            self._leaves = [
+                tensor_of(torch, x).requires_grad_(needs and x.dtype.kind in "fc")
+                for x, needs in zip(inputs, self._needs, strict=True)
+            ]
+            made = self._function(*self._leaves)
+        self._several = isinstance(made, (tuple, list))
+        self._made = tuple(made) if self._several else (made,)
+        for y in self._made:
+            if not isinstance(y, torch.Tensor):
+                raise TypeError(
+                    "from_torch: expected a function that gives tensors, got "
+                    f"{type(y).__name__} from {self._function!r:.60}"
+                )
+        xp = inputs[0].__array_namespace__()
+        return tuple([xp.from_dlpack(y.detach().contiguous()) for y in self._made])
+
+    def backward(self, inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        torch, xp = self._torch, inputs[0].__array_namespace__()
+        pairs = [
+            (y, tensor_of(torch, g))
+            for y, g in zip(self._made, grad_outputs, strict=True)
+            if g is not None and y.requires_grad
+        ]
+        for leaf in self._leaves:
+            leaf.grad = None
+        if pairs:
+            torch.autograd.backward([y for y, _ in pairs], [g for _, g in pairs], retain_graph=True)
+        return tuple(
+            [None if leaf.grad is None else xp.from_dlpack(leaf.grad) for leaf in self._leaves]
+        )
+
+
+def tensor_of(torch: Any, array: Any) -> Any:
+    """The array as a tensor, which shares its memory where PyTorch can."""
+    if min(array.strides, default=0) < 0:  # at which PyTorch ends the process
+        array = array.copy()
+    try:
+        return torch.from_dlpack(array)
+    except BufferError:  # read-only
+        return torch.from_dlpack(array.copy())
+
+
+def from_torch(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function on Variables of one on PyTorch's tensors, a module for example.
+
+    Arrays are shared, not copied, and gradients are PyTorch's. Those of a module's own parameters
+    are added to their `.grad`, for an optimizer of PyTorch's. First derivatives only: a second one
+    is refused.
+
+    Args:
+        function: Takes tensors and gives a tensor, or a tuple of them.
+
+    Returns:
+        A function that takes Variables or arrays, and gives a Variable, or a tuple of them.
+
+    Raises:
+        ImportError: PyTorch is not installed.
+        TypeError: The function gives something else than tensors.
+
+    >>> import core.functions as F, numpy as np
+    >>> softsign = F.from_torch(lambda x: x / (1 + abs(x)))  # of tensors; needs PyTorch when called
+    >>> callable(softsign)
+    True
+    """
+
+    def call(*inputs: Array) -> Any:
+        return FromTorch(function).needing(tuple(map(as_variable, inputs)))
+
+    return call

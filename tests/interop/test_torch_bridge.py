@@ -1,0 +1,113 @@
+"""PyTorch beside plugrad: arrays shared, modules as functions, links as modules."""
+
+import numpy as np
+import pytest
+
+import core
+import core.functions as F
+import core.links as L
+
+torch = pytest.importorskip("torch")
+
+RNG = np.random.default_rng(0)
+
+
+def test_arrays_are_shared_both_ways():
+    x = core.as_variable(np.arange(6, dtype="f").reshape(2, 3))
+    there = torch.from_dlpack(x)
+    there[0, 0] = 7
+    assert x.array[0, 0] == 7
+    link = L.Linear(2, 2)
+    with pytest.raises(TypeError, match="silently lose"):
+        torch.from_dlpack(link.W)
+    with core.no_backprop_mode():
+        assert torch.from_dlpack(link.W).data_ptr() == link.W.array.ctypes.data
+    tensor = torch.ones(3)
+    here = x.__array_namespace__().from_dlpack(tensor)
+    assert isinstance(here, core.Variable) and here.array.ctypes.data == tensor.data_ptr()
+
+
+def module():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
+
+
+def test_a_module_as_a_function():
+    net = module().double()
+    function = F.from_torch(net)
+    x = RNG.normal(size=(5, 3))
+    core.testing.gradient_check.check_backward(function, (x,), RNG.normal(size=(5, 2)), dtype="d")
+    v = core.Variable(x)
+    net.zero_grad()
+    F.sum(F.square(function(v * 2))).backward()
+    t = torch.tensor(x, requires_grad=True)
+    own = [p.grad.clone() for p in net.parameters()]
+    net.zero_grad()
+    (net(t * 2) ** 2).sum().backward()
+    np.testing.assert_allclose(v.grad, t.grad.numpy(), rtol=1e-10)
+    for mine, parameter in zip(own, net.parameters(), strict=True):
+        np.testing.assert_allclose(mine, parameter.grad, rtol=1e-10)
+
+
+def test_a_function_of_several_tensors():
+    function = F.from_torch(lambda x, i: (x[i], x.sum()))
+    x, i = core.Variable(RNG.normal(size=4)[::-1]), np.array([2, 0, 2])
+    rows, total = function(x, i)
+    np.testing.assert_array_equal(rows.array, x.array[i])
+    F.sum(rows * np.array([1.0, 2.0, 3.0])).backward()
+    np.testing.assert_array_equal(x.grad, [2, 0, 4, 0])
+    np.testing.assert_allclose(total.array, x.array.sum())
+
+
+def test_second_derivatives_are_refused():
+    x = core.Variable(RNG.normal(size=3))
+    (g,) = core.grad([F.sum(F.from_torch(torch.sin)(x))], [x], enable_double_backprop=True)
+    with pytest.raises(core.errors.GraphError):
+        core.grad([F.sum(g)], [x])
+
+
+def test_only_tensors_come_out():
+    with pytest.raises(TypeError, match="a function that gives tensors, got str"):
+        F.from_torch(lambda x: "no")(np.ones(2))
+
+
+def test_a_link_as_a_module():
+    link = core.Sequential(L.Linear(3, 4), F.tanh, L.BatchNormalization(4), L.Linear(4, 2))
+    for parameter in link.params():
+        parameter.array = parameter.array.astype("d")
+    net = core.interop.as_torch(link)
+    x = torch.tensor(RNG.normal(size=(5, 3)), requires_grad=True)
+    assert torch.autograd.gradcheck(net, (x,))
+    assert {name for name, _ in net.named_parameters()} >= {"0_W", "1_gamma", "2_b"}
+    net(x).square().sum().backward()
+    variable = core.Variable(x.detach().numpy())
+    link.cleargrads()
+    F.sum(F.square(link(variable))).backward()
+    np.testing.assert_allclose(x.grad, variable.grad, rtol=1e-6, atol=1e-12)
+    for (_, there), here in zip(
+        net.named_parameters(), link.params(include_uninit=False), strict=True
+    ):
+        np.testing.assert_allclose(there.grad, here.grad, rtol=1e-6, atol=1e-12)
+
+
+def test_an_optimizer_of_pytorch_trains_a_link():
+    link = L.Linear(3, 1)
+    net = core.interop.as_torch(link)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    x = torch.tensor(RNG.normal(size=(32, 3)), dtype=torch.float32)
+    t = x @ torch.tensor([[1.0], [-2.0], [3.0]])
+    for _ in range(100):
+        optimizer.zero_grad()
+        (net(x) - t).square().mean().backward()
+        optimizer.step()
+    np.testing.assert_allclose(link.W.array, [[1, -2, 3]], atol=1e-3)
+
+
+def test_modes_and_sizes():
+    link = core.Sequential(L.Linear(None, 2), lambda x: F.dropout(x, 0.5))
+    with pytest.raises(ValueError, match="/0/W without. Call the link once"):
+        core.interop.as_torch(link)
+    link(np.ones((1, 3), "f"))
+    net = core.interop.as_torch(link)
+    x = torch.ones(100, 3)
+    assert (net.train()(x) == 0).any() and not (net.eval()(x) == 0).any()
