@@ -27,6 +27,7 @@ import numpy as np
 from core.registry.configuration import global_config
 
 _PREFIXES, _SUFFIXES = ("scipy_openblas_", "openblas_"), ("64_", "")
+NO_LIMIT = 1 << 30
 _PTHREADS = (0, 1)  # what openblas_get_parallel says of a library without threads, or with its own
 
 
@@ -108,46 +109,73 @@ def _control(path: str) -> Control | None:
     return None
 
 
+class _Entry:
+    """What is known of a limit."""
+
+    __slots__ = ("number",)
+
+    number: int
+
+
+class Limit:
+    """A limit that is open, at most as long as somebody holds it."""
+
+    __slots__ = ("entry", "limits")
+
+    entry: _Entry | None
+    limits: Limits
+
+    def __del__(self) -> None:
+        if getattr(self, "entry", None) is not None:
+            self.limits.leave(self)
+
+
 class Limits:
     """The limits that are open, of which the lowest holds.
 
-    What a signal's handler opens and closes in the middle of a method changes nothing for it.
+    What a signal's handler opens and closes in the middle of a method changes nothing for it. If
+    it raises there, as that of Ctrl-C does, the limit ends with the frame that held it.
     """
 
     def __init__(self, control: Control) -> None:
         self._threads = control.cell
         self._lock = threading.RLock()
-        self._open: list[int] = []
-        self._before: int | None = None  # how many threads there are without, while one is open
+        self._open: list[_Entry] = []
+        self._before = 0  # how many threads there are without, while one is open
 
-    def enter(self, number: int) -> int:
-        """Open a limit; gives the number of threads that there are without any."""
+    @property
+    def without(self) -> int:
+        """How many threads there are without any limit."""
+        return self._before if self._open else self._threads.value
+
+    def enter(self, number: int) -> Limit:
+        """Open a limit."""
+        limit, entry = Limit(), _Entry()
+        entry.number, limit.limits, limit.entry = number, self, entry
         with self._lock:
             threads = self._threads
-            now = threads.value
-            self._open.append(number)
-            if self._before is None:
-                self._before = now
+            if not self._open:
+                self._before = threads.value
+            self._open.append(entry)
             if number < threads.value:
                 threads.value = number
-            return self._before
+        return limit
 
-    def leave(self, number: int) -> None:
+    def leave(self, limit: Limit) -> None:
         """Close it."""
+        entry = limit.entry
         with self._lock:
-            before = self._before
-            if before is None:
-                return  # the process was forked within a block, and all are closed
-            self._open.remove(number)
-            self._threads.value = min([before, *self._open])
-            if not self._open:
-                self._before = None
+            if entry in self._open:  # else the process was forked within a block
+                entry.number = NO_LIMIT  # and is there until nothing is left to do
+                self._threads.value = min([self._before, *[each.number for each in self._open]])
+                self._open.remove(entry)
+        limit.entry = None
 
     def forget(self) -> None:
         """Close all."""
+        if self._open:
+            self._threads.value = self._before
         self._open.clear()
-        if self._before is not None:
-            self._threads.value, self._before = self._before, None
 
 
 _limits: Limits | None = None
@@ -179,13 +207,12 @@ if hasattr(os, "register_at_fork"):
 def limited(number: int) -> Iterator[None]:
     """Within the block NumPy's BLAS takes at most `number` threads, in the whole process."""
     found = limits()
-    if found is not None:
-        found.enter(number)
+    limit = found.enter(number) if found is not None else None
     try:
         yield
     finally:
-        if found is not None:
-            found.leave(number)
+        if found is not None and limit is not None:
+            found.leave(limit)
 
 
 def prepare() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from queue import SimpleQueue
 from typing import Any
 
@@ -95,16 +96,26 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-def bounds(size: int, least: int, parts_of_each: int = 2, threads: int | None = None) -> list[int]:
-    """Where parts of `range(size)` begin, and the end: of at least `least`, if there are several.
+SMALL = 16
+"""Parts of the least size in work that takes less than waiting for a busy processor may."""
+
+
+def count(size: int, least: int, parts_of_each: int = 2, threads: int | None = None) -> int:
+    """Into how many parts `range(size)` is divided: of at least `least`, if there are several.
 
     There are two for each thread, so that one which is late is not waited for that long.
+    """
+    threads = threads or num_threads()
+    return max(1, min(size // max(least, 1), threads * parts_of_each if threads > 1 else 1))
+
+
+def bounds(size: int, least: int) -> list[int]:
+    """Where these parts begin, and the end.
 
     >>> bounds(100, least=200)
     [0, 100]
     """
-    threads = threads or num_threads()
-    parts = max(1, min(size // max(least, 1), threads * parts_of_each if threads > 1 else 1))
+    parts = count(size, least)
     return [size * i // parts for i in range(parts + 1)]
 
 
@@ -113,12 +124,30 @@ def divide(function: Callable[..., Any], size: int, least: int, *args: Any) -> N
 
     A part has at least `least` elements, unless there are fewer in all.
     """
-    edges = bounds(size, least)
-    if len(edges) == 2:
+    parts = count(size, least)
+    if parts == 1:
         function(*args, 0, size)
         return
-    parts = [(*args, *edges[i : i + 2]) for i in range(len(edges) - 1)]
-    each(function, parts)
+    small = size < SMALL * least
+    if hasattr(function, "shared"):
+        share(function, (*args, 0, size), parts, small=small)
+    else:
+        each(function, [(*args, i, j) for i, j in pairwise(bounds(size, least))], small=small)
+
+
+def share(
+    loop: Any,
+    arguments: tuple[Any, ...],
+    parts: int,
+    threads: int | None = None,
+    small: bool = False,
+) -> None:
+    """Call a compiled loop, whose last arguments are 0 and a size, for so many parts of it."""
+    workers = min(threads or num_threads(), parts) - 1
+    if workers < 1:
+        loop(*arguments)
+    else:
+        loop.shared(arguments, parts, workers, small)
 
 
 def each(
@@ -127,7 +156,7 @@ def each(
     threads: int | None = None,
     small: bool = False,
 ) -> None:
-    """Call `function(*part)` for each part, in threads; small ones in threads that are idle."""
+    """Call `function(*part)` for each part, in threads; small ones if these were idle lately."""
     workers = min(threads or num_threads(), len(parts)) - 1
     if workers < 1:
         for part in parts:

@@ -14,16 +14,25 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend import blas, parallel
-from backends.numpy_backend.kernels import gemm
+from backends.numpy_backend.kernels import compiler, gemm
+from backends.numpy_backend.kernels.compiled import few_rows
 from backends.numpy_backend.typing import Array
 from core.arrays.threads import num_threads
 
 ALONE = 1 << 19  # multiplications: for fewer OpenBLAS itself takes one thread
 VECTOR = 9216  # the same for a product with a vector
 DIVIDED = 1 << 26  # for fewer a step gains nothing: what one wrote the other has to fetch
-SHARED = 1 << 25  # the same where parts are handed over without the interpreter
+SHARED = 1 << 21  # the same where parts are handed over without the interpreter
+PART = 1 << 20  # and these of a part
 LEAST = 32  # rows or columns of a part
+UNIT = 16  # they begin at a multiple of: no two threads write into a line of a cache
 WIDE = 96  # as many, and a thread may have two parts: each part packs the whole other factor anew
+
+
+def threads() -> int:
+    """Among how many a product is divided: of BLAS's own no more are taken."""
+    limits = blas.limits()
+    return num_threads() if limits is None else min(num_threads(), limits.without)
 
 
 def matmul(a: Array, b: Array, /, **options: Any) -> Any:
@@ -33,18 +42,18 @@ def matmul(a: Array, b: Array, /, **options: Any) -> Any:
     work = a.size * b.shape[-1]
     if work < VECTOR or (work < ALONE and b.ndim == a.ndim == 2 and len(a) > 1):
         return np.matmul(a, b)
-    limits = blas.limits()
+    limits, among = blas.limits(), threads()
+    if compiler.available() and (found := few_rows.product(a, b, threads=among)) is not None:
+        return found
     if limits is None:
         return np.matmul(a, b)
-    before = limits.enter(1)
+    limit = limits.enter(1)
     try:
-        if (work >= SHARED or b.ndim > 2) and a.ndim > 1 and b.ndim > 1:
-            threads = min(num_threads(), before)
-            if threads > 1:
-                return _in_threads(a, b, threads)
+        if among > 1 and (work >= SHARED or b.ndim > 2) and a.ndim > 1 and b.ndim > 1:
+            return _in_threads(a, b, among)
         return np.matmul(a, b)
     finally:
-        limits.leave(1)
+        limits.leave(limit)
 
 
 def _in_threads(a: Array, b: Array, threads: int) -> Any:
@@ -52,21 +61,20 @@ def _in_threads(a: Array, b: Array, threads: int) -> Any:
     work = max(a.size * n, b.size * m)
     if work < SHARED or k != b.shape[-2] or a.dtype != b.dtype or a.dtype.kind not in "fc":
         return np.matmul(a, b)
-    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2]) if a.ndim + b.ndim > 4 else ()
     stack = lead[0] if lead else 1
     out = np.empty((*lead, m, n), a.dtype)
     if stack >= 2 * threads:
-        axis, size, least = -3, stack, 1
-    elif m > n:
-        axis, size, least = -2, m, LEAST
+        axis, size, unit, least = -3, stack, 1, 1
     else:
-        axis, size, least = -1, n, LEAST
+        axis, size = (-2, m) if m > n else (-1, n)
+        unit, least = UNIT, LEAST
     of_each = 2 if least == 1 or size >= 2 * threads * WIDE else 1
-    edges = parallel.bounds(size, least, of_each, threads)
+    parts = parallel.count(size, max(least, size * PART // work), of_each, threads)
     if gemm.available(a.dtype):
-        parts = gemm.parts(a, b, out, axis, edges)
-        if parts is not None:
-            parallel.each(gemm.multiply, parts, threads, small=work < DIVIDED)
+        arguments = gemm.arguments(a, b, out, axis, unit)
+        if arguments is not None:
+            parallel.share(gemm.multiply, arguments, parts, threads, small=work < DIVIDED)
             return out
     if work < DIVIDED:
         return np.matmul(a, b, out=out)
@@ -79,6 +87,7 @@ def _in_threads(a: Array, b: Array, threads: int) -> Any:
         else:
             np.matmul(a, b[..., i:j], out=out[..., i:j])
 
+    edges = [size * i // parts for i in range(parts + 1)]
     parallel.each(part, list(pairwise(edges)), threads)
     return out
 

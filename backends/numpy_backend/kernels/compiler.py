@@ -119,7 +119,7 @@ class Compiled:
         self.at(args[lead].dtype)(*args)
 
     def in_threads(self, parts: list[tuple[Any, ...]], helpers: int, small: bool) -> None:
-        """Run the loop for each of several tuples of arguments, with so many threads at most."""
+        """Run the loop for each of several tuples of arguments, with so many other threads."""
         from backends.numpy_backend.kernels import team
 
         lead = self._lead
@@ -128,6 +128,17 @@ class Compiled:
         found = self._packers
         packers = [found.get(d := part[lead].dtype) or self._packer(d) for part in parts]
         team.run(packers, parts, helpers, small)
+
+    def shared(self, arguments: tuple[Any, ...], count: int, helpers: int, small: bool) -> None:
+        """Run the loop for parts of equal size between `start`, which is 0, and `stop`."""
+        from backends.numpy_backend.kernels import team
+
+        lead = self._lead
+        if lead is None:
+            lead = self._lead = self._leading()
+        dtype = arguments[lead].dtype
+        pack = self._packers.get(dtype) or self._packer(dtype)
+        team.share(pack, arguments, count, helpers, small)
 
     def _packer(self, dtype: np.dtype[Any]) -> Any:
         """What puts arguments for one dtype where other threads find them."""

@@ -243,11 +243,11 @@ class Emitter:
         self.builder.store(value, place).align = self.bytes
 
     def broadcast(self, value: Any, lanes: int = 0) -> Any:
-        """A vector of one real; without `lanes` a full one."""
+        """A vector of one value; without `lanes` a full one."""
         from llvmlite import ir
 
         lanes = lanes or self.lanes
-        undefined = ir.Constant(ir.VectorType(self.real, lanes), ir.Undefined)
+        undefined = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
         one = self.builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
         return self.shuffle(one, undefined, [0] * lanes)
 
@@ -257,6 +257,18 @@ class Emitter:
 
         mask = ir.Constant(ir.VectorType(ir.IntType(32), len(places)), places)
         return self.builder.shuffle_vector(a, b, mask)
+
+    def lanes_from(self, first: Number) -> Any:
+        """A condition for each lane of a full vector: whether it is `first` or a later one."""
+        from llvmlite import ir
+
+        kind = ir.VectorType(ir.IntType(64), self.lanes)
+        numbers = ir.Constant(kind, list(range(self.lanes)))
+        return self.builder.icmp_signed(">=", numbers, self.broadcast(first.value))
+
+    def where(self, condition: Any, yes: Any, no: Any) -> Any:
+        """The lanes of one vector where a condition holds, else those of another."""
+        return self.builder.select(condition, yes, no)
 
     def fused(self, a: Any, b: Any, c: Any) -> Any:
         """`a * b + c` of vectors, rounded once where the processor can."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,8 +11,6 @@ from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiler import Write1, compiled
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 from backends.numpy_backend.typing import Array
-
-Parts = list[tuple[Any, ...]]
 
 _BY_ROWS, _AS_IT_IS, _TRANSPOSED = 101, 111, 112  # what CBLAS calls them
 
@@ -56,28 +52,35 @@ def multiply(
     b: int,
     ldb: int,
     b_step: int,
-    ldc: int,
-    place: int,
-    c_step: int,
-    count: int,
+    axis: int,
+    unit: int,
+    start: int,
+    stop: int,
 ) -> None:
-    """Products of `count` matrices, from `place` on in `c`; a and b are addresses."""
-    for i in range(count):
-        _gemm(
-            c,
-            function,
-            left,
-            right,
-            m,
-            n,
-            k,
-            a + i * a_step,
-            lda,
-            b + i * b_step,
-            ldb,
-            ldc,
-            place + i * c_step,
-        )
+    """Products in `c`: matrices, rows or columns from the unit `start` on; a and b are addresses.
+
+    Steps are from one matrix to the next, all in bytes, `lda` and `ldb` in elements.
+    """
+    first, last = start * unit, stop * unit
+    if axis == -3:
+        for i in range(first, last):
+            at_a, at_b = a + i * a_step, b + i * b_step
+            _gemm(c, function, left, right, m, n, k, at_a, lda, at_b, ldb, n, i * m * n)
+    elif axis == -2:
+        at = a + first * c.itemsize * (lda if left == _AS_IT_IS else 1)
+        rows = min(last, m) - first
+        for i in range(c.size // max(m * n, 1)):
+            at_a, at_b = at + i * a_step, b + i * b_step
+            place = (i * m + first) * n
+            _gemm(c, function, left, right, rows, n, k, at_a, lda, at_b, ldb, n, place)
+    else:
+        at = b + first * c.itemsize * (1 if right == _AS_IT_IS else ldb)
+        columns = min(last, n) - first
+        for i in range(c.size // max(m * n, 1)):
+            at_a, at_b = a + i * a_step, at + i * b_step
+            _gemm(
+                c, function, left, right, m, columns, k, at_a, lda, at_b, ldb, n, i * m * n + first
+            )
 
 
 def available(dtype: np.dtype[Any]) -> bool:
@@ -85,36 +88,31 @@ def available(dtype: np.dtype[Any]) -> bool:
     return compiler.available() and blas.gemm(dtype) is not None
 
 
-def parts(a: Array, b: Array, out: Array, axis: int, edges: Iterable[int]) -> Parts | None:
-    """Arguments of `multiply` for parts of the products; None if factors do not lie as BLAS asks.
+def arguments(a: Array, b: Array, out: Array, axis: int, unit: int) -> tuple[Any, ...] | None:
+    """Arguments of `multiply` for all of the products; None if factors do not lie as BLAS asks.
 
     Args:
         a: Matrices (..., m, k), with one axis before at most.
         b: Matrices (..., k, n), likewise.
         out: The products, contiguous.
-        axis: -3, -2 or -1: along which of `out` the parts are.
-        edges: Where parts begin, and the end.
+        axis: -3, -2 or -1: along which of `out` it is divided.
+        unit: Of so many.
     """
     left, right = _laid(a), _laid(b)
     if left is None or right is None or out.ndim > 3:
         return None
-    (m, n), k = out.shape[-2:], a.shape[-1]
-    function, flat = blas.gemm(out.dtype), out.reshape(-1)
-    stack = len(out) if out.ndim > 2 else 1
-    steps = [x.strides[0] if x.ndim > 2 and len(x) > 1 else 0 for x in (a, b)]
-    starts = [x.__array_interface__["data"][0] for x in (a, b)]
-    ahead = {-3: (*steps, m * n), -2: (a.strides[-2], 0, n), -1: (0, b.strides[-1], 1)}[axis]
-    found = []
-    for i, j in pairwise(edges):
-        shape = [stack, m, n]
-        shape[axis] = j - i
-        at_a, at_b, place = [
-            start + i * step for start, step in zip((*starts, 0), ahead, strict=True)
-        ]
-        first = (flat, function, left[0], right[0], *shape[1:], k)
-        places = (at_a, left[1], steps[0], at_b, right[1], steps[1], n, place, m * n)
-        found.append((*first, *places, shape[0]))
-    return found
+    (m, n), size = out.shape[-2:], out.shape[axis]
+    return (
+        *(out.reshape(-1), blas.gemm(out.dtype), left[0], right[0], m, n, a.shape[-1]),
+        *(a.__array_interface__["data"][0], left[1], _apart(a)),
+        *(b.__array_interface__["data"][0], right[1], _apart(b)),
+        *(axis, unit, 0, -(-size // unit)),
+    )
+
+
+def _apart(a: Array) -> int:
+    """How far its matrices are apart."""
+    return a.strides[0] if a.ndim > 2 and len(a) > 1 else 0
 
 
 def _laid(a: Array) -> tuple[int, int] | None:
@@ -122,10 +120,10 @@ def _laid(a: Array) -> tuple[int, int] | None:
     rows, columns = a.shape[-2:]
     row, column = a.strides[-2:]
     size = a.itemsize
-    if not a.flags.aligned:
+    if column == size and row >= columns * size and row % size == 0:
+        how = _AS_IT_IS, row // size
+    elif row == size and column >= rows * size and column % size == 0:
+        how = _TRANSPOSED, column // size
+    else:
         return None
-    if column == size and row % size == 0 and row >= columns * size:
-        return _AS_IT_IS, row // size
-    if row == size and column % size == 0 and column >= rows * size:
-        return _TRANSPOSED, column // size
-    return None
+    return how if a.flags.aligned else None

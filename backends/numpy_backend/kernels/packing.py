@@ -10,13 +10,17 @@ from backends.numpy_backend.kernels.team import STRIDE
 THREAD = "thread"
 """A loop's parameter of this name is the number of the thread, 0 for the one that has the parts."""
 
+START, STOP = "start", "stop"
+"""Parameters of these names are where the part begins and ends, where one packing has them all."""
+
 
 def packer(function: Any, loop: Any, kept: bool) -> Any:
-    """`pack(*args, address)` for a compiled loop: what calls it with these arguments, in memory.
+    """`pack(*args, count, address)` for a compiled loop: what calls it with these arguments.
 
     At the address it writes that of a function, and behind it the arguments. The function, which is
-    called with the address and the number of the thread, calls the loop. Arrays are not counted as
-    held: whoever packs them holds them until that is done.
+    called with the address, the number of the thread and that of the part, calls the loop. Of
+    `count` parts each has an equal share of what lies before `stop`; those of 0 are not divided.
+    Arrays are not counted as held: whoever packs them holds them until that is done.
     """
     import numba
 
@@ -24,14 +28,15 @@ def packer(function: Any, loop: Any, kept: bool) -> Any:
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     listed = ", ".join(names)
     scope: dict[str, Any] = {"pack": _intrinsic(found, names)}
-    exec(f"def packing({listed}, address):\n    pack(address, ({listed},))\n", scope)
+    exec(f"def packing({listed}, count, address):\n    pack(address, count, ({listed},))\n", scope)
     written = scope["packing"].__code__
     code = written.replace(
         co_filename=function.__code__.co_filename, co_firstlineno=function.__code__.co_firstlineno
     )
     named = FunctionType(code, scope, f"{function.__name__}_packing")
     named.__module__ = function.__module__
-    signature = numba.types.void(*found.signature.args, numba.types.intp)
+    whole = numba.types.intp
+    signature = numba.types.void(*found.signature.args, whole, whole)
     return numba.njit(signature, nogil=False, cache=kept, boundscheck=False)(named)
 
 
@@ -40,12 +45,12 @@ def _intrinsic(found: Any, names: tuple[str, ...]) -> Any:
     from numba.core import cgutils
     from numba.extending import intrinsic
 
-    def pack(typing: Any, address: Any, arguments: Any) -> Any:
+    def pack(typing: Any, address: Any, count: Any, arguments: Any) -> Any:
         def written(context: Any, builder: Any, signature: Any, values: Any) -> None:
             from llvmlite import ir
 
             context.add_linking_libs([found.library])
-            place, together = values
+            place, parts, together = values
             kinds = found.signature.args
             arguments = cgutils.unpack_tuple(builder, together, len(kinds))
             arguments = [
@@ -53,31 +58,48 @@ def _intrinsic(found: Any, names: tuple[str, ...]) -> Any:
                 for kind, value in zip(kinds, arguments, strict=True)
             ]
             whole = ir.IntType(64)
-            layout = ir.LiteralStructType([whole, *[value.type for value in arguments]])
+            kinds_of = [value.type for value in arguments]
+            layout = ir.LiteralStructType([whole, *kinds_of, whole])
             if context.get_abi_sizeof(layout) > STRIDE:
                 raise ValueError(f"{found.fndesc.qualname} takes more than {STRIDE} bytes.")
-            kind = ir.FunctionType(ir.VoidType(), [whole, whole])
+            kind = ir.FunctionType(ir.VoidType(), [whole] * 3)
             function = ir.Function(builder.module, kind, "plugrad.part")
             function.linkage = "internal"
             inner = ir.IRBuilder(function.append_basic_block())
             packed = inner.load(inner.inttoptr(function.args[0], layout.as_pointer()))
-            taken = [
-                function.args[1] if name == THREAD else inner.extract_value(packed, i)
-                for i, name in enumerate(names, 1)
-            ]
+            _, thread, number = function.args
+            known = {name: inner.extract_value(packed, i) for i, name in enumerate(names, 1)}
+            if THREAD in known:
+                known[THREAD] = thread
+            if STOP in known:
+                edges = _edges(inner, known[START], known[STOP], packed, number)
+                known[START], known[STOP] = edges
+            taken = list(known.values())
             context.call_internal_no_propagate(inner, found.fndesc, found.signature, taken)
             inner.ret_void()
             to = builder.inttoptr(place, layout.as_pointer())
-            first, *others = [
-                cgutils.gep_inbounds(builder, to, 0, i) for i in range(len(arguments) + 1)
-            ]
-            builder.store(builder.ptrtoint(function, whole), first)
-            for value, pointer in zip(arguments, others, strict=True):
-                builder.store(value, pointer)
+            first = builder.ptrtoint(function, whole)
+            for i, value in enumerate([first, *arguments, parts]):
+                builder.store(value, cgutils.gep_inbounds(builder, to, 0, i))
 
-        return types.void(address, arguments), written
+        return types.void(address, count, arguments), written
 
     return intrinsic(pack)
+
+
+def _edges(builder: Any, start: Any, stop: Any, packed: Any, number: Any) -> tuple[Any, Any]:
+    """Where a part begins and ends."""
+    count = builder.extract_value(packed, len(packed.type) - 1)
+    divided = builder.icmp_unsigned("!=", count, count.type(0))
+    of = builder.select(divided, count, count.type(1))
+    edges = [
+        builder.udiv(builder.mul(stop, builder.add(number, number.type(i))), of) for i in (0, 1)
+    ]
+    first, last = [
+        builder.select(divided, edge, whole)
+        for edge, whole in zip(edges, (start, stop), strict=True)
+    ]
+    return first, last
 
 
 def _borrowed(builder: Any, array: Any) -> Any:

@@ -1,11 +1,12 @@
 """Parts of compiled loops in several threads, which hand them over without the interpreter.
 
-A part is packed: the address of machine code, and behind it the arguments. The thread that has
-parts publishes where they lie, takes one after the other itself, and waits for those that others
-have begun. The others look for parts for a moment after the last one, awake, and then sleep: to
-wake a thread takes as long as a loop over half a million elements. Once a small part was waited
-for in vain, because its processor has something else to do, small parts are left to their owner
-for a while, and threads sleep at once.
+A part is packed: the address of machine code, and behind it the arguments; parts that differ by
+where they begin and end are packed as one. The thread that has parts publishes where they lie,
+takes one after the other itself, and waits for those that others have begun. The others look for
+parts for a moment after the last one, awake, and then sleep: to wake a thread takes as long as a
+loop over half a million elements. Once a small part was waited for in vain, because its processor
+has something else to do, small parts are left to their owner for some jobs, and threads sleep at
+once: the more often that happens the longer.
 
 What is shared are whole numbers in memory. TURN is the number of the job, and of its next part:
 who puts that up by one has the part. It is closed while the rest is written, so nobody takes a
@@ -27,20 +28,22 @@ from backends.numpy_backend.kernels.compiler import compiled
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
 
 TURN, OWNER, DONE = 0, 8, 16  # each on a cache line of its own
-COUNT, PARTS, HELPERS, TIMES, LATE, WAKE, WAIT, WAITING, DOOR, STOP = range(24, 34)
+COUNT, PARTS, STEP, HELPERS, TIMES, PATIENCE, LATE, ALONE = range(24, 32)
+WAKE, WAIT, WAITING, DOOR, STOP = range(32, 37)
 FIRST, EACH, ASLEEP, LOCK = 40, 8, 0, 1  # of each helper: whether it sleeps, and on what
 MOST = 256  # helpers
-STRIDE = 2048  # bytes of a part
-LOOKING = 200_000  # nanoseconds without a part after which a thread sleeps
-WITHOUT = 256  # jobs for which small parts are not shared after one that was waited for in vain
+STRIDE = 2048  # bytes of what is packed
+LOOKING = 1_000_000  # nanoseconds without a part after which a thread sleeps
+IN_VAIN = 200_000  # nanoseconds after which whoever waits for a part sleeps
+SOME, MANY = 16, 4096  # jobs, of which small ones are not shared after one was waited for in vain
 _JOB = 1 << 32
 _NONE = _JOB - 1  # the number of the part while TURN is closed
 
 
-def _run(e: Emitter, part: Any, thread: Any) -> None:
+def _run(e: Emitter, packed: Any, thread: Any, number: Any) -> None:
     """Compute a part: at its address stands that of the function for what follows."""
-    [function] = e.numbers(e.pointer(part), 1)
-    e.call(function, part, thread)
+    [function] = e.numbers(e.pointer(packed), 1)
+    e.call(function, packed, thread, number)
 
 
 def _work(e: Emitter, shared: Any, helper: Any) -> Any:
@@ -49,13 +52,13 @@ def _work(e: Emitter, shared: Any, helper: Any) -> Any:
     with e.repeat(lambda: left.get().is_not(0)):
         left.set(e.number(0))
         turn = e.current(e.at(shared, TURN))
-        number, job = turn & _NONE, (COUNT, PARTS, HELPERS)
-        count, parts, helpers = [e.current(e.at(shared, place)) for place in job]
+        number, job = turn & _NONE, (COUNT, PARTS, STEP, HELPERS)
+        count, parts, step, helpers = [e.current(e.at(shared, place)) for place in job]
         with e.when(e.both(number < count, helper <= helpers)):
             left.set(e.number(1))
             with e.when(e.replaced(e.at(shared, TURN), turn, turn + 1)):
                 found.set(e.number(1))
-                _run(e, parts + number * STRIDE, helper)
+                _run(e, parts + number * step, helper, number)
                 done, waiting = e.add_to(e.at(shared, DONE), 1) + 1, e.at(shared, WAITING)
                 with (
                     e.when(done.equals(count)),
@@ -106,7 +109,9 @@ def _help(e: Emitter, shared: Any, helper: Any) -> None:
 
 
 @emitted
-def _publish(e: Emitter, shared: Any, parts: Any, count: Any, helpers: Any, small: Any) -> None:
+def _publish(
+    e: Emitter, shared: Any, parts: Any, step: Any, count: Any, helpers: Any, small: Any
+) -> None:
     shared = e.pointer(shared)
 
     def at(place: int) -> Any:
@@ -117,18 +122,22 @@ def _publish(e: Emitter, shared: Any, parts: Any, count: Any, helpers: Any, smal
             late = e.current(at(LATE))
             e.publish(e.choose(late < 1, 0, late - 1), at(LATE))
             helpers = e.choose((late * small).is_not(0), 0, helpers)
-            job = e.current(at(TURN)) // _JOB * _JOB
-            e.publish(job + _NONE, at(TURN))
+            turn = e.current(at(TURN)) // _JOB * _JOB
+            e.publish(turn + _NONE, at(TURN))
             e.publish(e.number(0), at(DONE))
-            for number, place in ((count, COUNT), (parts, PARTS), (helpers, HELPERS)):
+            job = ((count, COUNT), (parts, PARTS), (step, STEP), (helpers, HELPERS))
+            for number, place in job:
                 e.publish(number, at(place))
-            e.publish(job + _JOB, at(TURN))
+            e.publish(turn + _JOB, at(TURN))
             with e.loop(helpers + 1, 1, 1) as helper:
                 asleep = _of(e, shared, helper, ASLEEP)
                 with e.when(e.replaced(asleep, e.number(1), e.number(0))):
                     e.call(e.current(at(WAKE)), e.current(_of(e, shared, helper, LOCK)))
             _work(e, shared, e.number(0))
-            wait = e.variable(e.current(at(TIMES)))
+            wait = e.variable(e.current(at(PATIENCE)))
+            alone = e.current(at(ALONE))
+            shorter = e.choose((small * helpers).is_not(0), alone - 1, alone)
+            then = e.variable(e.choose(shorter < SOME, SOME, shorter))
             with e.repeat(lambda: e.current(at(DONE)).is_not(count)):
                 e.pause()
                 with e.whether(wait.get().is_not(0)) as (soon, in_vain):
@@ -136,11 +145,13 @@ def _publish(e: Emitter, shared: Any, parts: Any, count: Any, helpers: Any, smal
                         wait.set(wait.get() - 1)
                     with in_vain:
                         with e.when(small.is_not(0)):
-                            e.publish(e.number(WITHOUT), at(LATE))
+                            e.publish(alone, at(LATE))
+                            then.set((alone * 4).least(MANY))
                         _sleep(e, shared, count)
+            e.publish(then.get(), at(ALONE))
             e.publish(e.number(0), at(OWNER))
         with taken, e.loop(count) as i:
-            _run(e, parts + i * STRIDE, e.number(0))
+            _run(e, parts + i * step, e.number(0), i)
 
 
 @compiled
@@ -156,9 +167,9 @@ def help_others(shared: int, helper: int) -> None:
 
 
 @compiled
-def publish(shared: int, parts: int, count: int, helpers: int, small: int) -> None:
+def publish(shared: int, parts: int, step: int, count: int, helpers: int, small: int) -> None:
     """Compute all parts with the first helpers, or alone if these have another job."""
-    _publish(shared, parts, count, helpers, small)
+    _publish(shared, parts, step, count, helpers, small)
 
 
 class Team:
@@ -181,6 +192,8 @@ class Team:
         self._numbers[WAIT], self._numbers[WAKE] = _address(self._take), _address(self._leave)
         self._numbers[DOOR] = self._closed()
         self._numbers[TIMES] = self._times_in(LOOKING)
+        self._numbers[PATIENCE] = self._times_in(IN_VAIN)
+        self._numbers[ALONE] = SOME
 
     def _times_in(self, nanoseconds: int) -> int:
         """How often a thread can look for parts in so much time."""
@@ -191,8 +204,8 @@ class Team:
             least = min(least, time.perf_counter_ns() - start)
         return nanoseconds * 1000 // max(1, least)
 
-    def run(self, parts: int, count: int, helpers: int, small: bool) -> None:
-        """Compute parts that are packed in memory from an address on."""
+    def run(self, parts: int, step: int, count: int, helpers: int, small: bool) -> None:
+        """Compute parts that are packed in memory from an address on, so many bytes apart."""
         if len(self._threads) < helpers:
             helpers = min(helpers, MOST)
             if self._lock.acquire(blocking=False):  # else somebody starts them already
@@ -200,7 +213,7 @@ class Team:
                     self._start(helpers)
                 finally:
                     self._lock.release()
-        self._publish(self._shared, parts, count, helpers, small)
+        self._publish(self._shared, parts, step, count, helpers, small)
 
     def _closed(self) -> Any:
         """A lock that is taken: who takes it sleeps until somebody else leaves it."""
@@ -245,19 +258,32 @@ _making = threading.RLock()
 
 
 def run(packers: list[Any], parts: list[tuple[Any, ...]], helpers: int, small: bool) -> None:
-    """Compute parts, each packed by its `pack(*part, address)`, in this thread and others."""
-    team = _team or _make()
-    # A signal's handler may compute while parts are packed: it finds no room, and makes its own.
-    room = _own.__dict__.pop("room", None)
-    if room is None or room[1] < len(parts):
-        memory = np.empty(len(parts) * STRIDE, np.uint8)
-        room = memory.ctypes.data, len(parts), memory
-    address = first = room[0]
+    """Compute parts, each packed by its `pack(*part, 0, address)`, in this thread and others."""
+    team, room = _team or _make(), _take_room(len(parts))
+    address = room[0]
     for pack, part in zip(packers, parts, strict=True):
-        pack(*part, address)
+        pack(*part, 0, address)
         address += STRIDE
-    team.run(first, len(parts), helpers, small)
+    team.run(room[0], STRIDE, len(parts), helpers, small)
     _own.room = room
+
+
+def share(pack: Any, arguments: tuple[Any, ...], count: int, helpers: int, small: bool) -> None:
+    """Compute so many parts of equal size, packed as one by `pack(*arguments, count, address)`."""
+    team, room = _team or _make(), _take_room(1)
+    pack(*arguments, count, room[0])
+    team.run(room[0], 0, count, helpers, small)
+    _own.room = room
+
+
+def _take_room(size: int) -> tuple[int, int, Any]:
+    """An address, for how many parts there is room, and what holds the memory."""
+    # A signal's handler may compute while parts are packed: it finds no room, and makes its own.
+    room: tuple[int, int, Any] | None = _own.__dict__.pop("room", None)
+    if room is None or room[1] < size:
+        memory = np.empty(size * STRIDE, np.uint8)
+        room = memory.ctypes.data, size, memory
+    return room
 
 
 def _make() -> Team:

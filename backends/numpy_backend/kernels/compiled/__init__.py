@@ -30,6 +30,7 @@ COMPUTE = {
         "connection.convolution:Convolution": "convolution:convolution",
         "connection.convolution:ConvolutionFilterGradient": "convolution:filter_gradient",
         "connection.convolution:Deconvolution": "convolution:deconvolution",
+        "connection.linear:LinearFunction": "linear:linear",
         "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "softmax:softmax_cross_entropy",
         "noise.dropout:Dropout": "noise:dropout",
         "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
@@ -65,6 +66,7 @@ GRADIENT = {
         "activation.softplus:Softplus": "activation:softplus",
         "activation.swish:SiLU": "activation:silu",
         "attention.attention:Attention": "attention:attention",
+        "connection.linear:LinearFunction": "linear:linear",
         "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "softmax:softmax_cross_entropy",
         "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
         "normalization.group_normalization:GroupNormalization": (
