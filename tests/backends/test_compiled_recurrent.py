@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import recurrent
+from backends.numpy_backend.kernels.compiled import lstm_sequence, recurrent
 from core.registry import configuration
 from plugins.functions.rnn.gru import GRUStep
 from plugins.functions.rnn.lstm import LSTM
+from plugins.functions.rnn.lstm_sequence import LSTMSequence
 
 pytestmark = pytest.mark.skipif(not compiler.available(), reason="needs plugrad[fast]")
 
@@ -103,3 +104,27 @@ def test_gates_have_second_gradients() -> None:
     x.array[1, 5] -= 2e-6
     below = float(slope().array)
     np.testing.assert_allclose(found.array[1, 5], (above - below) / 2e-6, rtol=1e-5)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    steps=st.sampled_from([1, 3, lstm_sequence.MANY]),
+    n=st.integers(1, 5),
+    units=st.sampled_from([1, 7, 33]),
+    dtype=st.sampled_from(["float32", "float64"]),
+    missing=st.sampled_from([None, 0, 1]),
+    seed=st.integers(0, 99),
+)
+def test_sequences_are_those_of_the_formula(
+    steps: int, n: int, units: int, dtype: str, missing: Any, seed: int
+) -> None:
+    r = np.random.default_rng(seed)
+    shapes = [(n, units), (n, units), (steps, n, 4 * units), (4 * units, units)]
+    inputs = [r.standard_normal(shape).astype(dtype) for shape in shapes]
+    given = [r.standard_normal(s).astype(dtype) for s in ((steps, n, units), (n, units))]
+    asked = [None if i == missing else g for i, g in enumerate(given)]
+    mine, theirs = [each(LSTMSequence, inputs, asked) for each in (run, by_formula)]
+    near = 1e-4 if dtype == "float32" else 1e-12
+    for a, b in zip(mine, theirs, strict=True):
+        assert a.dtype == b.dtype and a.shape == b.shape
+        np.testing.assert_allclose(a, b, rtol=near, atol=near * max(1, abs(b).max()))

@@ -51,6 +51,7 @@ COMPUTE = {
         "pooling.max_pooling:MaxPoolingND": "pooling:max_pooling",
         "rnn.gru:GRUStep": "recurrent:gru",
         "rnn.lstm:LSTM": "recurrent:lstm",
+        "rnn.lstm_sequence:LSTMSequence": "lstm_sequence:lstm_sequence",
     }.items()
 } | {f"{_OPTIMIZERS}.hooks.norms:SquaredNorm": f"{__name__}.norms:squared_norm"}
 GRADIENT = {
@@ -77,6 +78,7 @@ GRADIENT = {
         ),
         "rnn.gru:GRUStep": "recurrent:gru",
         "rnn.lstm:LSTM": "recurrent:lstm",
+        "rnn.lstm_sequence:LSTMSequence": "lstm_sequence:lstm_sequence",
     }.items()
 }
 UPDATE_ALL = {
