@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import wraps
 from importlib import metadata
+from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from typing import Any
 from unittest import mock
@@ -93,6 +94,23 @@ _SIGNS: dict[str, Callable[[Any, Any], bool]] = {
 def _number(version: str) -> tuple[int, ...]:
     parts = [int(n) for n in re.findall(r"\d+", version)]
     return tuple((*parts, 0, 0, 0)[:3])
+
+
+def is_available() -> bool:
+    """Whether pytest is installed, by which Chainer's attributes mark tests."""
+    return find_spec("pytest") is not None
+
+
+def get_error() -> ImportError | None:
+    """Why pytest cannot be used, if it cannot."""
+    return None if is_available() else ImportError("pytest is not installed: pip install pytest")
+
+
+def check_available(feature: str = "") -> None:
+    """Raise unless pytest is installed."""
+    error = get_error()
+    if error is not None:
+        raise RuntimeError(f"{feature} needs pytest: {error}")
 
 
 # -- tools ----------------------------------------------------------------------------------------
