@@ -25,6 +25,8 @@ HOMES: dict[str, tuple[str, ...]] = {
     "chainer.backends": (_HERE + "devices", "core.compat.backends"),
     "chainer.backends.cuda": (_HERE + "cuda", "core.compat.cuda"),
     "chainer.cuda": (_HERE + "cuda", "core.compat.cuda"),
+    "chainer._backend": ("core.arrays.backend",),
+    "chainer.datasets": (_HERE + "datasets", "core.datasets"),
     "chainer.distribution": ("core.distributions",),
     "chainer.flag": (_ONE + "flag",),
     "chainer.function_set": (_ONE + "function_set",),

@@ -101,3 +101,50 @@ def test_what_a_file_lacks_raises_keyerror(tmp_path):
         serializers.load_npz(tmp_path / "m.npz", L.Linear(2, 1))
     with np.load(tmp_path / "m.npz") as stored, pytest.raises(KeyError, match="'x'"):
         serializers.NpzDeserializer(stored)("x", None)
+
+
+def test_entries_of_any_name_are_configuration():
+    chainer.global_config.trian = 3
+    try:
+        assert chainer.config.trian == 3
+        with pytest.raises(ValueError, match="expected True or False"):
+            chainer.config.train = "no"
+    finally:
+        del chainer.global_config.trian
+
+
+def test_chainers_environment_is_read(monkeypatch, tmp_path):
+    from plugrad_chainer.behaviour import environment
+
+    root = chainer.dataset.get_dataset_root()
+    monkeypatch.setenv("CHAINER_TYPE_CHECK", "0")
+    monkeypatch.setenv("CHAINER_DTYPE", "mixed16")
+    monkeypatch.setenv("CHAINER_DATASET_ROOT", str(tmp_path))
+    try:
+        environment.switch()
+        assert chainer.config.type_check is False and chainer.config.dtype == chainer.mixed16
+        assert chainer.dataset.get_dataset_root() == str(tmp_path)
+    finally:
+        chainer.global_config.type_check = True
+        chainer.global_config.dtype = np.float32
+        chainer.dataset.set_dataset_root(root)
+
+
+def test_names_that_numpy_has_removed_are_there():
+    assert np.float is float and np.float_ is np.float64 and np.product([2, 3]) == 6
+
+
+def test_a_missing_dataset_is_downloaded(monkeypatch, tmp_path):
+    """There is no network in tests: the error is that of the download."""
+    root = chainer.dataset.get_dataset_root()
+    chainer.dataset.set_dataset_root(str(tmp_path))
+    monkeypatch.setattr("urllib.request.urlopen", no_network)
+    try:
+        with pytest.raises(OSError, match="cannot be downloaded"):
+            chainer.datasets.get_mnist()
+    finally:
+        chainer.dataset.set_dataset_root(root)
+
+
+def no_network(*args, **kwargs):
+    raise TimeoutError("no network")

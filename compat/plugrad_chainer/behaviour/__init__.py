@@ -6,7 +6,16 @@ see what Chainer does. Each module here says what it switches in its `switch`.
 
 from __future__ import annotations
 
-from plugrad_chainer.behaviour import comparisons, files, parameters, registering, settings, steps
+from plugrad_chainer.behaviour import (
+    comparisons,
+    environment,
+    files,
+    numpy_names,
+    parameters,
+    registering,
+    settings,
+    steps,
+)
 from plugrad_chainer.version1 import objects
 
 _switched: list[bool] = []
@@ -16,5 +25,15 @@ def switch() -> None:
     """Switch all of it; once is enough."""
     if not _switched:
         _switched.append(True)
-        for part in (comparisons, files, parameters, registering, settings, steps, objects):
+        for part in (
+            comparisons,
+            environment,
+            files,
+            numpy_names,
+            parameters,
+            registering,
+            settings,
+            steps,
+            objects,
+        ):
             part.switch()

@@ -7,6 +7,7 @@ from typing import Any
 
 from core.errors import UnknownName
 from core.registry import configuration
+from core.registry.entry_kinds import check
 
 
 def switch() -> None:
@@ -18,6 +19,6 @@ def switch() -> None:
         try:
             accept(name, value)
         except UnknownName:
-            configuration.check(name, value)
+            check(name, value)
 
     configuration._accept = _accept
