@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from functools import update_wrapper
-from typing import Any
+from functools import partial, update_wrapper
+from typing import Any, overload
 
 from core.arrays.backend import BACKENDS, host
 from core.errors import TraceError
@@ -27,7 +27,15 @@ kept: list[Captured] | None = None
 """All captured steps, where somebody wants to see them in the end."""
 
 
-def capture(step: Callable[..., Any]) -> Captured:
+@overload
+def capture(step: Callable[..., Any], *, fuse: bool = False) -> Captured: ...
+
+
+@overload
+def capture(*, fuse: bool = False) -> Callable[[Callable[..., Any]], Captured]: ...
+
+
+def capture(step: Any = None, *, fuse: bool = False) -> Any:
     """Record a step of a training, or of anything else, and replay it without a graph.
 
     Args:
@@ -35,6 +43,8 @@ def capture(step: Callable[..., Any]) -> Captured:
             its links and optimizers by name, closure or as its own. It may compute gradients and
             update parameters: `optimizer.update(lossfun, *args)`, or `cleargrads`, `backward` and
             `optimizer.update()`. What it returns is given without a graph.
+        fuse: Whether loops are compiled of what is recorded, as by `Program.fused`. Then results
+            are those of the function within rounding. Without numba they are the same.
 
     Returns:
         A function that does the same, and has a method `report`.
@@ -66,16 +76,17 @@ def capture(step: Callable[..., Any]) -> Captured:
     >>> print(step.report())
     step: 3 calls, 2 of them replayed, 1 recording
     """
-    return Captured(step)
+    return partial(Captured, fuse=fuse) if step is None else Captured(step, fuse)
 
 
 class Captured:
     """What `core.capture` gives."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], fuse: bool = False) -> None:
         if not callable(function):
             raise TypeError(f"capture: expected a function, got {type(function).__name__}.")
         self.function = function
+        self.fuse = fuse
         self.calls = self.replayed = 0
         self.reasons: list[str] = []
         self._found: dict[Any, list[Recording | Refusal]] = {}
@@ -162,6 +173,8 @@ class Captured:
         inputs = tuple([Value(tuple(array.shape), array.dtype) for array in given])
         program = optimized(recorded(step, form, inputs, tape, roots(self.function)))
         places.refuse_chained(program.places)
+        if self.fuse:
+            program = program.fused()
         return Recording(program, places, self.function, [each.put for each in step.left])  # type: ignore[attr-defined]
 
     def _tell(self, reason: str) -> None:

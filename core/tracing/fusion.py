@@ -158,6 +158,7 @@ class _Grouping:
         self.readers: dict[Value, list[int]] = {}  # groups that read a value from outside
         self.count = 0
         self._acting: int | None = None
+        self._barrier = 0  # what all that follows depends on
         for equation in program.equations:
             self._place(equation)
 
@@ -170,6 +171,10 @@ class _Grouping:
             for n in [*reversed(before), *beside[-2:]]:
                 if n in self.drafts and self._join(n, equation, part, above):
                     return
+        if getattr(equation.call.function, "keeps", False):  # it changes what was read before it
+            for n, higher in self.above.items():
+                above |= higher | 1 << n
+            self._barrier = above | 1 << self.count + 1
         number = self._new(above)
         if part:
             x = equation.args[0] if part == "reduction" else equation.outputs[0]
@@ -184,7 +189,7 @@ class _Grouping:
         self._give(number, equation)
 
     def _above_of(self, equation: Equation) -> int:
-        found = 0
+        found = self._barrier
         for value in equation.inputs:
             n = self.node.get(value)
             if n is not None:
@@ -265,6 +270,8 @@ class _Grouping:
                     continue
                 done |= 1 << n
                 yield self.drafts[n] if n in self.drafts else self.single[n]
+            if len(later) == len(left):
+                raise RuntimeError("fused: groups of equations depend on each other in a circle.")
             left = later
 
     def _first(self, n: int) -> int:

@@ -270,3 +270,48 @@ def test_loops_are_compiled_for_a_structure_and_not_for_shapes():
     core.trace(lambda x, b: np.tanh(x + b) * 0.25, np.ones((9, 8), "f"), np.ones(8, "f")).fused()
     assert loop_of.cache_info().misses == found.misses
     assert [len(loops(program)) for program in programs] == [1, 1]
+
+
+def test_a_captured_step_in_loops():
+    x, t = R.normal(size=(8, 6)).astype("f"), R.integers(0, 3, 8).astype("i")
+    model = core.Sequential(L.Linear(6, 12), F.tanh, L.LayerNormalization(12), L.Linear(12, 3))
+    runs = []
+    for fuse in (None, True, True):
+        own = model.copy("copy")
+        optimizer = core.optimizers.Adam().setup(own)
+
+        def step(x, t, own=own, optimizer=optimizer):
+            optimizer.update(lambda: F.softmax_cross_entropy(F.gelu(own(x)) * 2, t))
+            return own.cleargrads()
+
+        call = step if fuse is None else core.capture(fuse=fuse)(step)
+        for i in range(6):
+            call(x + i, t)
+        if fuse is not None:
+            assert call.replayed == 5 and loops(call.programs[0])
+        runs.append([p.array for _, p in own.namedparams()])
+    for eager, fused, again in zip(*runs, strict=True):
+        np.testing.assert_allclose(fused, eager, rtol=1e-4, atol=1e-5)
+        assert fused.tobytes() == again.tobytes()
+
+
+def test_what_is_read_before_an_update_is_not_read_after_it():
+    x = R.normal(size=(8, 6)).astype("f")
+    scale = R.normal(size=(4, 6)).astype("f")
+
+    def made(fuse):
+        model = L.Linear(6, 4, initialW=0.5)
+        optimizer = core.optimizers.SGD(lr=0.01).setup(model)
+
+        def step(x, scale):
+            before = F.sum(F.exp(model.W * scale) + scale * 2, axis=1)
+            optimizer.update(lambda: F.sum(model(x) ** 2))
+            return before, F.sum(F.exp(model.W * scale) + scale * 2, axis=1)
+
+        return core.capture(step, fuse=True) if fuse else step
+
+    eager, captured = made(False), made(True)
+    for i in range(4):
+        for one, other in zip(captured(x, scale), eager(x, scale), strict=True):
+            np.testing.assert_allclose(one.array, other.array, rtol=1e-5, err_msg=str(i))
+    assert captured.replayed == 3 and loops(captured.programs[0])
