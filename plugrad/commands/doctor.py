@@ -12,6 +12,7 @@ from core.registry.records import BUNDLED, brief, shown
 from core.registry.wording import failure
 from core.show.info import libraries, threads, version
 from core.show.report import Report
+from plugrad.commands import ranks
 from plugrad.commands.editable import stale_installs
 from plugrad.commands.listing import backends, plugins
 from plugrad.commands.shadows import shadows
@@ -121,6 +122,11 @@ def _backends() -> Iterator[Finding]:
         yield Finding("backends", state, f"{row['backend']}: {row['reason'] or 'available'}")
 
 
+def _ranks() -> Iterator[Finding]:
+    for state, text in ranks.findings():
+        yield Finding("ranks", state, text)
+
+
 CHECKS = (
     _versions,
     _threads,
@@ -131,4 +137,5 @@ CHECKS = (
     _conflicts,
     _settings,
     _backends,
+    _ranks,
 )

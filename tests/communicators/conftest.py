@@ -45,9 +45,11 @@ class Ranks:
     def __init__(self, python: str) -> None:
         self.python = python
 
+    def launcher(self, count: int) -> list[str]:
+        return [str(starter(self.python)), "-n", str(count), self.python]
+
     def command(self, count: int, program: str, *arguments: object) -> list[str]:
-        start = [str(starter(self.python)), "-n", str(count), self.python]
-        return [*start, str(PROGRAMS / f"{program}.py"), *map(str, arguments)]
+        return [*self.launcher(count), str(PROGRAMS / f"{program}.py"), *map(str, arguments)]
 
     def environment(self) -> dict[str, str]:
         others = (str(ROOT), os.environ.get("PYTHONPATH", ""))

@@ -11,6 +11,7 @@ import core
 from core.communicators import create_communicator
 from core.errors import CommunicatorError
 from core.testing import check_communicator
+from plugrad.commands.ranks import findings
 
 pytestmark = pytest.mark.mpi
 
@@ -89,3 +90,9 @@ def test_processes_that_another_mpi_started_are_told(default_ranks):
 def test_narrow_gradients_are_added_in_float32():
     comm = create_communicator("local", allreduce_grad_dtype=np.float16)
     assert comm.get_config("allreduce_grad_dtype") == "float16"
+
+
+def test_the_doctor_lets_two_ranks_greet_each_other(default_ranks):
+    found = [*findings()]
+    assert "problem" not in dict(found), found
+    assert any("two ranks started by" in text and "can talk" in text for _, text in found)

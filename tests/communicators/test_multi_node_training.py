@@ -1,13 +1,22 @@
 """Training by several ranks, beside training by one."""
 
 import json
+import os
+import random
 import shutil
+import signal
+import socket
+import subprocess
+import time
 from collections import Counter
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytestmark = pytest.mark.mpi
+EXAMPLE = Path(__file__).parents[2] / "examples" / "digits" / "train_digits.py"
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
@@ -62,3 +71,60 @@ def test_random_numbers_of_each_rank_go_on(default_ranks, tmp_path):
     trained(default_ranks, 2, tmp_path / "begun", 5, "--drop")
     resumed, *_ = trained(default_ranks, 2, tmp_path / "begun", 10, "--drop")
     assert resumed["digest"] == straight["digest"]
+
+
+def processes_of(folder):
+    """The numbers of the Python processes whose arguments name the folder."""
+    found = []
+    for place in Path("/proc").iterdir():
+        if place.name.isdecimal():
+            with suppress(OSError):
+                words = (place / "cmdline").read_bytes().split(b"\0")
+                if str(folder).encode() in words and b"python" in words[0].rpartition(b"/")[2]:
+                    found.append(int(place.name))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are found in /proc")
+def test_the_example_is_killed_at_drawn_points_and_goes_on(default_ranks, tmp_path):
+    example = [str(EXAMPLE), "--communicator", "mpi", "--out", str(tmp_path), "--resume"]
+    draws = random.Random(1)
+    for count, snapshots in ((2, 1), (3, 2)):
+        said = tmp_path / f"said by {count}"
+        with said.open("w") as file:
+            job = subprocess.Popen(
+                [*default_ranks.launcher(count), *example, "--epoch", "40"],
+                env=default_ranks.environment(),
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+        until = time.monotonic() + 100
+        while newest(tmp_path) < snapshots and time.monotonic() < until and job.poll() is None:
+            time.sleep(0.01)
+        ranks = processes_of(tmp_path)
+        assert len(ranks) == count
+        time.sleep(draws.random() * 0.2)
+        os.kill(draws.choice(ranks), signal.SIGKILL)
+        assert job.wait(timeout=10) != 0
+        assert socket.gethostname() in said.read_text()
+        assert not processes_of(tmp_path)
+    ended = subprocess.run(
+        [*default_ranks.launcher(2), *example, "--epoch", str(newest(tmp_path) + 1)],
+        env=default_ranks.environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "Resumed from" in ended.stderr
+    epochs = [entry["epoch"] for entry in json.loads((tmp_path / "log").read_text())]
+    assert epochs == [*range(1, newest(tmp_path) + 1)]
+
+
+def newest(folder):
+    """Epochs that the newest snapshot has completed, of 1437 examples in batches of 64."""
+    names = [path.name.rpartition("_")[2] for path in folder.glob("snapshot_iter_*")]
+    return max([int(name) * 64 // 1437 for name in names if name.isdecimal()], default=0)
+
+
+def test_a_script_for_chainermn_runs_with_its_imports_changed(default_ranks, tmp_path):
+    assert "accuracy True" in default_ranks.run(2, "chainermn_script", "--out", tmp_path)

@@ -45,6 +45,9 @@ class MultiprocessParallelUpdater(StandardUpdater):
     loss that is a mean over its examples, an update is the one that StandardUpdater makes with the
     batches of all processes in one, up to rounding; hyper-parameters stay what they are.
 
+    It is for one machine, and needs no launcher; for several machines, models over several
+    processes, and runs that resume on another number of them, see `core.communicators`.
+
     The processes start at the first update, from afresh (spawn): a script needs
     `if __name__ == "__main__":` around what it does, and model, iterators and converter must be
     picklable. A process that dies is an error within seconds. `finalize` ends them. Snapshots hold

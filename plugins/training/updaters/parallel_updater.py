@@ -34,6 +34,9 @@ class ParallelUpdater(StandardUpdater):
     Gradients are added, not averaged: where the loss is a mean over its examples, n copies make
     steps n times as long as StandardUpdater would. Divide the learning rate by n.
 
+    One process divides a batch among few GPUs; for a process for each of them, on any number of
+    machines, see `core.communicators`.
+
     Values that a copy reports appear under its name: 'second/loss'. Other arguments are those of
     StandardUpdater. Raises ValueError where neither models nor devices are given, or the target is
     not among the models, KeyError where a name is missing.
