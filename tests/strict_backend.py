@@ -14,16 +14,25 @@ from core.arrays.backend import Backend, HostRandom
 
 DType = type(array_api_strict.float32)
 compared = DType.__eq__
+inside = array_api_strict._array_object
+names = {each._np_dtype: each for each in inside._all_dtypes}
 
 
 def is_same(self, other):
-    """Whether two of its dtypes are the same, which it asks a dozen times an operation."""
+    """Whether two of its dtypes are the same."""
     if type(other) is DType:
-        return self._np_dtype == other._np_dtype
+        return self is other or self._np_dtype == other._np_dtype
     return compared(self, other)
 
 
+# It asks a dozen times an operation for the dtype of an array, and whether that is one of some: the
+# same objects, in sets, need not be compared one after the other.
 DType.__eq__ = is_same
+inside.DType = lambda dtype: names.get(dtype) or DType(dtype)
+inside._all_dtypes = frozenset(inside._all_dtypes)
+inside._dtype_categories.update({k: frozenset(v) for k, v in inside._dtype_categories.items()})
+HOST, supports = inside.CPU_DEVICE, inside.device_supports_dtype
+inside.device_supports_dtype = lambda device, dtype: device is HOST or supports(device, dtype)
 if hasattr(typing, "_get_protocol_attrs"):  # each isinstance(i, SupportsIndex) collects them anew
     typing._get_protocol_attrs = functools.cache(typing._get_protocol_attrs)
 
