@@ -118,7 +118,8 @@ def measure(
     w: Workload, options: argparse.Namespace
 ) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
     """One row of the table, and the versions of what took part."""
-    contestants = {c.name: c for c in chosen(options.against) if c.takes_part(w)}
+    taking = chosen(options.against, captured=getattr(options, "captured", False))
+    contestants = {c.name: c for c in taking if c.takes_part(w)}
     with ExitStack() as stack:
         workers = [stack.enter_context(c.start(w, options.threads)) for c in contestants.values()]
         with ThreadPoolExecutor(2) as pool:  # two start and warm up at a time

@@ -11,6 +11,8 @@ from benchmarks.workloads import Workload
 
 SUBJECT = "plugrad"
 PLAIN = "plugrad-plain"
+EAGER = "plugrad-eager"
+CAPTURED = "captured"
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ ALL = {
     for c in [
         Contestant(SUBJECT, "plugrad", "plugrad"),
         Contestant(PLAIN, "plugrad", "plugrad without [fast]", "plain", {"PLUGRAD_COMPILED": "0"}),
+        Contestant(EAGER, "plugrad", "plugrad eager"),
         Contestant("torch", "torch", "PyTorch eager"),
         Contestant("torch-best", "torch", "PyTorch", "best"),
         Contestant("jax", "jax", "JAX, jit"),
@@ -57,8 +60,16 @@ ALL = {
 FRAMEWORKS = list(dict.fromkeys(c.framework for c in ALL.values() if c.framework != "plugrad"))
 
 
-def chosen(against: list[str], compiled: bool | None = None) -> list[Contestant]:
-    """Return plugrad and all settings of the frameworks; `[fast]` is a setting if it is there."""
+def chosen(
+    against: list[str], compiled: bool | None = None, captured: bool = False
+) -> list[Contestant]:
+    """Return plugrad and all settings of the frameworks; `[fast]` is a setting if it is there.
+
+    With `captured` the subject are captured steps, beside those of eager.
+    """
+    others = [c for c in ALL.values() if c.framework in against]
+    if captured:
+        return [Contestant(SUBJECT, "plugrad", "plugrad captured", CAPTURED), ALL[EAGER], *others]
     fast = find_spec("numba") is not None if compiled is None else compiled
     own = [SUBJECT, PLAIN] if fast else [SUBJECT]
-    return [ALL[n] for n in own] + [c for c in ALL.values() if c.framework in against]
+    return [ALL[n] for n in own] + others

@@ -62,6 +62,7 @@ ALL = [
     chain("backward", "forward and backward", 0.42),
     chain("without", "without gradients", 0.55),
     chain("recording", "gradients that record their graph", 0.6),
+    chain("captured", "gradients that are returned", 0.42),
     Workload(
         "mlp-sgd",
         "MLP 784-100-100-10, batch 100, SGD",

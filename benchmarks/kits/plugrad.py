@@ -1,17 +1,37 @@
 """plugrad: what Chainer's kit does."""
 
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
-from benchmarks.kits import chainer
+from benchmarks.kits import Prepared, chainer
 
 
 class Kit(chainer.Kit):
-    """plugrad with what is installed; the setting `plain` leaves compiled kernels out."""
+    """plugrad with what is installed; the setting `plain` leaves compiled kernels out.
+
+    With the setting `captured` steps are those of `core.capture`.
+    """
 
     name = "plugrad"
+
+    def __init__(self, threads: int, setting: str):
+        super().__init__(threads, setting)
+        self.captured = setting == "captured"
+
+    def train(self, w: Any, module: Any) -> Prepared:
+        return self.perhaps_captured(super().train(w, module))
+
+    def infer(self, w: Any, module: Any) -> Prepared:
+        return self.perhaps_captured(super().infer(w, module))
+
+    def chain(self, w: Any, module: Any) -> Prepared:
+        return self.perhaps_captured(super().chain(w, module))
+
+    def perhaps_captured(self, prepared: Prepared) -> Prepared:
+        return replace(prepared, step=self.c.capture(prepared.step)) if self.captured else prepared
 
     def module(self) -> Any:
         import core

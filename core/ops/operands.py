@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.arrays.backend import BACKENDS, host
+from core.arrays.backend import BACKENDS, current, host
 from core.arrays.spec import Spec, spec_of
 from core.errors import InvalidType
 from core.errors.scalars import is_number, is_scalar, python_number
@@ -26,12 +26,16 @@ def array_operand(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | No
 
 
 def beside_traced(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The inputs of a call; where some are traced (`core.trace`), all of them are."""
+    """The inputs of a call; where some are traced (`core.trace`), all of them are.
+
+    So they are where new arrays would be traced and the trace reads what is outside in each run.
+    """
     for x in inputs:
         lift = getattr(type(getattr(x, "_array", x)), "_lift_beside", None)
         if lift is not None:
             return lift(inputs)  # type: ignore[no-any-return]
-    return inputs
+    lift = getattr(current().array_type, "_lift_alone", None)
+    return inputs if lift is None else lift(inputs)
 
 
 def in_dtype_of(variable: Any, x: Any) -> Any:

@@ -264,6 +264,12 @@ class TracedArray:
         """The inputs of an operation, those from outside the trace as its constants."""
         return tuple(map(tapes.current().places.lifted, inputs))
 
+    @staticmethod
+    def _lift_alone(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The inputs of an operation, all from outside the trace."""
+        places = tapes.current().places
+        return tuple(map(places.lifted, inputs)) if places.live else inputs
+
 
 class TracedScalar(TracedArray):
     """What stands for a scalar of NumPy's, as the sum of all elements: it is not changed in place.

@@ -43,7 +43,8 @@ class _Code(Writer):
         self.scope: dict[str, Any] = {named[v]: array for v, array in program.constants.items()}
         self.scope["copy"] = program.backend.copy
         self.scope["asarray"] = program.backend.asarray
-        self._functions: dict[Call, str] = {}
+        self._functions: dict[Any, str] = {}  # names by calls, and by functions themselves
+        self._numbers: dict[Any, str] = {}
         self._shared = program.memories()
         self._results = [*program.outputs, *[value for _, value in program.changes]]
         parameters = [*program.inputs, *[place.value for place in program.places]]
@@ -75,6 +76,38 @@ class _Code(Writer):
         if isinstance(index, (int, bool)) or list(values_in(index)):
             return super().index(index)
         return self._bound(index)
+
+    def expression(self, equation: Equation) -> str:
+        """The right-hand side, with functions for operators: they take half as long if small."""
+        call, args = equation.call, equation.args
+        function: Any = None
+        if call.kind == "operator" and call.name in _FUNCTIONS:
+            function = getattr(self._program.backend.xp, _FUNCTIONS[call.name])
+        elif call.kind == "xp" and call.name not in ("pow", "power") and not equation.kwargs:
+            function = call.found(self._program.backend)
+        if not equation.inputs or not hasattr(function, "nargs"):
+            return super().expression(equation)
+        texts = [self._operand_beside(x, equation.inputs) for x in args]
+        if None in texts:
+            return super().expression(equation)
+        return f"{self._bound_once(function)}({', '.join(filter(None, texts))})"
+
+    def _operand_beside(self, x: Any, values: list[Value]) -> str | None:
+        """An operand as a function takes it; a number as an array of the dtype that it takes on."""
+        if isinstance(x, Value):
+            return None if x.scalar or not x.shape else self.literal(x)
+        dtype = values[0].dtype
+        if type(x) not in (int, float) or dtype.kind != "f" or abs(x) > 1 << 20:
+            return None
+        key = repr(x), dtype
+        if key not in self._numbers:
+            self._numbers[key] = self._bound(self._program.backend.asarray(x, dtype))
+        return self._numbers[key]
+
+    def _bound_once(self, function: Any) -> str:
+        if function not in self._functions:
+            self._functions[function] = self._bound(function)
+        return self._functions[function]
 
     def literal(self, x: Any) -> str:
         """The text of an argument."""
@@ -126,6 +159,9 @@ class _Code(Writer):
         elif call.name in ("copyto", "scatter_add", "add_in_place"):
             method = self._bound(getattr(backend, call.name))
             line = f"{method}({name}, {rest})"
+        elif call.name in _INTO and isinstance(args[1], Value) and not args[1].scalar:
+            function = self._bound_once(getattr(backend.xp, _INTO[call.name]))
+            line = f"{function}({name}, {rest}, {name})"
         else:
             line = f"{name} {_SIGNS[call.name]} {rest}"
         return [f"  {line}", f"  {left} = {name}", f"  del {name}"]
@@ -151,6 +187,20 @@ class _Code(Writer):
         return "\n".join(self._lines) + "\n"
 
 
+_FUNCTIONS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "neg": "negative",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "eq": "equal",
+    "ne": "not_equal",
+}
+_INTO = {"iadd": "add", "isub": "subtract", "imul": "multiply", "itruediv": "divide"}
 _SIGNS = {
     "iadd": "+=",
     "isub": "-=",

@@ -49,6 +49,8 @@ class Held(NamedTuple):
 class Live(Places):
     """The places of a captured step."""
 
+    live = True
+
     def __init__(self, tape: Tape) -> None:
         super().__init__(tape)
         self.held: list[Held] = []
@@ -62,7 +64,6 @@ class Live(Places):
         self._written: dict[int, Value] = {}  # of parameters, by id: what their arrays hold
         self._put: dict[int, dict[str, Any]] = {}  # what attributes of links have been set to
         self._chained: list[tuple[str, Any]] = []
-        self._foreign: list[tuple[Any, Any, Any]] = []
 
     # ------------------------------------------------------------------ taking
 
@@ -167,19 +168,37 @@ class Live(Places):
         return self._traced("outside", array, lambda: array)._value
 
     def lifted(self, x: Any) -> Any:
-        """An input of an operation from outside, whose graph and gradient are its own affair."""
+        """An input of an operation from outside; a Variable holds a traced array for the time."""
         source = getattr(x, "_source", None)
-        outside = isinstance(x, Variable) and not isinstance(
-            getattr(x, "_array", None), TracedArray
-        )
-        if outside and source is not None and not isinstance(x, Parameter):
-            if x.creator_node is not None:
+        traced = isinstance(getattr(x, "_array", None), TracedArray)
+        if source is None or traced or isinstance(x, Parameter) or not isinstance(x, Variable):
+            return super().lifted(x)
+        if x.creator_node is not None:
+            raise TraceError(
+                "capture: a Variable from outside comes from a graph, which a replay knows nothing "
+                "of. Compute it in the step, or give it as an argument."
+            )
+        array, grad, known = x._array, source._grad, ref(x)
+
+        def read() -> Any:
+            present = known()
+            return array if present is None else present._array
+
+        def restore() -> None:
+            present = known()
+            if present is None:  # it was the step's own
+                return
+            present.array = array
+            if source._grad is not grad:
+                source._grad = grad
                 raise TraceError(
-                    "capture: a Variable from outside comes from a graph, which a replay knows "
-                    "nothing of. Compute it in the step, or give it as an argument."
+                    "capture: a Variable from outside gets a gradient. Give it as an argument, or "
+                    "make it a Parameter of a link."
                 )
-            self._foreign.append((ref(x), source, source._grad))
-        return super().lifted(x)
+
+        self._undo.append(restore)
+        x.array = self._traced("outside", array, read)
+        return x
 
     # ------------------------------------------------------------------ updates
 
@@ -275,14 +294,6 @@ class Live(Places):
             found.append(Left(_writing([p for p, _ in written]), arrays))
         for path, each, before, kept in self.links.values():
             found += _attributes(path.rstrip("/"), each, before, kept, self._put[id(each)])
-        for known, source, grad in self._foreign:
-            if source._grad is not grad:
-                source._grad = grad
-                if known() is not None:
-                    raise TraceError(
-                        "capture: a Variable from outside gets a gradient. Give it as an argument, "
-                        "or make it a Parameter of a link."
-                    )
         for parameter in self.unmade:
             if parameter._array is not None:
                 parameter._array = None

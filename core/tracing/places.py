@@ -88,7 +88,9 @@ def _nothing() -> None:
 
 
 class Places:
-    """The places of one trace."""
+    """The places of one trace; `live` says that what is outside is read in each run."""
+
+    live = False
 
     def __init__(self, tape: Tape) -> None:
         self._tape = tape

@@ -7,14 +7,13 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from core.arrays.backend import on_kernels_changed
-from core.graph.variable import wrap
 from core.link import Link
 from core.registry.configuration import current_state
 from core.tracing.execution import compiled
 from core.tracing.live import PLAIN, Live, variables_in
 from core.tracing.places import Place, names_of
 from core.tracing.program import Program
-from core.tracing.structure import Leaf, rebuilt
+from core.tracing.structure import Leaf, builder
 
 PLAIN_LEAVES = PLAIN
 _kernels = [0]
@@ -51,14 +50,13 @@ class Refusal(Signature):
 class Recording(Signature):
     """A program, what must be as it was at the recording, and what is done with the results."""
 
-    given: Any
-
     def __init__(
         self, program: Program, places: Live, function: Any, put: list[Callable[[Any], None]]
     ) -> None:
         super().__init__(program.form)
         self.program = program
         self._run = compiled(program, live=True)
+        self._built = builder(program.result)
         self._put = put
         self._kernels = _kernels[0]
         self._plain = all([isinstance(leaf, Leaf) for leaf in _flat(program.form)])
@@ -83,9 +81,13 @@ class Recording(Signature):
         self._count = len(program.outputs)
 
     def fits(self, form: Any) -> bool:
-        """Whether all is as it was at the recording."""
+        """Whether arguments have this structure, and all is as it was at the recording."""
         if form != self.form or (not self._plain and repr(form) != self.text):
             return False
+        return self.holds()
+
+    def holds(self) -> bool:
+        """Whether all but the arguments is as it was at the recording."""
         if _kernels[0] != self._kernels or current_state().settings() != self.settings:
             return False
         for p, spec, constant, bare in self._parameters:
@@ -115,9 +117,8 @@ class Recording(Signature):
             return False
         return True
 
-    def replay(self) -> Any:
+    def replay(self, given: Any, arguments: Any) -> Any:
         """Run the program, and leave behind what the step leaves."""
-        (given, arguments), self.given = self.given, None
         program = self.program
         if self._arguments is not None:
             self._arguments[:] = [x for x in variables_in(arguments) if x.requires_grad]
@@ -132,15 +133,10 @@ class Recording(Signature):
                 copyto(found[target] if isinstance(target, Place) else given[target], y)
                 if isinstance(target, Place):
                     target.changed()
-        returned, left = rebuilt(program.result, lambda leaf: _result(leaf, results))
+        returned, left = self._built(results)
         for put, tree in zip(self._put, left, strict=True):
             put(tree)
         return returned
-
-
-def _result(leaf: Leaf, results: Any) -> Any:
-    array = results[leaf.number]
-    return array if leaf.kind == "array" else wrap(array)
 
 
 def _flat(tree: Any) -> Iterator[Any]:

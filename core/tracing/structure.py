@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from core.graph.fitting import is_array
-from core.graph.variable import Variable
+from core.graph.variable import Variable, wrap
 
 
 class Leaf(NamedTuple):
@@ -55,6 +55,35 @@ def rebuilt(form: Any, put: Callable[[Leaf], Any]) -> Any:
     if isinstance(form, dict):
         return {key: rebuilt(each, put) for key, each in form.items()}
     return form
+
+
+def builder(form: Any) -> Callable[[Any], Any]:
+    """A function of all arrays that gives the structure with them in their places.
+
+    >>> builder({"x": Leaf(1, "array"), "rest": (Leaf(0, "array"), 3)})([5, 6])
+    {'x': 6, 'rest': (5, 3)}
+    """
+    scope: dict[str, Any] = {"wrap": wrap}
+
+    def bound(x: Any) -> str:
+        name = f"k{len(scope)}"
+        scope[name] = x
+        return name
+
+    def text(part: Any) -> str:
+        if isinstance(part, Leaf):
+            array = f"arrays[{part.number}]"
+            return array if part.kind == "array" else f"wrap({array})"
+        if isinstance(part, dict):
+            return "{" + ", ".join([f"{bound(k)}: {text(v)}" for k, v in part.items()]) + "}"
+        if isinstance(part, list):
+            return f"[{', '.join(map(text, part))}]"
+        if isinstance(part, tuple):
+            inside = "".join([text(each) + ", " for each in part])
+            return f"{bound(type(part))}({inside})" if hasattr(part, "_fields") else f"({inside})"
+        return bound(part)
+
+    return eval(f"lambda arrays: {text(form)}", scope)  # type: ignore[no-any-return]
 
 
 def described(form: Any) -> str:

@@ -74,7 +74,8 @@ class Tape:
     def __init__(self, backend: Backend, kernels: bool = False) -> None:
         self.backend = backend
         self.kernels = kernels
-        self.samples: dict[Value, Any] = {}  # what kernels have left for their gradients, in trials
+        self.trials: dict[Any, Any] = {}  # of kernels, and what they have left for gradients
+        self.samples: dict[Value, Any] = {}
         self.equations: list[Equation] = []
         self.constants: dict[Value, Any] = {}
         self.enclosed: dict[Value, Any] = {}

@@ -625,6 +625,43 @@ def test_arrays_from_outside_are_read_anew():
     assert step.replayed == 3
 
 
+def test_operations_on_arrays_from_outside_alone():
+    buffer = np.ones((4, 6), "f")
+
+    def step():
+        return F.dropout(F.tanh(buffer), 0.5).array
+
+    captured = core.capture(step)
+    found = []
+    for each in (step, captured):
+        core.seed(3)
+        for i in range(5):
+            buffer[...] = i
+            found.append(each().tobytes())
+    assert found[:5] == found[5:]
+    assert captured.replayed == 4
+
+
+def test_variables_from_outside():
+    w = core.Variable(np.ones(6, "f"))
+
+    def step(x):
+        (g,) = core.grad([F.sum(F.tanh(x * w))], [w])
+        return g.array
+
+    captured = core.capture(step)
+    for i in range(5):
+        w.array = np.full(6, i, "f")
+        assert captured(X).tobytes() == step(X).tobytes()
+    assert captured.replayed == 4
+    assert isinstance(w.array, np.ndarray)
+    left = core.capture(lambda x: F.sum(x * w).backward())
+    with pytest.warns(UserWarning, match="a Variable from outside gets a gradient"):
+        for i in range(1, 4):
+            left(X)
+            np.testing.assert_allclose(w.grad, i * X.sum(axis=0), rtol=1e-5)
+
+
 # -- trainers --------------------------------------------------------------------------------------
 
 
