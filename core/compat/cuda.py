@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.arrays import backend as backends
+from core.arrays import backend
 from core.errors import BackendUnavailable
 from core.registry.configuration import config
 from core.registry.public import listing
@@ -35,7 +35,7 @@ _UNKNOWN = object()
 
 def check_cuda_available() -> None:
     """Raise BackendUnavailable, with the reason and the cure, unless CUDA can be used here."""
-    backends.get("cuda")
+    backend.get("cuda")
 
 
 def _cupy() -> Any:
@@ -48,7 +48,7 @@ class _NoArray:
 
 
 def _available() -> bool:
-    return backends.available().get("cuda", "unknown") is None
+    return backend.available().get("cuda", "unknown") is None
 
 
 def __getattr__(name: str) -> Any:
@@ -135,7 +135,7 @@ def get_device(*args: Any) -> Any:
     `get_device_from_id` and `get_device_from_array` say more plainly what is meant.
     """
     for arg in args:
-        if isinstance(arg, backends.Device):
+        if isinstance(arg, backend.Device):
             return get_device_from_id(arg.id if arg.backend.name == "cuda" else None)
         if isinstance(arg, DummyDeviceType) or type(arg).__module__.startswith("cupy.cuda"):
             return arg
@@ -160,7 +160,7 @@ def get_array_module(*args: Any) -> Any:
     """
     if any(_on_gpu(getattr(x, "array", x)) for x in args):
         return sys.modules["cupy"]
-    return backends.host().xp
+    return backend.host().xp
 
 
 # -- copies ---------------------------------------------------------------------------------------
@@ -186,17 +186,17 @@ def to_gpu(array: Any, device: Any = None, stream: Any = None) -> Array:
         return None
     target = _target(device)
     if stream is None:
-        return backends.to_backend(array, target)
+        return backend.to_backend(array, target)
     with target, stream:
-        return backends.to_backend(array, target)
+        return backend.to_backend(array, target)
 
 
 def _target(device: Any) -> Any:
     if device is None:
-        return backends.get("cuda").default_device()
-    if isinstance(device, backends.Device):
+        return backend.get("cuda").default_device()
+    if isinstance(device, backend.Device):
         return device
-    return backends.get_device(int(getattr(device, "id", device)))
+    return backend.get_device(int(getattr(device, "id", device)))
 
 
 def to_cpu(array: Any, stream: Any = None) -> Array:
@@ -216,7 +216,7 @@ def to_cpu(array: Any, stream: Any = None) -> Array:
     if array is None:
         return None
     if stream is None or not _on_gpu(array):
-        return backends.to_host(array)
+        return backend.to_host(array)
     return array.get(stream=stream)
 
 
@@ -227,7 +227,7 @@ def copy(array: Any, out: Any = None, out_device: Any = None, stream: Any = None
         BackendUnavailable: CUDA cannot be used here.
         ValueError: Both `out` and `out_device` are given.
     """
-    cuda = backends.get("cuda")
+    cuda = backend.get("cuda")
     if out is not None and out_device is not None:
         raise ValueError("cuda.copy: give out or out_device, not both.")
     if out is None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core.arrays import backend as backends
+from core.arrays.backend import Device, get_device
+from core.arrays.backend import host as host_backend
+from core.arrays.backend import of as backend_of
 from core.dataset.convert import concat_examples
 from core.errors.set_by_init import NeedsInit
 
@@ -26,23 +28,23 @@ class ConcatWithAsyncTransfer(NeedsInit):
 
     def __init__(self, stream: Any = None, compute_stream: Any = None) -> None:
         self._streams = stream, compute_stream
-        self._uploaders: dict[backends.Device, Any] = {}
+        self._uploaders: dict[Device, Any] = {}
 
     def __call__(self, batch: Sequence[Any], device: Any = None, padding: Any = None) -> Any:
         """Return the arrays that `concat_examples` makes; errors are the same."""
         made = concat_examples(batch, None, padding)
         if device is None:
             return made
-        target = backends.get_device(device)
+        target = get_device(device)
         if isinstance(made, tuple):
             return tuple(self._send(made, target))
         if isinstance(made, dict):
             return dict(zip(made, self._send(list(made.values()), target), strict=True))
         return self._send([made], target)[0]
 
-    def _send(self, arrays: Sequence[Any], device: backends.Device) -> list[Any]:
-        host = backends.host()
-        if any([backends.of(array) is not host for array in arrays]):
+    def _send(self, arrays: Sequence[Any], device: Device) -> list[Any]:
+        host = host_backend()
+        if any([backend_of(array) is not host for array in arrays]):
             return [device.send(array) for array in arrays]
         if device not in self._uploaders:
             self._uploaders[device] = device.backend.uploader(device, *self._streams)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
-from core.arrays import backend as backends
+from core.arrays.backend import get_device, host, to_backend
+from core.arrays.backend import of as backend_of
 from core.errors.set_by_init import NeedsInit
 
 
@@ -20,7 +21,7 @@ def to_device(device: Any, x: Any) -> Any:
     >>> to_device(-1, np.zeros(2))
     array([0., 0.])
     """
-    return x if device is None else backends.to_backend(x, backends.get_device(device))
+    return x if device is None else to_backend(x, get_device(device))
 
 
 def concat_examples(batch: Sequence[Any], device: Any = None, padding: Any = None) -> Any:
@@ -83,7 +84,7 @@ def _join(values: Sequence[Any], device: Any, padding: Any, what: str) -> Any:
         return to_device(device, _stack_padded([_as_array(v) for v in values], padding))
     if _is_array(values[0]):
         return to_device(device, _stack(values, what))
-    return to_device(device, backends.host().asarray(values))
+    return to_device(device, host().asarray(values))
 
 
 def _is_array(value: Any) -> bool:
@@ -91,7 +92,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _as_array(value: Any) -> Any:
-    return value if _is_array(value) else backends.host().asarray(value)
+    return value if _is_array(value) else host().asarray(value)
 
 
 def _stack(arrays: Sequence[Any], what: str) -> Any:
@@ -109,10 +110,10 @@ def _stack(arrays: Sequence[Any], what: str) -> Any:
 
 def _backend_of(arrays: Sequence[Any]) -> Any:
     """The backend of all the arrays; `backends.of` compares them one by one, and explains."""
-    backend = backends.of(arrays[0])
+    backend = backend_of(arrays[0])
     if len(set(map(type, arrays))) == 1 and len(set(map(backend.spec_device, arrays))) == 1:
         return backend
-    return backends.of(*arrays)
+    return backend_of(*arrays)
 
 
 def _stack_padded(arrays: Sequence[Any], padding: Any) -> Any:
@@ -153,7 +154,7 @@ class _FunctionConverter(Converter):
         update_wrapper(self, function)
 
     def __call__(self, batch: Sequence[Any], device: Any = None) -> Any:
-        return self._function(batch, None if device is None else backends.get_device(device))
+        return self._function(batch, None if device is None else get_device(device))
 
     def __reduce__(self) -> str:
         return str(getattr(self, "__qualname__", type(self).__name__))  # found there as itself

@@ -10,8 +10,14 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from core.arrays import backend as backends
 from core.arrays.array_backend import Backend
+from core.arrays.backend import available as available_backends
+from core.arrays.backend import current as current_backend
+from core.arrays.backend import get as get_backend
+from core.arrays.backend import get_device
+from core.arrays.backend import host as host_backend
+from core.arrays.backend import names as backend_names
+from core.arrays.backend import of as backend_of
 from core.errors.kinds import checked
 from core.errors.scalars import python_number
 from core.errors.set_by_init import NeedsInit
@@ -67,7 +73,7 @@ class Constant(Initializer):
     def __call__(self, array: AnyArray) -> None:
         """Fill `array` with the value; raises ValueError if an array does not fit."""
         value = self.fill_value
-        home, target = backends.of(array), tuple(array.shape)
+        home, target = backend_of(array), tuple(array.shape)
         shape = tuple(getattr(value, "shape", ()))
         if shape and not _broadcasts(shape, target):
             raise ValueError(
@@ -164,7 +170,7 @@ def generate_array(
     >>> initializers.generate_array(initializers.One(), (2,), numpy)
     array([1., 1.], dtype=float32)
     """
-    place = backends.get_device(device) if device is not None else _backend(xp).default_device()
+    place = get_device(device) if device is not None else _backend(xp).default_device()
     backend = place.backend
     wanted = _agreed_dtype(backend, getattr(initializer, "dtype", None), dtype)
     with place:
@@ -176,19 +182,19 @@ def generate_array(
 def _backend(xp: Any) -> Backend:
     """The backend that a namespace, a name or a backend itself means."""
     if xp is None:
-        return backends.current()
+        return current_backend()
     if isinstance(xp, Backend):
         return xp
     if isinstance(xp, str):
-        return backends.get(xp)
-    if backends.current().xp is xp:
-        return backends.current()
-    for name, reason in backends.available().items():
-        if reason is None and backends.get(name).xp is xp:
-            return backends.get(name)
+        return get_backend(xp)
+    if current_backend().xp is xp:
+        return current_backend()
+    for name, reason in available_backends().items():
+        if reason is None and get_backend(name).xp is xp:
+            return get_backend(name)
     raise TypeError(
         f"generate_array: expected a backend, its name or its namespace, got {xp!r}. "
-        f"Backends here: {', '.join(backends.names())}."
+        f"Backends here: {', '.join(backend_names())}."
     )
 
 
@@ -208,7 +214,7 @@ def _agreed_dtype(backend: Backend, own: Any, asked: Any) -> Any:
 
 def as_dtype(backend: Backend, spec: Any) -> Any:
     """The backend's own dtype for `spec`: its dtype object, or any spelling that NumPy knows."""
-    host = backends.host()
+    host = host_backend()
     if backend is not host and (isinstance(spec, (str, type)) or hasattr(spec, "name")):
         return backend.dtype(host.dtype_name(host.dtype(spec)))
     return backend.dtype(spec)

@@ -7,8 +7,16 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
-from core.arrays import backend as backends
-from core.arrays.backend import Device, DeviceSpec
+from core.arrays.backend import (
+    Device,
+    DeviceSpec,
+    current_device,
+    get_device,
+    gpu,
+    host,
+    to_backend,
+)
+from core.arrays.backend import of as backend_of
 from core.errors import RegistrationError, nearest
 from core.errors.keywords import KnownKeywords, answering
 from core.errors.kinds import truth
@@ -312,7 +320,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
         for name in self._persistent:
             mine, other = self.__dict__[name], link.__dict__[name]
             if is_array(mine) and is_array(other):
-                backends.of(mine).copyto(mine, other)
+                backend_of(mine).copyto(mine, other)
             else:
                 self.__dict__[name] = copy.deepcopy(other)
 
@@ -337,7 +345,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
         if self._device is not None:
             return self._device
         first = next(self.params(include_uninit=False), None)
-        return backends.current_device() if first is None else first.device
+        return current_device() if first is None else first.device
 
     @property
     def xp(self) -> Any:
@@ -346,7 +354,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
 
     def to_device(self, device: DeviceSpec) -> Self:
         """Move parameters and persistent arrays to `device`, such as 'cuda:1'; returns itself."""
-        target = backends.get_device(device)
+        target = get_device(device)
         self._move(target)
         for child in self.children():
             child.to_device(target)
@@ -354,14 +362,14 @@ class Link(RecurrentState, Registering, KnownKeywords):
 
     def to_cpu(self) -> Self:
         """Move to the NumPy backend; returns the link itself."""
-        self._move(backends.host().default_device())
+        self._move(host().default_device())
         for child in self.children():
             child.to_cpu()
         return self
 
     def to_gpu(self, device: SupportsIndex | None = None) -> Self:
         """Move to the CUDA backend; `device` is a number, or None for the current one."""
-        target = backends.gpu(device)
+        target = gpu(device)
         self._move(target)
         for child in self.children():
             child.to_gpu(target.id)
@@ -376,7 +384,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
         for name in self._persistent:
             value = self.__dict__[name]
             if is_array(value):
-                self.__dict__[name] = backends.to_backend(value, device)
+                self.__dict__[name] = to_backend(value, device)
 
     # ------------------------------------------------------------------ saving
 

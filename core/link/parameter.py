@@ -6,8 +6,15 @@ import threading
 from operator import index
 from typing import Any, Self
 
-from core.arrays import backend as backends
-from core.arrays.backend import BACKENDS, Device, DeviceSpec
+from core.arrays.backend import (
+    BACKENDS,
+    Device,
+    DeviceSpec,
+    current_device,
+    get_device,
+    to_backend,
+    using_device,
+)
 from core.errors.kinds import checked
 from core.errors.scalars import is_whole
 from core.graph import variable
@@ -90,7 +97,7 @@ class Parameter(Variable):
                 )
             array = initializer if shape is None else BACKENDS[type(initializer)].copy(initializer)
         elif shape is not None:
-            array = _make(as_initializer(initializer), shape, backends.current_device())
+            array = _make(as_initializer(initializer), shape, current_device())
         elif getattr(initializer, "dtype", None) is None:
             self._dtype_to_be = config.dtype
         super().__init__(array, name=name, requires_grad=requires_grad)
@@ -129,14 +136,14 @@ class Parameter(Variable):
         with sizing:
             if self._array is not None:
                 return
-            device = self._home or backends.current_device()
+            device = self._home or current_device()
             dtype = None if getattr(self.initializer, "dtype", None) else self._dtype_to_be
             self._receive(_make(self.initializer, _as_shape(shape), device, dtype))
             sharers, self._sharers = self._sharers, None
             for each in sharers or ():
                 each._sharers = None
                 if each._array is None:
-                    each._receive(backends.to_backend(self.array, each._home or device))
+                    each._receive(to_backend(self.array, each._home or device))
 
     def _receive(self, array: Any) -> None:
         """Take the array that was waited for."""
@@ -172,7 +179,7 @@ class Parameter(Variable):
 
     def to_device(self, device: DeviceSpec, *, stream: None = None) -> Self:
         """Move to `device`, in place; an uninitialized parameter will be made there."""
-        self._home = backends.get_device(device)
+        self._home = get_device(device)
         super().to_device(self._home, stream=stream)
         return self
 
@@ -208,5 +215,5 @@ def _make(initializer: Any, shape: tuple[int, ...], device: Device, dtype: Any =
     """A new array on `device`, filled by the initializer."""
     from core.link.initializer import generate_array
 
-    with backends.using_device(device):
+    with using_device(device):
         return generate_array(initializer, shape, device.backend.xp, dtype)

@@ -6,8 +6,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from core.arrays import backend as backends
-from core.arrays.backend import Device
+from core.arrays.backend import Device, to_backend
 from core.errors import CheckpointError
 from core.graph.history import history_of
 from core.graph.variable import Variable
@@ -118,4 +117,4 @@ def _has_past(value: Variable) -> bool:
 
 def _without_graph(value: Variable, device: Device) -> Variable:
     """The elements of a variable on `device`."""
-    return Variable(backends.to_backend(value.array, device), requires_grad=value.requires_grad)
+    return Variable(to_backend(value.array, device), requires_grad=value.requires_grad)

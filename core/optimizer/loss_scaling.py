@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.arrays import backend as backends
+from core.arrays.backend import of as backend_of
 from core.errors.keywords import answering
 from core.errors.scalars import as_number
 
@@ -53,7 +53,7 @@ class LossScaling:
     def check_nan_in_grads(self: Any) -> bool:
         """Whether any gradient of the target contains NaN or infinity; waits for the device."""
         grads = [p.grad for p in self._target().params(False) if p.grad is not None]
-        spaces = [(backends.of(grad).xp, grad) for grad in grads]
+        spaces = [(backend_of(grad).xp, grad) for grad in grads]
         finite = [xp.all(xp.isfinite(grad)) for xp, grad in spaces]
         return not all(map(bool, finite))
 

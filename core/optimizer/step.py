@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from core.arrays import backend as backends
+from core.arrays.backend import of as backend_of
 from core.arrays.spec import spec_of
 from core.errors import UpdateError
 from core.link.parameter import Parameter
@@ -94,7 +94,7 @@ class Step:
 
 def _check_gradient(param: Parameter, grad: Any) -> None:
     array = param.array
-    backend = backends.of(array, grad)
+    backend = backend_of(array, grad)
     name = param.name or "of a parameter"
     if tuple(grad.shape) != tuple(array.shape):
         raise UpdateError(

@@ -26,7 +26,7 @@ import copy
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from core.arrays import backend as backends
+from core.arrays.backend import to_backend
 from core.errors import UnknownName, nearest
 from core.errors.kinds import checked
 from core.errors.known_attributes import KnownAttributes, annotated_kinds
@@ -230,7 +230,7 @@ class UpdateRule(KnownAttributes):
             alike = type(value) is spec.type
             here = alike and (place is None or spec.backend.spec_device(value) == place)
             if not here and is_array(value):
-                self._state[name] = backends.to_backend(value, work.device)
+                self._state[name] = to_backend(value, work.device)
 
     def _count(self) -> None:
         _set_t(self, self.t + 1)

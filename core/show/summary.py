@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from core.arrays import backend as backends
+from core.arrays.backend import of as backend_of
+from core.arrays.backend import random_state, set_random_state
 from core.graph.fitting import is_array
 from core.graph.variable import Variable
 from core.link import Link
@@ -110,12 +111,12 @@ def summary(link: Link, *inputs: Any, depth: int | None = None) -> LinkSummary:
         return LinkSummary(link, {}, depth)
     clone = copy.deepcopy(link)
     recorder = _Recorder(clone)
-    state = backends.random_state()
+    state = random_state()
     try:
         with using_config("train", False), no_backprop_mode(), recorder:
             clone(*inputs)
     finally:
-        backends.set_random_state(state)
+        set_random_state(state)
     return LinkSummary(clone, recorder.outputs, depth)
 
 
@@ -172,7 +173,7 @@ def _spelled(calls: list[Any]) -> str:
     if not calls:
         return ""
     found = list(_arrays(calls[-1]))
-    shown = [f"{tuple(a.shape)} {backends.of(a).dtype_name(a.dtype)}" for a in found[:_SHOWN]]
+    shown = [f"{tuple(a.shape)} {backend_of(a).dtype_name(a.dtype)}" for a in found[:_SHOWN]]
     more = [f"… {len(found)} in all"] if len(found) > _SHOWN else []
     return ", ".join([*shown, *more]) + (f" ×{len(calls)}" if len(calls) > 1 else "")
 
@@ -197,7 +198,7 @@ def _persistent_arrays(link: Link) -> Iterator[Any]:
 
 def _bytes(array: Any) -> int:
     """What the elements take; the standard's dtypes do not say it, their names do."""
-    bits = re.search(r"\d+", backends.of(array).dtype_name(array.dtype))
+    bits = re.search(r"\d+", backend_of(array).dtype_name(array.dtype))
     return int(array.size) * (int(bits[0]) // 8 if bits else 1)
 
 

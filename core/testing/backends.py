@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import backend as backends
 from core.arrays import random_streams
 from core.arrays.array_backend import Backend
+from core.arrays.backend import get as get_backend
+from core.arrays.backend import of as backend_of
+from core.arrays.backend import random_state, set_random_state
 from core.registry.configuration import using_config
 from core.testing.tolerances import assert_near, tolerance
 
@@ -39,7 +41,7 @@ def check_backend(backend: Backend | str) -> None:
 
     >>> check_backend('numpy')
     """
-    b = backends.get(backend) if isinstance(backend, str) else backend
+    b = get_backend(backend) if isinstance(backend, str) else backend
     for check in _CHECKS:
         try:
             check(b)
@@ -76,7 +78,7 @@ def _names_and_types(b: Backend) -> None:
     _demand(not missing, f"the namespace has the standard's {', '.join(missing)}")
     array = b.asarray([1.0])
     _demand(isinstance(array, b.array_type), "asarray gives arrays of array_type")
-    _demand(backends.of(array) is b, "the backend is found by the type of its arrays")
+    _demand(backend_of(array) is b, "the backend is found by the type of its arrays")
 
 
 def _values_there_and_back(b: Backend) -> None:
@@ -174,13 +176,13 @@ def _devices(b: Backend) -> None:
 
 
 def _random_numbers(b: Backend) -> None:
-    before = backends.random_state()
+    before = random_state()
     try:
         for seed in (None, 7):
             random_streams.seed(seed)
             _draws(b)
     finally:
-        backends.set_random_state(before)
+        set_random_state(before)
 
 
 def _draws(b: Backend) -> None:
@@ -197,9 +199,9 @@ def _draws(b: Backend) -> None:
     _demand(sorted(b.to_host(r.permutation(9)).tolist()) == list(range(9)), "permutation permutes")
     whole = b.to_host(r.integers(-2, 3, shape))
     _demand(set(whole.ravel().tolist()) == {-2, -1, 0, 1, 2}, "integers fill their range")
-    state = backends.random_state()
+    state = random_state()
     one = b.to_host(r.normal((5,), "float32"))
-    backends.set_random_state(state)
+    set_random_state(state)
     again = b.to_host(r.normal((5,), "float32"))
     _demand(np.array_equal(one, again), "a state put back gives the same numbers")
 
@@ -223,7 +225,7 @@ def _one_sum_into_places(b: Backend, name: str, index: Any) -> None:
 
 def _windows_and_back(b: Backend) -> None:
     x = _values(2, 1, 5, 4).astype("float32")
-    host = backends.get("numpy")
+    host = get_backend("numpy")
     for arguments in ((2, 1, 0, 1), (3, 2, 1, 1), (2, 1, 1, 2)):
         expected = Backend.windows(host, x, *arguments)
         seen = b.windows(b.asarray(x), *arguments)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import backend as backends
+from core.arrays.backend import get as get_backend
 from core.errors import GraphError
 from core.graph.backprop import grad
 from core.graph.variable import Variable
@@ -328,7 +328,7 @@ def kernels(trial: Trial) -> None:
 
 def other_backends(trial: Trial) -> None:
     """The backend gives what NumPy gives."""
-    host = backends.get("numpy")
+    host = get_backend("numpy")
     if trial.backend is host:
         return
     other = Trial(trial.case, host, trial.reference, trial.kind)

@@ -9,8 +9,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.arrays import backend as backends
 from core.arrays.backend import BACKENDS, to_host
+from core.arrays.backend import get as get_backend
 from core.errors import BackendError, CoreError
 from core.graph.variable import Variable
 
@@ -129,7 +129,7 @@ def refuse_kinks(
 
 def numpy_namespace() -> Any:
     """NumPy."""
-    return backends.get("numpy").xp
+    return get_backend("numpy").xp
 
 
 def to_float64(x: Any) -> Any:

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import backend as backends
+from core.arrays.backend import available as available_backends
+from core.arrays.backend import get as get_backend
+from core.arrays.backend import random_state, set_random_state, to_backend, to_host, using
 from core.graph.variable import Variable
 from core.link import Link
 from core.link.recurrent_state import serialize_carried
@@ -75,12 +77,12 @@ def check_link(
 def _names(names: Iterable[str] | None) -> list[str]:
     if names is not None:
         return list(names)
-    return [name for name, reason in backends.available().items() if reason is None]
+    return [name for name, reason in available_backends().items() if reason is None]
 
 
 def _explained(check: Callable[[_Trial], None], trial: _Trial) -> None:
     try:
-        with using_config("dtype", trial.dtype), backends.using(trial.backend):
+        with using_config("dtype", trial.dtype), using(trial.backend):
             check(trial)
     except Exception as error:
         error.add_note(
@@ -111,7 +113,7 @@ class _Trial:
 
     def inputs(self) -> Arrays:
         """The inputs as arrays of the backend, floating ones in the dtype."""
-        home = backends.get(self.backend)
+        home = get_backend(self.backend)
         cast = [np.asarray(x) for x in self._inputs]
         cast = [x.astype(self.dtype) if x.dtype.kind == "f" else x for x in cast]
         return tuple(home.asarray(x.copy()) for x in cast)
@@ -126,7 +128,7 @@ class _Trial:
 
     def call(self, link: Link, inputs: Arrays | None = None) -> list[Any]:
         """The outputs as host arrays."""
-        return [backends.to_host(y) for y in outputs(link, inputs or self.inputs())]
+        return [to_host(y) for y in outputs(link, inputs or self.inputs())]
 
     def evaluate(self, link: Link) -> list[Any]:
         """The outputs in test mode, from a forgotten state."""
@@ -173,11 +175,11 @@ def forward(trial: _Trial) -> None:
     found = trial.call(link, inputs)
     for given, untouched in zip(inputs, trial.inputs(), strict=True):
         np.testing.assert_array_equal(
-            backends.to_host(given), backends.to_host(untouched), err_msg="an input was written to"
+            to_host(given), to_host(untouched), err_msg="an input was written to"
         )
     if trial.reference is None:
         return
-    wide = [backends.to_host(x) for x in trial.inputs()]
+    wide = [to_host(x) for x in trial.inputs()]
     wide = [x.astype("float64") if x.dtype.kind == "f" else x for x in wide]
     expected = trial.reference(before, *wide)
     expected = list(expected) if isinstance(expected, tuple) else [expected]
@@ -192,7 +194,7 @@ def forward(trial: _Trial) -> None:
 def _as_function(trial: _Trial) -> tuple[Any, Arrays, list[Any]]:
     """The link as a function of its floating inputs, those, and its parameters."""
     link, inputs = trial.sized(), trial.inputs()
-    home = backends.get(trial.backend)
+    home = get_backend(trial.backend)
     floating = [i for i, x in enumerate(inputs) if home.kind(x.dtype) == "f"]
 
     def function(*xs: Any) -> tuple[Any, ...]:
@@ -207,7 +209,7 @@ def _as_function(trial: _Trial) -> tuple[Any, Arrays, list[Any]]:
 
 def _draws(trial: _Trial, arrays: Iterable[Any], seed: int) -> Arrays:
     generator = np.random.default_rng(seed)
-    home = backends.get(trial.backend)
+    home = get_backend(trial.backend)
     return tuple(home.asarray(generator.normal(size=tuple(a.shape))) for a in arrays)
 
 
@@ -340,7 +342,7 @@ def moves(trial: _Trial) -> None:
         wrong = [p for p, param in clone.namedparams() if param.backend.name != name]
         if wrong:
             raise AssertionError(f"to_device({name!r}) left {', '.join(wrong)} behind")
-        arrays = [backends.to_backend(x, name) for x in trial.inputs()]
+        arrays = [to_backend(x, name) for x in trial.inputs()]
         with using_config("train", False):
             outputs(copy.deepcopy(clone), tuple(arrays))
     clone.to_device(trial.backend)
@@ -389,9 +391,9 @@ def resumption(trial: _Trial) -> None:
     trial.call(link)
     target = trial.make()
     load(target, saved(link))
-    random = backends.random_state()
+    random = random_state()
     expected = _training_call(trial, link)
-    backends.set_random_state(random)
+    set_random_state(random)
     found = _training_call(trial, target)
     for path, value in expected.items():
         np.testing.assert_array_equal(found[path], value, err_msg=f"after resuming: {path}")
@@ -406,11 +408,9 @@ def _training_call(trial: _Trial, link: Link) -> dict[str, Any]:
         if y.requires_grad:
             y.grad = y.xp.ones_like(y.array)
             y.backward()
-    results = {f"output {i}": backends.to_host(y) for i, y in enumerate(found)}
+    results = {f"output {i}": to_host(y) for i, y in enumerate(found)}
     for path, param in link.namedparams():
-        results[f"gradient of {path}"] = (
-            None if param.grad is None else backends.to_host(param.grad)
-        )
+        results[f"gradient of {path}"] = None if param.grad is None else to_host(param.grad)
     return {**results, **saved(link)}
 
 

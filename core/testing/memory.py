@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.arrays import backend as backends
+from core.arrays.backend import of as backend_of
+from core.arrays.backend import to_host
 from core.graph.fitting import is_array
 from core.link.serializer import Deserializer, Serializer
 
@@ -21,7 +22,7 @@ class MemorySerializer(Serializer):
 
     def __call__(self, key: str, value: Any) -> Any:
         """Save one value."""
-        saved = backends.to_host(value).copy() if is_array(value) else value
+        saved = to_host(value).copy() if is_array(value) else value
         self.store[self._path + key] = saved
         return value
 
@@ -44,7 +45,7 @@ class MemoryDeserializer(Deserializer):
         """Load one value."""
         stored = self.store[self._path + key]
         if is_array(value) and stored is not None:
-            backends.of(value).copyto(value, stored)
+            backend_of(value).copyto(value, stored)
             return value
         return stored.copy() if is_array(stored) else stored
 

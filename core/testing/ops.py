@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 
-from core.arrays import backend as backends
+from core.arrays.backend import available as available_backends
+from core.arrays.backend import get as get_backend
 from core.errors import DeclarationError, nearest
 from core.testing.checks import CHECKS, ON_EDGES, ON_EMPTY, refuses_second_derivative
 from core.testing.gradient_check import NondifferentiableError
@@ -74,7 +75,7 @@ def _named_checks(op: Any, checks: Iterable[str] | None) -> list[str]:
 def _backend_names(names: Iterable[str] | None) -> list[str]:
     if names is not None:
         return list(names)
-    return [name for name, reason in backends.available().items() if reason is None]
+    return [name for name, reason in available_backends().items() if reason is None]
 
 
 class _Run:
@@ -82,7 +83,7 @@ class _Run:
 
     def __init__(self, op: Any, backend: str, reference: Any, kind: str, wanted: list[str]) -> None:
         self._op = op
-        self._backend = backends.get(backend)
+        self._backend = get_backend(backend)
         self._reference = reference
         self._kind = kind
         self._checks = wanted

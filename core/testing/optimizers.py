@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import backend as backends
+from core.arrays.backend import available as available_backends
+from core.arrays.backend import get as get_backend
+from core.arrays.backend import to_host, using
 from core.errors import BackendError
 from core.link import Link
 from core.link.parameter import Parameter
@@ -71,11 +73,11 @@ def check_optimizer(
 def _names(names: Iterable[str] | None) -> list[str]:
     if names is not None:
         return list(names)
-    return [name for name, reason in backends.available().items() if reason is None]
+    return [name for name, reason in available_backends().items() if reason is None]
 
 
 def _backend(name: str) -> Any:
-    return backends.get(name)
+    return get_backend(name)
 
 
 def _has(name: str, dtype: str) -> bool:
@@ -88,7 +90,7 @@ def _has(name: str, dtype: str) -> bool:
 
 def _explained(check: Callable[[_Trial], None], trial: _Trial) -> None:
     try:
-        with using_config("dtype", trial.dtype), backends.using(trial.backend.name):
+        with using_config("dtype", trial.dtype), using(trial.backend.name):
             check(trial)
     except Exception as error:
         error.add_note(
@@ -144,7 +146,7 @@ class _Trial:
 
 def host(model: Link) -> list[Any]:
     """The parameters as host arrays of their own."""
-    return [backends.to_host(param.array).copy() for param in model.params()]
+    return [to_host(param.array).copy() for param in model.params()]
 
 
 def assert_identical(model: Link, other: Link, what: str) -> None:
@@ -164,12 +166,12 @@ def trajectory(trial: _Trial) -> None:
     for step in range(STEPS):
         trial.step(optimizer, model, step)
         for path, array, param in zip(paths, arrays, model.params(), strict=True):
-            path.append(backends.to_host(param.array).copy())
+            path.append(to_host(param.array).copy())
             if param.array is not array or param.version != step + 1:
                 raise AssertionError("expected the array changed in place and its version counted")
         for g, param in zip(trial.gradients(step), model.params(), strict=True):
             np.testing.assert_array_equal(
-                backends.to_host(param.grad), g.astype(trial.dtype), err_msg="gradient written to"
+                to_host(param.grad), g.astype(trial.dtype), err_msg="gradient written to"
             )
     if trial.reference is not None:
         _compare(trial, paths)
@@ -259,14 +261,12 @@ def left_alone(trial: _Trial) -> None:
 
 def host_of(params: Iterable[Parameter]) -> list[Any]:
     """Their arrays on the host."""
-    return [backends.to_host(param.array).copy() for param in params]
+    return [to_host(param.array).copy() for param in params]
 
 
 def _assert_states_equal(state: dict[str, Any], expected: dict[str, Any]) -> None:
     for name, value in expected.items():
-        found, wanted = (
-            backends.to_host(v) if hasattr(v, "shape") else v for v in (state[name], value)
-        )
+        found, wanted = (to_host(v) if hasattr(v, "shape") else v for v in (state[name], value))
         np.testing.assert_array_equal(found, wanted, err_msg=f"state {name!r}")
 
 
@@ -340,7 +340,7 @@ def masters(trial: _Trial) -> None:
     reference, clone = wide.start()
     optimizer, model = start()
     for mine, theirs in zip(model.params(), clone.params(), strict=True):
-        theirs.array = wide.array(backends.to_host(mine.array))
+        theirs.array = wide.array(to_host(mine.array))
     for step in range(STEPS):
         for param, g in zip(clone.params(), trial.gradients(step), strict=True):
             param.grad = wide.array(g.astype(trial.dtype))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import backend as backends
+from core.arrays.backend import random_state, set_random_state
 from core.errors import BackendError
 from core.graph.backprop import grad
 from core.graph.variable import Variable
@@ -28,7 +28,7 @@ class Trial:
         self.backend = backend
         self.reference = reference
         self.kind = kind
-        self._random_state = backends.random_state() if self.is_random else None
+        self._random_state = random_state() if self.is_random else None
 
     @property
     def is_random(self) -> bool:
@@ -92,7 +92,7 @@ class Trial:
     def restore_random_state(self) -> None:
         """Let the next run draw what the first one drew."""
         if self._random_state is not None:
-            backends.set_random_state(self._random_state)
+            set_random_state(self._random_state)
 
     def outputs(self, dtype: str) -> list[Any]:
         """Outputs of a run without gradients, as arrays of the backend, checked to be such."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.dataset import cached_download, get_dataset_directory
 from core.errors import DatasetDamaged
@@ -23,8 +24,6 @@ _URL = "https://www.cs.toronto.edu/~kriz/"
 _PIXELS = 3 * 32 * 32
 _LARGEST = 1 << 30  # bytes that a file in an archive may have
 
-Array = np.ndarray[Any, Any]
-
 
 class _Version(NamedTuple):
     """One of the forms in which a dataset is published: an archive with a folder of files."""
@@ -33,13 +32,13 @@ class _Version(NamedTuple):
     folder: str
     train: tuple[str, ...]
     test: tuple[str, ...]
-    read: Callable[[bytes, str], tuple[Array, Array]]
+    read: Callable[[bytes, str], tuple[NDArray[Any], NDArray[Any]]]
 
 
-def _records(labels: int) -> Callable[[bytes, str], tuple[Array, Array]]:
+def _records(labels: int) -> Callable[[bytes, str], tuple[NDArray[Any], NDArray[Any]]]:
     """A reader of the binary version: the last of `labels` bytes is the label, then the pixels."""
 
-    def read(content: bytes, where: str) -> tuple[Array, Array]:
+    def read(content: bytes, where: str) -> tuple[NDArray[Any], NDArray[Any]]:
         size = labels + _PIXELS
         if not content or len(content) % size:
             raise DatasetDamaged(
@@ -51,10 +50,10 @@ def _records(labels: int) -> Callable[[bytes, str], tuple[Array, Array]]:
     return read
 
 
-def _pickled(name: bytes) -> Callable[[bytes, str], tuple[Array, Array]]:
+def _pickled(name: bytes) -> Callable[[bytes, str], tuple[NDArray[Any], NDArray[Any]]]:
     """A reader of the Python version: a dict with arrays of pixels, and labels under `name`."""
 
-    def read(content: bytes, where: str) -> tuple[Array, Array]:
+    def read(content: bytes, where: str) -> tuple[NDArray[Any], NDArray[Any]]:
         found = plain_pickle.load(content, where)
         try:
             return found[b"data"], np.asarray(found[name], np.uint8)
@@ -109,7 +108,7 @@ _VERSIONS = {
 }
 
 
-def _read(classes: int, download: bool) -> tuple[Array, ...]:
+def _read(classes: int, download: bool) -> tuple[NDArray[Any], ...]:
     """Pixels (n, 3072) and labels (n,) for training, then those for testing, as bytes."""
     for version in _VERSIONS[classes]:
         found = _from_folder(version) or _from_archive(version, look(_FOLDER, version.archive))
@@ -165,7 +164,7 @@ def _members(path: str, wanted: Sequence[str]) -> Any:
                 yield member.name, file.read()
 
 
-def _decoded(version: _Version, found: dict[str, bytes], classes: int) -> tuple[Array, ...]:
+def _decoded(version: _Version, found: dict[str, bytes], classes: int) -> tuple[NDArray[Any], ...]:
     pairs = [version.read(content, where) for where, content in found.items()]
     for where, (pixels, labels) in zip(found, pairs, strict=True):
         image_arrays.checked(where, pixels, labels, (_PIXELS,), classes)
@@ -175,7 +174,7 @@ def _decoded(version: _Version, found: dict[str, bytes], classes: int) -> tuple[
     )
 
 
-def _check(path: str, arrays: Sequence[Array], classes: int) -> None:
+def _check(path: str, arrays: Sequence[NDArray[Any]], classes: int) -> None:
     for pixels, labels in (arrays[:2], arrays[2:]):
         image_arrays.checked(path, pixels, labels, (_PIXELS,), classes)
 

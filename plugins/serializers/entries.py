@@ -11,9 +11,9 @@ from typing import IO, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from core.errors import CheckpointError
+from plugins.serializers.extended_dtypes import Array as Array
 from plugins.serializers.extended_dtypes import wrapped
 
-Array: TypeAlias = np.ndarray[Any, Any]
 File: TypeAlias = str | os.PathLike[str] | IO[bytes]
 
 NONE = np.zeros((), dtype=[("None", "?")])
