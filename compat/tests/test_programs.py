@@ -1,8 +1,7 @@
-"""Programs in the style of each version, and those of plugrad's tests with Chainer's imports."""
+"""Programs in the style of each version, on a few images."""
 
 import json
 import random
-import re
 import runpy
 import struct
 import sys
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 
 OWN = sorted(Path(__file__).with_name("programs").glob("*.py"))
-PORTS = sorted((Path(__file__).parents[2] / "tests" / "ports" / "programs").glob("*.py"))
 
 
 @pytest.fixture
@@ -54,16 +52,3 @@ def test_a_program_of_each_version(program, mnist, tmp_path, monkeypatch, capsys
     log = json.loads((out / "log").read_text())
     assert log[-1]["main/loss"] < log[0]["main/loss"] and log[-1]["epoch"] == 4
     assert "validation/main/loss" in log[-1] and list(out.glob("snapshot_iter_*"))
-
-
-@pytest.mark.parametrize("program", PORTS, ids=lambda path: path.stem)
-def test_programs_with_chainers_imports(program, tmp_path, monkeypatch, capsys):
-    """The programs of tests/ports, as they were before their imports were changed."""
-    text = program.read_text()
-    text = re.sub(r"(?m)^import core as chainer", "import chainer", text)
-    text = re.sub(r"(?m)^(import|from) core\b", r"\1 chainer", text)
-    assert not re.search(r"\bcore\b", text)
-    before = tmp_path / program.name
-    before.write_text(text)
-    (tmp_path / "out").mkdir()
-    run(monkeypatch, before, tmp_path / "out")

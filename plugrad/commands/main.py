@@ -65,6 +65,9 @@ def _parser() -> argparse.ArgumentParser:
             _describe_new(command)
         if name in ("watch", "report"):
             _describe_runs(name, command)
+        if name == "port":
+            command.add_argument("files", nargs="+", metavar="FILE", help="a program for Chainer")
+            command.add_argument("--write", action="store_true", help="change the files")
         if name == "check":
             command.add_argument("path", nargs="?", help="its folder; this one by default")
         if name in _OUTPUTS:
@@ -170,6 +173,12 @@ def _report(options: argparse.Namespace) -> Report:
     return report(options.folders, options.output)
 
 
+def _port(options: argparse.Namespace) -> Report:
+    from plugrad.commands.port import port
+
+    return port(options.files, options.write)
+
+
 def _doctor(options: argparse.Namespace) -> Report:
     from plugrad.commands.doctor import doctor
 
@@ -219,6 +228,12 @@ _HELP = {
         "tests, lint and types pass, and does its wheel hold licence, types and entry points? The "
         "exit status is 1 where something is wrong.",
     ),
+    "port": (
+        "rewrite a program for Chainer so that it imports plugrad",
+        "Show, as a diff, how programs for Chainer of any version read with plugrad's imports and "
+        "today's arguments, and list what a person must decide, with the lines. With --write the "
+        "files are changed. The exit status is 1 where something is left to decide.",
+    ),
     "watch": (
         "follow trainings in the browser: curves, pictures, histograms, records",
         "Serve a page on this machine that follows the runs in folders of results, finished ones "
@@ -250,6 +265,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], Report]] = {
     "architecture": _architecture,
     "new": _new,
     "check": _check,
+    "port": _port,
     "watch": _watch,
     "report": _report,
     "doctor": _doctor,

@@ -1,0 +1,136 @@
+"""`plugrad port`: rewriting a program for Chainer, of any version, so that it imports plugrad.
+
+Imports, and calls whose meaning is plain, are rewritten; comments and layout stay (LibCST). What a
+person must decide is listed with its line.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from core.errors import CoreError
+from core.show.report import Report
+
+_FACADES = ("functions", "links", "optimizers", "initializers", "iterators", "datasets",
+            "serializers", "function_hooks", "link_hooks", "distributions", "training.extensions",
+            "training.triggers", "training.updaters", "dataset", "testing", "utils")  # fmt: skip
+_MODE = "Leave it out, and call the model within `with core.using_config('train', ...):`."
+_DECIDE = {
+    "train": _MODE,
+    "test": _MODE,
+    "volatile": "Compute within `with core.no_backprop_mode():`.",
+    "wscale": "Give initialW=core.initializers.LeCunNormal(scale) and no other initialW.",
+}
+_METHODS = {
+    "clip_grads": "Add the hook core.optimizer_hooks.GradientClipping(threshold) after setup().",
+    "weight_decay": "Add the hook core.optimizer_hooks.WeightDecay(rate) after setup().",
+    "compute_grads_norm": "Add the hook core.optimizer_hooks.GradientClipping to limit the norm.",
+    "accumulate_grads": "Call target.addgrads(link).",
+    "copy_parameters_from": "Call copyparams(link).",
+}
+
+
+class PortError(CoreError, ValueError):
+    """A program that cannot be rewritten; the message says why."""
+
+
+class Ported(NamedTuple):
+    """A rewritten program, and what a person must decide: lines of the original and sentences."""
+
+    text: str
+    open: list[tuple[int, str]]
+
+
+def port(files: Sequence[str], write: bool = False) -> Report:
+    """Show what would be rewritten in files, or write it; the status is 1 where something is open.
+
+    Raises:
+        PortError: A file cannot be read, or is not Python 3, or LibCST is not installed.
+    """
+    shown: list[str] = []
+    data = []
+    for name in files:
+        path = Path(name)
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise PortError(f"{name} cannot be read: {error}") from error
+        ported = rewritten(text, name)
+        diff = difflib.unified_diff(
+            text.splitlines(True), ported.text.splitlines(True), name, f"{name} (ported)"
+        )
+        shown.append("".join(diff) or f"{name}: nothing to rewrite\n")
+        shown += [f"{name}:{line}: {what}\n" for line, what in ported.open]
+        if write and ported.text != text:
+            path.write_text(ported.text, "utf-8")
+        data.append({"file": name, "changed": ported.text != text, "open": ported.open})
+    return Report(data, "".join(shown).rstrip(), int(any(each["open"] for each in data)))
+
+
+def rewritten(text: str, name: str = "program") -> Ported:
+    """The program `text`, rewritten; raises PortError where it cannot be read.
+
+    >>> rewritten("y = chainer.functions.relu(x); import chainer").text
+    'y = chainer.functions.relu(x); import core as chainer'
+    """
+    try:
+        import libcst
+        from libcst.metadata import MetadataWrapper
+    except ImportError as error:
+        raise PortError(
+            "LibCST is not installed: pip install 'plugrad[port]' (or pip install libcst)."
+        ) from error
+    from plugrad.commands.port_tree import rewriter
+
+    try:
+        tree = libcst.parse_module(text)
+    except libcst.ParserSyntaxError as error:
+        raise PortError(
+            f"{name}:{error.raw_line}: this is not Python 3: {error.message}. Run 2to3 of a Python "
+            "before 3.13 on it first."
+        ) from error
+    visitor = rewriter()
+    return Ported(MetadataWrapper(tree).visit(visitor).code, sorted(set(visitor.open)))
+
+
+def place(path: str) -> str:
+    """The module here of a module of Chainer.
+
+    >>> place("chainer.functions.loss.vae"), place("chainer.backends.cuda")
+    ('core.functions', 'core.backends.cuda')
+    """
+    below = path.partition(".")[2]
+    for facade in _FACADES:
+        if below == facade or below.startswith(facade + "."):
+            deeper = f"core.{below}"
+            return deeper if _has_module(deeper) else f"core.{facade}"
+    return f"core.{below}" if below else "core"
+
+
+def _has_module(path: str) -> bool:
+    try:
+        importlib.import_module(path)
+    except ImportError:
+        return False
+    return True
+
+
+def has(module: str, name: str) -> bool:
+    """Whether a module here has a name."""
+    try:
+        return hasattr(importlib.import_module(module), name) or _has_module(f"{module}.{name}")
+    except ImportError:
+        return False
+
+
+def downloads(name: str) -> bool:
+    """Whether a dataset is downloaded by Chainer, and only on request here."""
+    from core import datasets
+
+    function: Any = getattr(datasets, name, None)
+    return name.startswith("get_") and "download" in inspect.signature(function).parameters

@@ -1,0 +1,167 @@
+"""`plugrad port`: what is rewritten, what is left to a person, and that results stay the same."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("libcst", reason="libcst is not installed: pip install 'plugrad[port]'")
+
+from plugrad.commands.main import main
+from plugrad.commands.port import PortError, rewritten
+
+PROGRAMS = sorted((Path(__file__).parents[1] / "ports" / "programs").glob("*.py"))
+
+RUN_ALL = """
+import hashlib, json, pathlib, random, runpy, sys
+import numpy as np
+found = {}
+for program in sorted(pathlib.Path(sys.argv[1]).glob("*.py")):
+    out = pathlib.Path(sys.argv[2]) / program.stem
+    out.mkdir(parents=True)
+    np.random.seed(0)
+    random.seed(0)
+    sys.argv[1:] = [sys.argv[1], sys.argv[2]]
+    given, sys.argv = sys.argv, [str(program), str(out)]
+    runpy.run_path(str(program), run_name="__main__")
+    sys.argv = given
+    for file in sorted(out.rglob("*")):
+        if not file.is_file() or file.name in ("log", "cg.dot", "cg.mmd"):
+            continue
+        try:
+            stored = np.load(file)
+        except Exception:
+            continue
+        arrays = stored if isinstance(stored, np.lib.npyio.NpzFile) else {"": stored}
+        for name in arrays:
+            if arrays[name].dtype.kind == "f" and not name.endswith("elapsed_time"):
+                key = f"{program.stem}/{file.relative_to(out)}/{name}"
+                found[key] = hashlib.sha256(arrays[name].tobytes()).hexdigest()
+pathlib.Path(sys.argv[2], "bits.json").write_text(json.dumps(found))
+"""
+
+
+def before(program):
+    """A program of tests/ports as it was for Chainer."""
+    text = re.sub(r"(?m)^import core as chainer", "import chainer", program.read_text())
+    return re.sub(r"(?m)^(import|from) core\b", r"\1 chainer", text)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_programs_are_ported_as_people_have(program):
+    assert rewritten(before(program)) == (program.read_text(), [])
+
+
+def test_ported_programs_give_the_same_bits(run, python, tmp_path):
+    """Beside those under the import name chainer, which changes nothing but their imports."""
+    bits = []
+    for name, text_of in (("before", before), ("after", lambda p: rewritten(before(p)).text)):
+        (tmp_path / name).mkdir()
+        for program in PROGRAMS:
+            (tmp_path / name / program.name).write_text(text_of(program))
+        out = tmp_path / f"{name}-out"
+        done = run(python, "-W", "error", "-c", RUN_ALL, tmp_path / name, out)
+        assert done.returncode == 0, done.stderr[-3000:]
+        bits.append(json.loads((out / "bits.json").read_text()))
+    assert len(bits[0]) > 100
+    assert bits[0] == bits[1]
+
+
+PROGRAM = """\
+# a program
+import chainer
+import chainer.functions as F, numpy
+import chainer.functions
+import chainer.links as L
+from chainer import FunctionSet, optimizers
+from chainer.functions.loss.vae import gaussian_kl_divergence  # kept
+from chainer.training import extensions
+
+model = FunctionSet(
+    l1=F.Linear(3, 2, wscale=0.5, bias=1),
+    l2=chainer.links.connection.linear.Linear(2, 1),
+)
+optimizer = optimizers.SGD()
+optimizer.setup(model.collect_parameters())
+optimizer.zero_grads()
+x = chainer.Variable(x, volatile=False)
+y = F.relu(x, use_cudnn=False)
+y = chainer.functions.activation.relu.relu(y)
+trainer.extend(extensions.snapshot(filename='a', trigger=(1, 'epoch')))
+train, test = chainer.datasets.get_mnist(ndim=3)
+"""
+
+EXPECTED = """\
+# a program
+import core as chainer
+import core.functions as F, numpy
+import core.links as L
+from core import Chain, optimizers
+from core.functions import gaussian_kl_divergence  # kept
+from core.training import extensions
+
+model = Chain(
+    l1=chainer.links.Linear(3, 2, initialW=chainer.initializers.LeCunNormal(0.5), initial_bias=1),
+    l2=chainer.links.Linear(2, 1),
+)
+optimizer = optimizers.SGD()
+optimizer.setup(model)
+optimizer.target.cleargrads()
+x = chainer.Variable(x)
+y = F.relu(x)
+y = chainer.functions.relu(y)
+trainer.extend(extensions.snapshot(filename='a'), trigger=(1, 'epoch'))
+train, test = chainer.datasets.get_mnist(ndim=3, download=True)
+"""
+
+
+def test_calls_of_every_version_are_rewritten():
+    assert rewritten(PROGRAM) == (EXPECTED, [])
+    assert rewritten(EXPECTED) == (EXPECTED, [])
+
+
+OPEN = """\
+import chainer, chainerx
+import chainer.functions as F
+from chainer import NoSuchName
+y = F.dropout(x, train=train)
+optimizer.clip_grads(5)
+y.volatile = False
+x = chainer.Variable(x, volatile=True)
+print(chainer.__version__)
+y = F.no_such_function(x)
+"""
+
+
+def test_what_a_person_must_decide_is_listed(capsys, tmp_path):
+    found = rewritten(OPEN).open
+    assert [line for line, _ in found] == [1, 3, 4, 5, 6, 7, 8, 9]
+    said = dict(found)
+    assert "using_config('train'" in said[4] and "GradientClipping" in said[5]
+    assert (
+        "no_backprop_mode" in said[6]
+        and said[9] == "chainer.functions.no_such_function is not in plugrad."
+    )
+    file = tmp_path / "program.py"
+    file.write_text(OPEN)
+    assert main(["port", str(file)]) == 1
+    printed = capsys.readouterr().out
+    assert f"{file}:4: dropout(train=...)" in printed and "+import core.functions as F" in printed
+    assert file.read_text() == OPEN
+
+
+def test_files_are_changed_on_request(capsys, tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    assert main(["port", "--write", str(file)]) == 0
+    assert file.read_text() == EXPECTED
+    assert main(["port", str(file)]) == 0
+    assert capsys.readouterr().out.endswith("nothing to rewrite\n")
+
+
+def test_what_cannot_be_read_is_told(capsys, tmp_path):
+    with pytest.raises(PortError, match=r"old.py:2: this is not Python 3.*2to3"):
+        rewritten("x = 1\nprint 'epoch', x\n", "old.py")
+    assert main(["port", str(tmp_path / "none.py")]) == 2
+    assert "cannot be read" in capsys.readouterr().err
