@@ -175,6 +175,7 @@ class _Call:
         inputs = tuple([(v.dtype.name, group.extents[v]) for v in group.inputs])
         outputs = tuple([self.places[v] for v in group.outputs])
         self.plan = Plan(inputs, tuple(self._made), outputs)
+        self._kept_dtypes = [np.dtype(self.plan.dtype(v)) for v in self.plan.kept()]
         self.loop = loop_of(self.plan)
         self.loop.at(np.dtype("float64"))
 
@@ -241,7 +242,7 @@ class _Call:
 
     def _kept(self) -> list[Any]:
         """Room for a row of what later stages read again."""
-        return [np.empty(self.group.columns, self.plan.dtype(v)) for v in self.plan.kept()]
+        return [np.empty(self.group.columns, dtype) for dtype in self._kept_dtypes]
 
     def _alone(self) -> Callable[..., tuple[Any, ...]]:
         """The text of a call in one part, as a function."""
@@ -264,7 +265,7 @@ class _Call:
             results.append(text + "[()]" * value.scalar)
         scope["INF"] = inf
         outputs = [f"y{i}" for i in range(len(results))]
-        scratch = ["*kept()"] if self.plan.kept() else []
+        scratch = ["*kept()"] if self._kept_dtypes else []
         sizes = [str(n) for n in (group.columns, 0, group.rows, 0, group.columns)]
         flat = [f"{name}.ravel()" for name in given]
         lines.append("    try:")

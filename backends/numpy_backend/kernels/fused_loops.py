@@ -1,9 +1,9 @@
 """One loop for several equations, written in LLVM's words from a plan.
 
-A loop goes over rows, and in each row over columns, a vector at a time; what is left at the end of
-a row, one by one. A reduction over columns is known when the row has been gone through: what uses
-it comes in the next pass over the same row, a *stage*. What a later stage needs is read again from
-where it was put. Reductions over rows as well are known at the end.
+A loop goes over rows, and in each row over columns, a vector at a time; at the end of a row, with
+the lanes masked that are too many. A reduction over columns is known when the row has been gone
+through: what uses it comes in the next pass over the same row, a *stage*. What a later stage needs
+is read again from where it was put. Reductions over rows as well are known at the end.
 
 Sums are taken in float64, lane by lane, and so in an order that follows from the vectors of the
 processor and from nothing else.
@@ -152,7 +152,7 @@ class _Loop:
         self.lanes = e.wide.bits // (32 if single else 64)
         full = (self.stop - self.start) // self.lanes * self.lanes
         self.middle = self.start + full
-        self.given: dict[int, Vector] = {}
+        self.mask: Vector | None = None  # of the lanes that are left at the end of a row
         self.ends = {
             v: self._accumulators(v)
             for v, step in self._steps()
@@ -175,8 +175,14 @@ class _Loop:
         kind = ir.IntType(8) if dtype == "bool" else kind_of(dtype)
         whole = ir.VectorType(kind, lanes)
         place = e.builder.bitcast(e.at(pointer, at), whole.as_pointer())
-        value = e.builder.load(place)
-        value.align = 1 if dtype == "bool" else kind_size(dtype)
+        size = 1 if dtype == "bool" else kind_size(dtype)
+        if self.mask is not None and lanes > 1:
+            nothing = ir.Constant(whole, None)
+            number = ir.Constant(ir.IntType(32), size)
+            value = self._masked("load", whole, [place, number, self.mask.value, nothing])
+        else:
+            value = e.builder.load(place)
+            value.align = size
         if dtype == "bool":
             zero = ir.Constant(whole, [0] * lanes)
             value = e.builder.icmp_unsigned("!=", value, zero)
@@ -189,7 +195,35 @@ class _Loop:
         if x.dtype == "bool":
             value = e.builder.zext(value, ir.VectorType(ir.IntType(8), x.lanes))
         place = e.builder.bitcast(e.at(pointer, at), value.type.as_pointer())
-        e.builder.store(value, place).align = 1 if x.dtype == "bool" else kind_size(x.dtype)
+        size = 1 if x.dtype == "bool" else kind_size(x.dtype)
+        if self.mask is not None and x.lanes > 1:
+            number = ir.Constant(ir.IntType(32), size)
+            self._masked("store", ir.VoidType(), [value, place, number, self.mask.value])
+        else:
+            e.builder.store(value, place).align = size
+
+    def _masked(self, what: str, result: Any, arguments: list[Any]) -> Any:
+        """LLVM's own access to the lanes that the mask leaves."""
+        from llvmlite import ir
+
+        vector = result if what == "load" else arguments[0].type
+        text = f"{vector.element}".replace("float", "f32").replace("double", "f64")
+        kind = f"v{vector.count}{text}"
+        signature = ir.FunctionType(result, [argument.type for argument in arguments])
+        return self.e._declared(f"llvm.masked.{what}.{kind}.p0{kind}", signature, arguments)
+
+    def _first_lanes(self, count: Any) -> Vector:
+        """Where a lane is among the first ones."""
+        from llvmlite import ir
+
+        kind = ir.VectorType(ir.IntType(64), self.lanes)
+        numbers = Vector(self.e, ir.Constant(kind, list(range(self.lanes))), "int64")
+        lone = self.e.builder.insert_element(
+            ir.Constant(ir.VectorType(ir.IntType(64), 1), ir.Undefined),
+            count.value,
+            ir.Constant(ir.IntType(32), 0),
+        )
+        return numbers < Vector(self.e, lone, "int64").widened(self.lanes)
 
     # ------------------------------------------------------------------ one row
 
@@ -250,12 +284,12 @@ class _Loop:
             for v, step in work
             if step.reduces and not step.extent.columns
         }
-        for lanes, start, stop in (
-            (self.lanes, self.start, self.middle),
-            (1, self.middle, self.stop),
-        ):
-            with self.e.loop(stop, lanes, start) as j:
-                self._pass(work, sums, j, lanes)
+        with self.e.loop(self.middle, self.lanes, self.start) as j:
+            self._pass(work, sums, j, self.lanes)
+        with self.e.when(self.middle < self.stop):
+            self.mask = self._first_lanes(self.stop - self.middle)
+            self._pass(work, sums, self.middle, self.lanes)
+            self.mask = None
         for v, step in work:
             if v in sums and not step.end:
                 self.scalars[v] = self._joined(v, sums[v])
@@ -274,9 +308,11 @@ class _Loop:
             x = self._operand(step.operands[0], j, lanes)
             join, _ = REDUCTIONS[step.name]
             if v in sums:
-                wide, lone = sums[v]
-                place, dtype = wide if lanes > 1 else lone
-                place.set(join(Vector(self.e, place.get(), dtype), x.cast(dtype)).value)
+                place, dtype = sums[v][0]
+                x = x.cast(dtype)
+                if self.mask is not None:
+                    x = self.mask.where(x, REDUCTIONS[step.name][1])
+                place.set(join(Vector(self.e, place.get(), dtype), x).value)
             else:
                 before = self._load(self.written[v], j, step.dtype, lanes)
                 self._store(join(before, x.cast(step.dtype)), self.written[v], j)
@@ -315,7 +351,7 @@ class _Loop:
     # ------------------------------------------------------------------ reductions
 
     def _accumulators(self, v: int) -> Any:
-        """What holds the parts of a reduction: in all lanes, and of what is left."""
+        """What holds the parts of a reduction: in all lanes, and of values of whole rows."""
         step = self.plan.steps[v - len(self.plan.inputs)]
         dtype = "float64" if step.name == "sum" else step.dtype
         _, first = REDUCTIONS[step.name]
