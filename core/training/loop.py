@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import sys
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -48,6 +49,9 @@ class Loop:
 
     `run_id` names the run in its snapshots, and stays the same when it `is_resumed` from one.
     """
+
+    agree_on_signal: Callable[[signal.Signals | None], signal.Signals | None] | None = None
+    """Makes of the signal that came here the one that came to any rank; asked before each step."""
 
     _entries: dict[str, Entry] = set_by_init()
     _started_at: float | None = set_by_init()
@@ -195,9 +199,9 @@ class Loop:
             try:
                 self._initialize()
                 yield
-                if self._interruption.received is not None:
+                if self._is_interrupted():
                     self._interrupt()
-                    stopped = self._interruption.received.name
+                    stopped = getattr(self._interruption.received, "name", "")
             except Exception as error:
                 self._tell_error(error, show_loop_exception_msg)
                 raise
@@ -252,7 +256,7 @@ class Loop:
         """Once for each step: whoever asks for the next one has made it."""
         # Asked first: what the stop trigger remembers is then as in any snapshot. A resumed run
         # asks it about the observation that was saved.
-        while self._interruption.received is None and not self.stop_trigger(self):
+        while not self._is_interrupted() and not self.stop_trigger(self):
             self.observation = {}
             with self.reporter.scope(self.observation):
                 yield
@@ -260,6 +264,14 @@ class Loop:
                     with _naming(name, "__call__"):
                         if entry.trigger(self):
                             entry.extension(self)
+
+    def _is_interrupted(self) -> bool:
+        """Whether a signal asks the run to end, on any of several ranks."""
+        received = self._interruption.received
+        if self.agree_on_signal is not None:
+            received = self.agree_on_signal(received)
+            self._interruption.received = received or self._interruption.received
+        return received is not None
 
     def _interrupt(self) -> None:
         for name, entry in self._order:

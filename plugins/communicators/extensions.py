@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -136,7 +137,11 @@ class MultiNodeSnapshot(Extension):
     default_name = "snapshot"
 
     def initialize(self, trainer: Any) -> None:
-        """Load the newest good snapshot on the master, and hand it to the others."""
+        """Load the newest good snapshot on the master, and hand it to the others.
+
+        From now on a signal that asks one rank to end is one to all, at the same iteration.
+        """
+        trainer.agree_on_signal = self._signal_of_any
         before = trainer.updater.iteration
         if self._is_master:
             self._snapshot.initialize(trainer)
@@ -154,6 +159,10 @@ class MultiNodeSnapshot(Extension):
             )
         if saved is not None and self._states:
             self._take_own_draws(trainer)
+
+    def _signal_of_any(self, received: signal.Signals | None) -> signal.Signals | None:
+        number = max(self.comm.tell("the next step of a trainer", int(received or 0)))
+        return signal.Signals(number) if number else None
 
     def _take_own_draws(self, trainer: Any) -> None:
         rank, states = self.comm.rank, self._states

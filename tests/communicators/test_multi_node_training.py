@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -124,6 +125,19 @@ def newest(folder):
     """Epochs that the newest snapshot has completed, of 1437 examples in batches of 64."""
     names = [path.name.rpartition("_")[2] for path in folder.glob("snapshot_iter_*")]
     return max([int(name) * 64 // 1437 for name in names if name.isdecimal()], default=0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are found in /proc")
+def test_a_signal_to_one_rank_lets_all_end_at_the_same_step_and_save(default_ranks, tmp_path):
+    job = default_ranks.start(3, "trainer", tmp_path, 100_000)
+    while not (tmp_path / "snapshot_iter_5").exists() and job.poll() is None:
+        time.sleep(0.01)
+    os.kill(processes_of(tmp_path)[1], signal.SIGTERM)
+    said, _ = job.communicate(timeout=60)
+    assert job.returncode == 128 + signal.SIGTERM, said
+    stopped = re.findall(r"SIGTERM: training stopped after iteration (\d+)\.", said)
+    assert len(stopped) == 3 and len({*stopped}) == 1, said
+    assert (tmp_path / f"snapshot_iter_{stopped[0]}").exists()
 
 
 def test_a_script_for_chainermn_runs_with_its_imports_changed(default_ranks, tmp_path):

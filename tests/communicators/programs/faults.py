@@ -31,6 +31,16 @@ def of_other_calls():
             assert "rank 0" in str(error) and "rank 1" in str(error), error
         else:
             raise AssertionError(name)
+    from plugins.communicators import creation
+
+    installed = creation._installed
+    creation._installed = lambda: [*installed()[:-1], f"plugrad-own {comm.rank}.0"]
+    try:
+        create_communicator("mpi")
+    except CommunicatorError as error:
+        assert "plugrad-own 0.0" in str(error) and "plugrad-own 1.0" in str(error), error
+    else:
+        raise AssertionError("versions")
     comm.barrier()
     if comm.rank == 0:
         print("all are refused")
