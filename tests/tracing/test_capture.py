@@ -312,28 +312,30 @@ def test_16_bits_with_a_scaled_loss():
 
 # -- random networks -------------------------------------------------------------------------------
 
-WIDTH = 4
 BODIES = {
-    "linear": lambda: L.Linear(WIDTH, WIDTH),
-    "batch normalization": lambda: L.BatchNormalization(WIDTH),
-    "layer normalization": lambda: L.LayerNormalization(WIDTH),
-    "recurrent": lambda: L.StatefulGRU(WIDTH, WIDTH),
-    "peephole": lambda: L.StatefulPeepholeLSTM(WIDTH, WIDTH),
-    "maxout": lambda: L.Maxout(WIDTH, WIDTH, 2),
-    "prelu": lambda: L.PReLU(),
-    "highway": lambda: L.Highway(WIDTH),
-    "scale": lambda: L.Scale(W_shape=(WIDTH,)),
+    "linear": lambda n: L.Linear(n, n),
+    "batch normalization": lambda n: L.BatchNormalization(n),
+    "layer normalization": lambda n: L.LayerNormalization(n),
+    "recurrent": lambda n: L.StatefulGRU(n, n),
+    "long short-term memory": lambda n: L.LSTM(n, n),
+    "peephole": lambda n: L.StatefulPeepholeLSTM(n, n),
+    "maxout": lambda n: L.Maxout(n, n, 2),
+    "prelu": lambda n: L.PReLU(),
+    "highway": lambda n: L.Highway(n),
+    "scale": lambda n: L.Scale(W_shape=(n,)),
 }
 FUNCTIONS = {
     "tanh": F.tanh,
+    "relu": F.relu,
     "gelu": F.gelu,
     "dropout": lambda x: F.dropout(x, 0.3),
     "softmax": F.softmax,
-    "sorted": lambda x: F.sort(x) if hasattr(F, "sort") else F.cumsum(x, axis=1),
-    "twice": lambda x: F.concat([x, x * x], axis=1)[:, 1 : WIDTH + 1],
+    "sums": lambda x: F.cumsum(x, axis=1),
+    "twice": lambda x: F.concat([x, x * x], axis=1)[:, 1 : x.shape[1] + 1],
     "images": lambda x: F.reshape(
-        F.average_pooling_2d(F.reshape(F.concat([x] * 4), (-1, 1, 4, WIDTH)), 2, 1, 0), (len(x), -1)
-    )[:, :WIDTH],
+        F.average_pooling_2d(F.reshape(F.concat([x] * 4), (len(x), 1, 4, -1)), 2, 1, 0),
+        (len(x), -1),
+    )[:, : x.shape[1]],
 }
 LOSSES = {
     "classes": lambda y, t: F.softmax_cross_entropy(y, t),
@@ -353,21 +355,23 @@ def networks(draw):
         "optimizer": draw(st.sampled_from(["SGD", "Adam", "RMSprop"])),
         "penalty": draw(st.booleans()),
         "own": draw(st.booleans()),
+        "width": draw(st.sampled_from([4, 64])),  # many enough for kernels
     }
 
 
 @given(networks())
 def test_random_networks(network):
     def made():
-        m = core.ChainList(L.Linear(6, WIDTH))
+        n = network["width"]
+        m = core.ChainList(L.Linear(6, n))
         parts = [m[0]]
         for name in network["layers"]:
             if name in BODIES:
-                m.append(BODIES[name]())
+                m.append(BODIES[name](n))
                 parts.append(m[-1])
             else:
                 parts.append(FUNCTIONS[name])
-        m.append(L.Linear(WIDTH, WIDTH))
+        m.append(L.Linear(n, n))
         parts += [m[-1], F.tanh] * (2 if network["tied"] else 1)
         if network["frozen"] is not None:
             m[network["frozen"]].disable_update()
@@ -402,7 +406,8 @@ def test_random_networks(network):
 
         return m, o, step
 
-    compare(made, 5)
+    repeats = network["width"] // 4
+    compare(made, 5, [(np.tile(X, (repeats, 1)), np.tile(T, repeats))])
 
 
 # -- what is done to a captured step ---------------------------------------------------------------
