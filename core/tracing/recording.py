@@ -7,7 +7,6 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from core.arrays.backend import on_kernels_changed
-from core.link import Link
 from core.registry.configuration import current_state
 from core.tracing.execution import compiled
 from core.tracing.live import PLAIN, Live, variables_in
@@ -66,6 +65,8 @@ class Recording(Signature):
         ]
         self._arguments = places.arguments
         self._unmade = places.unmade
+        owned = [vars(link) for _, link, _, _ in places.links.values()]
+        self._owned = [(own, name, own[name]) for own in owned for name in own["_params"]]
         self._links = [_plain_attributes(vars(link)) for _, link, _, _ in places.links.values()]
         self._optimizers = [(o, _of_optimizer(o)) for o in places.optimizers]
         held = {each.place for each in places.held}
@@ -95,6 +96,9 @@ class Recording(Signature):
             if p._spec is not spec or (source is None) is not constant:
                 return False
             if source is not None and (source._grad is None) is not bare:
+                return False
+        for own, name, parameter in self._owned:
+            if own[name] is not parameter:
                 return False
         for own, count, values_of, values in self._links:
             if len(own) != count or values_of(own) != values:
@@ -150,8 +154,12 @@ def _flat(tree: Any) -> Iterator[Any]:
         yield tree
 
 
+_BY_IDENTITY: Any = object.__eq__
+
+
 def _is_plain(x: Any) -> bool:
-    if isinstance(x, (*PLAIN, Link)):
+    """Whether it is equal to nothing but itself, or to what has the same value."""
+    if isinstance(x, PLAIN) or type(x).__eq__ is _BY_IDENTITY:
         return True
     if isinstance(x, (tuple, list, set)):
         return all(map(_is_plain, x))
@@ -159,7 +167,7 @@ def _is_plain(x: Any) -> bool:
 
 
 def _plain_attributes(own: dict[str, Any]) -> tuple[dict[str, Any], int, Any, Any]:
-    """Attributes of a link that are numbers, text, links or structures of such."""
+    """Attributes of a link that are numbers, text, links, functions or structures of such."""
     names = [name for name, value in own.items() if _is_plain(value)] or ["_params"]
     values = [own[name] for name in names]
     values = [v.copy() if isinstance(v, (list, dict, set)) else v for v in values]

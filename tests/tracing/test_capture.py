@@ -492,6 +492,21 @@ def test_attributes_of_links_and_numbers_around_the_step():
     compare(made, 5, between=between)
 
 
+def test_parts_of_a_model_that_are_replaced():
+    def between(run, i):
+        if i == 3:
+            run.model[1] = F.relu
+        if i == 5:
+            weights = core.Parameter(np.ones((3, 7), "f"))
+            weights.update_rule = run.model[3].W.update_rule
+            run.model[3].W = weights
+        if i == 7:
+            run.model.append(L.Scale(W_shape=(3,)))
+            run.optimizer.setup(run.model)
+
+    compare(simple(), 10, between=between)
+
+
 def test_what_depends_on_values_is_left_to_eager():
     def step(x):
         return x * 2 if float(x.sum()) > 0 else x
