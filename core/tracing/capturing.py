@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial, update_wrapper
 from typing import Any, overload
@@ -12,6 +13,7 @@ from core.errors import TraceError
 from core.errors.place import warn
 from core.registry.configuration import current_state
 from core.tracing.equation import Value
+from core.tracing.group import Group
 from core.tracing.live import Live, Recorder, refuse_numbers, variables_in
 from core.tracing.passes import optimized
 from core.tracing.places import roots
@@ -87,6 +89,7 @@ class Captured:
             raise TypeError(f"capture: expected a function, got {type(function).__name__}.")
         self.function = function
         self.fuse = fuse
+        self._loops: list[str] = []
         self.calls = self.replayed = 0
         self.reasons: list[str] = []
         self._found: dict[Any, list[Recording | Refusal]] = {}
@@ -183,7 +186,14 @@ class Captured:
         program = optimized(recorded(step, form, inputs, tape, roots(self.function)))
         places.refuse_chained(program.places)
         if self.fuse:
+            began = time.perf_counter()
             program = program.fused()
+            seconds = time.perf_counter() - began
+            groups = [e.call.function for e in program.equations]
+            inside = [len(each.equations) for each in groups if isinstance(each, Group)]
+            self._loops.append(
+                f"  {len(inside)} loops of {sum(inside)} operations, made in {seconds:.2f} s"
+            )
         return Recording(program, places, self.function, [each.put for each in step.left])  # type: ignore[attr-defined]
 
     def _tell(self, reason: str) -> None:
@@ -204,7 +214,8 @@ class Captured:
             f"{self.name}: {self.calls} calls, {self.replayed} of them replayed, "
             f"{self._recordings} {some}"
         ]
-        return "\n".join([*lines, *[f"  not replayed: {reason}" for reason in self.reasons]])
+        refused = [f"  not replayed: {reason}" for reason in self.reasons]
+        return "\n".join([*lines, *self._loops, *refused])
 
 
 def _leaves(tree: Any) -> Iterator[Any]:

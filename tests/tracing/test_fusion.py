@@ -289,6 +289,8 @@ def test_a_captured_step_in_loops():
             call(x + i, t)
         if fuse is not None:
             assert call.replayed == 5 and loops(call.programs[0])
+            told = f"  {len(loops(call.programs[0]))} loops of "
+            assert told in call.report() and call.report().endswith(" s")
         runs.append([p.array for _, p in own.namedparams()])
     for eager, fused, again in zip(*runs, strict=True):
         np.testing.assert_allclose(fused, eager, rtol=1e-4, atol=1e-5)
