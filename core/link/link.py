@@ -20,6 +20,7 @@ from core.arrays.backend import of as backend_of
 from core.errors import RegistrationError, nearest
 from core.errors.keywords import KnownKeywords, answering
 from core.errors.kinds import truth
+from core.errors.place import warn
 from core.errors.synonyms import real_names, refuse_names_of_others
 from core.graph.fitting import is_array
 from core.link.hook import LinkHook, call_observed
@@ -134,6 +135,16 @@ class Link(RecurrentState, Registering, KnownKeywords):
 
     def __dir__(self) -> list[str]:
         return real_names(self)
+
+    def _left_out(self, name: str, parameter: Parameter) -> None:
+        """Warn of a parameter that is not registered where the others are being trained."""
+        untrained = parameter.requires_grad and parameter.update_rule is None
+        if untrained and any(each.update_rule is not None for each in self.params()):
+            warn(
+                f"{type(self).__name__}.{name}: this parameter is neither trained nor saved nor "
+                "moved, though the link's others have an optimizer. Set it inside `with "
+                "self.init_scope():`, and call the optimizer's setup after that."
+            )
 
     def _register(self, name: str, value: Any) -> None:
         if isinstance(value, Link):

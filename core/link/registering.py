@@ -56,8 +56,14 @@ class Registering:
             self._fill(name, value)
             return
         super().__setattr__(name, value)
-        if is_parameter and name in self._params:
-            value.name = name
+        if is_parameter:
+            if name in self._params:
+                value.name = name
+            else:
+                self._left_out(name, value)
+
+    def _left_out(self, name: str, parameter: Parameter) -> None:
+        """Called where a parameter is set that is not registered."""
 
     def _fill(self, name: str, value: Any) -> None:
         """Give the parameter `name` an array."""

@@ -134,3 +134,18 @@ def test_a_parent_that_is_held_is_none_of_ours():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         optimizers.SGD().setup(child)
+
+
+def test_a_parameter_set_outside_the_scope_after_setup_is_told_of_where_it_is_set():
+    link = L.Linear(2, 2)
+    link.early = core.Parameter(0, (2,))  # which setup tells of
+    with pytest.warns(UserWarning, match="/early"):
+        optimizers.SGD().setup(link)
+    with pytest.warns(UserWarning, match=r"Linear\.late: .*init_scope") as told:
+        link.late = core.Parameter(0, (2,))
+    assert told[0].filename == __file__
+    link.tied = link.W
+    with link.init_scope():
+        link.scale = core.Parameter(1, (2,))
+    with pytest.warns(UserWarning, match=r"Chain\.late: .*init_scope"):
+        core.Chain(trained=link).late = core.Parameter(0, (2,))
