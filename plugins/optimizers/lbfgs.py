@@ -22,7 +22,7 @@ class LBFGSRule(UpdateRule):
     """The part of `LBFGS` in one parameter: its last steps `s`, and what they did to the gradient.
 
     `y` has these changes, both as rings of `history_size` arrays, of which `pairs` have been
-    filled; `former` and `last` are gradient and step of the last update.
+    filled; `gradient` and `last` are gradient and step of the last update.
     """
 
     __slots__ = ()
@@ -54,7 +54,7 @@ class LBFGSRule(UpdateRule):
         shape = (int(self.history_size), *array.shape)
         for name in ("s", "y"):
             self.state[name] = home.xp.zeros(shape, dtype=array.dtype, device=array.device)
-        for name in ("former", "last"):
+        for name in ("gradient", "last"):
             self.state[name] = home.xp.zeros_like(array)
         self.state["pairs"] = 0
 
@@ -174,7 +174,7 @@ class LBFGS(GradientMethod):
         grads = [step.work.backend.copy(step.work.grad) for step in steps]
         last = [rule.state["last"] for rule in rules]
         change = [
-            backend.of(g).xp.asarray(g - rule.state["former"])
+            backend.of(g).xp.asarray(g - rule.state["gradient"])
             for rule, g in zip(rules, grads, strict=True)
         ]
         new = _dot(last, change) > 2.0**-52 * _dot(change, change)
@@ -201,7 +201,7 @@ class LBFGS(GradientMethod):
             elif new:
                 rule.remember(s, y)
             rule.state["last"][...] = t * d
-            rule.state["former"][...] = grad
+            rule.state["gradient"][...] = grad
 
     def _search(self, steps: list[Step], d: Vector, slope: float, t: float) -> float:
         """How far to go along d; parameters and gradients are afterwards as they were."""
