@@ -184,7 +184,7 @@ def _suit(*arrays: Array) -> bool:
 def _divide(loop: Any, f: Any, q: Array, k: Array, v: Array, *args: Any) -> None:
     (n, e), (m, d) = q.shape[-2:], v.shape[-2:]
     sizes = (n, m, e, d, q.dtype.type(f.scale), int(f.is_causal))
-    parallel.divide(loop, prod(q.shape[:-2]), LEAST // (n * m * (e + d)) + 1, *args, *sizes)
+    parallel.divide(loop, prod(q.shape[:-2]), -(-LEAST // (n * m * (e + d))), *args, *sizes)
 
 
 def attention(f: Any, xp: Any, query: Any, key: Any, value: Any) -> Any:

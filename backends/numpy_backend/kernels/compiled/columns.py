@@ -101,7 +101,7 @@ def _gradients(
 
 
 def _divide(loop: Any, x: Array, *others: Any) -> None:
-    parallel.divide(loop, x.shape[1], LEAST // len(x) + 1, x, *others)
+    parallel.divide(loop, x.shape[1], -(-LEAST // len(x)), x, *others)
 
 
 def batch_normalization(x: Array, gamma: Array, beta: Array, eps: float) -> tuple[Array, ...]:

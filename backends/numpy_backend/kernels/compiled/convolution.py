@@ -6,6 +6,7 @@ many channels; everything else are products of panels.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -25,6 +26,7 @@ from backends.numpy_backend.kernels.compiled.convolution_plans import (
     Plan,
     axes_of,
     biases_of,
+    is_small,
     parts,
     parts_at_most,
     plan_of,
@@ -43,7 +45,7 @@ TOGETHER = 16  # channels of which sums are taken then: as many as a vector may 
 
 def convolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     """What `Convolution.compute` gives."""
-    g = Geometry(x.shape[2:], W.shape[2:], f.stride, f.pad, f.dilate, f.cover_all).checked()
+    g = _geometry(x.shape[2:], W.shape[2:], f.stride, f.pad, f.dilate, f.cover_all)
     if not _suit(len(x) * W.size * prod(g.out), x, W, b):
         return NotImplemented
     y = np.empty((len(x), W.shape[0], *g.out), x.dtype)
@@ -64,7 +66,7 @@ def deconvolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     if not _suit(len(x) * W.size * prod(x.shape[2:]), x, W, b):
         return NotImplemented
     size = f.spread(x.shape[2:], W.shape[2:])
-    g = unfolded((1, 1, *W.shape[2:], *x.shape[2:]), size, f.stride, f.pad, f.dilate)
+    g = _unfolded((1, 1, *W.shape[2:], *x.shape[2:]), size, f.stride, f.pad, f.dilate)
     filters, channels = W.shape[0] // f.groups, W.shape[1]
     y = np.empty((len(x), channels * f.groups, *size), x.dtype)
     lanes = LANE_BYTES // x.itemsize
@@ -85,7 +87,7 @@ def filter_gradient(f: Any, xp: Any, x: Any, y: Any) -> Any:
     filters, channels = y.shape[1] // f.groups, x.shape[1] // f.groups
     if not _suit(y.size * channels * prod(f.ksize), x, y):
         return NotImplemented
-    g = Geometry(x.shape[2:], f.ksize, f.stride, f.pad, f.dilate, f.cover_all).checked()
+    g = _geometry(x.shape[2:], f.ksize, f.stride, f.pad, f.dilate, f.cover_all)
     if winograd.suits(g, f.groups, y, channels, filters, summed=True):
         return winograd.filter_gradient(x, y, g.pad)
     W = np.zeros((y.shape[1], channels, *f.ksize), x.dtype)
@@ -97,6 +99,14 @@ def filter_gradient(f: Any, xp: Any, x: Any, y: Any) -> Any:
         plan = plan_of(axes_of(g), f.groups, channels, filters, lanes, BAND // x.itemsize)
         (_correlate_few if few else _correlate)(plan, x, y, W)
     return W
+
+
+@lru_cache(maxsize=1024)
+def _geometry(*sizes: Any) -> Geometry:
+    return Geometry(*sizes).checked()
+
+
+_unfolded = lru_cache(maxsize=1024)(unfolded)
 
 
 def _suit(products: int, x: Array, *others: Array | None) -> bool:
@@ -131,7 +141,11 @@ def _convolve(
         scratch("outputs", (most + 8) * s.lanes, dtype),
     )
     known = (*arrays, *panels, plan.offsets, plan.numbers, row, column, bias)
-    parallel.each(convolve, [(*known, *r, *s, 0) for r in ranges for s in spans])
+    parallel.each(
+        convolve,
+        [(*known, *r, *s, 0) for r in ranges for s in spans],
+        small=is_small(y.size * s.rows),
+    )
 
 
 def _spread(plan: Plan, x: Array, W: Array, b: Array | None, y: Array) -> None:
@@ -153,7 +167,11 @@ def _spread(plan: Plan, x: Array, W: Array, b: Array | None, y: Array) -> None:
         scratch("outputs", s.filters * s.lanes, dtype),
     )
     known = (*arrays, *panels, plan.offsets, plan.numbers, bias)
-    parallel.each(spread, [(*known, *r, *s, 0) for r in ranges for s in spans])
+    parallel.each(
+        spread,
+        [(*known, *r, *s, 0) for r in ranges for s in spans],
+        small=is_small(x.size * s.rows),
+    )
 
 
 def _correlate(plan: Plan, x: Array, y: Array, W: Array) -> None:
@@ -174,7 +192,11 @@ def _correlate(plan: Plan, x: Array, y: Array, W: Array) -> None:
     )
     arrays, known = contiguous(x, y), (*panels, plan.offsets, plan.numbers)
     divided = [(t, r, s) for r in ranges for t, s in zip(sums, spans, strict=True)]
-    parallel.each(correlate, [(*arrays, t, *known, *r, *s, 0) for t, r, s in divided])
+    parallel.each(
+        correlate,
+        [(*arrays, t, *known, *r, *s, 0) for t, r, s in divided],
+        small=is_small(y.size * s.rows),
+    )
     for more in sums[1:]:
         sums[0] += more
 
@@ -194,4 +216,4 @@ def _correlate_few(plan: Plan, x: Array, y: Array, W: Array) -> None:
     known = (*contiguous(x, y), W.reshape(-1), *panels, plan.offsets, plan.numbers)
     places = (0, len(x) * s.places)
     divided = [(group, *r, *places) for group in range(s.groups) for r in ranges]
-    parallel.each(correlate_few, [(*known, *d, 0) for d in divided])
+    parallel.each(correlate_few, [(*known, *d, 0) for d in divided], small=True)

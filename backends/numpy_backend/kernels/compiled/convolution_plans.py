@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from backends.numpy_backend.kernels.compiled.convolution_loops import Sizes
+from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels.compiled.convolution_room import Sizes
 from backends.numpy_backend.kernels.compiler import contiguous
 from backends.numpy_backend.typing import Array
 from core.arrays.threads import num_threads
@@ -110,6 +111,11 @@ def parts_at_most(products: int) -> int:
     """Into how many parts so many products are divided, at most."""
     threads = num_threads()
     return max(1, min(products // LEAST, threads * 2 if threads > 1 else 1))
+
+
+def is_small(products: int) -> bool:
+    """Whether so many take less time than waiting for a busy processor may."""
+    return products < parallel.SMALL * LEAST
 
 
 def biases_of(b: Array | None, dtype: Any) -> tuple[Array, int]:

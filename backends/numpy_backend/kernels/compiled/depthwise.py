@@ -1,7 +1,7 @@
 """Convolution of channels each by itself: a sum over the places of a filter, a row at a time.
 
 There is no product of matrices in it: an element of an image meets as many filters as a channel
-has, one or a few. A channel with its padding lies in a room, as in `convolution_loops`.
+has, one or a few. A channel with its padding lies in a room, as in `convolution_room`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from backends.numpy_backend import parallel
-from backends.numpy_backend.kernels.compiled.convolution_loops import Sizes, put, take
 from backends.numpy_backend.kernels.compiled.convolution_plans import (
     Plan,
     axes_of,
     biases_of,
+    is_small,
     parts,
     parts_at_most,
     plan_of,
     scratch,
 )
+from backends.numpy_backend.kernels.compiled.convolution_room import Sizes, put, take
 from backends.numpy_backend.kernels.compiled.panels import fill, pieces
 from backends.numpy_backend.kernels.compiler import (
     Indices,
@@ -238,7 +239,11 @@ def convolution(g: Geometry, x: Array, W: Array, b: Array | None, y: Array) -> N
     room = scratch("room", plan.sizes.plane, x.dtype)
     known = (*arrays, room, plan.offsets, plan.numbers, bias)
     spans = parts(len(x) * x.shape[1], 1, parts_at_most(y.size * plan.sizes.taps))
-    parallel.each(convolve_channels, [(*known, *span, 0) for span in spans])
+    parallel.each(
+        convolve_channels,
+        [(*known, *span, 0) for span in spans],
+        small=is_small(y.size * plan.sizes.taps),
+    )
 
 
 def deconvolution(g: Geometry, x: Array, W: Array, b: Array | None, y: Array) -> None:
@@ -250,7 +255,11 @@ def deconvolution(g: Geometry, x: Array, W: Array, b: Array | None, y: Array) ->
     room = scratch("room", plan.sizes.plane, x.dtype)
     known = (*arrays, room, plan.offsets, plan.numbers, bias)
     spans = parts(len(y) * y.shape[1], 1, parts_at_most(x.size * plan.sizes.taps))
-    parallel.each(spread_channels, [(*known, *span, 0) for span in spans])
+    parallel.each(
+        spread_channels,
+        [(*known, *span, 0) for span in spans],
+        small=is_small(x.size * plan.sizes.taps),
+    )
 
 
 def filter_gradient(g: Geometry, x: Array, y: Array, W: Array) -> None:
@@ -261,4 +270,8 @@ def filter_gradient(g: Geometry, x: Array, y: Array, W: Array) -> None:
     room = scratch("room", plan.sizes.plane, x.dtype)
     known = (*arrays, room, plan.offsets, plan.numbers, len(x))
     spans = parts(x.shape[1], 1, parts_at_most(y.size * plan.sizes.taps))
-    parallel.each(correlate_channels, [(*known, *span, 0) for span in spans])
+    parallel.each(
+        correlate_channels,
+        [(*known, *span, 0) for span in spans],
+        small=is_small(y.size * plan.sizes.taps),
+    )

@@ -48,7 +48,7 @@ def linear(f: Any, xp: Any, x: Array, W: Array, b: Array | None = None) -> Array
         y = xp.matmul(x, W.T)
         if b is not None:
             if plain and y.dtype == b.dtype and _many(y):
-                parallel.divide(_add_to_rows, len(y), LEAST // y.shape[1] + 1, y, b)
+                parallel.divide(_add_to_rows, len(y), -(-LEAST // y.shape[1]), y, b)
             else:
                 y += b
     return y
@@ -63,7 +63,7 @@ def linear_gradient(f: Any, g: Array, needs_grad: int) -> Any:
     gx = products.matmul(g, W.data) if needs_grad & 1 else None
     gW = products.matmul(g.T, x.data) if needs_grad & 2 else None
     gb = np.empty(g.shape[1], g.dtype)
-    parallel.divide(_sum_of_rows, g.shape[1], LEAST // len(g) + 1, g, gb)
+    parallel.divide(_sum_of_rows, g.shape[1], -(-LEAST // len(g)), g, gb)
     return gx, gW, gb
 
 

@@ -27,7 +27,7 @@ from backends.numpy_backend.kernels.compiler import (
 )
 from core.typing import Shape
 
-LEAST = 131072  # elements of a part
+LEAST = 65536  # elements of a part
 SHORT = 8  # rows of fewer elements are left to the formula
 
 # -- loops over rows; what belongs to a row stands at its number, or at that of its channel --------
@@ -96,7 +96,7 @@ def combined(
 
 def divide(loop: Any, rows: Array, *others: Any) -> None:
     """Call a loop for parts of the rows, in threads."""
-    parallel.divide(loop, len(rows), LEAST // rows.shape[1] + 1, rows, *others)
+    parallel.divide(loop, len(rows), -(-LEAST // rows.shape[1]), rows, *others)
 
 
 def two(rows: Array) -> tuple[Array, Array]:

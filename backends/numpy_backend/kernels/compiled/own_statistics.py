@@ -125,7 +125,7 @@ def layer_normalization_gradient(f: Any, g: Any, needs_grad: int) -> Any:
         return NotImplemented
     given, rows = [np.ascontiguousarray(a).reshape(-1, gamma.size) for a in (g, x)]
     gx = np.empty_like(rows)
-    edges = parallel.bounds(len(rows), normalization.LEAST // gamma.size + 1)
+    edges = parallel.bounds(len(rows), -(-normalization.LEAST // gamma.size))
     sums = np.empty((2, len(edges) - 1, gamma.size), x.dtype)
     arrays = given, rows, *contiguous(gamma, f.mean, f.scale), gx
     parts = [(*arrays, *sums[:, i], *part) for i, part in enumerate(pairwise(edges))]

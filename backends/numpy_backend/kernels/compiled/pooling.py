@@ -170,7 +170,7 @@ def _spread_evenly(
 
 
 def _divide(loop: Any, images: Array, *others: Array) -> None:
-    parallel.divide(loop, len(images), LEAST // images.shape[1] + 1, images, *others)
+    parallel.divide(loop, len(images), -(-LEAST // images.shape[1]), images, *others)
 
 
 def max_pooling(f: Any, xp: Any, x: Any) -> Any:
@@ -184,7 +184,7 @@ def max_pooling(f: Any, xp: Any, x: Any) -> Any:
     if w.halves:
         lines = (-1, y.shape[-1])
         x, values, places = x.reshape(-1, 2, x.shape[-1]), y.reshape(lines), indexes.reshape(lines)
-        least = LEAST // x[0].size + 1
+        least = -(-LEAST // x[0].size)
         parallel.divide(_greatest_of_four, len(x), least, x, values, places)
     else:
         images = (x.shape[0] * x.shape[1], -1)

@@ -22,14 +22,14 @@ from backends.numpy_backend.kernels.compiler import (
     suits,
 )
 
-LEAST = 16384  # elements of the first array in a part
+LEAST = 4096  # elements of the first array in a part
 FOUR, N1, N2, N3 = np.uintp(4), np.uintp(1), np.uintp(2), np.uintp(3)
 
 
 def _divide(loop: Any, *args: Array) -> None:
     """A loop over the rows, in threads."""
     rows, columns = args[0].shape
-    parallel.divide(loop, rows, max(1, LEAST // max(columns, 1)), *args)
+    parallel.divide(loop, rows, -(-LEAST // max(columns, 1)), *args)
 
 
 def _dense(*arrays: Array) -> list[Array]:

@@ -152,7 +152,7 @@ def _shares(
 
 
 def _divide(loop: Any, rows: Array, *others: Any) -> None:
-    parallel.divide(loop, len(rows), LEAST // rows.shape[1] + 1, rows, *others)
+    parallel.divide(loop, len(rows), -(-LEAST // rows.shape[1]), rows, *others)
 
 
 def _rows(f: Any, *arrays: Array) -> list[Array] | None:

@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 
 from backends.numpy_backend import parallel
-from backends.numpy_backend.kernels.compiled.convolution_loops import Sizes, Walk, gathering
 from backends.numpy_backend.kernels.compiled.convolution_plans import (
     BAND,
     Axes,
     Plan,
     biases_of,
+    is_small,
     parts,
     parts_at_most,
     plan_of,
     scratch,
 )
+from backends.numpy_backend.kernels.compiled.convolution_room import Sizes, Walk, gathering
 from backends.numpy_backend.kernels.compiled.elementary import HALF
 from backends.numpy_backend.kernels.compiled.panels import (
     LANE_BYTES,
@@ -410,7 +411,11 @@ def convolution(
         scratch("outputs", max(PLACES * channels, 4 * outer) * s.lanes, dtype),
     )
     known = (*arrays, *panels, plan.offsets, plan.numbers, *steps, bias, height, width)
-    parallel.each(convolve_tiles, [(*known, *span, 0) for span in spans])
+    parallel.each(
+        convolve_tiles,
+        [(*known, *span, 0) for span in spans],
+        small=is_small(y.size * channels * 4),
+    )
 
 
 def filter_gradient(x: Array, y: Array, pad: tuple[int, ...]) -> Array:
@@ -433,7 +438,11 @@ def filter_gradient(x: Array, y: Array, pad: tuple[int, ...]) -> Array:
     )
     arrays, known = contiguous(x, y), (*panels, plan.offsets, plan.numbers, *y.shape[2:], chunk)
     divided = [(t, r, s) for r in ranges for t, s in zip(totals, spans, strict=True)]
-    parallel.each(correlate_tiles, [(*arrays, t, *known, *r, *s, 0) for t, r, s in divided])
+    parallel.each(
+        correlate_tiles,
+        [(*arrays, t, *known, *r, *s, 0) for t, r, s in divided],
+        small=is_small(y.size * channels * 4),
+    )
     for more in totals[1:]:
         totals[0] += more
     W = np.empty((outer, channels, 3, 3), dtype)
