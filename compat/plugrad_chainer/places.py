@@ -37,6 +37,9 @@ HOMES: dict[str, tuple[str, ...]] = {
     "chainer.testing": ("core.testing", _HERE + "testing", _HERE + "cases"),
     "chainer.training": (_HERE + "training", "core.training"),
     "chainer.training.extensions": (_HERE + "training", "core.training.extensions"),
+    "chainer.training.extensions.snapshot_writers": (
+        "plugins.training.extensions.snapshot_writers",
+    ),
     "chainer.utils": ("core.compat.utils", _HERE + "utils"),
 }
 """Path in Chainer -> modules here, the first of which that has a name gives it."""

@@ -72,6 +72,43 @@ def test_gradients_of_frozen_parameters_are_computed():
     assert (model.W.array == before - 1).all()
 
 
+def test_backward_without_a_graph_does_nothing():
+    x = Variable(ones(1))
+    with chainer.no_backprop_mode():
+        y = x + 1
+    y.backward()
+    x.backward()
+    assert x.grad is None and y.grad is None
+
+
+def test_a_parameter_may_be_computed_with_in_place():
+    bn = L.BatchNormalization(3)
+    bn.beta += 2.0
+    bn.gamma *= 5.0
+    x = np.arange(9, dtype="f").reshape(3, 3)
+    y = bn(x)
+    np.testing.assert_allclose(y.array.mean(axis=0), 2, rtol=1e-5)
+    assert isinstance(bn.beta, Variable) and not list(bn.params())
+
+
+def test_snapshots_are_written_in_the_background(tmp_path):
+    from chainer.training import extensions
+    from chainer.training.extensions.snapshot_writers import ThreadWriter
+
+    trainer = chainer.testing.get_trainer_with_mock_updater((1, "iteration"))
+    trainer.out = str(tmp_path)
+    target = L.Linear(2, 1)
+    writer = extensions.snapshot_writers.ThreadWriter()
+    assert isinstance(writer, ThreadWriter)
+    trainer.extend(
+        extensions.snapshot_object(target, "model", writer=writer), trigger=(1, "iteration")
+    )
+    trainer.run()
+    copy = L.Linear(2, 1)
+    serializers.load_npz(str(tmp_path / "model"), copy)
+    assert (copy.W.array == target.W.array).all()
+
+
 def test_unknown_attributes_of_optimizers_are_taken():
     optimizer = optimizers.SGD()
     optimizer.anything = 3

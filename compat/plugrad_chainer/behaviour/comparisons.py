@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from typing import Any
+
+import numpy as np
 
 from core import Variable
 
 
 def switch() -> None:
     """Let programs' comparisons raise NotImplementedError; operations compare as before."""
-    import_module("core.ops.intrinsics")  # which gives Variable its operators, and now no more
+    _ = (
+        Variable(np.zeros(1)) == 0
+    )  # the first use gives Variable its operators, and later ones none
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         method = f"__{name}__"
         setattr(Variable, method, _refused(name, getattr(Variable, method)))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
-from core import ChainList
+from core import ChainList, Variable
 from core.errors import UnknownName
 from core.errors.known_attributes import KnownAttributes
 from core.link.chain import refuse_loop
+from core.link.registering import Registering
 
 
 def switch() -> None:
-    """Take a link twice in a ChainList, and attributes of optimizers that nobody knows."""
+    """Take a link twice in a ChainList, `link.b += 1`, and unknown attributes of optimizers."""
     base: Any = KnownAttributes
     checked = base._checked_attribute
 
@@ -29,5 +30,16 @@ def switch() -> None:
         self._children = children
         self._number()
 
+    fill = Registering._fill
+
+    @wraps(fill)
+    def _fill(self: Any, name: str, value: Any) -> None:
+        if isinstance(value, Variable):  # the parameter is one no more
+            del self._params[name]
+            object.__setattr__(self, name, value)
+            return
+        fill(self, name, value)
+
+    Registering._fill = _fill  # type: ignore[method-assign]
     base._checked_attribute = _checked_attribute
     ChainList._install = _install  # type: ignore[method-assign]
