@@ -289,7 +289,7 @@ class TracedSum(TracedArray):
         tape = self._tape
         if not isinstance(other, TracedSum):
             return apply(Call("operator", "add"), (self, other), {})
-        value = Value(self.shape, self.dtype)
+        value = Value(self.shape, self.dtype, waits=True)
         tape.record(Call("operator", "add"), (self.value, other.value), {}, (value,))
         return TracedSum(tape, value)
 

@@ -14,12 +14,16 @@ from core.tracing import names
 class Value:
     """One array of a program: an argument, a constant, or what an equation gives.
 
-    `scalar` says that NumPy makes one of its scalars of it, as of the sum of all elements.
+    `scalar` says that NumPy makes one of its scalars of it, as of the sum of all elements, `waits`
+    that it is a gradient which a kernel has put off: no array yet.
     """
 
-    __slots__ = ("dtype", "scalar", "shape")
+    __slots__ = ("dtype", "scalar", "shape", "waits")
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, scalar: bool = False) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], dtype: Any, scalar: bool = False, waits: bool = False
+    ) -> None:
+        self.waits = waits
         self.shape = shape
         self.dtype = dtype
         self.scalar = scalar

@@ -150,7 +150,10 @@ class _Grouping:
 
     def __init__(self, program: Recorded, fuser: Fuser) -> None:
         self.order = {equation: i for i, equation in enumerate(program.equations)}
-        self.parts = {equation: fuser.part(equation) for equation in program.equations}
+        self.parts = {
+            equation: "" if _waits(equation) else fuser.part(equation)
+            for equation in program.equations
+        }
         self.drafts: dict[int, _Draft] = {}
         self.single: dict[int, Equation] = {}
         self.node: dict[Value, int] = {}  # which gives a value
@@ -277,6 +280,11 @@ class _Grouping:
     def _first(self, n: int) -> int:
         equations = self.drafts[n].equations if n in self.drafts else [self.single[n]]
         return max([self.order[equation] for equation in equations])
+
+
+def _waits(equation: Equation) -> bool:
+    """Whether it takes, or gives, what is no array yet."""
+    return any([value.waits for value in (*equation.inputs, *equation.outputs)])
 
 
 def _bits(numbers: int) -> Iterator[int]:

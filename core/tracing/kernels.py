@@ -296,7 +296,7 @@ def _record(
             made.append(traced(tape, Value(tuple(sample.shape), sample.dtype, scalar)))
         else:  # something that gradients are added to, and of which an array is made in the end
             spec: Any = specs and specs[i]
-            made.append(TracedSum(tape, Value(spec.shape, spec.dtype)))
+            made.append(TracedSum(tape, Value(spec.shape, spec.dtype, waits=True)))
     outputs = tuple([array._value for array in made])
     tape.record(Call("kernel", label, None, called), inputs, {}, outputs, several=True)
     return made

@@ -317,3 +317,35 @@ def test_what_is_read_before_an_update_is_not_read_after_it():
         for one, other in zip(captured(x, scale), eager(x, scale), strict=True):
             np.testing.assert_allclose(one.array, other.array, rtol=1e-5, err_msg=str(i))
     assert captured.replayed == 3 and loops(captured.programs[0])
+
+
+def test_gradients_that_wait_to_be_added_up_stay_out_of_loops():
+    x = R.normal(size=(4, 512)).astype("f")
+    start = (R.normal(size=(512, 512)) / 23).astype("f")
+
+    def made(fuse):
+        link = L.Linear(512, 512, initialW=start)
+
+        def step(x):
+            link.cleargrads()
+            h = x
+            for _ in range(3):
+                h = F.tanh(link(h))
+            F.mean(h * h).backward()
+            return F.tanh(core.Variable(link.W.grad)) * 2
+
+        return core.capture(step, fuse=True) if fuse else step
+
+    eager, captured = made(False), made(True)
+    with using_threads(1):
+        for _ in range(3):
+            np.testing.assert_allclose(captured(x).array, eager(x).array, rtol=1e-4, atol=1e-7)
+    assert captured.replayed == 2
+    read = {value for loop in loops(captured.programs[0]) for value in loop.inputs}
+    waiting = {
+        value
+        for equation in captured.programs[0].equations
+        for value in equation.outputs
+        if value.waits
+    }
+    assert waiting and not waiting & read
