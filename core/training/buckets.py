@@ -111,7 +111,12 @@ class Buckets(NeedsInit):
             part[...] = 0
         else:
             sent = bucket.place.send(grad)
-            part[...] = sent if weight == 1 else sent * sent.dtype.type(weight)
+            if weight == 1:
+                part[...] = sent
+            elif sent.dtype == part.dtype:
+                bucket.place.xp.multiply(sent, sent.dtype.type(weight), out=part)
+            else:
+                part[...] = sent * sent.dtype.type(weight)
         bucket.waiting -= 1
         while self._begun < len(self.buckets) and not self.buckets[self._begun].waiting:
             full = self.buckets[self._begun]
