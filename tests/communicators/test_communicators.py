@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import core
+from backends.cuda_backend.backend import CudaBackend
 from core.communicators import create_communicator
 from core.errors import CommunicatorError
 from core.testing import check_communicator
@@ -60,6 +61,7 @@ def test_names_that_are_no_communicator_are_refused():
         create_communicator("local", allreduce_grad_dtype="int8")
 
 
+@pytest.mark.skipif(CudaBackend.unavailable() is None, reason="there is a GPU")
 def test_nccl_says_what_it_lacks():
     with pytest.raises(CommunicatorError, match="nccl.*no GPU"):
         create_communicator("nccl")

@@ -1,6 +1,5 @@
-import numpy as np
-
 import core
+import numpy as np
 from core import links as L
 
 

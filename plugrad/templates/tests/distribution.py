@@ -1,5 +1,4 @@
 import scipy.stats
-
 from core import distributions, real
 from core.testing import check_distribution
 

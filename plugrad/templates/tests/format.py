@@ -1,9 +1,8 @@
 import runpy
 
-import numpy as np
-
 import core
 import core.functions as F
+import numpy as np
 
 
 def test_thing(tmp_path):
