@@ -1,7 +1,10 @@
 """core.capture: replays have eager's bits, whatever the step does, and whatever is done to it."""
 
+import subprocess
+import sys
 import threading
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -728,6 +731,40 @@ def test_trainers_capture_and_resume(tmp_path):
     core.serializers.load_npz(tmp_path / "half" / "snapshot", resumed)
     resumed.run()
     assert state_of(model, updater.get_optimizer("main")) == runs[0][1]
+
+
+KILLED = """
+import os, sys
+sys.path.insert(0, {folder!r})
+from test_capture import core, logged, state_of, training
+from core.training import make_extension
+
+trainer, model, updater, _ = training({out!r}, True)
+if os.path.exists({out!r} + "/snapshot"):
+    core.serializers.load_npz({out!r} + "/snapshot", trainer)
+else:
+    @make_extension(trigger=(5, "iteration"), priority=-100)
+    def end(trainer):
+        assert updater.captured.replayed >= 2
+        os.kill(os.getpid(), 9)
+    trainer.extend(end)
+trainer.run()
+print(repr((logged(trainer), state_of(model, updater.get_optimizer("main")))))
+"""
+
+
+def test_a_captured_training_is_killed_and_resumed(tmp_path):
+    script = KILLED.format(folder=str(Path(__file__).parent), out=str(tmp_path / "out"))
+    ends = [
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        for _ in range(2)
+    ]
+    assert ends[0].returncode != 0
+    assert ends[1].returncode == 0, ends[1].stderr
+    trainer, model, updater, _ = training(tmp_path / "whole", False)
+    trainer.run()
+    expected = repr((logged(trainer), state_of(model, updater.get_optimizer("main"))))
+    assert ends[1].stdout.strip() == expected
 
 
 def test_an_updater_captures_or_accumulates(tmp_path):
