@@ -50,6 +50,7 @@ NAMES: dict[str, str] = {
     "chainer.dataset.tabular.from_data": "core.datasets.from_data",
     "chainer.get_device": "plugrad_chainer.here.devices.get_device",
     "chainer.using_device": "plugrad_chainer.here.devices.using_device",
+    "chainer.init_weight": "plugrad_chainer.here.initializers.init_weight",
     "chainer.utils.cache.cached_property": "functools.cached_property",
     "chainer.utils.experimental": "core.utils.experimental.experimental",
     "chainer.utils.nondeterministic": "core.utils.experimental.nondeterministic",
@@ -106,10 +107,20 @@ def find(path: str, name: str) -> Any:
             raise
         except (AttributeError, ImportError):
             continue
+    deeper = _below(path, name) if known else None
+    if deeper is not None:
+        return import_module(deeper)
     if known:
         raise AttributeError(f"{full} is not in plugrad. {gone.cure(gone.NAMES, full)}")
     hint = "" if name.startswith("_") else nearest(name, modules().get(path, ()))
     raise AttributeError(f"module {path!r} has no attribute {name!r}.{hint}")
+
+
+@cache
+def _below(path: str, name: str) -> str | None:
+    """The module further below that a package had as an attribute: `chainer.links.linear`."""
+    found = [m for m in modules() if m.startswith(f"{path}.") and m.endswith(f".{name}")]
+    return min((m for m in found if gone.cure(gone.MODULES, m) is None), default=None)
 
 
 def has(path: str, name: str) -> bool:

@@ -1,0 +1,7 @@
+"""What checkers and editors know: plugrad's names, and anything else."""
+
+from typing import Any
+
+from core.initializers import *
+
+def __getattr__(name: str) -> Any: ...
