@@ -1,0 +1,155 @@
+"""Models of ONNX's as links."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core import Link, Parameter, Variable, as_variable
+from core.errors import CheckpointError, nearest
+from core.typing import Array
+from plugins.imported.message import Graph, Node, read
+from plugins.imported.operators import OPERATORS
+from plugins.imported.running import Run
+
+STATISTICS = {"BatchNormalization": (3, 4)}
+"""Inputs that are no parameters, though they are arrays of numbers."""
+
+SETTINGS = {
+    "Clip": (1, 2),
+    "Resize": (1, 2),
+    "Upsample": (1,),
+    "Pad": (2,),
+    "Dropout": (1,),
+    "QuantizeLinear": (1,),
+    "DequantizeLinear": (1,),
+}
+"""Inputs that are settings, likewise."""
+
+
+class ONNXModel(Link):
+    """A model in a file of ONNX's: what another program has trained.
+
+    Args:
+        file: A path, or a file open for reading bytes.
+
+    It is called with arrays in the order of the model's inputs, or by name,
+    `model(inputs={"x": x}, outputs=["y"])`, where any values in the model may be asked for.
+    Floating arrays of the model become parameters, called as there with `_` for what a name cannot
+    have, and running statistics persistent values; so it can be trained on, saved and exported.
+
+    Attributes:
+        input_names: What the model takes.
+        output_names: What it gives.
+
+    Raises:
+        CheckpointDamaged: The file is no ONNX model.
+        CheckpointError: The model has operators that are not known, by name; or it is hostile:
+            arrays outside of its folder, graphs too deep, sizes that are not there.
+        ImportError: The library onnx is missing.
+
+    >>> import core, core.functions as F, core.links as L, numpy as np, io
+    >>> file = io.BytesIO()
+    >>> core.export.onnx(L.Linear(3, 2), np.zeros((4, 3), "f"), file)
+    >>> _ = file.seek(0)
+    >>> model = L.ONNXModel(file)
+    >>> model.input_names, model.output_names, sorted(model.namedparams())[0][0]
+    (('x0',), ('y0',), '/W')
+    >>> model(np.ones((5, 3), "f")).shape, model(inputs={"x0": np.ones((5, 3), "f")})["y0"].shape
+    ((5, 2), (5, 2))
+    """
+
+    def __init__(self, file: str | os.PathLike[str] | Any) -> None:
+        super().__init__()
+        graph, label = read(file)
+        _refuse_unknown(graph, label)
+        self.input_names: tuple[str, ...] = graph.inputs
+        self.output_names: tuple[str, ...] = graph.outputs
+        self._graph = graph._replace(arrays={})
+        self._names: dict[str, str] = {}
+        self._constants: dict[str, Any] = {}
+        statistics, settings = _used(graph, STATISTICS), _used(graph, SETTINGS)
+        taken = {*dir(self)}
+        for name, array in graph.arrays.items():
+            if array.dtype.kind != "f" or array.ndim == 0 or name in settings:
+                self._constants[name] = array
+                continue
+            own = re.sub(r"\W", "_", name)
+            own = f"_{own}" if not own or own[0].isdigit() else own
+            while own in taken:
+                own += "_"
+            taken.add(own)
+            self._names[name] = own
+            if name in statistics:
+                self.add_persistent(own, array)
+            else:
+                with self.init_scope():
+                    setattr(self, own, Parameter(array))
+
+    def forward(
+        self,
+        *arrays: Array,
+        inputs: Mapping[str, Array] | None = None,
+        outputs: Sequence[str] | None = None,
+    ) -> Variable | tuple[Variable, ...] | dict[str, Variable]:
+        """Run the model.
+
+        Args:
+            *arrays: In the order of `input_names`.
+            inputs: Arrays by name, instead.
+            outputs: Names of what is wanted; `output_names` by default.
+
+        Returns:
+            A Variable, or a tuple of several; with `inputs` or `outputs` a dict by name.
+
+        Raises:
+            ValueError: Names are unknown, or arrays are missing.
+        """
+        given = dict(inputs or {}) | dict(zip(self.input_names, arrays, strict=False))
+        if set(given) != set(self.input_names) or len(arrays) > len(self.input_names):
+            got = list(inputs) if inputs else f"{len(arrays)} arrays"
+            raise ValueError(f"ONNXModel: expected {list(self.input_names)}, got {got}.")
+        values: dict[str, Any] = {name: as_variable(x) for name, x in given.items()}
+        wanted = tuple(self.output_names if outputs is None else outputs)
+        like = next(iter(values.values()), None)
+        run = Run(like)
+        for name, array in self._constants.items():
+            values[name] = run.constant(array)
+        for name, own in self._names.items():
+            values[name] = as_variable(getattr(self, own))
+        found = run.graph(self._graph._replace(outputs=wanted), values)
+        if inputs is not None or outputs is not None:
+            return dict(zip(wanted, found, strict=True))
+        return found[0] if len(found) == 1 else tuple(found)
+
+
+def _nodes(graph: Graph) -> Any:
+    for node in graph.nodes:
+        yield node
+        for setting in node.settings.values():
+            if isinstance(setting, Graph):
+                yield from _nodes(setting)
+
+
+def _refuse_unknown(graph: Graph, label: str) -> None:
+    def name(node: Node) -> str:
+        return f"{node.domain}.{node.op}" if node.domain else node.op
+
+    unknown = sorted({name(n) for n in _nodes(graph) if n.domain or n.op not in OPERATORS})
+    if unknown:
+        hint = nearest(unknown[0], OPERATORS) if len(unknown) == 1 else ""
+        raise CheckpointError(
+            f"{label}: the model has operators that are not known here: {', '.join(unknown)}.{hint}"
+        )
+
+
+def _used(graph: Graph, table: Mapping[str, tuple[int, ...]]) -> set[str]:
+    """The names of values at some places of some operators."""
+    return {
+        node.inputs[i]
+        for node in _nodes(graph)
+        for i in table.get(node.op, ())
+        if i < len(node.inputs)
+    }

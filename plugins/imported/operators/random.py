@@ -1,0 +1,48 @@
+"""Random numbers, as settings of plugrad's own generators decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from core import as_variable
+from plugins.imported.operators.common import dtype_name, host, like, plain
+
+
+def _drawn(node: Any, owner: Any, device: Any, shape: Any, dtype: str) -> Any:
+    random = owner.random
+    if node.op.startswith("RandomNormal"):
+        drawn = random.normal(shape, dtype, device=device)
+        return as_variable(drawn * node.get("scale", 1.0) + node.get("mean", 0.0))
+    low, high = node.get("low", 0.0), node.get("high", 1.0)
+    return as_variable(random.uniform(shape, dtype, low, high, device=device))
+
+
+@plain
+def _like(node: Any, x: Any) -> Any:
+    number = node.get("dtype")
+    dtype = x.backend.dtype_name(x.dtype) if number is None else dtype_name(number)
+    return _drawn(node, x.backend, x.device, x.shape, dtype)
+
+
+def _of_shape(run: Any, node: Any, values: Any) -> Any:
+    shape = tuple(node.get("shape"))
+    return _drawn(node, run.owner, run.device, shape, dtype_name(node.get("dtype", 1)))
+
+
+@plain
+def _bernoulli(node: Any, p: Any) -> Any:
+    number = node.get("dtype")
+    dtype = p.backend.dtype_name(p.dtype) if number is None else dtype_name(number)
+    drawn = p.backend.random.uniform(p.shape, "float64", device=p.device)
+    return like(p, (np.asarray(p.backend.to_host(drawn)) < host(p)).astype(dtype))
+
+
+OPERATORS: dict[str, Any] = {
+    "Bernoulli": _bernoulli,
+    "RandomNormal": _of_shape,
+    "RandomNormalLike": _like,
+    "RandomUniform": _of_shape,
+    "RandomUniformLike": _like,
+}

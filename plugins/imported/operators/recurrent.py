@@ -1,0 +1,129 @@
+"""Recurrent layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from core import functions as F
+from plugins.imported.operators.common import host, like, plain
+
+ACTIVATIONS: dict[str, Any] = {
+    "Sigmoid": F.sigmoid,
+    "Tanh": F.tanh,
+    "Relu": F.relu,
+    "Softplus": F.softplus,
+    "Softsign": lambda x: x / (1 + F.absolute(x)),
+}
+
+
+def _zeros(x: Any, *shape: int) -> Any:
+    return like(x, np.zeros(shape, host(x).dtype))
+
+
+def _directions(node: Any, cell: Any, usual: list[str], states: int, *inputs: Any) -> Any:
+    """All directions of a layer; `cell(d, x, states)` gives the states of the next step."""
+    whole: list[Any] = [*inputs, *[None] * (5 + states - len(inputs))]
+    x, W, R, b, lengths, *first = whole
+    if node.get("layout", 0):
+        x = F.transpose(x, (1, 0, 2))
+        first = [None if s is None else F.transpose(s, (1, 0, 2)) for s in first]
+    if node.get("clip") is not None:
+        raise NotImplementedError("clip")
+    steps, n, _ = x.shape
+    units, count = R.shape[-1], W.shape[0]
+    named = node.get("activations") or usual * count
+    if any([name not in ACTIVATIONS for name in named]):
+        raise NotImplementedError(f"an activation of {named}")
+    given = None if lengths is None else host(lengths)
+    outputs, last = [], []
+    for d in range(count):
+        functions = [ACTIVATIONS[name] for name in named[d * len(usual) : (d + 1) * len(usual)]]
+        bias = _zeros(x, 2 * R.shape[1]) if b is None else b[d]
+        half = R.shape[1]
+        weights = W[d], R[d], bias[:half], bias[half:]
+        state = [_zeros(x, n, units) if s is None else s[d] for s in first[:states]]
+        backwards = d == 1 or node.get("direction", "forward") == "reverse"
+        order = range(steps)[::-1] if backwards else range(steps)
+        found: list[Any] = [None] * steps
+        for step in order:
+            new = cell(node, functions, weights, x[step], state)
+            if given is not None:
+                inside = like(x, (step < given)[:, None])
+                new = [F.where(*F.broadcast(inside, a, o)) for a, o in zip(new, state, strict=True)]
+                found[step] = F.where(*F.broadcast(inside, new[0], new[0] * 0))
+            else:
+                found[step] = new[0]
+            state = new
+        outputs.append(F.stack(found))
+        last.append(state)
+    y = F.stack(outputs, axis=1)
+    ends = [F.stack([state[i] for state in last]) for i in range(states)]
+    if node.get("layout", 0):
+        y = F.transpose(y, (2, 0, 1, 3))
+        ends = [F.transpose(s, (1, 0, 2)) for s in ends]
+    return [y, *ends]
+
+
+def _rnn_cell(node: Any, functions: Any, weights: Any, x: Any, state: Any) -> Any:
+    W, R, bw, br = weights
+    return [functions[0](F.linear(x, W, bw) + F.linear(state[0], R, br))]
+
+
+def _gru_cell(node: Any, functions: Any, weights: Any, x: Any, state: Any) -> Any:
+    W, R, bw, br = weights
+    (h,) = state
+    u = h.shape[1]
+    wz, wr, wh = F.split_axis(F.linear(x, W, bw), 3, axis=1)
+    rz, rr, rh = F.split_axis(F.linear(h, R, br), 3, axis=1)
+    z, r = functions[0](wz + rz), functions[0](wr + rr)
+    if node.get("linear_before_reset", 0):
+        new = functions[1](wh + r * rh)
+    else:
+        new = functions[1](wh + F.linear(r * h, R[2 * u :], br[2 * u :]))
+    return [(1 - z) * new + z * h]
+
+
+def _lstm_cell(node: Any, functions: Any, weights: Any, x: Any, state: Any) -> Any:
+    W, R, bw, br = weights[:4]
+    h, c = state
+    gates = F.linear(x, W, bw) + F.linear(h, R, br)
+    i, o, f, g = F.split_axis(gates, 4, axis=1)
+    peep = weights[4] if len(weights) > 4 else None
+    if peep is not None:
+        pi, po, pf = F.split_axis(peep, 3, axis=0)
+        i, f = i + pi * c, f + pf * c
+    i, f = functions[0](i), functions[0](f)
+    if node.get("input_forget", 0):
+        f = 1 - i
+    c = f * c + i * functions[1](g)
+    o = functions[0](o + po * c if peep is not None else o)
+    return [o * functions[2](c), c]
+
+
+@plain
+def _rnn(node: Any, *inputs: Any) -> Any:
+    return _directions(node, _rnn_cell, ["Tanh"], 1, *inputs)
+
+
+@plain
+def _gru(node: Any, *inputs: Any) -> Any:
+    return _directions(node, _gru_cell, ["Sigmoid", "Tanh"], 1, *inputs)
+
+
+@plain
+def _lstm(node: Any, *inputs: Any) -> Any:
+    peeps = inputs[7] if len(inputs) > 7 else None
+    if peeps is None:
+        return _directions(node, _lstm_cell, ["Sigmoid", "Tanh", "Tanh"], 2, *inputs[:7])
+    if peeps.shape[0] > 1:
+        raise NotImplementedError("peepholes in two directions")
+
+    def cell(node: Any, functions: Any, weights: Any, x: Any, state: Any) -> Any:
+        return _lstm_cell(node, functions, (*weights, peeps[0]), x, state)
+
+    return _directions(node, cell, ["Sigmoid", "Tanh", "Tanh"], 2, *inputs[:7])
+
+
+OPERATORS: dict[str, Any] = {"GRU": _gru, "LSTM": _lstm, "RNN": _rnn}
