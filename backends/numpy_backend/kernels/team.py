@@ -35,7 +35,7 @@ MOST = 256  # helpers
 STRIDE = 2048  # bytes of what is packed
 LOOKING = 1_000_000  # nanoseconds without a part after which a thread sleeps
 IN_VAIN = 200_000  # nanoseconds after which whoever waits for a part sleeps
-SOME, MANY = 16, 4096  # jobs, of which small ones are not shared after one was waited for in vain
+SOME, MANY = 16, 256  # jobs, of which small ones are not shared after one was waited for in vain
 _JOB = 1 << 32
 _NONE = _JOB - 1  # the number of the part while TURN is closed
 
@@ -146,7 +146,7 @@ def _publish(
                     with in_vain:
                         with e.when(small.is_not(0)):
                             e.publish(alone, at(LATE))
-                            then.set((alone * 4).least(MANY))
+                            then.set((alone * 2).least(MANY))
                         _sleep(e, shared, count)
             e.publish(then.get(), at(ALONE))
             e.publish(e.number(0), at(OWNER))
