@@ -1,6 +1,7 @@
 """What `core.links` offers; written by `plugrad stubs`, not by hand."""
 
 from core.registry import Offer
+from plugins.imported.caffe import CaffeFunction as CaffeFunction
 from plugins.imported.onnx_model import ONNXModel as ONNXModel
 from plugins.links.activation.functions import ELU as ELU
 from plugins.links.activation.functions import GELU as GELU

@@ -8,4 +8,6 @@ from core import hookimpl
 @hookimpl
 def register_links() -> dict[str, str]:
     """The links, loaded when asked for."""
-    return {"ONNXModel": f"{__name__}.onnx_model:ONNXModel"}
+    from core.registry import lazily
+
+    return lazily(__name__, {"caffe": "CaffeFunction", "onnx_model": "ONNXModel"})

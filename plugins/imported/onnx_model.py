@@ -29,7 +29,50 @@ SETTINGS = {
 """Inputs that are settings, likewise."""
 
 
-class ONNXModel(Link):
+class GraphModel(Link):
+    """A graph of operators whose arrays are parameters: what models of several formats become."""
+
+    input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self.input_names, self.output_names = graph.inputs, graph.outputs
+        self._graph = graph._replace(arrays={})
+        self._names: dict[str, str] = {}
+        self._constants: dict[str, Any] = {}
+        statistics, settings = _used(graph, STATISTICS), _used(graph, SETTINGS)
+        taken = {*dir(self)}
+        for name, array in graph.arrays.items():
+            if array.dtype.kind != "f" or array.ndim == 0 or name in settings:
+                self._constants[name] = array
+                continue
+            own = re.sub(r"\W", "_", name)
+            own = f"_{own}" if not own or own[0].isdigit() else own
+            while own in taken:
+                own += "_"
+            taken.add(own)
+            self._names[name] = own
+            if name in statistics:
+                self.add_persistent(own, array)
+            else:
+                with self.init_scope():
+                    setattr(self, own, Parameter(array))
+
+    def _run(
+        self, values: dict[str, Any], wanted: Sequence[str], disable: Sequence[str] = ()
+    ) -> list[Any]:
+        """The values of these names, of inputs by name; nodes of a domain may be left out."""
+        run = Run(next(iter(values.values()), None))
+        for name, array in self._constants.items():
+            values[name] = run.constant(array)
+        for name, own in self._names.items():
+            values[name] = as_variable(getattr(self, own))
+        nodes = tuple([_passing(n) if n.domain in disable else n for n in self._graph.nodes])
+        return run.graph(self._graph._replace(outputs=tuple(wanted), nodes=nodes), values)
+
+
+class ONNXModel(GraphModel):
     """A model in a file of ONNX's: what another program has trained.
 
     Args:
@@ -62,31 +105,9 @@ class ONNXModel(Link):
     """
 
     def __init__(self, file: str | os.PathLike[str] | Any) -> None:
-        super().__init__()
         graph, label = read(file)
         _refuse_unknown(graph, label)
-        self.input_names: tuple[str, ...] = graph.inputs
-        self.output_names: tuple[str, ...] = graph.outputs
-        self._graph = graph._replace(arrays={})
-        self._names: dict[str, str] = {}
-        self._constants: dict[str, Any] = {}
-        statistics, settings = _used(graph, STATISTICS), _used(graph, SETTINGS)
-        taken = {*dir(self)}
-        for name, array in graph.arrays.items():
-            if array.dtype.kind != "f" or array.ndim == 0 or name in settings:
-                self._constants[name] = array
-                continue
-            own = re.sub(r"\W", "_", name)
-            own = f"_{own}" if not own or own[0].isdigit() else own
-            while own in taken:
-                own += "_"
-            taken.add(own)
-            self._names[name] = own
-            if name in statistics:
-                self.add_persistent(own, array)
-            else:
-                with self.init_scope():
-                    setattr(self, own, Parameter(array))
+        super().__init__(graph)
 
     def forward(
         self,
@@ -113,16 +134,15 @@ class ONNXModel(Link):
             raise ValueError(f"ONNXModel: expected {list(self.input_names)}, got {got}.")
         values: dict[str, Any] = {name: as_variable(x) for name, x in given.items()}
         wanted = tuple(self.output_names if outputs is None else outputs)
-        like = next(iter(values.values()), None)
-        run = Run(like)
-        for name, array in self._constants.items():
-            values[name] = run.constant(array)
-        for name, own in self._names.items():
-            values[name] = as_variable(getattr(self, own))
-        found = run.graph(self._graph._replace(outputs=wanted), values)
+        found = self._run(values, wanted)
         if inputs is not None or outputs is not None:
             return dict(zip(wanted, found, strict=True))
         return found[0] if len(found) == 1 else tuple(found)
+
+
+def _passing(node: Node) -> Node:
+    """A node that passes its first input on."""
+    return node._replace(op="Identity", inputs=node.inputs[:1], outputs=node.outputs[:1])
 
 
 def _nodes(graph: Graph) -> Any:

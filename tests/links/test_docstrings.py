@@ -9,7 +9,7 @@ import core.links as L
 from core import registry
 
 # Definitions of whole networks, which have layers in place of a formula.
-NETWORKS = re.compile(r"ONNXModel|VGG|GoogLeNet|ResNet|Bottleneck|BuildingBlock")
+NETWORKS = re.compile(r"ONNXModel|CaffeFunction|VGG|GoogLeNet|ResNet|Bottleneck|BuildingBlock")
 
 # Older than any paper that one would name.
 NO_SOURCE = {"Bias", "Classifier", "Linear", "Parameter", "Scale"}

@@ -29,6 +29,7 @@ TABLES = {
 # Those that have tests of their own instead, with the reason.
 ELSEWHERE = {
     "Parameter": "takes no input; test_connection_links.test_a_parameter_alone",
+    "CaffeFunction": "takes a file; tests/imported/test_caffe.py",
     "ONNXModel": "takes a file; tests/imported/test_onnx_model.py",
     **dict.fromkeys(
         [

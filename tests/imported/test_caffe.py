@@ -1,0 +1,162 @@
+"""Models of Caffe's, written here field by field as its format says, beside the same layers."""
+
+import struct
+
+import numpy as np
+import pytest
+
+import core
+import core.functions as F
+import core.links as L
+from core.errors import CheckpointDamaged, CheckpointError
+
+RNG = np.random.default_rng(0)
+
+
+def varint(n):
+    n &= (1 << 64) - 1
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def field(number, value):
+    """An integer, a float, text, a message, an array of floats, or a list of fields."""
+    if isinstance(value, list):
+        return b"".join([field(number, each) for each in value])
+    if isinstance(value, bool | int):
+        return varint(number << 3) + varint(int(value))
+    if isinstance(value, float):
+        return varint(number << 3 | 5) + struct.pack("<f", value)
+    data = value.encode() if isinstance(value, str) else value
+    data = data.astype("<f4").tobytes() if isinstance(data, np.ndarray) else data
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def message(fields):
+    return b"".join([field(number, value) for number, value in fields.items()])
+
+
+def blob(array, old=False):
+    if old:
+        shape = (1,) * (4 - array.ndim) + array.shape
+        return message({1: shape[0], 2: shape[1], 3: shape[2], 4: shape[3], 5: array.ravel()})
+    return message({7: message({1: list(array.shape)}), 5: array.ravel()})
+
+
+PARAMETERS = {"Concat": 104, "Convolution": 106, "Eltwise": 110, "InnerProduct": 117, "LRN": 118,
+              "Pooling": 121, "ReLU": 123, "BatchNorm": 139, "Scale": 142, "Slice": 126,
+              "Softmax": 125, "Dropout": 108, "Deconvolution": 106}  # fmt: skip
+
+
+def layer(kind, name, bottoms, tops, settings=None, blobs=(), phase=None):
+    fields = {1: name, 2: kind, 3: list(bottoms), 4: list(tops), 7: [blob(b) for b in blobs]}
+    if settings:
+        fields[PARAMETERS[kind]] = message(settings)
+    if phase is not None:
+        fields[8] = message({1: phase})
+    return message(fields)
+
+
+def saved(tmp_path, layers, number=100, **more):
+    path = tmp_path / "net.caffemodel"
+    path.write_bytes(message({1: "net", **more.get("fields", {}), number: layers}))
+    return path
+
+
+def f(*shape):
+    return RNG.normal(size=shape).astype("f")
+
+
+def test_a_network_of_many_layers(tmp_path):
+    conv, bias, gamma, beta = f(4, 1, 3, 3), f(4), f(4), f(4)
+    mean, var, fc, fcb, up = f(4), abs(f(4)), f(5, 8 * 4 * 4), f(5), f(8, 3, 2, 2)
+    stats = [2 * mean, 2 * var, np.full(1, 2.0)]
+    path = saved(tmp_path, [
+        layer("Data", "data", [], ["data", "label"], phase=0),
+        layer("Input", "in", [], ["data"]),
+        layer("Convolution", "conv", ["data"], ["conv"], {4: 3, 3: 1, 6: 1, 5: 2}, [conv, bias]),
+        layer("BatchNorm", "bn", ["conv"], ["conv"], {3: 1e-3}, stats),
+        layer("Scale", "scale", ["conv"], ["conv"], {5: True}, [gamma, beta]),
+        layer("ReLU", "relu", ["conv"], ["conv"]),
+        layer("Pooling", "pool", ["conv"], ["pool"], {2: 3, 3: 2}),
+        layer("LRN", "norm", ["pool"], ["norm"], {1: 3, 2: 0.1, 3: 0.5}),
+        layer("Split", "split", ["norm"], ["a", "b"]),
+        layer("Eltwise", "sum", ["a", "b"], ["s"], {2: np.array([1.0, -0.5])}),
+        layer("Concat", "cat", ["s", "b"], ["cat"]),
+        layer("Deconvolution", "up", ["cat"], ["up"], {4: 2, 6: 2}, [up]),
+        layer("Dropout", "drop", ["cat"], ["cat"], {1: 0.5}),
+        layer("InnerProduct", "fc", ["cat"], ["fc"], {1: 5}, [fc, fcb]),
+        layer("Slice", "slice", ["fc"], ["left", "right"], {2: [2]}),
+        layer("Softmax", "prob", ["fc"], ["prob"]),
+        layer("SoftmaxWithLoss", "loss", ["fc", "label"], ["loss"]),
+    ])  # fmt: skip
+    model = L.CaffeFunction(path)
+    x = f(2, 2, 8, 8)
+    h = F.relu(
+        F.fixed_batch_normalization(
+            F.convolution_2d(x, conv, bias, pad=1, groups=2), gamma, beta, mean, var, eps=1e-3
+        )
+    )
+    pool = F.max_pooling_2d(h, 3, 2)
+    norm = F.local_response_normalization(pool, 3, 1, 0.1 / 3, 0.5)
+    cat = F.concat([norm * 0.5, norm], axis=1)
+    expected = {
+        "conv": h, "pool": pool, "cat": cat, "up": F.deconvolution_2d(cat, up, stride=2),
+        "fc": F.linear(cat, fc, fcb), "prob": F.softmax(F.linear(cat, fc, fcb)),
+    }  # fmt: skip
+    expected["right"] = expected["fc"][:, 2:]
+    with core.using_config("train", False):
+        found = model(inputs={"data": x}, outputs=list(expected))
+        for one, other in zip(found, expected.values(), strict=True):
+            np.testing.assert_allclose(one.array, other.array, rtol=1e-4, atol=1e-5)
+        (plain,) = model({"data": x}, ["pool"], disable=["relu"])
+        assert (plain.array < 0).any() and not (found[1].array < 0).any()
+    (y,) = model({"data": x}, ["prob"])
+    F.sum(y * y).backward()
+    assert model.conv_W.grad is not None and model.fc_b.grad.any()
+    with pytest.raises(ValueError, match=r"names of blobs \(data, .*got 'loss'"):
+        model({"data": x}, ["loss"])
+
+
+def test_the_old_format(tmp_path):
+    W, b = f(3, 4), f(3)
+    fields = {
+        2: "data",
+        3: "fc",
+        4: "fc",
+        5: 14,
+        6: [blob(W, True), blob(b, True)],
+        17: message({1: 3}),
+    }
+    relu = {2: "fc", 3: "fc", 4: "relu", 5: 18, 30: message({1: 0.1})}
+    path = saved(tmp_path, [message(fields), message(relu)], 2, fields={3: "data"})
+    model = L.CaffeFunction(path)
+    x = f(2, 4)
+    (y,) = model(inputs={"data": x}, outputs=["fc"])
+    np.testing.assert_allclose(y.array, F.leaky_relu(F.linear(x, W, b), 0.1).array, rtol=1e-5)
+    assert {path for path, _ in model.namedparams()} == {"/fc_W", "/fc_b"}
+
+
+def test_average_pooling_counts_as_caffe_does(tmp_path):
+    """A window counts the padding, but not what lies beyond it."""
+    path = saved(tmp_path, [layer("Pooling", "p", ["x"], ["y"], {1: 1, 2: 3, 3: 2, 4: 1})])
+    (y,) = L.CaffeFunction(path)({"x": np.ones((1, 1, 4, 4), "f")}, ["y"])
+    row = np.array([2, 3, 1]) / np.array([3, 3, 2])
+    np.testing.assert_allclose(y.array[0, 0], row[:, None] * row, rtol=1e-6)
+
+
+def test_what_is_refused(tmp_path):
+    with pytest.raises(CheckpointError, match="not known here: Python, SPP"):
+        L.CaffeFunction(saved(tmp_path, [layer("Python", "a", [], []), layer("SPP", "b", [], [])]))
+    whole = saved(tmp_path, [layer("InnerProduct", "fc", ["x"], ["y"], {1: 3}, [f(3, 4)])])
+    data = whole.read_bytes()
+    for damaged in (b"", b"\x07", data[:-5], data[:40] + data[41:], b"\xff" * 30):
+        whole.write_bytes(damaged)
+        with pytest.raises(CheckpointDamaged, match="caffemodel"):
+            L.CaffeFunction(whole)
+    lying = message({7: message({1: [1 << 40]}), 5: np.zeros(2)})
+    fields = {1: "fc", 2: "InnerProduct", 3: "x", 4: "y", 7: lying}
+    with pytest.raises(CheckpointDamaged, match="expected 1099511627776 numbers"):
+        L.CaffeFunction(saved(tmp_path, [message(fields)]))
