@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from core.errors import NotDifferentiable, TraceError
@@ -366,8 +366,14 @@ def _named(function: Any, seen: list[Any]) -> Iterator[Any]:
 
 
 def names_of(function: Any) -> list[Callable[[], Any]]:
-    """What reads each name from outside that a function uses: of its closure, and its globals."""
+    """What reads each name from outside that a function uses: of its closure, and its globals.
+
+    And each attribute of the object whose method it is, where that is no link.
+    """
     found: list[Callable[[], Any]] = []
+    owner = getattr(function, "__self__", None)
+    if hasattr(owner, "__dict__") and not isinstance(owner, (Link, ModuleType)):
+        found += [partial(vars(owner).get, name) for name in vars(owner)]
     seen: set[int] = set()
 
     def look(each: Any) -> None:

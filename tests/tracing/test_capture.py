@@ -639,6 +639,24 @@ def test_results_of_earlier_steps_stay():
         assert g.tobytes() == expected[1].tobytes()
 
 
+def test_attributes_of_the_object_whose_method_is_captured():
+    class Trainer:
+        factor = 1.0
+
+        def __init__(self):
+            self.factor = 2.0
+
+        def step(self, x):
+            return F.sum(x * self.factor).array
+
+    trainer = Trainer()
+    step = core.capture(trainer.step)
+    for factor in (2.0, 2.0, 3.0, 3.0, 2.0):
+        trainer.factor = factor
+        assert step(X) == trainer.step(X)
+    assert len(step.programs) == 2
+
+
 def test_arrays_from_outside_are_read_anew():
     weights = np.ones(6, "f")
     step = core.capture(lambda x: F.sum(x * weights).array)
