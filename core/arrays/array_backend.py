@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.arrays.fallbacks import Fallbacks
 from core.arrays.random_streams import Random
@@ -22,16 +22,25 @@ from core.registry.kernel_table import KernelTable
 from core.registry.once import once
 from core.typing import AnyArray
 
-_open: ContextVar[tuple[tuple[Device, Any], ...]] = ContextVar("plugrad_device", default=())
-"""The open `with device:` blocks, each with the context of the library itself."""
 
+class _Open(NamedTuple):
+    """One open `with device:` block, and the one around it."""
+
+    device: Device
+    native: AbstractContextManager[Any]
+    around: _Open | None
+
+
+_innermost: ContextVar[_Open | None] = ContextVar("plugrad_device", default=None)
 _shared: list[Device | None] = [None]
 
 
 def default_device() -> Device | None:
     """The device of the innermost open block, else the one that `core.use` named, else None."""
-    blocks = _open.get()
-    return blocks[-1][0] if blocks else _shared[0]
+    block = _innermost.get()
+    if block is not None:
+        return block.device
+    return _shared[0]
 
 
 def share_default(device: Device | None) -> None:
@@ -81,13 +90,14 @@ class Device:
     def __enter__(self) -> Device:
         native = self.backend.entered(self)
         native.__enter__()
-        _open.set((*_open.get(), (self, native)))
+        _innermost.set(_Open(self, native, _innermost.get()))
         return self
 
     def __exit__(self, *error: Any) -> None:
-        *around, (_, native) = _open.get()
-        _open.set(tuple(around))
-        native.__exit__(*error)
+        block = _innermost.get()
+        if block is not None:
+            _innermost.set(block.around)
+            block.native.__exit__(*error)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Device):
