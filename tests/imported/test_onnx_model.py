@@ -2,6 +2,7 @@
 
 import io
 import warnings
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -69,6 +70,27 @@ def test_onnxs_own_cases():
     passed = [name for name, outcome in outcomes.items() if outcome == "passed"]
     assert set(outcomes.values()) == {"passed", "refused"}
     assert len(passed) > 0.75 * len(cases), (len(passed), len(cases))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # powers that are no numbers
+@pytest.mark.parametrize("kind", ["pytorch-operator", "pytorch-converted"])
+def test_models_that_pytorch_wrote(kind):
+    """Layers and small models, of opset 6, with their weights."""
+    for case in load_model_tests(kind=kind):
+        folder = Path(case.model_dir)
+        model = L.ONNXModel(folder / "model.onnx")
+
+        def tensors(what, folder=folder):
+            files = sorted((folder / "test_data_set_0").glob(f"{what}_*.pb"))
+            read = [TensorProto.FromString(file.read_bytes()) for file in files]
+            return [numpy_helper.to_array(tensor) for tensor in read]
+
+        with core.using_config("train", False), core.no_backprop_mode():
+            found = model(*tensors("input"))
+        for one, other in zip(
+            found if isinstance(found, tuple) else (found,), tensors("output"), strict=True
+        ):
+            np.testing.assert_allclose(one.array, other, rtol=1e-3, atol=1e-5, err_msg=case.name)
 
 
 # ---------------------------------------------------------------------- there and back

@@ -173,6 +173,8 @@ def _leaky_relu(node: Any, x: Any) -> Any:
 
 @plain
 def _prelu(node: Any, x: Any, slope: Any) -> Any:
+    if node.opset < 7 and slope.size > 1:  # one for each channel
+        slope = F.reshape(slope, (-1, *(1,) * (x.ndim - 2)))
     if is_float(x):
         return F.relu(x) - slope * F.relu(-x)
     return like(x, np.where(host(x) > 0, host(x), host(x) * host(slope)))
