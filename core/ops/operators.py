@@ -16,6 +16,12 @@ from core.ops.namespace import namespace
 from core.ops.operands import in_dtype_of, refuse_unlike
 
 
+def _operation(name: str) -> Any:
+    """The class behind a function of the namespace; None for any other function of a plugin."""
+    function = getattr(namespace, name)
+    return getattr(getattr(function, "exact", function), "operation", None)
+
+
 def _reflected(operation: Any) -> Callable[[Variable, Any], Any]:
     """The operator for a Variable on the right: of a number, or of an array."""
     with_constant = operation.from_scalar
@@ -60,7 +66,7 @@ _COMPARISONS = {
 
 
 def _by_name(name: str, reflected: bool = False) -> Callable[[Variable, Any], Any]:
-    """An operator without derivative, or a rare one: looked up in the namespace plugins give."""
+    """An operator that is looked up in the namespace: one without derivative, or a rare one."""
 
     def operator(self: Variable, other: Any) -> Any:
         if not isinstance(other, Variable) and not is_number(other) and not is_array(other):
@@ -76,17 +82,23 @@ def _by_name(name: str, reflected: bool = False) -> Callable[[Variable, Any], An
 def _install() -> None:
     """Give Variable its operators; those written by name are the specialised calls themselves."""
     v: Any = Variable
+    looked_up = dict(_OF_THE_NAMESPACE)
     for name, function in _ARITHMETIC.items():
-        operation = getattr(namespace, function).exact.operation
-        operation.bind(partial(setattr, v, f"__{name}__"))
-        setattr(v, f"__r{name}__", _reflected(operation))
-    namespace.negative.operation.bind(partial(setattr, v, "__neg__"))
+        operation = _operation(function)
+        if getattr(operation, "from_scalar", None) is None:  # a plugin's that is preferred
+            looked_up[name] = function
+        else:
+            operation.bind(partial(setattr, v, f"__{name}__"))
+            setattr(v, f"__r{name}__", _reflected(operation))
+    v.__neg__ = lambda self: namespace.negative(self)
+    if (operation := _operation("negative")) is not None:
+        operation.bind(partial(setattr, v, "__neg__"))
     v.__matmul__ = lambda self, other: array_api.functions.matmul(self, other)
     v.__rmatmul__ = lambda self, other: array_api.functions.matmul(other, self)
     v.__pos__, v.__abs__ = lambda self: self, lambda self: namespace.abs(self)
     v.__getitem__ = lambda self, slices: array_api.functions.get_item(self, slices)
     v.__setitem__ = setitem
-    for name, function in _OF_THE_NAMESPACE.items():
+    for name, function in looked_up.items():
         setattr(v, f"__{name}__", _by_name(function))
         setattr(v, f"__r{name}__", _by_name(function, reflected=True))
     v.__invert__ = lambda self: namespace.bitwise_invert(self)

@@ -1,5 +1,8 @@
 """The policy table: who gets a name, and what is said where nobody does."""
 
+import os
+import subprocess
+import sys
 import traceback
 import warnings
 from functools import partial
@@ -302,3 +305,54 @@ def test_a_suggestion_is_made_once():
     text = "".join(traceback.format_exception(raised.value))
     assert text.count("Did you mean") == 1
     assert "Did you mean 'relu'?" in text.splitlines()[-1]
+
+
+STRANGER = """
+import core
+from core import functions as F
+
+class Triple(core.Elementwise):
+    domain = core.Domain(x=core.real(-1, 1))
+    def compute(self, xp, x): return x * 3
+    def gradient(self, xp, g): return g * 3
+
+def add(x, y): return F.maximum(x, y)
+
+@core.hookimpl
+def register_namespace(): return {"add": add, "subtract": Triple, "negative": Triple}
+
+@core.hookimpl
+def register_functions(): return {"add": add, "get_item": add}
+"""
+OPERATORS = """
+import numpy as np, core
+x, y = (core.Variable(np.array(v, "f")) for v in ([1, 2], [5, 0]))
+for z in (x + y, y.array + x, x * y, 2 / x, -x, x[1:], x == y):
+    print(z.array.tolist())
+"""
+
+
+@pytest.mark.parametrize(
+    ("preferred", "sums", "negative"),
+    [
+        (" ", [[6, 2], [6, 2]], [-1, -2]),
+        ("namespace.*=stranger", [[5, 2], [5, 2]], [3, 6]),
+    ],
+)
+def test_who_is_preferred_in_the_namespace_gives_operators_and_nobody_else(
+    preferred, sums, negative, tmp_path
+):
+    (tmp_path / "stranger_hooks.py").write_text(STRANGER)
+    information = tmp_path / "stranger-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("[plugrad]\nstranger = stranger_hooks\n")
+    paths = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    environment = os.environ | {"PYTHONPATH": paths, "PLUGRAD_PREFER": preferred.strip()}
+    environment.pop("PLUGRAD_DISABLE_PLUGINS", None)
+    done = subprocess.run(
+        [sys.executable, "-c", OPERATORS], env=environment, capture_output=True, text=True
+    )
+    assert not done.returncode, done.stderr
+    others = [[5, 0], [2, 1], negative, [2], [False, False]]
+    assert [eval(line) for line in done.stdout.splitlines()] == [*sums, *others]
