@@ -72,7 +72,7 @@ def control() -> Control | None:
 def gemm(dtype: np.dtype[Any]) -> int | None:
     """The address of CBLAS's product of matrices, with sizes of 64 bits; None if nobody knows."""
     found, letter = control(), {"float32": "s", "float64": "d"}.get(dtype.name)
-    if found is not None and letter is not None:
+    if found is not None and letter is not None and dtype.isnative:
         for prefix in ("scipy_", ""):
             function = getattr(found.library, f"{prefix}cblas_{letter}gemm64_", None)
             if function is not None:

@@ -85,6 +85,15 @@ def test_divided_products_are_products(
 
 
 @needs_openblas
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_products_of_the_other_order_of_bytes_are_numpys(dtype: str) -> None:
+    a, b = (np.arange(160.0 * 160).reshape(160, 160) % n for n in (5, 7))
+    turned = [x.astype(np.dtype(dtype).newbyteorder()) for x in (a, b)]
+    with blas_threads(2), core.using_config("num_threads", 2):
+        np.testing.assert_array_equal(products.matmul(*turned), np.matmul(a, b))
+
+
+@needs_openblas
 @given(st.integers(1, 400), st.integers(1, 400), st.integers(1, 4))
 def test_results_repeat_to_the_bit(m: int, n: int, threads: int) -> None:
     r = np.random.RandomState(m)
