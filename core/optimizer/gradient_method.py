@@ -50,7 +50,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
     One written in the older way sets `self.hyperparam` and overrides `create_update_rule`.
     """
 
-    recorder: ClassVar[Callable[[Any], bool] | None] = None
+    _recorder: ClassVar[Callable[[Any], bool] | None] = None
     """What `core.capture` is told of a step by, which is made when the capture is replayed."""
 
     _use_fp32_update: bool = False
@@ -141,7 +141,7 @@ class GradientMethod(DeclaredByRule, Accumulating):
         if lossfun is not None:
             self._differentiate(lossfun, *args, **kwds)
         self._parts = 0
-        if GradientMethod.recorder is not None and GradientMethod.recorder(self):
+        if GradientMethod._recorder is not None and GradientMethod._recorder(self):
             return
         steps = self._steps_of(target)
         if not self.is_safe_to_update():

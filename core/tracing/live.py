@@ -394,7 +394,7 @@ def record_update(optimizer: Any) -> bool:
     return True
 
 
-GradientMethod.recorder = record_update
+GradientMethod._recorder = record_update
 
 
 def _current() -> Any:
