@@ -58,6 +58,7 @@ class GenericMultiNodeEvaluator(Evaluator):
     what is reported.
     """
 
+    @checked
     def __init__(
         self,
         comm: Communicator,

@@ -102,6 +102,7 @@ class MultiNodeEarlyStoppingTrigger(EarlyStoppingTrigger):
     `triggers.EarlyStoppingTrigger`.
     """
 
+    @checked
     def __init__(
         self,
         comm: Communicator,

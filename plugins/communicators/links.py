@@ -111,6 +111,7 @@ class MultiNodeBatchNormalization(BatchNormalization):
 
     _comm: Communicator
 
+    @checked
     def __init__(
         self,
         size: Any,

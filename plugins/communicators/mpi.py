@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from core.errors import CommunicatorError
+from core.errors.kinds import checked
 from core.training import Communicator, Pending
 from plugins.extras import need
 from plugins.processes.ipc import decode, encode
@@ -45,6 +46,7 @@ class MpiCommunicator(Communicator):
         **config: Settings of `core.training.Communicator`.
     """
 
+    @checked
     def __init__(self, mpi_comm: Any = None, *, time_limit: float = 600.0, **config: Any) -> None:
         self._mpi = _library()
         given = self._mpi.COMM_WORLD if mpi_comm is None else mpi_comm
