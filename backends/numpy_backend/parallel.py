@@ -67,7 +67,7 @@ class _Pool:
         """Compute a job in this thread and at most so many others."""
         if self._started < workers:
             self._start(workers)
-        for _ in range(workers):
+        for _ in range(min(workers, self._started)):
             self._jobs.put(job)
         job.work()
         job.wait()
@@ -75,7 +75,11 @@ class _Pool:
     def _start(self, workers: int) -> None:
         with self._lock:
             while self._started < workers:
-                threading.Thread(target=self._serve, name="plugrad-loops", daemon=True).start()
+                thread = threading.Thread(target=self._serve, name="plugrad-loops", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # no more threads are to be had
+                    return
                 self._started += 1
 
     def _serve(self) -> None:

@@ -95,3 +95,19 @@ if not child:
 print(sum(seen), os.waitpid(child, 0)[1])
 """
     assert run(code, PLUGRAD_NUM_THREADS="3").stdout == "100 0\n"
+
+
+def test_where_no_thread_can_be_started_the_caller_computes_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(threading.Thread, "start", _refused)
+    monkeypatch.setattr(parallel, "_pool", parallel._Pool())
+    seen: list[range] = []
+    with core.using_config("num_threads", 3):
+        parallel.divide(lambda start, stop: seen.append(range(start, stop)), 100, 1)
+    assert sorted(i for part in seen for i in part) == [*range(100)]
+    assert parallel._pool._jobs.empty()
+
+
+def _refused(thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")

@@ -74,6 +74,45 @@ def test_whoever_interrupts_the_packing_has_parts_of_its_own() -> None:
     assert (p == 1).all()
 
 
+START = """
+import threading, numpy as np, core
+from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels.compiled.update import _sgd
+
+def add_ones():
+    p, g = np.zeros(100, "f"), np.ones(100, "f")
+    parallel.each(_sgd, [(p, g, -1.0, i, i + 25) for i in range(0, 100, 25)])
+    assert (p == 1).all()
+
+def start(thread):
+    if error is not RuntimeError:
+        real(thread)
+    raise error("can't start new thread")
+
+core.global_config.num_threads = 2
+error, real, threading.Thread.start = {error}, threading.Thread.start, start
+try:
+    add_ones()
+except KeyboardInterrupt:
+    print("interrupted")
+threading.Thread.start = real
+for _ in range(3):
+    add_ones()
+print(sum(thread.name == "plugrad-loops" for thread in threading.enumerate()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "printed"), [("RuntimeError", "1"), ("KeyboardInterrupt", "interrupted 1")]
+)
+def test_a_thread_that_cannot_be_started_is_done_without_and_none_is_there_twice(
+    error: str, printed: str
+) -> None:
+    code = START.replace("{error}", error)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.split(), done.stderr) == (printed.split(), "")
+
+
 @given(st.lists(st.integers(0, SIZE), min_size=1, max_size=8))
 def test_arguments_of_every_kind_reach_the_loop(edges: list[int]) -> None:
     r = np.random.default_rng(0)

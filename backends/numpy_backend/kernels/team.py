@@ -224,13 +224,18 @@ class Team:
     def _start(self, helpers: int) -> None:
         while len(self._threads) < helpers:
             number = len(self._threads) + 1
-            self._numbers[FIRST + (number - 1) * EACH + LOCK] = self._closed()
+            lock = FIRST + (number - 1) * EACH + LOCK
+            self._numbers[lock] = self._numbers[lock] or self._closed()
             thread = threading.Thread(
                 target=self._help, args=(self._shared, number), name="plugrad-loops"
             )
             thread.daemon = True
-            thread.start()
-            self._threads.append(thread)
+            self._threads.append(thread)  # at once: two of one number would share their room
+            try:
+                thread.start()
+            except RuntimeError:  # no more threads are to be had: others compute its parts
+                self._threads.pop()
+                return
 
     def stop(self) -> None:
         """End all helpers, before the machine code goes that they run."""
@@ -239,7 +244,8 @@ class Team:
             for number in range(len(self._threads)):
                 self._leave(int(self._numbers[FIRST + number * EACH + LOCK]))
             for thread in self._threads:
-                thread.join(1)
+                if thread.is_alive():  # else its start was interrupted
+                    thread.join(1)
 
 
 def _python(name: str, result: Any, *arguments: Any) -> Any:
