@@ -8,16 +8,17 @@ from collections.abc import Callable, Iterator
 from functools import partial, update_wrapper
 from typing import Any, overload
 
-from core.arrays.backend import BACKENDS, host
+from core.arrays.backend import BACKENDS, host, random_state, set_random_state
 from core.errors import TraceError
 from core.errors.place import warn
 from core.registry.configuration import current_state
 from core.tracing.equation import Value
 from core.tracing.group import Group
 from core.tracing.live import Live, Recorder, refuse_numbers, variables_in
+from core.tracing.names_around import Around
 from core.tracing.passes import optimized
 from core.tracing.places import roots
-from core.tracing.recording import PLAIN_LEAVES, Recording, Refusal
+from core.tracing.recording import PLAIN_LEAVES, Recording, Refusal, unlike
 from core.tracing.structure import Leaf, flattened
 from core.tracing.tape import Tape, under_way
 from core.tracing.tracing import recorded
@@ -53,15 +54,16 @@ def capture(step: Any = None, *, fuse: bool = False) -> Any:
 
     The first call runs the function as it is, so that whatever is made at first use is made. The
     next one with a signature (structure, shapes, dtypes, configuration, which parameters are frozen
-    or have gradients, plain attributes of links) records it, and further ones replay the recording:
+    or have gradients, plain attributes of links) records it, the one after that looks whether it
+    would be recorded the same, and further ones replay the recording:
     parameters, state and averages change in place, gradients are left with the parameters, values
     are reported, with the bits of the function itself. The update is the optimizer's own, with its
     rates, counts and hooks as they are.
 
-    Python runs in the recording alone. So numbers that the function takes from elsewhere than its
-    links and optimizers, and what it prints or appends to lists, are those of the recording; where
-    that is noticed, and where what is computed depends on values, the function is run as it is, and
-    a warning says once why. `core.config.capture = False` turns all captures off.
+    Python runs in these first calls alone. So what it prints is printed no more, and numbers that
+    the function takes from elsewhere are those of the recording. Where they are noticed to change,
+    or the function to change them, and where what is computed depends on values, the function is
+    run as it is, and a warning says once why. `core.config.capture = False` turns all captures off.
 
     >>> import core, numpy as np
     >>> import core.functions as F, core.links as L
@@ -125,7 +127,7 @@ class Captured:
         """The arrays of a call, and the recording that holds for it, if any does."""
         if not kwargs and all([type(x) is self._array_type for x in args]):
             for each in self._plain.get(tuple([(x.shape, x.dtype) for x in args]), ()):
-                if each.holds():
+                if each.first is None and each.holds():
                     return args, each
         given, form = flattened((args, kwargs))
         return given, self._recording(given, form, variables_in((args, kwargs)))
@@ -135,9 +137,11 @@ class Captured:
             return None  # a gradient that is to be added to
         key = tuple([(type(a), a.shape, a.dtype) for a in given])
         found = self._found.setdefault(key, [])
-        for each in found:
+        for i, each in enumerate(found):
             if each.fits(form):
-                return each if isinstance(each, Recording) else None
+                if not isinstance(each, Recording):
+                    return None
+                return each if each.first is None else self._again(found, i, given, form)
         if self._recordings >= MOST:
             self._tell(
                 f"has been recorded for {MOST} signatures; it is run as it is for others. Give "
@@ -145,7 +149,7 @@ class Captured:
             )
             return None
         try:
-            made: Recording | Refusal = self._made(given, form)
+            made: Recording | Refusal = self._made(given, form, self.fuse)
             self._recordings += 1
         except Exception as error:
             self._tell(str(error))
@@ -157,7 +161,30 @@ class Captured:
             self._plain.setdefault(tuple([spec[1:] for spec in key]), []).append(made)
         return made
 
-    def _made(self, given: list[Any], form: Any) -> Recording:
+    def _again(self, found: list[Any], i: int, given: list[Any], form: Any) -> Recording | None:
+        """The recording that is to be replayed first, if the next call is recorded the same.
+
+        Else Python gives other numbers in each call, and those of this call are in a recording for
+        this call alone.
+        """
+        first, made = found[i], None
+        try:
+            made = self._made(given, form, False)
+            difference = unlike(first.first, made.program)
+            if difference is None:
+                first.first = None
+                return first  # type: ignore[no-any-return]
+            reason = (
+                f"capture: two calls differ, by {difference}. Give what changes from call to call "
+                "as arguments, and draw by operations."
+            )
+        except Exception as error:
+            reason = str(error)
+        found[i] = Refusal(form)
+        self._tell(reason)
+        return made
+
+    def _made(self, given: list[Any], form: Any, fuse: bool) -> Recording:
         for leaf in _leaves(form):
             if not isinstance(leaf, (Leaf, *PLAIN_LEAVES)):
                 raise TraceError(
@@ -183,9 +210,17 @@ class Captured:
 
         step.__name__ = self.name
         inputs = tuple([Value(tuple(array.shape), array.dtype) for array in given])
-        program = optimized(recorded(step, form, inputs, tape, roots(self.function)))
+        around, random = Around(self.function), random_state()
+        try:
+            program = optimized(recorded(step, form, inputs, tape, roots(self.function)))
+            around.refuse_changes()
+        except BaseException:
+            around.restore()
+            set_random_state(random)
+            raise
         places.refuse_chained(program.places)
-        if self.fuse:
+        first = program
+        if fuse:
             began = time.perf_counter()
             program = program.fused()
             seconds = time.perf_counter() - began
@@ -194,7 +229,9 @@ class Captured:
             self._loops.append(
                 f"  {len(inside)} loops of {sum(inside)} operations, made in {seconds:.2f} s"
             )
-        return Recording(program, places, self.function, [each.put for each in step.left])  # type: ignore[attr-defined]
+        made = Recording(program, places, around, [each.put for each in step.left])  # type: ignore[attr-defined]
+        made.first = first
+        return made
 
     def _tell(self, reason: str) -> None:
         if reason not in self.reasons:

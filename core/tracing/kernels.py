@@ -16,7 +16,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from core.arrays.backend import host
+from core.arrays.backend import host, random_state, set_random_state
 from core.arrays.spec import Spec, intern
 from core.graph.fitting import is_array
 from core.graph.graph_node import GraphNode
@@ -262,7 +262,10 @@ def _tried(
     key = (*alike, *[(value.shape, value.dtype, value.scalar) for value in values])
     if key not in tape.trials:
         arrays = [_sample(tape, value) for value in values]
+        random = random_state()
         tape.trials[key] = copy_context().run(_outside, called, arrays)
+        if random_state() != random:
+            set_random_state(random)
     return tape.trials[key]
 
 

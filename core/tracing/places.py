@@ -8,8 +8,7 @@ them whenever it runs, and writes those that the function changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from core.errors import NotDifferentiable, TraceError
@@ -76,7 +75,7 @@ def _reads_count(cls: type) -> bool:
         return False
     parts = [part for base in cls.__mro__ for part in vars(base).values() if _is_own(base)]
     functions = [part.fget if isinstance(part, property) else part for part in parts]
-    return any(["t" in _names(f.__code__) for f in functions if isinstance(f, FunctionType)])
+    return any(["t" in names_in(f.__code__) for f in functions if isinstance(f, FunctionType)])
 
 
 def _is_own(base: type) -> bool:
@@ -362,50 +361,15 @@ def _named(function: Any, seen: list[Any]) -> Iterator[Any]:
         if hasattr(content, "__code__"):
             yield from _named(content, seen)
     scope = function.__globals__
-    yield from _parts([scope[name] for name in _names(code) if name in scope])
+    yield from _parts([scope[name] for name in names_in(code) if name in scope])
 
 
-def names_of(function: Any) -> list[Callable[[], Any]]:
-    """What reads each name from outside that a function uses: of its closure, and its globals.
-
-    And each attribute of the object whose method it is, where that is no link.
-    """
-    found: list[Callable[[], Any]] = []
-    owner = getattr(function, "__self__", None)
-    if hasattr(owner, "__dict__") and not isinstance(owner, (Link, ModuleType)):
-        found += [partial(vars(owner).get, name) for name in vars(owner)]
-    seen: set[int] = set()
-
-    def look(each: Any) -> None:
-        each = getattr(each, "__func__", each)
-        code = getattr(each, "__code__", None)
-        if code is None or id(each) in seen:
-            return
-        seen.add(id(each))
-        for cell in each.__closure__ or ():
-            found.append(partial(_content, cell))
-            look(_content(cell))
-        scope = each.__globals__
-        for name in _names(code):
-            if name in scope:
-                found.append(partial(scope.get, name))
-
-    look(function)
-    return found
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not filled yet
-        return None
-
-
-def _names(code: CodeType) -> Iterator[str]:
+def names_in(code: CodeType) -> Iterator[str]:
+    """The names of globals and attributes in a function, and in those within it."""
     yield from code.co_names
     for part in code.co_consts:
         if isinstance(part, CodeType):
-            yield from _names(part)
+            yield from names_in(part)
 
 
 def _parts(values: Iterable[Any]) -> Iterator[Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -10,7 +12,8 @@ from core.arrays.backend import on_kernels_changed
 from core.registry.configuration import current_state
 from core.tracing.execution import compiled
 from core.tracing.live import PLAIN, Live, variables_in
-from core.tracing.places import Place, names_of
+from core.tracing.names_around import Around
+from core.tracing.places import Place
 from core.tracing.program import Program
 from core.tracing.structure import Leaf, builder
 
@@ -47,10 +50,15 @@ class Refusal(Signature):
 
 
 class Recording(Signature):
-    """A program, what must be as it was at the recording, and what is done with the results."""
+    """A program, what must be as it was at the recording, and what is done with the results.
+
+    `first` is the program without loops, until another call has been recorded the same.
+    """
+
+    first: Program | None = None
 
     def __init__(
-        self, program: Program, places: Live, function: Any, put: list[Callable[[Any], None]]
+        self, program: Program, places: Live, around: Around, put: list[Callable[[Any], None]]
     ) -> None:
         super().__init__(program.form)
         self.program = program
@@ -75,9 +83,7 @@ class Recording(Signature):
             for place in program.places
             if place not in held
         ]
-        readers = names_of(function)
-        self._around = [(read, _told(read())) for read in readers]
-        self._held = [read() for read in readers]  # so that no id is given twice
+        self._around = around
         self._reads = [place.read for place in program.places]
         self._count = len(program.outputs)
 
@@ -109,9 +115,8 @@ class Recording(Signature):
         for p in self._unmade:
             if p._array is not None:
                 return False
-        for read, told in self._around:
-            if _told(read()) != told:
-                return False
+        if not self._around.holds():
+            return False
         try:
             for read, shape, dtype in self._others:
                 array = read()
@@ -141,6 +146,31 @@ class Recording(Signature):
         for put, tree in zip(self._put, left, strict=True):
             put(tree)
         return returned
+
+
+def unlike(one: Program, other: Program) -> str | None:
+    """In what two recordings of a step differ; None where they do in nothing."""
+    texts = [_ADDRESS.sub("", str(each)).splitlines()[1:] for each in (one, other)]
+    for before, after in zip_longest(*texts, fillvalue=""):
+        if before != after:
+            return f"{before.strip()!r} and {after.strip()!r}"
+    for before, after in zip(_elements(one), _elements(other), strict=True):
+        if before is not after and _bits(before) != _bits(after):
+            return f"an array of the shape {before.shape} that comes from outside"
+    return None
+
+
+def _elements(program: Program) -> list[Any]:
+    """The constants of a program, and the arrays from outside that it reads."""
+    outside = [place.read() for place in program.places if place.name.startswith("outside")]
+    return [*program.constants.values(), *outside]
+
+
+def _bits(array: Any) -> tuple[Any, bytes]:
+    return array.dtype, array.tobytes()
+
+
+_ADDRESS = re.compile(" at 0x[0-9a-f]+")
 
 
 def _flat(tree: Any) -> Iterator[Any]:
@@ -175,8 +205,3 @@ def _plain_attributes(own: dict[str, Any]) -> tuple[dict[str, Any], int, Any, An
 
 
 _of_optimizer = attrgetter("target", "_loss_scale", "_use_cleargrads")
-
-
-def _told(x: Any) -> Any:
-    """What a name outside of the step stands for: numbers and text by value, others by identity."""
-    return (type(x), x) if isinstance(x, PLAIN) else id(x)

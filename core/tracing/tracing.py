@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from core.arrays.backend import BACKENDS, current, host, random_state, set_random_state, using
+from core.arrays.backend import BACKENDS, current, host, using
 from core.errors import TraceError
 from core.graph.variable import Variable, wrap
 from core.link import Link
@@ -101,7 +101,6 @@ def recorded(
     tape.xp, tape.places = tracer.xp, tape.places or Places(tape)
     places = tape.places
     made = [traced(tape, value) for value in inputs]
-    random = random_state() if tape.kernels else None  # trials of kernels draw
     with tape:
         try:
             for owner in roots(function) if owners is None else owners:
@@ -119,8 +118,6 @@ def recorded(
             changes = (*moved, *places.changes())
         finally:
             places.restore()
-            if random is not None:
-                set_random_state(random)
     return Program(
         getattr(function, "__name__", type(function).__name__),
         tape.backend,

@@ -590,8 +590,8 @@ def test_threads_share_a_captured_step():
                     wrong.append(1)
 
     with core.using_config("train", False), core.no_backprop_mode():
-        step(X)
-        step(X)
+        for _ in range(3):
+            step(X)
     threads = [threading.Thread(target=work) for _ in range(3)]
     for t in threads:
         t.start()
@@ -701,6 +701,134 @@ def test_variables_from_outside():
         for i in range(1, 4):
             left(X)
             np.testing.assert_allclose(w.grad, i * X.sum(axis=0), rtol=1e-5)
+
+
+# -- what a step takes from Python -----------------------------------------------------------------
+
+RATE = 1.0
+
+
+def rate():
+    return RATE
+
+
+class Stepping:
+    """A step with numbers of its own."""
+
+    rate = 1.0
+
+    def __init__(self):
+        self.count = 0
+        self.settings = {"rate": 1.0}
+        self.generator = np.random.default_rng(0)
+        self.batches = iter([X * i for i in range(9)])
+
+    def of_an_attribute(self, x):
+        return F.tanh(x) * self._rate()
+
+    def _rate(self):
+        return self.rate
+
+    def of_a_setting(self, x):
+        return F.tanh(x) * self.settings["rate"]
+
+    def of_a_function(self, x):
+        return F.tanh(x) * rate()
+
+    def of_a_count(self, x):
+        self.count += 1
+        return F.tanh(x) * self.count
+
+    def of_what_was_kept(self, x):
+        self.kept = F.tanh(x + getattr(self, "kept", 0)).array
+        return self.kept
+
+    def of_numpy(self, x):
+        return x + np.random.normal(size=x.shape).astype("f")
+
+    def of_a_generator(self, x):
+        return x + self.generator.normal(size=x.shape).astype("f")
+
+    def of_an_iterator(self, x):
+        return F.tanh(next(self.batches))
+
+
+def _steps_of(monkeypatch, name, captured):
+    np.random.seed(0)
+    stepping = Stepping()
+    step = getattr(stepping, name)
+    step = core.capture(step) if captured else step
+    found = []
+    for i in range(7):
+        if i == 5:
+            stepping.rate = stepping.settings["rate"] = 2.0
+            monkeypatch.setitem(globals(), "RATE", 2.0)
+        found.append(_bits(step(X)))
+    monkeypatch.setitem(globals(), "RATE", 1.0)
+    return found, step, stepping.count
+
+
+@pytest.mark.parametrize("name", ["of_an_attribute", "of_a_setting", "of_a_function"])
+def test_numbers_that_are_changed_between_steps(monkeypatch, name):
+    expected, found = (_steps_of(monkeypatch, name, captured) for captured in (False, True))
+    assert found[0] == expected[0]
+    assert len(found[1].programs) == 2
+    assert found[1].reasons == []
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("of_a_count", "Stepping.count, outside of the step, is changed"),
+        ("of_what_was_kept", "Stepping.kept, outside of the step, is changed"),
+        ("of_numpy", "two calls differ, by an array of the shape"),
+        ("of_a_generator", "two calls differ"),
+        ("of_an_iterator", "two calls differ"),
+    ],
+)
+def test_numbers_that_are_others_in_each_step(monkeypatch, name, reason):
+    expected = _steps_of(monkeypatch, name, False)
+    with pytest.warns(UserWarning, match=reason):
+        found = _steps_of(monkeypatch, name, True)
+    assert found[0] == expected[0]
+    assert found[2] == expected[2]
+
+
+def test_rates_that_a_step_reads_or_sets():
+    def made(sets):
+        m = L.Linear(6, 3)
+        o = optimizers.SGD(0.5).setup(m)
+
+        def step(x, t):
+            o.update(lambda: F.softmax_cross_entropy(m(x), t) * o.lr)
+            if sets:
+                o.lr *= 0.5
+
+        return m, o, step
+
+    def between(run, i):
+        if i == 4:
+            run.optimizer.lr = 0.25
+
+    run = compare(lambda: made(False), 7, between=between)
+    assert len(run.step.programs) == 2
+    with pytest.warns(UserWarning, match="SGD.lr, outside of the step, is changed"):
+        compare(lambda: made(True), 7, between=between, replays=False)
+
+
+def test_lists_that_a_step_fills_hold_real_arrays():
+    seen = []
+
+    def step(x):
+        seen.append(F.tanh(x).array)
+        return seen[-1]
+
+    captured = core.capture(step)
+    with pytest.warns(UserWarning, match="seen, outside of the step, is changed"):
+        for _ in range(5):
+            captured(X)
+    assert len(seen) == 5
+    assert {type(each) for each in seen} == {np.ndarray}
 
 
 # -- trainers --------------------------------------------------------------------------------------

@@ -1,0 +1,157 @@
+"""What a step names from outside: of its closure, its globals, and objects and lists among them.
+
+A replay does what was recorded, with the numbers that these names stood for. So they are looked at
+before each replay, and a step that changes them is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from types import FunctionType, MethodType, ModuleType
+from typing import Any, NamedTuple
+
+from core.errors import TraceError
+from core.graph.variable import Variable
+from core.link import Link
+from core.optimizer import Optimizer
+from core.tracing.live import PLAIN
+from core.tracing.places import names_in
+
+MOST = 16
+"""Longer lists and dicts are told by their lengths."""
+
+
+class Name(NamedTuple):
+    """A name from outside: what it stands for, and how it is set."""
+
+    label: str
+    read: Callable[[], Any]
+    write: Callable[[Any], None]
+
+
+def names_of(function: Any) -> list[Name]:
+    """The names from outside that a function, and those of its file that it names, can use."""
+    found: list[Name] = []
+    seen: set[Any] = set()
+
+    def look(each: Any) -> None:
+        if isinstance(each, (Link, Optimizer, type)):
+            return
+        inner = getattr(each, "__wrapped__", getattr(each, "func", None))
+        if inner is not None:
+            look(inner)
+        owner = getattr(each, "__self__", None)
+        method = getattr(each, "__func__", each)
+        if not isinstance(method, FunctionType) and inner is None:
+            owner, method = each, getattr(type(each), "__call__", None)  # noqa: B004
+        if not isinstance(method, FunctionType) or (id(owner), method) in seen:
+            return
+        seen.add((id(owner), method))
+        scope, used = method.__globals__, sorted(set(names_in(method.__code__)))
+        look_into(owner, used, scope)
+        cells = zip(method.__code__.co_freevars, method.__closure__ or (), strict=True)
+        for name, cell in cells:
+            found.append(Name(name, partial(_content, cell), partial(_fill, cell)))
+            look(_content(cell))
+            look_into(_content(cell), used, scope)
+        for name in used:
+            x = scope.get(name)
+            if name not in scope or isinstance(x, ModuleType):
+                continue
+            found.append(Name(name, partial(scope.get, name), partial(scope.__setitem__, name)))
+            if getattr(x, "__globals__", None) is scope:
+                look(x)
+            look_into(x, used, scope)
+
+    def look_into(owner: Any, used: list[str], scope: dict[str, Any]) -> None:
+        own, of = getattr(owner, "__dict__", None), type(owner)
+        if isinstance(owner, Optimizer):  # its rates
+            for name in used:
+                read = partial(getattr, owner, name, None)
+                if type(read()) in PLAIN[:-1]:
+                    found.append(Name(f"{of.__name__}.{name}", read, partial(setattr, owner, name)))
+        if type(own) is not dict or isinstance(owner, _OTHERS):
+            return
+        for name in used:
+            if (id(own), name) in seen:
+                continue
+            seen.add((id(own), name))
+            common = getattr(of, name, None)
+            if isinstance(common, FunctionType) and common.__globals__ is scope:
+                look(MethodType(common, owner))
+            elif name in own or type(common) in PLAIN[:-1]:
+                read = partial(getattr, owner, name, None)
+                found.append(Name(f"{of.__name__}.{name}", read, partial(setattr, owner, name)))
+                look_into(read(), used, scope)
+
+    look(function)
+    return found
+
+
+_OTHERS = (Link, Optimizer, Variable, type, FunctionType, ModuleType)
+
+
+def told(x: Any) -> Any:
+    """What a name stands for: numbers and text by value, others by identity, and by entries."""
+    if isinstance(x, PLAIN):
+        return type(x), x
+    if isinstance(x, (list, dict)):
+        return id(x), len(x), [_told_part(part) for part in _parts(x)]
+    return id(x)
+
+
+def _told_part(x: Any) -> Any:
+    return (type(x), x) if isinstance(x, PLAIN) else id(x)
+
+
+def _parts(x: Any) -> list[Any]:
+    if len(x) > MOST:
+        return []
+    return [*x, *x.values()] if isinstance(x, dict) else list(x)
+
+
+class Around:
+    """What the names of a step stand for at a recording."""
+
+    def __init__(self, function: Any) -> None:
+        self._names = names_of(function)
+        self._held = [(x, _copied(x)) for x in [each.read() for each in self._names]]
+        self._told = [told(x) for x, _ in self._held]
+
+    def holds(self) -> bool:
+        """Whether they stand for the same."""
+        return [told(each.read()) for each in self._names] == self._told
+
+    def refuse_changes(self) -> None:
+        """Raise TraceError where the recording has changed what a name stands for."""
+        for name, before in zip(self._names, self._told, strict=True):
+            if told(name.read()) != before:
+                raise TraceError(
+                    f"capture: {name.label}, outside of the step, is changed by it, and would not "
+                    "be by a replay. Change it elsewhere; arrays may be attributes of links."
+                )
+
+    def restore(self) -> None:
+        """Let all names stand for what they stood for before the recording."""
+        for name, (x, entries) in zip(self._names, self._held, strict=True):
+            if name.read() is not x:
+                name.write(x)
+            if entries is not None and told(x)[1:] != told(entries)[1:]:
+                x.clear()
+                x.extend(entries) if isinstance(x, list) else x.update(entries)
+
+
+def _copied(x: Any) -> Any:
+    return x.copy() if isinstance(x, (list, dict)) and len(x) <= MOST else None
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not filled yet
+        return None
+
+
+def _fill(cell: Any, x: Any) -> None:
+    cell.cell_contents = x
