@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import pickletools
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -63,12 +64,12 @@ def tensors_of(data: bytes, label: str) -> dict[str, Array]:
     Raises CheckpointDamaged where it is no such file, and CheckpointError where it asks for more
     than tensors.
     """
-    if not zipfile.is_zipfile(BytesIO(data)):
-        raise CheckpointDamaged(
-            f"{label}: expected a file of torch.save, a zip archive, got something else. Files of "
-            "PyTorch before 1.6 are none: load them there, and save them again."
-        )
     try:
+        if not zipfile.is_zipfile(BytesIO(data)):
+            raise CheckpointDamaged(
+                f"{label}: expected a file of torch.save, a zip archive, got something else. Files "
+                "of PyTorch before 1.6 are none: load them there, and save them again."
+            )
         with zipfile.ZipFile(BytesIO(data)) as archive:
             found = _Reader(archive, label).load()
     except CheckpointError:
@@ -110,7 +111,9 @@ class _Reader:
         self._order = ">" if big else "<"
 
     def load(self) -> Any:
-        made = _Restricted(BytesIO(self._bytes(self._pickle, LONGEST)), self._functions())
+        data = self._bytes(self._pickle, LONGEST)
+        _check_memo(data)
+        made = _Restricted(BytesIO(data), self._functions())
         made.reader = self
         return made.load()
 
@@ -160,6 +163,13 @@ class _Reader:
             f"{self._label}: expected tensors alone, got {module}.{name}, which reading the file "
             "would run. Where you trust it, load it by PyTorch, and save model.state_dict()."
         )
+
+
+def _check_memo(data: bytes) -> None:
+    """Raise where numbers of the memo are not plausible: a place is made for each number below."""
+    for opcode, number, _ in pickletools.genops(data):
+        if "PUT" in opcode.name and (number or 0) > len(data):
+            raise ValueError("a pickle that numbers more objects than it has")
 
 
 class _Restricted(pickle.Unpickler):

@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+import struct
 import zipfile
 
 import numpy as np
@@ -92,6 +93,7 @@ FOREIGN = {
     "missing": (state(w=tensor(7, 4, (4,))), CheckpointDamaged, "damaged"),
     "kind": (state(w=tensor(0, 4, (4,), kind="EvilStorage")), CheckpointError, "EvilStorage"),
     "cut": (state(w=tensor(0, 4, (4,)))[:-9], CheckpointDamaged, "damaged"),
+    "memo": (b"\x80\x02}r\0\0\0\xff.", CheckpointDamaged, "numbers more objects than it has"),
     "number": (b"\x80\x02K\x05.", CheckpointError, "expected the tensors of a model"),
     "deep": (b"\x80\x02" + b"]" * 100000 + b"a" * 99999 + b".", CheckpointError, "expected the"),
 }
@@ -110,7 +112,9 @@ def test_hostile_and_damaged_files(case, tmp_path, monkeypatch):
 
 
 def test_what_is_no_file_of_torch():
-    for data in (b"", b"something", pickle.dumps({"a": 1})):
+    disks = bytearray(archive(state()).getvalue())
+    disks[-22:-22] = struct.pack("<4sIQI", b"PK\6\7", 0, 0, 2)  # an archive on two disks
+    for data in (b"", b"something", pickle.dumps({"a": 1}), bytes(disks)):
         with pytest.raises(CheckpointDamaged):
             load_torch(io.BytesIO(data), L.Linear(2, 2))
 
