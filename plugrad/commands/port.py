@@ -6,10 +6,13 @@ person must decide is listed with its line.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import importlib
 import inspect
+import tokenize
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,17 +52,17 @@ class Ported(NamedTuple):
 def port(files: Sequence[str], write: bool = False) -> Report:
     """Show what would be rewritten in files, or write it; the status is 1 where something is open.
 
+    Encodings and ends of lines stay as they are.
+
     Raises:
-        PortError: A file cannot be read, or is not Python 3, or LibCST is not installed.
+        PortError: A file cannot be read, or is not Python 3, or LibCST is not installed; then none
+            is written.
     """
     shown: list[str] = []
     data = []
+    changed: list[tuple[str, bytes]] = []
     for name in files:
-        path = Path(name)
-        try:
-            text = path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise PortError(f"{name} cannot be read: {error}") from error
+        text, encoding = _read(name)
         ported = rewritten(text, name)
         diff = difflib.unified_diff(
             text.splitlines(True), ported.text.splitlines(True), name, f"{name} (ported)"
@@ -67,9 +70,21 @@ def port(files: Sequence[str], write: bool = False) -> Report:
         shown.append("".join(diff) or f"{name}: nothing to rewrite\n")
         shown += [f"{name}:{line}: {what}\n" for line, what in ported.open]
         if write and ported.text != text:
-            path.write_text(ported.text, "utf-8")
+            changed.append((name, ported.text.encode(encoding)))
         data.append({"file": name, "changed": ported.text != text, "open": ported.open})
+    for name, written in changed:
+        Path(name).write_bytes(written)
     return Report(data, "".join(shown).rstrip(), int(any(each["open"] for each in data)))
+
+
+def _read(name: str) -> tuple[str, str]:
+    """The text of a file, and its encoding, as the file itself says."""
+    try:
+        data = Path(name).read_bytes()
+        encoding, _ = tokenize.detect_encoding(BytesIO(data).readline)
+        return data.decode(encoding), encoding
+    except (OSError, UnicodeDecodeError, SyntaxError) as error:
+        raise PortError(f"{name} cannot be read: {error}") from error
 
 
 def rewritten(text: str, name: str = "program") -> Ported:
@@ -90,12 +105,24 @@ def rewritten(text: str, name: str = "program") -> Ported:
     try:
         tree = libcst.parse_module(text)
     except libcst.ParserSyntaxError as error:
+        line, said = _fault(text) or (error.raw_line, error.message)
         raise PortError(
-            f"{name}:{error.raw_line}: this is not Python 3: {error.message}. Run 2to3 of a Python "
-            "before 3.13 on it first."
+            f"{name}:{line}: this is not Python 3: {said}. Run 2to3 of a Python before 3.13 on it "
+            "first."
         ) from error
     visitor = rewriter()
     return Ported(MetadataWrapper(tree).visit(visitor).code, sorted(set(visitor.open)))
+
+
+def _fault(text: str) -> tuple[int | None, str] | None:
+    """Line and words of Python's own refusal of a program, which are more exact than LibCST's."""
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        return error.lineno, error.msg
+    except ValueError:  # as for a null byte, before Python 3.12
+        pass
+    return None
 
 
 def place(path: str) -> str:

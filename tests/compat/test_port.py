@@ -160,7 +160,34 @@ def test_files_are_changed_on_request(capsys, tmp_path):
     assert capsys.readouterr().out.endswith("nothing to rewrite\n")
 
 
+@pytest.mark.parametrize(
+    "text, encoding",
+    [
+        ("import chainer\r\nx = 1\r\n", "utf-8"),
+        ("# coding: latin-1\nimport chainer  # caf\xe9\n", "latin-1"),
+        ("import chainer\n", "utf-8-sig"),
+    ],
+)
+def test_encodings_and_ends_of_lines_stay(text, encoding, tmp_path):
+    file = tmp_path / "program.py"
+    file.write_bytes(text.encode(encoding))
+    assert main(["port", "--write", str(file)]) == 0
+    expected = text.replace("import chainer", "import core as chainer")
+    assert file.read_bytes() == expected.encode(encoding)
+
+
+def test_where_one_file_is_refused_none_is_written(capsys, tmp_path):
+    good, bad = tmp_path / "good.py", tmp_path / "bad.py"
+    good.write_text("import chainer\n")
+    bad.write_bytes(b"import chainer  # caf\xe9\n")
+    assert main(["port", "--write", str(good), str(bad)]) == 2
+    assert "bad.py cannot be read" in capsys.readouterr().err
+    assert good.read_text() == "import chainer\n"
+
+
 def test_what_cannot_be_read_is_told(capsys, tmp_path):
+    with pytest.raises(PortError, match=r"first.py:1: this is not Python 3: Missing parentheses"):
+        rewritten("print 'epoch'\nx = 1\n", "first.py")
     with pytest.raises(PortError, match=r"old.py:2: this is not Python 3.*2to3"):
         rewritten("x = 1\nprint 'epoch', x\n", "old.py")
     assert main(["port", str(tmp_path / "none.py")]) == 2
