@@ -24,7 +24,6 @@ from core.arrays.backend import use as use
 from core.arrays.backend import using as using
 from core.arrays.backend import using_device as using_device
 from core.arrays.mixed import mixed16 as mixed16
-from core.arrays.threads import using_threads as using_threads
 from core.graph.backprop import backward as backward
 from core.graph.backprop import grad as grad
 from core.graph.function_hook import FunctionHook as FunctionHook
@@ -44,6 +43,7 @@ from core.registry.configuration import set_debug as set_debug
 from core.registry.configuration import using_config as using_config
 from core.registry.paths import install as _install
 from core.registry.public import exporting
+from core.registry.threads import using_threads as using_threads
 
 if TYPE_CHECKING:
     from core import communicators as communicators

@@ -10,7 +10,7 @@ import numpy as np
 
 import core
 from backends.numpy_backend import blas
-from core.arrays.threads import num_threads
+from core.registry.threads import num_threads
 
 
 class Numbers:

@@ -16,9 +16,9 @@ from backends.numpy_backend.scatter import scatter_add
 from backends.numpy_backend.typing import Array
 from backends.numpy_backend.windows import windows
 from core.arrays.backend import Backend, Device
-from core.arrays.threads import num_threads
 from core.errors import BackendError
 from core.errors.place import no_dtype
+from core.registry.threads import num_threads
 from core.typing import Sizes
 
 FEW = 256  # elements, with which next to no product would be divided

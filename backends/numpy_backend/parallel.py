@@ -15,7 +15,7 @@ from itertools import pairwise
 from queue import SimpleQueue
 from typing import Any
 
-from core.arrays.threads import num_threads
+from core.registry.threads import num_threads
 
 
 class _Job:

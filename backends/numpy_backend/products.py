@@ -17,7 +17,7 @@ from backends.numpy_backend import blas, parallel
 from backends.numpy_backend.kernels import compiler, gemm
 from backends.numpy_backend.kernels.compiled import few_rows
 from backends.numpy_backend.typing import Array
-from core.arrays.threads import num_threads
+from core.registry.threads import num_threads
 
 ALONE = 1 << 19  # multiplications: for fewer OpenBLAS itself takes one thread
 VECTOR = 9216  # the same for a product with a vector

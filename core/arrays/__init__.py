@@ -11,6 +11,5 @@ __all__ = [
     "random_streams",
     "scatter",
     "spec",
-    "threads",
     "windows",
 ]

@@ -38,5 +38,5 @@ else:  # checkers shall not take every name for known
             "core.registry.records": "PLUGIN_API BrokenName Plugin PluginWarning",
         },
         "backends configuration hook hookspecs kernel_key kernel_table kinds loader once paths "
-        "plugins public records signatures wording",
+        "plugins public records signatures threads wording",
     )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import core
-from core.arrays.threads import set_threads
+from core.registry.threads import set_threads
 from plugins.iterators.positioned import located
 from plugins.processes.ipc import decode
 

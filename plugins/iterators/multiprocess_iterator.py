@@ -6,9 +6,9 @@ from concurrent import futures
 from typing import Any
 
 from core.arrays.random_streams import stream
-from core.arrays.threads import num_threads
 from core.errors import place
 from core.errors.kinds import checked
+from core.registry.threads import num_threads
 from plugins.iterators.loader import Loader
 from plugins.iterators.position import Position, Sampler
 from plugins.iterators.prefetch_iterator import PrefetchIterator

@@ -68,7 +68,7 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-COUNT = "from core.arrays.threads import num_threads; print(num_threads())"
+COUNT = "from core.registry.threads import num_threads; print(num_threads())"
 
 
 def test_the_variable_decides() -> None:

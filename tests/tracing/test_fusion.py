@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 import core.links as L
-from core.arrays.threads import using_threads
+from core.registry.threads import using_threads
 from core.tracing import Group
 
 pytestmark = pytest.mark.skipif(find_spec("numba") is None, reason="loops need numba")

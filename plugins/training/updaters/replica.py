@@ -12,9 +12,9 @@ import core
 from core import Link
 from core.arrays import backend
 from core.arrays.random_streams import stream
-from core.arrays.threads import num_threads, set_threads
 from core.link.recurrent_state import serialize_carried
 from core.link.serializer import AbstractSerializer
+from core.registry.threads import num_threads, set_threads
 from plugins.processes.worker import WorkerError
 from plugins.serializers.dictionary import DictionarySerializer
 from plugins.serializers.npz import NpzDeserializer, load_npz, save_npz

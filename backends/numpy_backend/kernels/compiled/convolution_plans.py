@@ -17,8 +17,8 @@ from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels.compiled.convolution_room import Sizes
 from backends.numpy_backend.kernels.compiler import contiguous
 from backends.numpy_backend.typing import Array
-from core.arrays.threads import num_threads
 from core.arrays.windows import Geometry
+from core.registry.threads import num_threads
 
 LEAST = 1 << 21  # products of a part; less is done sooner than another core has fetched it
 BAND = 1 << 18  # bytes of an image with its padding, unless a row of windows needs more

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from core.arrays.array_backend import known
+from core.registry.backends import known
 from core.registry.configuration import current_state, global_config, using_config
 
 
