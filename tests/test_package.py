@@ -80,6 +80,18 @@ print(kept, all(hasattr(v, n) for n in names))
     assert run(code) == "[] True"
 
 
+def test_an_operator_of_a_subclass_is_called_once_also_when_it_is_the_first():
+    code = """
+import numpy, core
+class Mine(core.Variable):
+    def __add__(self, other):
+        print('mine')
+        return super().__add__(other)
+print((Mine(numpy.ones(1, 'f')) + 1).array)
+"""
+    assert run(code).split() == ["mine", "[2.]"]
+
+
 def test_gradients_are_summed_where_an_op_of_ones_own_broadcasts_before_any_operator():
     code = """
 import numpy as np, core

@@ -67,8 +67,10 @@ class Operators:
 
 def _first(name: str) -> Any:
     def operator(self: Any, *operands: Any) -> Any:
+        from core.graph.variable import Variable
+
         import_module("core.ops.operators")  # which gives the class its operators
-        return getattr(type(self), name)(self, *operands)
+        return getattr(Variable, name)(self, *operands)  # a subclass's own has called this one
 
     return operator
 
