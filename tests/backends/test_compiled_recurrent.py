@@ -128,3 +128,10 @@ def test_sequences_are_those_of_the_formula(
     for a, b in zip(mine, theirs, strict=True):
         assert a.dtype == b.dtype and a.shape == b.shape
         np.testing.assert_allclose(a, b, rtol=near, atol=near * max(1, abs(b).max()))
+
+
+def test_without_checks_states_of_another_size_are_left_to_the_formula() -> None:
+    n, units = 8, 64
+    inputs = [(n, units), (n - 3, units), (2, n, 4 * units), (4 * units, units)]
+    with core.using_config("type_check", False), pytest.raises(ValueError, match="broadcast"):
+        LSTMSequence.call(*[np.ones(shape, "f") for shape in inputs])

@@ -96,3 +96,13 @@ def test_linear_layers_and_their_gradients(
     expected = [g @ W, g.T @ x, g.sum(axis=0)]
     for given_, gradient in zip(inputs, expected, strict=False):
         np.testing.assert_array_equal(given_.grad, gradient)
+
+
+@pytest.mark.parametrize("rows", [20, 4000])
+@pytest.mark.parametrize("size", [3, 500])
+def test_without_checks_biases_of_another_size_are_refused_not_read_beyond(
+    rows: int, size: int
+) -> None:
+    x, W = np.ones((rows, 512), "f"), np.ones((100, 512), "f")
+    with core.using_config("type_check", False), pytest.raises(ValueError, match="broadcast"):
+        F.linear(x, W, np.ones(size, "f"))

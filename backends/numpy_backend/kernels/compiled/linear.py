@@ -42,7 +42,9 @@ def _many(a: Array) -> bool:
 @compiler.large
 def linear(f: Any, xp: Any, x: Array, W: Array, b: Array | None = None) -> Array:
     """`x W^T + b`."""
-    plain = b is None or (b.dtype == x.dtype and b.flags.c_contiguous and b.flags.aligned)
+    plain = b is None or (
+        b.shape == W.shape[:1] and b.dtype == x.dtype and b.flags.c_contiguous and b.flags.aligned
+    )
     y = few_rows.product(x, W.T, b, products.threads()) if plain else None
     if y is None:
         y = xp.matmul(x, W.T)

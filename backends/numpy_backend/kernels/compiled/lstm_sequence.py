@@ -41,10 +41,11 @@ def _gates(x: Read2, gates: Write3, start: int, stop: int) -> None:
 def lstm_sequence(f: Any, xp: Any, h_first: Array, c_first: Array, x: Array, W: Array) -> Any:
     """All outputs and the last state of the cells."""
     steps, n, columns = x.shape
+    units = columns // 4
     same = h_first.dtype == c_first.dtype == W.dtype == x.dtype
+    same = same and h_first.shape == c_first.shape == (n, units) and columns == 4 * units
     if not same or not steps or not suits(x[0], calls=8):
         return NotImplemented
-    units = columns // 4
     z, (c, h) = np.empty(x.shape, x.dtype), np.empty((2, steps, n, units), x.dtype)
     gates = np.empty((n, 4, units), x.dtype)
     before, output = np.ascontiguousarray(c_first), np.ascontiguousarray(h_first)
