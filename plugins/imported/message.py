@@ -68,7 +68,41 @@ def read(file: str | os.PathLike[str] | Any) -> tuple[Graph, str]:
             f"{label}: the model has functions of its own. Inline them: onnx.inliner."
         )
     opsets = {each.domain: each.version for each in model.opset_import}
-    return _Reader(onnx, label, folder, opsets).graph(model.graph, 0), label
+    graph = _Reader(onnx, label, folder, opsets).graph(model.graph, 0)
+    _check_names(graph, label, ())
+    return graph, label
+
+
+def _check_names(graph: Graph, label: str, around: tuple[set[str], ...]) -> None:
+    """Raise where a value is read before it is made, is made twice, or has a name that is no text.
+
+    Graphs read values of those around them.
+    """
+    known = {*graph.inputs, *graph.arrays, ""}
+    scopes = (*around, known)
+
+    def made(names: tuple[str, ...]) -> None:
+        for name in names:
+            if not isinstance(name, str) or (name and name in known):
+                raise CheckpointDamaged(f"{label}: the name {name!r} is no text, or given twice.")
+            known.add(name)
+
+    def read(names: tuple[str, ...], what: str) -> None:
+        for name in names:
+            if not any([name in scope for scope in scopes]):
+                raise CheckpointDamaged(f"{label}: {what} {name!r}, and nothing before makes it.")
+
+    if not all([isinstance(name, str) for name in known]):
+        raise CheckpointDamaged(f"{label}: names of inputs or arrays are no text.")
+    for node in graph.nodes:
+        if not all([isinstance(name, str) for name in (node.op, node.domain, *node.settings)]):
+            raise CheckpointDamaged(f"{label}: the name of an operator is no text: {node.op!r}.")
+        read(node.inputs, f"{node.op} takes")
+        for setting in node.settings.values():
+            if isinstance(setting, Graph):
+                _check_names(setting, label, scopes)
+        made(node.outputs)
+    read(graph.outputs, "the model gives")
 
 
 class _Reader:
@@ -85,6 +119,8 @@ class _Reader:
         if graph.sparse_initializer:
             raise CheckpointError(f"{self._label}: sparse arrays are not read.")
         arrays = {tensor.name: self.array(tensor) for tensor in graph.initializer}
+        if len(arrays) != len(graph.initializer):
+            raise CheckpointDamaged(f"{self._label}: several arrays have one name.")
         return Graph(
             tuple([each.name for each in graph.input if each.name not in arrays]),
             tuple([each.name for each in graph.output]),
@@ -155,8 +191,12 @@ class _Reader:
             raise CheckpointError(
                 f"{self._label}: {tensor.name!r} lies in another file. Give the model by its path."
             )
-        path = (self._folder / told.get("location", "")).resolve()
-        if not path.is_relative_to(self._folder) or not path.is_file():
+        try:
+            path = (self._folder / told.get("location", "")).resolve()
+            inside = path.is_relative_to(self._folder) and path.is_file()
+        except (OSError, TypeError, ValueError):  # what no file can be called
+            inside = False
+        if not inside:
             raise CheckpointError(
                 f"{self._label}: {tensor.name!r} would lie in {told.get('location')!r}; expected a "
                 "file in the folder of the model."

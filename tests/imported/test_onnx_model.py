@@ -204,6 +204,31 @@ def test_sizes_that_are_not_there():
         loaded(add(text))
 
 
+@pytest.mark.parametrize(
+    "nodes, arrays, text",
+    [
+        ([("Add", ["x", "z"], ["y"]), ("Neg", ["y"], ["z"])], 1, "takes 'z', and nothing before"),
+        ([("Add", ["x", "w"], ["y"]), ("Neg", ["x"], ["y"])], 1, "'y' is no text, or given twice"),
+        ([("Neg", ["x"], ["x"])], 1, "given twice"),
+        ([("Neg", ["x"], ["z"])], 1, "gives 'y', and nothing before"),
+        ([("Add", ["x", "w"], ["y"])], 2, "several arrays have one name"),
+    ],
+)
+def test_names_that_do_not_fit_together(nodes, arrays, text):
+    given = [numpy_helper.from_array(np.full(2, i, "f"), "w") for i in range(arrays)]
+    with pytest.raises(CheckpointDamaged, match=text):
+        loaded(message([helper.make_node(*node) for node in nodes], given))
+
+
+def test_names_that_are_no_text():
+    good = add(numpy_helper.from_array(np.ones(2, "f"), "weight")).SerializeToString()
+    for name in (b"weight", b"Add"):
+        bad = good.replace(name, b"\xff" + name[1:])
+        assert bad != good
+        with pytest.raises(CheckpointDamaged):
+            L.ONNXModel(io.BytesIO(bad))
+
+
 def test_graphs_within_graphs():
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
     node = helper.make_node("Relu", ["x"], ["y"])
@@ -232,7 +257,8 @@ def test_arrays_in_other_files(tmp_path):
     (tmp_path / "secret").write_bytes(bytes(12))
     (path.parent / "link").symlink_to(tmp_path / "secret")
     np.testing.assert_array_equal(L.ONNXModel(path)(np.zeros(3, "f")).array, [1, 2, 3])
-    for location in ("../secret", str(tmp_path / "secret"), "link", "missing", ""):
+    outside = ("../secret", str(tmp_path / "secret"), "link", "missing", "", "w\0", "w" * 5000)
+    for location in outside:
         with pytest.raises(CheckpointError, match="in the folder of the model"):
             L.ONNXModel(external(location, tmp_path))
     for more in ({"offset": 8}, {"offset": -4}, {"length": 4}, {"offset": "x"}):
