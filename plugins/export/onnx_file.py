@@ -140,6 +140,12 @@ class _Writing:
                 raise ExportError(
                     f"onnx: expected {len(values)} {what}, each another, got {list(names)}."
                 )
+        strange = [n for n in self.results if not n or n in self.names]
+        if strange or not all(self.names):
+            raise ExportError(
+                "onnx: expected names that are not empty, and others for results than for inputs, "
+                f"got {[*self.names]} and {[*self.results]}."
+            )
         self.graph = Graph(opset, self.names[0] if self.names else "")
         self.graph._taken.update(self.results)
         for value, name in zip(program.inputs, self.names, strict=True):

@@ -247,6 +247,9 @@ def test_refusals_name_the_place():
         exported(F.relu, np.zeros((3, 2), "f"), opset=7)
     with pytest.raises(ExportError, match="expected 1 input_names"):
         exported(F.relu, np.zeros((3, 2), "f"), input_names=["a", "b"])
+    for names in ({"input_names": ["y0"]}, {"input_names": [""]}, {"output_names": [""]}):
+        with pytest.raises(ExportError, match="expected names that are not empty, and others"):
+            exported(F.relu, np.zeros((3, 2), "f"), **names)
 
 
 def test_a_refusal_leaves_the_old_file(tmp_path):
