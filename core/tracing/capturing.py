@@ -212,8 +212,11 @@ class Captured:
         inputs = tuple([Value(tuple(array.shape), array.dtype) for array in given])
         around, random = Around(self.function), random_state()
         try:
-            program = optimized(recorded(step, form, inputs, tape, roots(self.function)))
+            with around.kept():
+                program = optimized(recorded(step, form, inputs, tape, roots(self.function)))
             around.refuse_changes()
+            if _seeded(random["stream"], random_state()["stream"]):
+                raise TraceError("capture: core.seed is called in the step. Call it outside.")
         except BaseException:
             around.restore()
             set_random_state(random)
@@ -253,6 +256,13 @@ class Captured:
         ]
         refused = [f"  not replayed: {reason}" for reason in self.reasons]
         return "\n".join([*lines, *self._loops, *refused])
+
+
+def _seeded(before: Any, after: Any) -> bool:
+    """Whether one stream of random numbers is no continuation of another."""
+    if before is None or after is None:
+        return before is not after
+    return bool(before["seed"] != after["seed"] or before["draws"] > after["draws"])
 
 
 def _leaves(tree: Any) -> Iterator[Any]:

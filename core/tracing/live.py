@@ -110,16 +110,18 @@ class Live(Places):
             self.unmade.append(parameter)
             return
         name = self._paths.get(id(parameter)) or parameter.name or "parameter"
-        array, source = parameter._array, parameter._source
+        array, source, frozen = parameter._array, parameter._source, parameter._frozen
         node = source or parameter._constant
         data = None if node is None else node.data
         grad = None if source is None else source._grad
         rule = parameter.update_rule
-        t = None if rule is None else rule.t
+        t, enabled = (None, None) if rule is None else (rule.t, rule.enabled)
 
         def restore() -> None:
+            if rule is not None and rule.enabled != enabled:
+                rule.enabled = enabled
             moved = parameter._source is not source
-            parameter._source = source
+            parameter._source, parameter._frozen = source, frozen
             parameter.array = array
             if source is not None:
                 source._grad = grad

@@ -6,11 +6,13 @@ before each replay, and a step that changes them is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
+from core.arrays.backend import host
 from core.errors import TraceError
 from core.graph.variable import Variable
 from core.link import Link
@@ -118,6 +120,37 @@ class Around:
         self._names = names_of(function)
         self._held = [(x, _copied(x)) for x in [each.read() for each in self._names]]
         self._told = [told(x) for x, _ in self._held]
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """A context in which arrays that have names cannot be changed in place.
+
+        Raises TraceError where one would be: a replay would not do it.
+        """
+        arrays = {id(x): x for x in self._arrays()}.values()
+        for x in arrays:
+            x.flags.writeable = False
+        try:
+            yield
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            raise TraceError(
+                "capture: an array from outside is changed in place by NumPy itself, and would not "
+                "be by a replay. Give it as an argument, or make it an attribute of a link."
+            ) from error
+        finally:
+            for x in sorted(arrays, key=lambda x: x.base is not None):  # views last
+                x.flags.writeable = True
+
+    def _arrays(self) -> Iterator[Any]:
+        array_type: Any = host().array_type
+        for x, entries in self._held:
+            for part in [x, *(_parts(x) if entries else ())]:
+                if isinstance(part, array_type) and part.flags.writeable:
+                    owner = part if part.base is None else part.base
+                    if isinstance(owner, array_type) and owner.flags.owndata:  # or it stays so
+                        yield part
 
     def holds(self) -> bool:
         """Whether they stand for the same."""

@@ -83,6 +83,7 @@ class Tape:
         self.operations: list[tuple[Any, Origin]] = []  # those under way, with their places
         self.links: list[Any] = []
         self.places: Any = None  # a `Places`, once there is one
+        self.refused: TraceError | None = None  # also where the function goes on after it
         self.applied: list[Applied] | None = None  # operations, where somebody wants to know
         self.xp: Any = None  # the namespace of traced arrays
         self._known: dict[int, tuple[Any, Value]] = {}
@@ -210,7 +211,9 @@ class Tape:
         origin = self.origin()
         where = [f"in {origin}"] if str(origin) else []
         where += [f"at {origin.line}"] if origin.line else []
-        return TraceError(text + (f" ({', '.join(where)})" if where else ""))
+        error = TraceError(text + (f" ({', '.join(where)})" if where else ""))
+        self.refused = self.refused or error
+        return error
 
 
 def users_line() -> str:

@@ -111,6 +111,8 @@ def recorded(
             arguments = rebuilt(form, lambda leaf: _argument(leaf, made[leaf.number]))
             with using(tracer):
                 returned = function(*arguments)
+            if tape.refused is not None:
+                raise tape.refused
             found, result = flattened(returned)
             outputs = tuple([value_of(tape, array) for array in found])
             present: list[Any] = [(i, array.value) for i, array in enumerate(made)]

@@ -816,6 +816,67 @@ def test_rates_that_a_step_reads_or_sets():
         compare(lambda: made(True), 7, between=between, replays=False)
 
 
+def test_arrays_that_numpy_changes_in_place():
+    def made():
+        m = L.Linear(6, 3)
+        o = optimizers.SGD().setup(m)
+        velocities = [np.zeros_like(p.array) for p in m.params()]
+
+        def step(x, t):
+            m.cleargrads()
+            F.softmax_cross_entropy(m(x), t).backward()
+            for p, v in zip(m.params(), velocities, strict=True):
+                v *= 0.9
+                v += p.grad
+                p.array -= 0.1 * v
+
+        return m, o, step
+
+    with pytest.warns(UserWarning, match="changed in place by NumPy itself"):
+        compare(made, 5, replays=False)
+
+
+def test_seeds_in_a_step():
+    def step(x):
+        core.seed(5)
+        return F.dropout(x).array
+
+    captured = core.capture(step)
+    with pytest.warns(UserWarning, match="core.seed is called in the step"):
+        for _ in range(4):
+            assert captured(X).tobytes() == step(X).tobytes()
+
+
+def test_refusals_that_a_step_takes_no_notice_of():
+    def step(x):
+        try:
+            scale = float(F.max(x).array)
+        except Exception:
+            scale = 1.0
+        return x * scale
+
+    captured = core.capture(step)
+    with pytest.warns(UserWarning, match="the value of an array was asked for"):
+        for i in range(4):
+            assert captured(X * i).tobytes() == step(X * i).tobytes()
+
+
+def test_parameters_that_are_frozen_in_a_step():
+    def made():
+        m = core.Sequential(L.Linear(6, 5), F.tanh, L.Linear(5, 3))
+        o = optimizers.MomentumSGD().setup(m)
+
+        def step(x, t):
+            if len(x) == 5:
+                m[0].disable_update()
+            o.update(lambda: F.softmax_cross_entropy(m(x), t))
+
+        return m, o, step
+
+    with pytest.warns(UserWarning, match="is frozen, or no longer frozen, in the step"):
+        compare(made, 4, [(X, T), (X, T), (X, T), (X[:5], T[:5])], replays=False)
+
+
 def test_lists_that_a_step_fills_hold_real_arrays():
     seen = []
 
