@@ -6,7 +6,7 @@ from core import Variable, as_variable
 from core import functions as F
 from core.errors.kinds import checked
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, either, where
+from plugins.distributions.distribution import Distribution, either, times, where
 
 
 class Bernoulli(Distribution):
@@ -30,13 +30,21 @@ class Bernoulli(Distribution):
     ) -> None:
         name, value = either("Bernoulli", p=p, logit=logit)
         (given,) = self._parameters(**{name: value})
-        self.p = given if name == "p" else F.sigmoid(given)
-        self.logit = given if name == "logit" else F.log(given) - F.log1p(-given)
+        if name == "p":
+            self.p, self.log_p, self.log_q = given, F.log(given), F.log1p(-given)
+            self.logit = self.log_p - self.log_q
+        else:
+            self.p, self.log_p, self.log_q = (
+                F.sigmoid(given),
+                -F.softplus(-given),
+                -F.softplus(given),
+            )
+            self.logit = given
         self.binary_check = binary_check
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        found = self.logit * x - F.softplus(self.logit)
+        found = times(x, self.log_p) + times(1 - x, self.log_q)
         if self.binary_check:
             return where((x.array == 0) | (x.array == 1), found, -float("inf"))
         return found
@@ -64,4 +72,4 @@ class Bernoulli(Distribution):
 
     @property
     def entropy(self) -> Variable:
-        return F.softplus(self.logit) - self.p * self.logit
+        return -times(self.p, self.log_p) - times(1 - self.p, self.log_q)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core import Variable, as_variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, either, where
+from plugins.distributions.distribution import Distribution, either, times
 
 
 class Categorical(Distribution):
@@ -50,5 +50,4 @@ class Categorical(Distribution):
 
 def product_sum(p: Variable, log_p: Variable) -> Variable:
     """Σ p log p, with 0 where p is."""
-    p, log_p = F.broadcast(p, log_p)
-    return F.sum(p * where(p.array > 0, log_p, 0.0), axis=-1)
+    return F.sum(times(p, log_p), axis=-1)

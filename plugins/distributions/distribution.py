@@ -229,6 +229,12 @@ def within(
     return where(inside, formula(where(inside, x, at)), -float("inf"))
 
 
+def times(p: Variable, log_p: Variable) -> Variable:
+    """The product p log_p, with 0 where p is 0, whatever log_p is there."""
+    p, log_p = F.broadcast(p, log_p)
+    return p * where(p.array != 0, log_p, 0.0)
+
+
 def summed(x: Variable, axes: int) -> Variable:
     """The sum over the last axes."""
     return F.sum(x, axis=tuple(range(-axes, 0))) if axes else x

@@ -11,7 +11,7 @@ from plugins.distributions.bernoulli import Bernoulli
 from plugins.distributions.beta import Beta
 from plugins.distributions.categorical import Categorical, product_sum
 from plugins.distributions.dirichlet import Dirichlet
-from plugins.distributions.distribution import Distribution, summed, where
+from plugins.distributions.distribution import Distribution, summed, times, where
 from plugins.distributions.exponential import Exponential
 from plugins.distributions.gamma import Gamma
 from plugins.distributions.geometric import Geometric
@@ -104,7 +104,7 @@ def cross_entropy(dist1: Distribution, dist2: Distribution) -> Variable:
 
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli(p: Bernoulli, q: Bernoulli) -> Variable:
-    return p.p * (p.logit - q.logit) - F.softplus(p.logit) + F.softplus(q.logit)
+    return times(p.p, p.log_p - q.log_p) + times(1 - p.p, p.log_q - q.log_q)
 
 
 @register_kl(Beta, Beta)

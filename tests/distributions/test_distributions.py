@@ -234,6 +234,17 @@ def test_outside_of_the_support():
     assert loc.grad == 0
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_bernoulli_of_what_is_certain():
+    certain = D.Bernoulli(np.array([0.0, 1.0]))
+    found = certain.log_prob(np.array([[0, 1], [1, 0]])).array
+    np.testing.assert_array_equal(found, [[0, 0], [-np.inf, -np.inf]])
+    np.testing.assert_array_equal(certain.entropy.array, [0, 0])
+    other = D.Bernoulli(np.array([0.5, 1.0]))
+    np.testing.assert_allclose(D.kl_divergence(certain, other).array, [np.log(2), 0])
+    np.testing.assert_allclose(D.kl_divergence(other, certain).array, [np.inf, 0])
+
+
 def test_bad_arguments():
     with pytest.raises(ValueError, match="Bernoulli: expected p or logit, got both"):
         D.Bernoulli(0.5, 0.5)
