@@ -115,7 +115,7 @@ class Captured:
             self.calls += 1
             if self.calls > 1:
                 given, recording = self._known(args, kwargs)
-                if recording is not None:
+                if recording is not None and not recording.shared(given):
                     result = recording.replay(given, (args, kwargs))
                     self.replayed += 1
                     return result

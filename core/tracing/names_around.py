@@ -18,7 +18,7 @@ from core.graph.variable import Variable
 from core.link import Link
 from core.optimizer import Optimizer
 from core.tracing.live import PLAIN
-from core.tracing.places import names_in
+from core.tracing.places import names_in, roots
 
 MOST = 16
 """Longer lists and dicts are told by their lengths."""
@@ -33,7 +33,7 @@ class Name(NamedTuple):
 
 
 def names_of(function: Any) -> list[Name]:
-    """The names from outside that a function, and those of its file that it names, can use."""
+    """The names from outside that a function, those of its file, and its links can use."""
     found: list[Name] = []
     seen: set[Any] = set()
 
@@ -61,6 +61,10 @@ def names_of(function: Any) -> list[Name]:
             x = scope.get(name)
             if name not in scope or isinstance(x, ModuleType):
                 continue
+            if (id(scope), name) in seen:
+                look_into(x, used, scope)
+                continue
+            seen.add((id(scope), name))
             found.append(Name(name, partial(scope.get, name), partial(scope.__setitem__, name)))
             if getattr(x, "__globals__", None) is scope:
                 look(x)
@@ -75,6 +79,7 @@ def names_of(function: Any) -> list[Name]:
                     found.append(Name(f"{of.__name__}.{name}", read, partial(setattr, owner, name)))
         if type(own) is not dict or isinstance(owner, _OTHERS):
             return
+        link = isinstance(owner, Link)  # whose attributes are looked at by themselves
         for name in used:
             if (id(own), name) in seen:
                 continue
@@ -82,16 +87,28 @@ def names_of(function: Any) -> list[Name]:
             common = getattr(of, name, None)
             if isinstance(common, FunctionType) and common.__globals__ is scope:
                 look(MethodType(common, owner))
+            elif link:
+                look_into(own.get(name), used, scope)
             elif name in own or type(common) in PLAIN[:-1]:
                 read = partial(getattr, owner, name, None)
                 found.append(Name(f"{of.__name__}.{name}", read, partial(setattr, owner, name)))
                 look_into(read(), used, scope)
 
     look(function)
+    for each in roots(function):
+        owner = each if isinstance(each, Link) else each.target
+        for link in () if owner is None else owner.links():
+            forward = getattr(type(link), "forward", None)
+            if isinstance(forward, FunctionType) and not _is_bundled(forward):
+                look(MethodType(forward, link))
     return found
 
 
-_OTHERS = (Link, Optimizer, Variable, type, FunctionType, ModuleType)
+def _is_bundled(function: FunctionType) -> bool:
+    return function.__module__.partition(".")[0] in ("core", "plugins")
+
+
+_OTHERS = (Optimizer, Variable, type, FunctionType, ModuleType)
 
 
 def told(x: Any) -> Any:

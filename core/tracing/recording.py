@@ -9,6 +9,7 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from core.arrays.backend import on_kernels_changed
+from core.errors import TraceError
 from core.registry.configuration import current_state
 from core.tracing.execution import compiled
 from core.tracing.live import PLAIN, Live, variables_in
@@ -126,13 +127,20 @@ class Recording(Signature):
             return False
         return True
 
+    def shared(self, given: Any) -> bool:
+        """Whether a change of one argument in place would change another as well."""
+        if self.program.changes:
+            try:
+                self.program._refuse_shared(given)
+            except TraceError:
+                return True
+        return False
+
     def replay(self, given: Any, arguments: Any) -> Any:
         """Run the program, and leave behind what the step leaves."""
         program = self.program
         if self._arguments is not None:
             self._arguments[:] = [x for x in variables_in(arguments) if x.requires_grad]
-        if program.changes:
-            program._refuse_shared(given)
         read = [read() for read in self._reads]
         results = self._run(*given, *read)
         if program.changes:

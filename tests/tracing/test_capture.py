@@ -753,6 +753,35 @@ class Stepping:
         return F.tanh(next(self.batches))
 
 
+class Settings:
+    rate = 1.0
+
+
+class Rated(core.Chain):
+    """A link with numbers of others."""
+
+    def __init__(self):
+        super().__init__()
+        self.settings = Settings()
+
+    def forward(self, x):
+        return F.tanh(x) * self.settings.rate * rate()
+
+
+def test_numbers_that_links_take_from_elsewhere(monkeypatch):
+    link = Rated()
+    whole = core.Sequential(F.relu, link)
+    for made in (lambda: whole, lambda: lambda x: whole(x) + 1):
+        step, captured = made(), core.capture(made())
+        for i in range(9):
+            if i == 4:
+                link.settings.rate = link.settings.rate + 1.0
+            if i == 6:
+                monkeypatch.setitem(globals(), "RATE", RATE + 1.0)
+            assert captured(X).array.tobytes() == step(X).array.tobytes(), i
+        assert len(captured.programs) == 3
+
+
 def _steps_of(monkeypatch, name, captured):
     np.random.seed(0)
     stepping = Stepping()
@@ -875,6 +904,21 @@ def test_parameters_that_are_frozen_in_a_step():
 
     with pytest.warns(UserWarning, match="is frozen, or no longer frozen, in the step"):
         compare(made, 4, [(X, T), (X, T), (X, T), (X[:5], T[:5])], replays=False)
+
+
+def test_arguments_that_share_memory():
+    def step(x, y):
+        x += 1
+        return F.tanh(y).array
+
+    captured = core.capture(step)
+    for shared in (False, False, False, True, False):
+        found = []
+        for each in (step, captured):
+            x = X.copy()
+            found.append((_bits(each(x, x[:] if shared else X)), _bits(x)))
+        assert found[0] == found[1]
+    assert captured.replayed == 3
 
 
 def test_lists_that_a_step_fills_hold_real_arrays():
