@@ -324,3 +324,22 @@ def test_inputs_without_gradient_get_none() -> None:
         F.sum(normalize(x, gamma, beta)).backward()
         assert x.grad is None
         np.testing.assert_array_equal(beta.grad, np.full(8, 512, "f"))
+
+
+def test_without_checks_what_has_another_size_is_left_to_the_formula() -> None:
+    x = np.ones((8, 32, 28, 28), "f")
+    few, many, W = np.ones(3, "f"), np.ones(5000, "f"), np.ones((32, 32, 3, 3), "f")
+    c = np.ones(32, "f")
+    with core.using_config("type_check", False):
+        for refused in (
+            lambda: F.convolution_2d(x, W, few),
+            lambda: F.convolution_2d(x, W, many),
+            lambda: F.convolution_2d(x, W[:, :16]),
+            lambda: F.deconvolution_2d(x, W[:16]),
+            lambda: F.deconvolution_2d(x, W, many),
+            lambda: F.batch_normalization(x, c, many),
+            lambda: F.fixed_batch_normalization(x, few, few, few, few),
+            lambda: F.fixed_batch_normalization(x, c, c, few, many),
+        ):
+            with pytest.raises(ValueError, match=r"broadcast|mismatch|reshape"):
+                refused()

@@ -46,7 +46,8 @@ TOGETHER = 16  # channels of which sums are taken then: as many as a vector may 
 def convolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     """What `Convolution.compute` gives."""
     g = _geometry(x.shape[2:], W.shape[2:], f.stride, f.pad, f.dilate, f.cover_all)
-    if not _suit(len(x) * W.size * prod(g.out), x, W, b):
+    fit = x.shape[1] == f.groups * W.shape[1] and (b is None or b.shape == W.shape[:1])
+    if not fit or not _suit(len(x) * W.size * prod(g.out), x, W, b):
         return NotImplemented
     y = np.empty((len(x), W.shape[0], *g.out), x.dtype)
     filters, channels = W.shape[0] // f.groups, W.shape[1]
@@ -63,7 +64,8 @@ def convolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
 
 def deconvolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     """What `Deconvolution.compute` gives."""
-    if not _suit(len(x) * W.size * prod(x.shape[2:]), x, W, b):
+    fit = x.shape[1] == len(W) and (b is None or b.shape == (f.groups * W.shape[1],))
+    if not fit or not _suit(len(x) * W.size * prod(x.shape[2:]), x, W, b):
         return NotImplemented
     size = f.spread(x.shape[2:], W.shape[2:])
     g = _unfolded((1, 1, *W.shape[2:], *x.shape[2:]), size, f.stride, f.pad, f.dilate)

@@ -107,9 +107,12 @@ def two(rows: Array) -> tuple[Array, Array]:
 # -- batch normalization ---------------------------------------------------------------------------
 
 
-def _shape(x: Array, axis: tuple[int, ...] | None, gamma: Array) -> Shape | None:
+def _shape(x: Array, axis: tuple[int, ...] | None, gamma: Array, *others: Array) -> Shape | None:
     """(examples, channels, places), places being 1 where channels lie side by side."""
     reduced = (0, *range(1 + gamma.ndim, x.ndim)) if axis is None else axis
+    channels = tuple([size for i, size in enumerate(x.shape) if i not in reduced])
+    if any([a.shape != channels for a in (gamma, *others)]):
+        return None
     if reduced == tuple(range(len(reduced))):
         return (x.size // gamma.size, gamma.size, 1)
     places = prod(x.shape[1 + gamma.ndim :])
@@ -120,7 +123,7 @@ def _shape(x: Array, axis: tuple[int, ...] | None, gamma: Array) -> Shape | None
 
 def batch_normalization(f: Any, xp: Any, x: Any, gamma: Any, beta: Any) -> Any:
     """`y`, and mean and variance of each channel."""
-    shape = _shape(x, f.axis, gamma) if suits(x) else None
+    shape = _shape(x, f.axis, gamma, beta) if suits(x) else None
     if shape is None:
         return NotImplemented
     examples, channels, places = shape
@@ -187,7 +190,7 @@ def fixed_batch_normalization(
     f: Any, xp: Any, x: Any, gamma: Any, beta: Any, mean: Any, var: Any
 ) -> Any:
     """The formula, with its bits, in one pass."""
-    shape = _shape(x, f.axis, gamma) if suits(x) else None
+    shape = _shape(x, f.axis, gamma, beta, mean, var) if suits(x) else None
     if shape is None or shape[2] == 1:
         return NotImplemented
     rows = np.ascontiguousarray(x).reshape(-1, shape[2])
