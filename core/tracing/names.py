@@ -31,8 +31,8 @@ WRITING = _set("copyto put place putmask fill_diagonal put_along_axis")
 """NumPy's functions that change an argument."""
 
 LOOKS = _set(
-    "__bool__ __int__ __float__ __complex__ __index__ __array__ __dlpack__ __contains__ item "
-    "tolist tobytes __format__ __reduce__ __reduce_ex__ __round__"
+    "__bool__ __int__ __float__ __complex__ __index__ __array__ __dlpack__ __dlpack_device__ "
+    "__contains__ item tolist tobytes __format__ __reduce__ __reduce_ex__ __round__"
 )
 """Methods that need values."""
 

@@ -21,9 +21,12 @@ def as_torch(link: Link) -> Any:
         link: A link with sizes, on the CPU: what its first call would size has to be called once.
 
     Raises:
+        TypeError: It is no link.
         ValueError: A parameter has no values yet.
         ImportError: PyTorch is not installed.
     """
+    if not isinstance(link, Link):
+        raise TypeError(f"as_torch: expected a link, got {link!r:.60}; from_torch is the way back.")
     torch = need("torch", "torch", "interop.as_torch")
     for path, parameter in link.namedparams():
         if not parameter.is_initialized:

@@ -71,6 +71,18 @@ def test_only_tensors_come_out():
         F.from_torch(lambda x: "no")(np.ones(2))
 
 
+def test_what_is_no_function_or_link_is_told():
+    with pytest.raises(TypeError, match="from_torch: expected a function or a module, got 3"):
+        F.from_torch(3)
+    with pytest.raises(TypeError, match="as_torch: expected a link, got Linear"):
+        core.interop.as_torch(torch.nn.Linear(2, 2))
+
+
+def test_it_is_not_traced():
+    with pytest.raises(core.errors.TraceError, match="the value of an array was asked for"):
+        core.trace(F.from_torch(torch.sin), np.ones(2, "f"))
+
+
 def test_a_link_as_a_module():
     link = core.Sequential(L.Linear(3, 4), F.tanh, L.BatchNormalization(4), L.Linear(4, 2))
     for parameter in link.params():

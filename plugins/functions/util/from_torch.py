@@ -60,7 +60,7 @@ class FromTorch(Function):
 
 def tensor_of(torch: Any, array: Any) -> Any:
     """The array as a tensor, which shares its memory where PyTorch can."""
-    if min(array.strides, default=0) < 0:  # at which PyTorch ends the process
+    if min(getattr(array, "strides", ()), default=0) < 0:  # at which PyTorch ends the process
         array = array.copy()
     try:
         return torch.from_dlpack(array)
@@ -83,13 +83,15 @@ def from_torch(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Raises:
         ImportError: PyTorch is not installed.
-        TypeError: The function gives something else than tensors.
+        TypeError: It is no function, or gives something else than tensors.
 
     >>> import core.functions as F, numpy as np
     >>> softsign = F.from_torch(lambda x: x / (1 + abs(x)))  # of tensors; needs PyTorch when called
     >>> callable(softsign)
     True
     """
+    if not callable(function):
+        raise TypeError(f"from_torch: expected a function or a module, got {function!r:.60}")
 
     def call(*inputs: Array) -> Any:
         return FromTorch(function).needing(tuple(map(as_variable, inputs)))
