@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from core import Variable, as_array, no_backprop_mode, registry, using_config
+from core import Link, Variable, as_array, no_backprop_mode, registry, using_config
 from core.errors import ExportError
 from core.errors.kinds import checked
 from core.tracing import Applied, Equation, Program, Value, unabridged
@@ -72,6 +72,12 @@ def onnx(
     if opset not in OPSETS:
         raise ExportError(f"onnx: expected an opset from 18 to 23, got {opset!r}.")
     need("onnx", "onnx", "core.export.onnx")
+    for path, parameter in model.namedparams() if isinstance(model, Link) else ():
+        if not parameter.is_initialized:
+            raise ExportError(
+                f"onnx: expected parameters with values, got {path} without. Call the model once "
+                "before."
+            )
     arrays = tuple(map(as_array, inputs if isinstance(inputs, tuple) else (inputs,)))
     program, applied = _traced(model, arrays, batch, train)
     made = _Writing(program, applied, opset, batch, input_names, output_names).model()
@@ -124,12 +130,6 @@ class _Writing:
     ) -> None:
         self.program, self.opset, self.batch = program, opset, batch
         places = {place.value: place for place in program.places}
-        for target, _ in program.changes:
-            if not isinstance(target, int):
-                raise ExportError(
-                    f"onnx: the model changes {target.name} when it is called, and what it gives "
-                    "would depend on earlier calls. Export a function that takes and returns it."
-                )
         self.names = input_names or [f"x{i}" for i in range(len(program.inputs))]
         self.results = output_names or _result_names(program)
         for what, names, values in (
@@ -155,6 +155,7 @@ class _Writing:
         for i, (value, array) in enumerate(program.constants.items()):
             self.graph.arrays[value] = f"c{i}", array
         self.needed = self._needed()
+        self._refuse_state()
         self.whole = self._whole(applied)
 
     def _needed(self) -> list[bool]:
@@ -165,6 +166,20 @@ class _Writing:
                 needed.update(e.inputs)
             found.append(wanted)
         return found[::-1]
+
+    def _refuse_state(self) -> None:
+        """Raise where results depend on what earlier calls have left."""
+        program = self.program
+        read = {*program.outputs}
+        for e, needed in zip(program.equations, self.needed, strict=True):
+            if needed:
+                read.update(e.inputs)
+        for target, _ in program.changes:
+            if not isinstance(target, int) and target.value in read:
+                raise ExportError(
+                    f"onnx: the model changes {target.name} when it is called, and what it gives "
+                    "would depend on earlier calls. Export a function that takes and returns it."
+                )
 
     def _whole(self, applied: list[Applied]) -> dict[int, tuple[Applied, Any]]:
         """Operations that have a translation, by their first equations; the outer ones alone."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from onnx_runs import compare, exported, run
 
@@ -250,6 +251,20 @@ def test_refusals_name_the_place():
     for names in ({"input_names": ["y0"]}, {"input_names": [""]}, {"output_names": [""]}):
         with pytest.raises(ExportError, match="expected names that are not empty, and others"):
             exported(F.relu, np.zeros((3, 2), "f"), **names)
+
+
+def test_training_mode_of_what_keeps_statistics():
+    model = core.Sequential(L.BatchNormalization(2), L.Linear(2, 3))
+    x = np.random.default_rng(0).normal(size=(4, 2)).astype("f")
+    message = exported(model, x, train=True, batch=None)
+    assert (model[0].avg_mean == 0).all()
+    (found,) = onnxruntime.InferenceSession(message.SerializeToString()).run(None, {"x0": x})
+    np.testing.assert_allclose(found, model(x).array, atol=1e-5)
+
+
+def test_sizes_that_are_open_are_told():
+    with pytest.raises(ExportError, match="got /0/W without. Call the model once"):
+        exported(core.Sequential(L.Linear(None, 2)), np.zeros((2, 3), "f"))
 
 
 def test_a_refusal_leaves_the_old_file(tmp_path):
