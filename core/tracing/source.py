@@ -188,10 +188,13 @@ def source(program: Recorded) -> str:
     constants = [
         f"{names[value]} = {_constant(array)}\n" for value, array in program.constants.items()
     ]
-    helpers = [_helper(name) for name in _needed(program)]
+    needed = _needed(program)
+    if any(["constant(" in line for line in constants]):
+        needed.append("constant")
+    helpers = [_helper(name) for name in needed]
     given = [f"a{i}" for i in range(len(program.form))] + ["places"] * bool(program.places)
     head = _HEAD.format(name=program.name)
-    if not any(["constant(" in line for line in constants]):
+    if "constant" not in needed:
         head = head.replace("import base64\n\n", "")
     definition = f"def program({', '.join(given)}):\n" + "\n".join(body) + "\n"
     return "\n\n".join(filter(None, [head, *helpers, "".join(constants), definition]))
@@ -275,8 +278,6 @@ def _needed(program: Recorded) -> list[str]:
             found["random"] = None
         elif call.kind in ("change", "backend"):
             found[_refused_or(call)] = None
-    if any([array.ndim for array in program.constants.values()]):
-        found["constant"] = None
     return list(found)
 
 

@@ -121,8 +121,10 @@ def numpys(x: Any) -> str | None:
         return f"np.{x.name}" if isinstance(known, type) and xp.dtype(known) == x else None
     if isinstance(x, type) and issubclass(x, xp.generic):
         return f"np.{x.__name__}"
-    if isinstance(x, xp.generic) and (x.dtype.kind in "biu" or x - x == 0):
-        return f"np.{type(x).__name__}({x.item()!r})"
+    if isinstance(x, xp.generic):
+        number: Any = x.item()  # Python's, of which infinities are subtracted without a warning
+        if x.dtype.kind in "biu" or number - number == 0:
+            return f"np.{type(x).__name__}({number!r})"
     return None
 
 

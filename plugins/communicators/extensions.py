@@ -15,7 +15,14 @@ from core.errors import CheckpointError, CommunicatorError
 from core.errors.kinds import checked
 from core.link import Link
 from core.link.serializer import AbstractSerializer, Deserializer
-from core.training import PRIORITY_EDITOR, PRIORITY_WRITER, Communicator, Extension, get_trigger
+from core.training import (
+    PRIORITY_EDITOR,
+    PRIORITY_WRITER,
+    Communicator,
+    Extension,
+    TriggerSpec,
+    get_trigger,
+)
 from plugins.serializers.dictionary import entries_of
 from plugins.serializers.npz import NpzDeserializer, load_npz, save_npz
 from plugins.training.extensions.snapshot import Snapshot
@@ -65,7 +72,7 @@ class ObservationAggregator(Extension):
         comm: Communicator,
         original_key: str,
         aggregated_key: str | None = None,
-        comm_trigger: Any = (1, "iteration"),
+        comm_trigger: TriggerSpec = (1, "iteration"),
         aggregator: Callable[[list[list[Any]]], Any] | None = None,
     ) -> None:
         self.comm, self.original_key = comm, original_key
@@ -106,12 +113,12 @@ class MultiNodeEarlyStoppingTrigger(EarlyStoppingTrigger):
     def __init__(
         self,
         comm: Communicator,
-        check_trigger: Any = (1, "epoch"),
+        check_trigger: TriggerSpec = (1, "epoch"),
         monitor: str = "main/loss",
         patients: int = 3,
         mode: str = "auto",
         verbose: bool = False,
-        max_trigger: Any = (100, "epoch"),
+        max_trigger: TriggerSpec = (100, "epoch"),
         *,
         patience: int | None = None,
     ) -> None:

@@ -11,7 +11,9 @@ from core import Chain, ChainList, Link, Variable
 from core import functions as F
 from core.errors import CommunicatorError
 from core.errors.kinds import checked
+from core.link.initializer import InitializerSpec
 from core.training import Communicator
+from core.typing import Axis, DType, Positive, Probability
 from plugins.communicators.functions import pseudo_connect, recv, send, weighted_sum
 from plugins.functions.normalization.batch_normalization import expanded, move, reduced_axes
 from plugins.links.normalization.batch_normalization import BatchNormalization
@@ -114,18 +116,18 @@ class MultiNodeBatchNormalization(BatchNormalization):
     @checked
     def __init__(
         self,
-        size: Any,
+        size: int | tuple[int, ...] | None,
         comm: Communicator,
-        decay: float = 0.9,
-        eps: float = 2e-5,
-        dtype: Any = None,
+        decay: Probability = 0.9,
+        eps: Positive = 2e-5,
+        dtype: DType = None,
         use_gamma: bool = True,
         use_beta: bool = True,
-        initial_gamma: Any = None,
-        initial_beta: Any = None,
+        initial_gamma: InitializerSpec = None,
+        initial_beta: InitializerSpec = None,
         communication_backend: str = "auto",
         *,
-        axis: Any = None,
+        axis: Axis = None,
     ) -> None:
         super().__init__(
             size, decay, eps, dtype, use_gamma, use_beta, initial_gamma, initial_beta, axis

@@ -35,7 +35,7 @@ def _mpi() -> Iterator[tuple[str, str]]:
         return
     found = _run([sys.executable, "-c", _LIBRARY])
     if found.returncode:
-        yield "problem", "mpi4py finds no MPI: install one, as with `pip install mpich`"
+        yield "note", "mpi4py finds no MPI: install one, as with `pip install mpich`"
         return
     yield "ok", found.stdout.partition("\n")[0].partition(", package")[0].strip()
     beside = Path(sys.executable).parent / "mpiexec"

@@ -208,7 +208,8 @@ def gpu(monkeypatch):
     library.cuda.nvtx = FakeNvtx()
     for name, module in (("", library), (".cuda", library.cuda), (".cuda.nvtx", library.cuda.nvtx)):
         monkeypatch.setitem(sys.modules, f"fakecupy{name}", module)
-    monkeypatch.setattr(backend, "get", lambda name: types.SimpleNamespace(library="fakecupy"))
+    fake, get = types.SimpleNamespace(library="fakecupy"), backend.get
+    monkeypatch.setattr(backend, "get", lambda name: fake if name == "cuda" else get(name))
     return library
 
 

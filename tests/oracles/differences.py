@@ -362,7 +362,9 @@ BEHAVIOUR = {
         ("ds_mixin_missing* ser_base_*", "What lacks a method is told when it is made."),
         ("init_Orthogonal", "It draws as version 7 does."),
     ),
-    "programs": (),
+    "programs": (
+        ("evaluator_eval_func", "Means are over the examples: a short last batch counts for less."),
+    ),
     "training": (
         ("trig_bad_unit* trig_zero_period", "The errors say what is expected."),
         ("up_epoch_to_opt", "The updater counts the optimizer's epochs, as in later versions."),
