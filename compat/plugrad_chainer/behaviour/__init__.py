@@ -9,7 +9,6 @@ from __future__ import annotations
 from plugrad_chainer.behaviour import (
     comparisons,
     environment,
-    evaluation,
     files,
     graphs,
     numpy_names,
@@ -30,7 +29,6 @@ def switch() -> None:
         for part in (
             comparisons,
             environment,
-            evaluation,
             files,
             graphs,
             numpy_names,
