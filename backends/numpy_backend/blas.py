@@ -27,7 +27,6 @@ import numpy as np
 from core.registry.configuration import global_config
 
 _PREFIXES, _SUFFIXES = ("scipy_openblas_", "openblas_"), ("64_", "")
-NO_LIMIT = 1 << 30
 _PTHREADS = (0, 1)  # what openblas_get_parallel says of a library without threads, or with its own
 
 
@@ -116,6 +115,10 @@ class _Entry:
 
     number: int
 
+    def lift(self, none: int = 1 << 30) -> None:
+        """Limit nothing; `none` is there when a program ends and modules are emptied, too."""
+        self.number = none
+
 
 class Limit:
     """A limit that is open, at most as long as somebody holds it."""
@@ -166,7 +169,7 @@ class Limits:
         entry = limit.entry
         with self._lock:
             if entry in self._open:  # else the process was forked within a block
-                entry.number = NO_LIMIT  # and is there until nothing is left to do
+                entry.lift()  # and is there until nothing is left to do
                 self._threads.value = min([self._before, *[each.number for each in self._open]])
                 self._open.remove(entry)
         limit.entry = None

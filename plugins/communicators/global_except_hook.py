@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import socket
 import sys
+import time
 from types import TracebackType
+from typing import Any
 
 _former = None
 
@@ -28,10 +30,18 @@ def _end_all(kind: type[BaseException], error: BaseException, tb: TracebackType 
         return
     world = module.COMM_WORLD
     if world.Get_size() > 1:
-        print(
+        end_all(
+            world,
             f"{kind.__name__} on rank {world.Get_rank()} of {world.Get_size()} on "
             f"{socket.gethostname()}, which ends all ranks.",
-            file=sys.stderr,
-            flush=True,
         )
-        world.Abort(1)
+
+
+def end_all(world: Any, reason: str) -> None:
+    """Print the reason and end all processes of a job.
+
+    Launchers pass on what ranks print, and lose what they have not passed on when a job is ended.
+    """
+    print(reason, file=sys.stderr, flush=True)
+    time.sleep(0.5)
+    world.Abort(1)

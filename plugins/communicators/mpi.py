@@ -108,8 +108,9 @@ class MpiCommunicator(Communicator):
 
     def abort(self, reason: str) -> None:
         """Print the reason and end all processes of the job."""
-        print(f"{self._where}: {reason}", file=sys.stderr, flush=True)
-        self._mpi.COMM_WORLD.Abort(1)
+        from plugins.communicators.global_except_hook import end_all
+
+        end_all(self._mpi.COMM_WORLD, f"{self._where}: {reason}")
 
     # ------------------------------------------------------------------ waiting
 

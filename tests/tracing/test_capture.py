@@ -390,7 +390,7 @@ def test_random_networks(network):
             y = forward(core.Variable(x))
             loss = sum([LOSSES[name](y, t) for name in network["losses"]])
             if network["penalty"]:
-                w = m[-1].W
+                w = m[0 if network["frozen"] == -1 else -1].W
                 (g,) = core.grad([F.sum(F.tanh(w) ** 2)], [w], enable_double_backprop=True)
                 loss = loss + 0.1 * F.sum(g * g)
             core.report({"loss": loss})
