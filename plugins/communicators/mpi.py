@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import os
 import socket
-import sys
 import time
 from collections.abc import Sequence
 from typing import Any, Self
@@ -20,6 +19,7 @@ import numpy as np
 from core.errors import CommunicatorError
 from core.errors.kinds import checked
 from core.training import Communicator, Pending
+from plugins.communicators.global_except_hook import add_hook, end_all
 from plugins.extras import need
 from plugins.processes.ipc import decode, encode
 
@@ -58,8 +58,6 @@ class MpiCommunicator(Communicator):
         self._where = f"rank {self.rank} of {self.size} on {socket.gethostname()}"
         self._place_among_machines()
         if self.size > 1 and mpi_comm is None:
-            from plugins.communicators.global_except_hook import add_hook
-
             add_hook()
             atexit.register(self._end)
 
@@ -103,13 +101,10 @@ class MpiCommunicator(Communicator):
         try:
             self.tell("the end of the program")
         except BaseException as error:
-            print(error, file=sys.stderr, flush=True)
-            self._mpi.COMM_WORLD.Abort(1)
+            end_all(self._mpi.COMM_WORLD, str(error))
 
     def abort(self, reason: str) -> None:
         """Print the reason and end all processes of the job."""
-        from plugins.communicators.global_except_hook import end_all
-
         end_all(self._mpi.COMM_WORLD, f"{self._where}: {reason}")
 
     # ------------------------------------------------------------------ waiting
