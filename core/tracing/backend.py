@@ -126,39 +126,13 @@ class TracingBackend(Backend):
 class TracedRandom(Random):
     """Draws that a program makes anew whenever it runs."""
 
-    def normal(self, shape: Any = (), dtype: Any = "float32", *, device: Any = None) -> Any:
-        """Standard normal draws."""
-        return _drawn("normal", shape, dtype)
+    def _drawn(self, name: str, *what: Any, device: Any) -> Any:
+        made = apply(Call("random", name), what, {})
+        made._memory.plain = True
+        return made
 
-    def uniform(
-        self,
-        shape: Any = (),
-        dtype: Any = "float32",
-        low: float = 0.0,
-        high: float = 1.0,
-        *,
-        device: Any = None,
-    ) -> Any:
-        """Draws from [low, high)."""
-        return _drawn("uniform", shape, dtype, low, high)
-
-    def bernoulli(self, p: float, shape: Any = (), *, device: Any = None) -> Any:
-        """Booleans, True with probability `p`."""
-        return _drawn("bernoulli", p, shape)
-
-    def permutation(self, n: int, *, device: Any = None) -> Any:
-        """The integers 0 to n-1 in random order."""
-        return _drawn("permutation", n)
-
-    def integers(self, low: int, high: int, shape: Any = (), *, device: Any = None) -> Any:
-        """Integers from `low` to `high` - 1."""
-        return _drawn("integers", low, high, shape)
-
-
-def _drawn(name: str, *args: Any) -> Any:
-    made = apply(Call("random", name), args, {})
-    made._memory.plain = True
-    return made
+    def _name(self, dtype: Any) -> Any:
+        return dtype
 
 
 def tracing() -> Backend:
