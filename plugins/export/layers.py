@@ -50,54 +50,40 @@ def _fixed(*shapes: Sequence[int]) -> bool:
     )
 
 
-def convolution(g: Graph, call: Applied, x: str, W: str, *b: str) -> list[str] | None:
-    """Conv."""
+def _convolved(call: Applied, transposed: bool = False) -> tuple[list[int], dict[str, Any]] | None:
+    """The padding behind and the attributes of windows; None for those that ONNX has not."""
     f, (image, filters) = call.function, [v.shape for v in call.inputs[:2]]
     out = call.outputs[0].shape
     ndim = len(image) - 2
     if ndim not in (1, 2, 3) or not _fixed(image, filters, out):
         return None
     stride, pad, dilate = _sizes(f, ndim, "stride", "pad", "dilate")
-    after = _after(image[2:], out[2:], filters[2:], stride, pad, dilate)
-    pads = [*pad, *[max(n, 0) for n in after]]
+    whole, windows = (out, image) if transposed else (image, out)
+    after = _after(whole[2:], windows[2:], filters[2:], stride, pad, dilate)
     if any([n < 0 and -n >= s for n, s in zip(after, stride, strict=True)]):
         return None
-    return [
-        g.add(
-            "Conv",
-            *(x, W, *b),
-            kernel_shape=list(map(int, filters[2:])),
-            strides=list(stride),
-            pads=pads,
-            dilations=list(dilate),
-            group=f.groups,
-        )
-    ]
+    return after, {
+        "kernel_shape": list(map(int, filters[2:])),
+        "strides": list(stride),
+        "pads": [*pad, *[max(n, 0) for n in after]],
+        "dilations": list(dilate),
+        "group": f.groups,
+    }
+
+
+def convolution(g: Graph, call: Applied, x: str, W: str, *b: str) -> list[str] | None:
+    """Conv."""
+    found = _convolved(call)
+    return None if found is None else [g.add("Conv", x, W, *b, **found[1])]
 
 
 def deconvolution(g: Graph, call: Applied, x: str, W: str, *b: str) -> list[str] | None:
     """ConvTranspose."""
-    f, (image, filters) = call.function, [v.shape for v in call.inputs[:2]]
-    out = call.outputs[0].shape
-    ndim = len(image) - 2
-    if ndim not in (1, 2, 3) or not _fixed(image, filters, out):
+    found = _convolved(call, transposed=True)
+    if found is None:
         return None
-    stride, pad, dilate = _sizes(f, ndim, "stride", "pad", "dilate")
-    after = _after(out[2:], image[2:], filters[2:], stride, pad, dilate)
-    if any([n < 0 and -n >= s for n, s in zip(after, stride, strict=True)]):
-        return None
-    return [
-        g.add(
-            "ConvTranspose",
-            *(x, W, *b),
-            kernel_shape=list(map(int, filters[2:])),
-            strides=list(stride),
-            pads=[*pad, *[max(n, 0) for n in after]],
-            output_padding=[max(-n, 0) for n in after],
-            dilations=list(dilate),
-            group=f.groups,
-        )
-    ]
+    beyond = [max(-n, 0) for n in found[0]]
+    return [g.add("ConvTranspose", x, W, *b, output_padding=beyond, **found[1])]
 
 
 def _pooling(g: Graph, call: Applied, op: str, x: str, **more: Any) -> list[str] | None:
