@@ -11,51 +11,18 @@ import operator
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
-from weakref import WeakSet
 
 from core.arrays.backend import host
 from core.tracing import names
 from core.tracing import tape as tapes
+from core.tracing.emission import emit, shaped
 from core.tracing.equation import Call, Value, mapped
-from core.tracing.inference import NoShape, Shaped, infer
+from core.tracing.inference import Shaped
+from core.tracing.operators import Operators
+from core.tracing.views import Memory, is_basic, put_back
 
 
-class Memory:
-    """What an array and its views show: the present value of the whole.
-
-    `kin` are the memories that may be one with this, or may not; `plain` says that the elements lie
-    in order without gaps, and `spoiled` at which line of the user's one of the kin was changed.
-    """
-
-    __slots__ = ("__weakref__", "kin", "plain", "spoiled", "value", "version")
-
-    def __init__(self, value: Value, plain: bool = False) -> None:
-        self.value = value
-        self.version = 0
-        self.plain = plain
-        self.spoiled = ""
-        self.kin: WeakSet[Memory] | None = None
-
-    def akin(self, other: Memory) -> None:
-        """Note that it may be one with another memory."""
-        if self.kin is None:
-            self.kin = WeakSet([self])
-        if other.kin is None:
-            other.kin = WeakSet([other])
-        self.kin |= other.kin
-        for each in list(self.kin):
-            each.kin = self.kin
-
-    def put(self, value: Value) -> None:
-        """Replace the value: something was assigned."""
-        self.value = value
-        self.version += 1
-        for each in list(self.kin or ()):
-            if each is not self:
-                each.spoiled = tapes.users_line()
-
-
-class TracedArray:
+class TracedArray(Operators):
     """An array of a trace; nothing is known of its elements."""
 
     __slots__ = (
@@ -185,6 +152,9 @@ class TracedArray:
         self._fits(index, value)
         self._change("set_item", index, value)
 
+    def _apply(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return apply(call, args, kwargs)
+
     def _is_view(self, whole: TracedArray, index: Any) -> bool:
         """Whether it is `whole[index]`, as it stands."""
         step: Any = (Call("operator", "getitem"), (index,), {})
@@ -207,7 +177,7 @@ class TracedArray:
                 f"{part.shape}"
             )
 
-    def _operate_in_place(self, name: str, other: Any) -> TracedArray:
+    def _operate_in_place(self, name: str, plain: Call, other: Any) -> Any:
         tape = self._tape
         one = host().xp.ones((1,) * self.ndim, dtype=self.dtype)
         beside = mapped(_one_like, as_values(tape, other))
@@ -279,6 +249,12 @@ class TracedScalar(TracedArray):
 
     __slots__ = ()
 
+    def _operate_in_place(self, name: str, plain: Call, other: Any) -> Any:
+        return apply(plain, (self, other), {})
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError("a scalar, as NumPy makes of a sum, does not support item assignment")
+
 
 class TracedSum(TracedArray):
     """A gradient that a kernel has put off: others are added to it, and an array is made of it."""
@@ -293,83 +269,11 @@ class TracedSum(TracedArray):
         tape.record(Call("operator", "add"), (self.value, other.value), {}, (value,))
         return TracedSum(tape, value)
 
+    __iadd__ = __add__
+
 
 for _name in names.LOOKS:
     setattr(TracedArray, _name, TracedArray._look)
-
-_BINARY = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift"
-
-
-def _operate(name: str) -> Callable[..., Any]:
-    call = Call("operator", name)
-
-    def operate(self: Any, other: Any) -> Any:
-        if not is_operand(other):
-            return NotImplemented
-        return apply(call, (self, other), {})
-
-    return operate
-
-
-def _reflect(name: str) -> Callable[..., Any]:
-    call = Call("operator", name)
-
-    def operate(self: Any, other: Any) -> Any:
-        if not is_operand(other):
-            return NotImplemented
-        return apply(call, (other, self), {})
-
-    return operate
-
-
-def _in_place(name: str) -> Callable[..., Any]:
-    def operate(self: Any, other: Any) -> Any:
-        if not is_operand(other):
-            return NotImplemented
-        return self._operate_in_place(name, other)
-
-    return operate
-
-
-def _recorded(call: Call) -> Callable[..., Any]:
-    def record(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return apply(call, (self, *args), kwargs)
-
-    return record
-
-
-def is_operand(x: Any) -> bool:
-    """Whether it can stand beside an array: a number or an array."""
-    return isinstance(x, (int, float, complex, TracedArray)) or hasattr(x, "__array_interface__")
-
-
-for _name in _BINARY.split():
-    _plain = _name.rstrip("_")
-    setattr(TracedArray, f"__{_plain}__", _operate(_name))
-    setattr(TracedArray, f"__r{_plain}__", _reflect(_name))
-    setattr(TracedArray, f"__i{_plain}__", _in_place("i" + _plain))
-    setattr(TracedScalar, f"__i{_plain}__", _operate(_name))
-TracedSum.__iadd__ = TracedSum.__add__  # type: ignore[attr-defined]
-for _name in ["lt", "le", "gt", "ge", "eq", "ne"]:
-    setattr(TracedArray, f"__{_name}__", _operate(_name))
-for _name in ["neg", "pos", "abs", "invert"]:
-    setattr(TracedArray, f"__{_name}__", _recorded(Call("operator", _name)))
-
-
-def _never_changed(self: Any, index: Any, value: Any) -> None:
-    raise TypeError("a scalar, as NumPy makes of a sum, does not support item assignment")
-
-
-TracedScalar.__setitem__ = _never_changed  # type: ignore[method-assign]
-
-_METHODS = (
-    "sum prod max min mean std var any all argmax argmin clip round dot repeat take cumsum conj "
-    "transpose swapaxes squeeze reshape ravel flatten"
-)
-for _name in _METHODS.split():
-    setattr(TracedArray, _name, _recorded(Call("method", _name)))
-for _name in ["T", "mT", "real", "imag"]:
-    setattr(TracedArray, _name, property(_recorded(Call("attribute", _name))))
 
 
 # ---------------------------------------------------------------------- recording
@@ -395,25 +299,6 @@ def _as_value(tape: tapes.Tape, array: Any) -> Value:
 def _one_like(value: Value) -> Any:
     one = host().xp.ones((), dtype=value.dtype)
     return one[()] if value.scalar else one
-
-
-def shaped(tape: tapes.Tape, call: Call, args: Any, kwargs: Any) -> Any:
-    """What is known of the result of a call."""
-    try:
-        return infer(call, args, kwargs, tape.constants)
-    except NoShape:
-        raise tape.refusal(
-            f"{call.name}: the shape of the result, or the result itself, depends on the values of "
-            "its arguments, and a trace has none"
-        ) from None
-
-
-def emit(tape: tapes.Tape, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Record a call of values that gives one array; gives its value."""
-    found = shaped(tape, call, args, kwargs)
-    value = Value(found.shape, found.dtype, found.scalar)
-    tape.record(call, args, kwargs, (value,))
-    return value
 
 
 def apply(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -466,36 +351,3 @@ def _share(
         made._version = source._memory.version
     elif followed or name in names.UNSURE:
         made._memory.akin(source._memory)
-
-
-def is_basic(index: Any) -> bool:
-    """Whether an index is made of integers, slices, None and the ellipsis: it gives a view."""
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(
-        [
-            part is None
-            or part is Ellipsis
-            or (isinstance(part, (slice, int)) and not isinstance(part, bool))
-            for part in parts
-        ]
-    )
-
-
-def put_back(
-    tape: tapes.Tape, call: Call, args: Any, kwargs: Any, around: Value, part: Value
-) -> Value:
-    """`around` with `part` where the view shows it."""
-    name = call.name
-    if name == "getitem":
-        made = Value(around.shape, around.dtype)
-        tape.record(Call("change", "set_item"), (around, args[0], part), {}, (made,))
-        return made
-    if name == "flip":
-        return emit(tape, call, (part, *args), kwargs)  # type: ignore[no-any-return]
-    xp = Call("xp", "reshape"), Call("xp", "permute_dims")
-    if name in names.RESHAPED:
-        return emit(tape, xp[0], (part, around.shape), {})  # type: ignore[no-any-return]
-    marks = host().xp.empty(tuple(range(2, 2 + len(around.shape))), dtype="bool")
-    order = [n - 2 for n in call.found(host())(marks, *args, **kwargs).shape]
-    inverse = tuple([order.index(i) for i in range(len(order))])
-    return emit(tape, xp[1], (part, inverse), {})  # type: ignore[no-any-return]

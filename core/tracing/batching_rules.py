@@ -13,9 +13,10 @@ from typing import Any
 
 from core.arrays.backend import host
 from core.tracing import names
-from core.tracing.array import TracedArray, is_basic
+from core.tracing.array import TracedArray
 from core.tracing.equation import Call, Equation, Value, mapped
 from core.tracing.inference import infer
+from core.tracing.views import is_basic
 
 
 class Examples:

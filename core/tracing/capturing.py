@@ -14,11 +14,12 @@ from core.errors.place import warn
 from core.registry.configuration import current_state
 from core.tracing.equation import Value
 from core.tracing.group import Group
-from core.tracing.live import Live, Recorder, refuse_numbers, variables_in
+from core.tracing.live import Live, variables_in
 from core.tracing.names_around import Around
 from core.tracing.passes import optimized
 from core.tracing.places import roots
 from core.tracing.recording import PLAIN_LEAVES, Recording, Refusal, unlike
+from core.tracing.reports import Recorder, refuse_numbers
 from core.tracing.structure import Leaf, flattened
 from core.tracing.tape import Tape, under_way
 from core.tracing.tracing import recorded
@@ -200,7 +201,7 @@ class Captured:
 
         def step(args: Any, kwargs: Any) -> Any:
             variables = [x for x in variables_in((args, kwargs)) if x.requires_grad]
-            with Recorder(places):
+            with Recorder(places.reports):
                 returned = self.function(*args, **kwargs)
             refuse_numbers("what it returns", returned)
             left = places.left(variables)

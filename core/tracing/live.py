@@ -13,28 +13,24 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from weakref import ref
 
-from core.arrays.backend import host
 from core.errors import TraceError
 from core.graph.fitting import is_array
 from core.graph.variable import Variable, wrap
 from core.link.parameter import Parameter
-from core.optimizer import GradientMethod
 from core.tracing.array import TracedArray
 from core.tracing.equation import Call, Value, mapped
+from core.tracing.leaving import (
+    Left,
+    attributes,
+    delivering,
+    reporting,
+    restoring,
+    to_arguments,
+    writing,
+)
 from core.tracing.places import Places, value_of
-from core.tracing.structure import flattened
 from core.tracing.tape import Tape
-from core.tracing.tape import current as current_tape
-from core.training import reporter
-
-PLAIN = (bool, int, float, complex, str, bytes, type(None))
-
-
-class Left(NamedTuple):
-    """What a step leaves behind: `put(tree)` delivers it, the tree with arrays in it."""
-
-    put: Callable[[Any], None]
-    tree: Any
+from core.tracing.updates import Update
 
 
 class Held(NamedTuple):
@@ -77,7 +73,7 @@ class Live(Places):
         for path, each, before in new:
             kept = {k: v.copy() for k, v in before.items() if type(v) in (list, dict, set)}
             self.links[id(each)] = path, each, before, kept
-            self._undo.append(_restoring(vars(each), before, kept))
+            self._undo.append(restoring(vars(each), before, kept))
         super().take(link)
         for path, each, before in new:
             for name, value in before.items():
@@ -280,22 +276,22 @@ class Live(Places):
 
     def left(self, arguments: list[Any]) -> list[Left]:
         """What is to be delivered after each run."""
-        found = [Left(_reporting(observer), values) for values, observer in self.reports]
+        found = [Left(reporting(observer), values) for values, observer in self.reports]
         graded = [i for i, x in enumerate(arguments) if x._grad is not None]
         if graded:
             grads = [_array(arguments[i]._grad) for i in graded]
             self.arguments = arguments
-            found.append(Left(_to_arguments(arguments, graded), grads))
+            found.append(Left(to_arguments(arguments, graded), grads))
         gradients = self.gradients()
         self.differentiates |= bool(graded or [g for _, g in gradients if g is not None])
         if gradients:
-            found.append(Left(_delivering([p for p, _ in gradients]), [g for _, g in gradients]))
+            found.append(Left(delivering([p for p, _ in gradients]), [g for _, g in gradients]))
         written = self._parameters_written()
         if written:
             arrays = [p._array for p, _ in written]
-            found.append(Left(_writing([p for p, _ in written]), arrays))
+            found.append(Left(writing([p for p, _ in written]), arrays))
         for path, each, before, kept in self.links.values():
-            found += _attributes(path.rstrip("/"), each, before, kept, self._put[id(each)])
+            found += attributes(path.rstrip("/"), each, before, kept, self._put[id(each)])
         for parameter in self.unmade:
             if parameter._array is not None:
                 parameter._array = None
@@ -322,104 +318,6 @@ class Live(Places):
                 )
 
 
-class Update:
-    """The update of an optimizer in a run: of gradients, the parameters and gradients after it."""
-
-    keeps = True
-
-    def __init__(
-        self,
-        optimizer: Any,
-        given: list[Any],
-        cleared: list[Any],
-        written: list[Any],
-        parameters: list[Any],
-        graded: list[Any],
-    ) -> None:
-        self.optimizer = optimizer
-        self.given = given
-        self.cleared = cleared
-        self.written = written
-        self.parameters = parameters
-        self.graded = graded
-
-    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
-        """Deliver gradients, and update."""
-        count = len(self.given)
-        if self.written:
-            _writing(self.written)(arrays[count:])
-        for parameter in self.cleared:
-            parameter._source._grad = None
-        deliver(self.given, arrays[:count])
-        self.optimizer.update()
-        return (*[p._array for p in self.parameters], *[p.grad for p in self.graded])
-
-
-class Recorder(reporter.Reporter):
-    """Takes what a step reports."""
-
-    def __init__(self, places: Live) -> None:
-        super().__init__()
-        self._places = places
-        self._at_first = self.observation
-
-    def report(self, values: Mapping[str, Any], observer: Any = None) -> None:
-        """Keep the values."""
-        if self.observation is not self._at_first:
-            raise TraceError("capture: a report_scope in the step cannot be captured.")
-        for name, value in values.items():
-            mean = value[:1] if isinstance(value, tuple) else value  # of a pair (value, weight)
-            refuse_numbers(f"what it reports as {name!r}", mean)
-        self._places.reports.append((dict(values), observer))
-
-
-def refuse_numbers(what: str, tree: Any) -> None:
-    """Raise TraceError for a number of Python's, which a replay would give again and again."""
-    if isinstance(tree, (tuple, list)):
-        for part in tree:
-            refuse_numbers(what, part)
-    elif isinstance(tree, dict):
-        for part in tree.values():
-            refuse_numbers(what, part)
-    elif isinstance(tree, (int, float, complex)) and not isinstance(tree, bool):
-        raise TraceError(
-            f"capture: {what} is the number {tree!r}, which would stay the same. Give an array."
-        )
-
-
-def record_update(optimizer: Any) -> bool:
-    """Record an update where a step is being captured; False where none is."""
-    tape = getattr(_current(), "places", None)
-    if not isinstance(tape, Live):
-        return False
-    tape.update(optimizer)
-    return True
-
-
-GradientMethod._recorder = record_update
-
-
-def _current() -> Any:
-    try:
-        return current_tape()
-    except TraceError:
-        return None
-
-
-def deliver(variables: list[Any], arrays: Any) -> None:
-    """Give Variables their gradients, no array twice."""
-    seen = set()
-    for variable, array in zip(variables, arrays, strict=True):
-        base = array
-        while (of := getattr(base, "base", None)) is not None:
-            base = of
-        if id(base) in seen or not array.flags.writeable:
-            array = array.copy(order="K")
-        else:
-            seen.add(id(base))
-        variable._source._grad = array
-
-
 def _array(grad: Any) -> Any:
     return grad._array if isinstance(grad, Variable) else grad
 
@@ -431,85 +329,8 @@ def _counting(parameter: Any) -> Callable[[], None]:
     return count
 
 
-def _restoring(own: dict[str, Any], before: dict[str, Any], kept: dict[str, Any]) -> Any:
-    def restore() -> None:
-        for name in [name for name in own if name not in before]:
-            del own[name]
-        for name, value in before.items():
-            if own.get(name, own) is not value:
-                own[name] = value
-        for name, content in kept.items():
-            if before[name] != content:
-                if isinstance(content, list):
-                    before[name][:] = content
-                else:
-                    before[name].clear()
-                    before[name].update(content)
-
-    return restore
-
-
-def _attributes(
-    path: str, link: Any, before: dict[str, Any], kept: dict[str, Any], put: dict[str, Any]
-) -> list[Left]:
-    """What a step has set attributes of a link to; refused where that is no array."""
-    own, found = vars(link), []
-    for name in {**put, **own}:
-        old, new = before.get(name), own.get(name)
-        if name in kept and kept[name] != before[name]:
-            raise TraceError(f"capture: {path}/{name} has other entries after the step.")
-        if new is put.get(name):
-            continue
-        held = isinstance(old, Variable) or is_array(old)
-        if flattened(new)[0] or (held and new is None):
-            found.append(Left(_setting(own, name), new))
-        elif not (isinstance(new, PLAIN) and type(old) is type(new) and new == old):
-            raise TraceError(
-                f"capture: {path}/{name} goes from {old!r} to {new!r}, which is no array, and so "
-                "would stay the same in each step."
-            )
-    return found
-
-
-def _setting(own: dict[str, Any], name: str) -> Callable[[Any], None]:
-    def put(tree: Any) -> None:
-        own[name] = tree
-
-    return put
-
-
-def _reporting(observer: Any) -> Callable[[Any], None]:
-    return lambda values: reporter.report(values, observer)
-
-
-def _delivering(parameters: list[Any]) -> Callable[[Any], None]:
-    def put(arrays: Any) -> None:
-        given = [(p, a) for p, a in zip(parameters, arrays, strict=True) if a is not None]
-        for parameter in parameters:
-            parameter._source._grad = None
-        deliver([p for p, _ in given], [a for _, a in given])
-
-    return put
-
-
-def _to_arguments(arguments: list[Any], graded: list[int]) -> Callable[[Any], None]:
-    def put(arrays: Any) -> None:
-        deliver([arguments[i] for i in graded], arrays)
-
-    return put
-
-
 def variables_in(tree: Any) -> list[Any]:
     """The Variables in tuples, lists and dicts."""
     found: list[Any] = []
     mapped(found.append, tree, Variable)
     return found
-
-
-def _writing(parameters: list[Any]) -> Callable[[Any], None]:
-    def put(arrays: Any) -> None:
-        for parameter, array in zip(parameters, arrays, strict=True):
-            host().copyto(parameter._array, array)
-            parameter.version += 1
-
-    return put

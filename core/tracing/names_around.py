@@ -17,7 +17,7 @@ from core.errors import TraceError
 from core.graph.variable import Variable
 from core.link import Link
 from core.optimizer import Optimizer
-from core.tracing.live import PLAIN
+from core.tracing.leaving import PLAIN
 from core.tracing.places import names_in, roots
 
 MOST = 16

@@ -12,7 +12,8 @@ from core.arrays.backend import on_kernels_changed
 from core.errors import TraceError
 from core.registry.configuration import current_state
 from core.tracing.execution import compiled
-from core.tracing.live import PLAIN, Live, variables_in
+from core.tracing.leaving import PLAIN
+from core.tracing.live import Live, variables_in
 from core.tracing.names_around import Around
 from core.tracing.places import Place
 from core.tracing.program import Program

@@ -1,0 +1,124 @@
+"""What a step leaves behind: each part is put where it belongs after a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from core.arrays.backend import host
+from core.errors import TraceError
+from core.graph.fitting import is_array
+from core.graph.variable import Variable
+from core.tracing.structure import flattened
+from core.training import reporter
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+class Left(NamedTuple):
+    """What a step leaves behind: `put(tree)` delivers it, the tree with arrays in it."""
+
+    put: Callable[[Any], None]
+    tree: Any
+
+
+def deliver(variables: list[Any], arrays: Any) -> None:
+    """Give Variables their gradients, no array twice."""
+    seen = set()
+    for variable, array in zip(variables, arrays, strict=True):
+        base = array
+        while (of := getattr(base, "base", None)) is not None:
+            base = of
+        if id(base) in seen or not array.flags.writeable:
+            array = array.copy(order="K")
+        else:
+            seen.add(id(base))
+        variable._source._grad = array
+
+
+def setting(own: dict[str, Any], name: str) -> Callable[[Any], None]:
+    """What sets an attribute, by the attributes of its link."""
+
+    def put(tree: Any) -> None:
+        own[name] = tree
+
+    return put
+
+
+def reporting(observer: Any) -> Callable[[Any], None]:
+    """What reports values of an observer."""
+    return lambda values: reporter.report(values, observer)
+
+
+def delivering(parameters: list[Any]) -> Callable[[Any], None]:
+    """What gives parameters their gradients; None clears one."""
+
+    def put(arrays: Any) -> None:
+        given = [(p, a) for p, a in zip(parameters, arrays, strict=True) if a is not None]
+        for parameter in parameters:
+            parameter._source._grad = None
+        deliver([p for p, _ in given], [a for _, a in given])
+
+    return put
+
+
+def to_arguments(arguments: list[Any], graded: list[int]) -> Callable[[Any], None]:
+    """What gives arguments of a run their gradients."""
+
+    def put(arrays: Any) -> None:
+        deliver([arguments[i] for i in graded], arrays)
+
+    return put
+
+
+def writing(parameters: list[Any]) -> Callable[[Any], None]:
+    """What writes parameters."""
+
+    def put(arrays: Any) -> None:
+        for parameter, array in zip(parameters, arrays, strict=True):
+            host().copyto(parameter._array, array)
+            parameter.version += 1
+
+    return put
+
+
+def attributes(
+    path: str, link: Any, before: dict[str, Any], kept: dict[str, Any], put: dict[str, Any]
+) -> list[Left]:
+    """What a step has set attributes of a link to; refused where that is no array."""
+    own, found = vars(link), []
+    for name in {**put, **own}:
+        old, new = before.get(name), own.get(name)
+        if name in kept and kept[name] != before[name]:
+            raise TraceError(f"capture: {path}/{name} has other entries after the step.")
+        if new is put.get(name):
+            continue
+        held = isinstance(old, Variable) or is_array(old)
+        if flattened(new)[0] or (held and new is None):
+            found.append(Left(setting(own, name), new))
+        elif not (isinstance(new, PLAIN) and type(old) is type(new) and new == old):
+            raise TraceError(
+                f"capture: {path}/{name} goes from {old!r} to {new!r}, which is no array, and so "
+                "would stay the same in each step."
+            )
+    return found
+
+
+def restoring(own: dict[str, Any], before: dict[str, Any], kept: dict[str, Any]) -> Any:
+    """What sets attributes of a link to what they were, and their entries."""
+
+    def restore() -> None:
+        for name in [name for name in own if name not in before]:
+            del own[name]
+        for name, value in before.items():
+            if own.get(name, own) is not value:
+                own[name] = value
+        for name, content in kept.items():
+            if before[name] != content:
+                if isinstance(content, list):
+                    before[name][:] = content
+                else:
+                    before[name].clear()
+                    before[name].update(content)
+
+    return restore

@@ -1,0 +1,81 @@
+"""The operators, methods and attributes of traced arrays: each records its call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from core.tracing.equation import Call
+
+
+class Operators:
+    """What has them; a subclass says how a call is recorded."""
+
+    __slots__ = ()
+
+    def _apply(self, call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Record a call; gives its result."""
+        raise NotImplementedError
+
+    def _operate_in_place(self, name: str, plain: Call, other: Any) -> Any:
+        """Record an operator in place, by name; `plain` is the call of the one that is not."""
+        raise NotImplementedError
+
+
+def is_operand(x: Any) -> bool:
+    """Whether it can stand beside an array: a number or an array."""
+    return isinstance(x, (int, float, complex, Operators)) or hasattr(x, "__array_interface__")
+
+
+def _operate(call: Call) -> Callable[..., Any]:
+    def operate(self: Any, other: Any) -> Any:
+        if not is_operand(other):
+            return NotImplemented
+        return self._apply(call, (self, other), {})
+
+    return operate
+
+
+def _reflect(call: Call) -> Callable[..., Any]:
+    def operate(self: Any, other: Any) -> Any:
+        if not is_operand(other):
+            return NotImplemented
+        return self._apply(call, (other, self), {})
+
+    return operate
+
+
+def _in_place(name: str, plain: Call) -> Callable[..., Any]:
+    def operate(self: Any, other: Any) -> Any:
+        if not is_operand(other):
+            return NotImplemented
+        return self._operate_in_place(name, plain, other)
+
+    return operate
+
+
+def _recorded(call: Call) -> Callable[..., Any]:
+    def record(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._apply(call, (self, *args), kwargs)
+
+    return record
+
+
+_BINARY = "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift"
+_METHODS = (
+    "sum prod max min mean std var any all argmax argmin clip round dot repeat take cumsum conj "
+    "transpose swapaxes squeeze reshape ravel flatten"
+)
+for _name in _BINARY.split():
+    _plain, _call = _name.rstrip("_"), Call("operator", _name)
+    setattr(Operators, f"__{_plain}__", _operate(_call))
+    setattr(Operators, f"__r{_plain}__", _reflect(_call))
+    setattr(Operators, f"__i{_plain}__", _in_place("i" + _plain, _call))
+for _name in ["lt", "le", "gt", "ge", "eq", "ne"]:
+    setattr(Operators, f"__{_name}__", _operate(Call("operator", _name)))
+for _name in ["neg", "pos", "abs", "invert"]:
+    setattr(Operators, f"__{_name}__", _recorded(Call("operator", _name)))
+for _name in _METHODS.split():
+    setattr(Operators, _name, _recorded(Call("method", _name)))
+for _name in ["T", "mT", "real", "imag"]:
+    setattr(Operators, _name, property(_recorded(Call("attribute", _name))))
