@@ -27,14 +27,14 @@ from plugins.links.attention.multi_head_attention import MultiHeadAttention as M
 from plugins.links.attention.transformer_block import TransformerBlock as TransformerBlock
 from plugins.links.connection.bias import Bias as Bias
 from plugins.links.connection.bilinear import Bilinear as Bilinear
-from plugins.links.connection.convolution_2d import Convolution2D as Convolution2D
-from plugins.links.connection.convolution_nd import Convolution1D as Convolution1D
-from plugins.links.connection.convolution_nd import Convolution3D as Convolution3D
-from plugins.links.connection.convolution_nd import ConvolutionND as ConvolutionND
-from plugins.links.connection.deconvolution_2d import Deconvolution2D as Deconvolution2D
-from plugins.links.connection.deconvolution_nd import Deconvolution1D as Deconvolution1D
-from plugins.links.connection.deconvolution_nd import Deconvolution3D as Deconvolution3D
-from plugins.links.connection.deconvolution_nd import DeconvolutionND as DeconvolutionND
+from plugins.links.connection.convolution import Convolution1D as Convolution1D
+from plugins.links.connection.convolution import Convolution2D as Convolution2D
+from plugins.links.connection.convolution import Convolution3D as Convolution3D
+from plugins.links.connection.convolution import ConvolutionND as ConvolutionND
+from plugins.links.connection.deconvolution import Deconvolution1D as Deconvolution1D
+from plugins.links.connection.deconvolution import Deconvolution2D as Deconvolution2D
+from plugins.links.connection.deconvolution import Deconvolution3D as Deconvolution3D
+from plugins.links.connection.deconvolution import DeconvolutionND as DeconvolutionND
 from plugins.links.connection.deformable_convolution_2d import (
     DeformableConvolution2D as DeformableConvolution2D,
 )

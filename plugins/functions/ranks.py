@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from types import FunctionType
+from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType, MappingProxyType
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
 
 from core import as_variable
@@ -99,12 +99,18 @@ class Family(Generic[P, R]):
         return made
 
 
-def described(text: str, rank: str, ndim: int, without: Iterable[str] = ()) -> str:
-    """The docstring of a rank, without the lines of some arguments."""
+def described(
+    text: str,
+    rank: str,
+    ndim: int,
+    without: Iterable[str] = (),
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """The docstring of a rank, without some arguments' lines; `more` words may stand in it."""
     for name in without:
-        text = re.sub(rf"^        {name}: .*\n", "", text, flags=re.MULTILINE)
+        text = re.sub(rf"^        {name}: .*\n(?: {{12}}.*\n)*", "", text, flags=re.MULTILINE)
     words = {"each": f"for each axis or for {'both' if ndim == 2 else 'all'}", "rank": rank}
-    words |= WORDS[rank]
+    words |= {**WORDS[rank], **more}
 
     def said(found: re.Match[str]) -> str:
         word = found[1]

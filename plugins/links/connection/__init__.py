@@ -3,10 +3,8 @@
 provides = {
     "bias": "Bias",
     "bilinear": "Bilinear",
-    "convolution_2d": "Convolution2D",
-    "convolution_nd": "Convolution1D Convolution3D ConvolutionND",
-    "deconvolution_2d": "Deconvolution2D",
-    "deconvolution_nd": "Deconvolution1D Deconvolution3D DeconvolutionND",
+    "convolution": "Convolution1D Convolution2D Convolution3D ConvolutionND",
+    "deconvolution": "Deconvolution1D Deconvolution2D Deconvolution3D DeconvolutionND",
     "deformable_convolution_2d": "DeformableConvolution2D",
     "depthwise_convolution_2d": "DepthwiseConvolution2D",
     "dilated_convolution_2d": "DilatedConvolution2D",

@@ -10,7 +10,7 @@ from core.arrays.windows import per_axis
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Counts, Widths
-from plugins.links.connection.convolution_2d import Convolution2D
+from plugins.links.connection.convolution import Convolution2D
 
 
 class _Sampled(Convolution2D):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Counts, Sizes, Widths
-from plugins.links.connection.convolution_2d import Convolution2D
+from plugins.links.connection.convolution import Convolution2D
 
 
 class DilatedConvolution2D(Convolution2D):

@@ -9,7 +9,7 @@ from core import functions as F
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Array
-from plugins.links.connection.convolution_2d import Convolution2D
+from plugins.links.connection.convolution import Convolution2D
 
 
 class Inception(Chain):

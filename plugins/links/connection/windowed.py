@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from operator import index
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 from core import Link, Parameter
 from core.arrays.windows import per_axis
 from core.errors.kinds import checked, kind_of, narrowed, taking
 from core.link.initializer import InitializerSpec
 from core.typing import Count, Counts, Sizes
+from plugins.functions.ranks import EXAMPLE, described
 from plugins.links import arguments
 
 _take_ksize = taking(kind_of(Counts), "", "ksize")
 
 P = ParamSpec("P")
 S = TypeVar("S")
+L = TypeVar("L", bound="type[Windowed]")
+
+
+def ranked(rank: str) -> Callable[[L], L]:
+    """Fill in the docstring of a class for a rank, "1d", "2d", "3d" or "nd".
+
+    That over any number of axes has the template, as a family of functions has; `$RANK` ends the
+    class's name, and `$axes` stands for 2 channels to 3 in the example, after the number of axes
+    where there is a choice. Arguments that the class does not take are left out.
+    """
+
+    def said(cls: L) -> L:
+        takes = cls.__init__.__annotations__.keys()
+        if rank == "nd":
+            cls._template, cls._takes, cls._rank = cls.__doc__ or "", takes, None
+        else:
+            cls._rank = int(rank[0])
+        ndim = cls._rank or EXAMPLE
+        words = {"RANK": rank.upper(), "axes": "2, 3" if cls._rank else f"{ndim}, 2, 3"}
+        cls.__doc__ = described(cls._template, rank, ndim, cls._takes - takes, words)
+        return cls
+
+    return said
 
 
 def of_rank(
@@ -41,6 +65,10 @@ class Windowed(Link):
     """
 
     b: Parameter | None
+
+    _rank: ClassVar[int | None]
+    _template: ClassVar[str]
+    _takes: ClassVar[Set[str]]
 
     @checked
     def __init__(

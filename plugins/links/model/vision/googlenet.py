@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from core import functions as F
 from core.errors.kinds import checked
 from core.typing import AnyArray
-from plugins.links.connection.convolution_2d import Convolution2D
+from plugins.links.connection.convolution import Convolution2D
 from plugins.links.connection.inception import Inception
 from plugins.links.connection.linear import Linear
 from plugins.links.model.vision import images, weights

@@ -10,7 +10,7 @@ from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.initializer import InitializerSpec
 from core.typing import AnyArray, Array, Count
-from plugins.links.connection.convolution_2d import Convolution2D
+from plugins.links.connection.convolution import Convolution2D
 from plugins.links.connection.linear import Linear
 from plugins.links.model.vision import images, weights
 from plugins.links.model.vision.model import Layer, Table, VisionModel, Weights

@@ -8,7 +8,7 @@ from core import functions as F
 from core import initializers
 from core.errors.kinds import checked
 from core.typing import AnyArray
-from plugins.links.connection.convolution_2d import Convolution2D
+from plugins.links.connection.convolution import Convolution2D
 from plugins.links.connection.linear import Linear
 from plugins.links.model.vision import images, weights
 from plugins.links.model.vision.model import Layer, Table, VisionModel, Weights

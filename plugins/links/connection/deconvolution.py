@@ -8,11 +8,12 @@ from core.arrays.windows import per_axis
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Count, Counts, Sizes, Widths
-from plugins.links.connection.windowed import Windowed, of_rank
+from plugins.links.connection.windowed import Windowed, of_rank, ranked
 
 
+@ranked("nd")
 class DeconvolutionND(Windowed):
-    r"""A deconvolutional layer over any number of spatial axes.
+    r"""A deconvolutional layer over $over.
 
     Each element of the input adds its multiple of a filter to a window of the output, which is the
     gradient of a convolution with respect to its input:
@@ -22,29 +23,30 @@ class DeconvolutionND(Windowed):
 
     Args:
         ndim: Number of spatial axes.
-        in_channels: Channels of the input; None, or left out (`DeconvolutionND(ndim,
-            out_channels, ksize)`), takes it from the first input.
+        in_channels: Channels of the input; None, or left out (`out_channels` and `ksize` take its
+            place), takes it from the first input.
         out_channels: Channels of the output.
-        ksize: Sizes of the filters, one for each axis or one number for all.
-        stride: Distances s of neighbouring windows, likewise.
+        ksize: Size of the filters, $each.
+        stride: Distance s of neighbouring windows, likewise.
         pad: Elements p that are cut off around the output, likewise.
         nobias: Whether to leave b out.
-        outsize: Lengths of the output along the spatial axes; None takes the least possible, s (h -
-            1) + d (k - 1) + 1 - 2 p.
+        outsize: Size of the output, likewise; None takes the least possible, s (size - 1) +
+            d (k - 1) + 1 - 2p.
         initialW: Initializer of W, a number or an array; LeCunNormal by default.
         initial_bias: The same of b; 0 by default.
-        dilate: Distances d of neighbouring elements of a window, as ksize.
+        dilate: Distance d of neighbouring elements of a window, as ksize.
         groups: Into how many independent parts the channels are divided.
 
-    Shapes: x (n, in_channels, ...) floating, with ndim axes more; W (in_channels, out_channels /
-    groups, *ksize), b (out_channels,), y (n, out_channels, *outsize).
+    Shapes: x (n, in_channels, $d) floating; W (in_channels, out_channels / groups, $k),
+    b (out_channels,), y (n, out_channels, *outsize).
 
-    Source: Dumoulin and Visin 2016 (arXiv:1603.07285), section 4.
+    Source: Zeiler et al. 2010, "Deconvolutional networks", CVPR; Dumoulin and Visin 2016
+    (arXiv:1603.07285), section 4.
 
     >>> import core.links as L, numpy as np
-    >>> layer = L.DeconvolutionND(3, 1, 2, ksize=2)
-    >>> layer(np.ones((1, 1, 3, 3, 3), "f")).shape
-    (1, 2, 4, 4, 4)
+    >>> layer = L.Deconvolution$RANK($axes, ksize=2)
+    >>> layer(np.ones((1, 2, $3), "f")).shape
+    (1, 3, $4)
     """
 
     @checked
@@ -78,33 +80,33 @@ class DeconvolutionND(Windowed):
         )
 
 
-class Deconvolution1D(DeconvolutionND):
-    """A deconvolutional layer along one axis.
-
-    It is `DeconvolutionND` with ndim = 1: formula, source and the other arguments are those.
-
-    Shapes: x (n, in_channels, l) floating; W (in_channels, out_channels / groups, k), b
-    (out_channels,), y (n, out_channels, l').
-
-    >>> import core.links as L, numpy as np
-    >>> L.Deconvolution1D(2, 3, ksize=2)(np.ones((1, 2, 5), "f")).shape
-    (1, 3, 6)
-    """
-
+@ranked("1d")
+class Deconvolution1D(DeconvolutionND):  # noqa: D101
     __init__ = of_rank(1, DeconvolutionND.__init__)
 
 
-class Deconvolution3D(DeconvolutionND):
-    """A deconvolutional layer to volumes.
+@ranked("2d")
+class Deconvolution2D(DeconvolutionND):  # noqa: D101
+    @checked
+    def __init__(
+        self,
+        in_channels: int | None,
+        out_channels: Sizes,
+        ksize: Counts | None = None,
+        stride: Counts = 1,
+        pad: Widths = 0,
+        nobias: bool = False,
+        outsize: Sizes | None = None,
+        initialW: InitializerSpec = None,
+        initial_bias: InitializerSpec = None,
+        *,
+        dilate: Counts = 1,
+        groups: Count = 1,
+    ) -> None:
+        sizes = (in_channels, out_channels, ksize, stride, pad)
+        super().__init__(2, *sizes, nobias, outsize, initialW, initial_bias, dilate, groups)
 
-    It is `DeconvolutionND` with ndim = 3: formula, source and the other arguments are those.
 
-    Shapes: x (n, in_channels, d, h, w) floating; W (in_channels, out_channels / groups, kd, kh,
-    kw), b (out_channels,), y (n, out_channels, d', h', w').
-
-    >>> import core.links as L, numpy as np
-    >>> L.Deconvolution3D(2, 3, ksize=2)(np.ones((1, 2, 3, 3, 3), "f")).shape
-    (1, 3, 4, 4, 4)
-    """
-
+@ranked("3d")
+class Deconvolution3D(DeconvolutionND):  # noqa: D101
     __init__ = of_rank(3, DeconvolutionND.__init__)

@@ -1,50 +1,53 @@
-"""Convolutional layers over any number of spatial axes."""
+"""Convolutional layers for each number of spatial axes."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from core import Variable
 from core import functions as F
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import Array, Count, Counts, Sizes, Widths
-from plugins.links.connection.windowed import Windowed, of_rank
+from plugins.links.connection.windowed import Windowed, of_rank, ranked
 
 
+@ranked("nd")
 class ConvolutionND(Windowed):
-    r"""A convolutional layer over any number of spatial axes.
+    r"""A convolutional layer over $over.
 
     .. math:: y_{no\vec h} = b_o + \sum_{c\vec i} W_{oc\vec i}\,
         x_{n,c,\vec s\vec h+\vec d\vec i-\vec p}
 
     Args:
         ndim: Number of spatial axes.
-        in_channels: Channels of the input; None, or left out (`ConvolutionND(ndim, out_channels,
-            ksize)`), takes it from the first input.
+        in_channels: Channels of the input; None, or left out (`out_channels` and `ksize` take its
+            place), takes it from the first input.
         out_channels: Channels of the output.
-        ksize: Sizes of the filters, one for each axis or one number for all.
-        stride: Distances s of neighbouring windows, likewise.
+        ksize: Size of the filters, $each.
+        stride: Distance s of neighbouring windows, likewise.
         pad: Zeros p around the input, likewise.
         nobias: Whether to leave b out.
         initialW: Initializer of W, a number or an array; LeCunNormal by default.
         initial_bias: The same of b; 0 by default.
-        cover_all: Whether the last window may hang over, so that every element is seen.
-        dilate: Distances d of neighbouring elements of a window, as ksize.
+        cover_all: Whether the last window may hang over, so that every element is seen
+            and sizes are rounded up.
+        dilate: Distance d of neighbouring elements of a window, as ksize.
         groups: Into how many independent parts the channels are divided.
 
-    Shapes: x (n, in_channels, ...) floating, with ndim axes more; W (out_channels, in_channels /
-    groups, *ksize), b (out_channels,), y (n, out_channels, ...).
+    Shapes: x (n, in_channels, $d) floating; W (out_channels, in_channels / groups, $k),
+    b (out_channels,), y (n, out_channels, $e); each size becomes
+    (size + 2p - d(k - 1) - 1) // s + 1.
 
-    Source: Dumoulin and Visin 2016 (arXiv:1603.07285), section 2.
+    Source: LeCun, Bottou, Bengio and Haffner 1998, "Gradient-based learning applied to document
+    recognition", Proceedings of the IEEE 86(11), section II; Dumoulin and Visin 2016
+    (arXiv:1603.07285), section 2.
 
     >>> import core.links as L, numpy as np
-    >>> layer = L.ConvolutionND(3, 1, 2, ksize=2)
-    >>> layer(np.ones((1, 1, 4, 4, 4), "f")).shape
-    (1, 2, 3, 3, 3)
+    >>> layer = L.Convolution$RANK($axes, ksize=2)
+    >>> layer(np.ones((1, 2, $5), "f")).shape
+    (1, 3, $4)
     """
-
-    _rank: ClassVar[int | None] = None
 
     @checked
     def __init__(
@@ -100,35 +103,32 @@ class ConvolutionND(Windowed):
         return layer
 
 
-class Convolution1D(ConvolutionND):
-    """A convolutional layer along one axis.
-
-    It is `ConvolutionND` with ndim = 1: formula, source and the other arguments are those.
-
-    Shapes: x (n, in_channels, l) floating; W (out_channels, in_channels / groups, k), b
-    (out_channels,), y (n, out_channels, l').
-
-    >>> import core.links as L, numpy as np
-    >>> L.Convolution1D(2, 3, ksize=2)(np.ones((1, 2, 5), "f")).shape
-    (1, 3, 4)
-    """
-
-    _rank = 1
+@ranked("1d")
+class Convolution1D(ConvolutionND):  # noqa: D101
     __init__ = of_rank(1, ConvolutionND.__init__)
 
 
-class Convolution3D(ConvolutionND):
-    """A convolutional layer over volumes.
+@ranked("2d")
+class Convolution2D(ConvolutionND):  # noqa: D101
+    @checked
+    def __init__(
+        self,
+        in_channels: int | None,
+        out_channels: Sizes,
+        ksize: Counts | None = None,
+        stride: Counts = 1,
+        pad: Widths = 0,
+        nobias: bool = False,
+        initialW: InitializerSpec = None,
+        initial_bias: InitializerSpec = None,
+        *,
+        dilate: Counts = 1,
+        groups: Count = 1,
+    ) -> None:
+        sizes = (in_channels, out_channels, ksize, stride, pad)
+        super().__init__(2, *sizes, nobias, initialW, initial_bias, dilate=dilate, groups=groups)
 
-    It is `ConvolutionND` with ndim = 3: formula, source and the other arguments are those.
 
-    Shapes: x (n, in_channels, d, h, w) floating; W (out_channels, in_channels / groups, kd, kh,
-    kw), b (out_channels,), y (n, out_channels, d', h', w').
-
-    >>> import core.links as L, numpy as np
-    >>> L.Convolution3D(2, 3, ksize=2)(np.ones((1, 2, 4, 4, 4), "f")).shape
-    (1, 3, 3, 3, 3)
-    """
-
-    _rank = 3
+@ranked("3d")
+class Convolution3D(ConvolutionND):  # noqa: D101
     __init__ = of_rank(3, ConvolutionND.__init__)
