@@ -131,9 +131,9 @@ class NumpyBackend(Backend):
 
         if not available():
             return None
-        from backends.numpy_backend.fusion import LoopFuser
+        from backends.numpy_backend.fusion import CompiledLoops
 
-        return LoopFuser()
+        return CompiledLoops()
 
     def release_memory(self) -> None:
         """Give memory that was freed, and is kept for the next arrays, back to the system."""

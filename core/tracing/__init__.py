@@ -14,20 +14,34 @@ from core.tracing.group import Extent as Extent
 from core.tracing.group import Fuser as Fuser
 from core.tracing.group import Group as Group
 from core.tracing.group import reduced_axes as reduced_axes
+from core.tracing.loops import LoopFuser as LoopFuser
+from core.tracing.loops import Planned as Planned
 from core.tracing.mapping import vmap as vmap
+from core.tracing.plan import FIRST as FIRST
+from core.tracing.plan import Literal as Literal
+from core.tracing.plan import Plan as Plan
+from core.tracing.plan import Slot as Slot
+from core.tracing.plan import Step as Step
 from core.tracing.program import Program as Program
 from core.tracing.tape import Applied as Applied
 from core.tracing.tracing import trace as trace
 from core.tracing.tracing import unabridged as unabridged
 
 __all__ = [
+    "FIRST",
     "Applied",
     "Captured",
     "Equation",
     "Extent",
     "Fuser",
     "Group",
+    "Literal",
+    "LoopFuser",
+    "Plan",
+    "Planned",
     "Program",
+    "Slot",
+    "Step",
     "Value",
     "capture",
     "capturing",
