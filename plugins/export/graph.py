@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -46,12 +46,13 @@ class Graph:
     def add_several(
         self, op: str, count: int, *inputs: str, dtype: Any = None, **attributes: Any
     ) -> list[str]:
-        """Add a node with several results."""
+        """Add a node with several results, of one dtype, or a tuple of one for each."""
         found = [self.unused(f"{op}_0" if count == 1 else f"{op}_{i}") for i in range(count)]
         name = self.unused(f"{self.origin}/{op}" if self.origin else op)
         self.nodes.append(self._helper.make_node(op, list(inputs), found, name=name, **attributes))
-        for each in found:
-            self._dtypes[each] = np.dtype(dtype) if dtype is not None else self.dtype(inputs[0])
+        dtypes = dtype if isinstance(dtype, tuple) else (dtype,) * count
+        for each, own in zip(found, dtypes, strict=True):
+            self._dtypes[each] = np.dtype(own) if own is not None else self.dtype(inputs[0])
         return found
 
     def unused(self, name: str) -> str:
@@ -190,3 +191,7 @@ class Graph:
         """Elements along an axis."""
         index = places if isinstance(places, str) else self.constant(places, "int64")
         return self.add("Gather", name, index, axis=axis)
+
+
+Translation: TypeAlias = Callable[[Graph, Equation], list[str]]
+"""What writes one call: it gives the names of the results."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from core.arrays.windows import per_axis
 from core.ops.types.shapes import broadcast_shapes
 from core.tracing import Equation, Value
 from plugins.export.batch import Dim
-from plugins.export.graph import Graph
+from plugins.export.graph import Graph, Translation
 
 LAST, FIRST = np.iinfo("int64").max, np.iinfo("int64").min
 
@@ -250,3 +251,15 @@ def fold(g: Graph, e: Equation) -> list[str]:
         name = g.add("MatMul", g.transpose(name, order), g.constant(goes))
         name = g.transpose(name, back)
     return [name]
+
+
+WORDS: dict[str, Translation] = {
+    "getitem": getitem,
+    "set_item": set_item,
+    "copyto": copyto,
+    "take": take,
+    "take_along_axis": take_along_axis,
+    "scatter_add": partial(scatter, "add"),
+    "windows": windows,
+    "fold": fold,
+}

@@ -1,0 +1,197 @@
+"""Arithmetic, comparisons and logic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from core.tracing import Equation, Value
+from plugins.export.graph import Graph, Translation
+
+
+def unary(op: str) -> Translation:
+    """The translation of a function of one array that is one operator."""
+
+    def translation(g: Graph, e: Equation) -> list[str]:
+        return [g.add(op, g.operand(e.args[0], e.outputs[0].dtype))]
+
+    return translation
+
+
+def _binary(op: str) -> Translation:
+    def translation(g: Graph, e: Equation) -> list[str]:
+        dtype = e.outputs[0].dtype
+        return [g.add(op, *[g.operand(x, dtype) for x in e.args[:2]])]
+
+    return translation
+
+
+def _common(e: Equation) -> Any:
+    """The dtype in which two arguments meet."""
+    kinds = [x.dtype if isinstance(x, Value) else x for x in e.args[:2]]
+    if not any([isinstance(x, Value) for x in e.args[:2]]):
+        return np.result_type(*map(np.asarray, kinds))
+    return np.result_type(*kinds)
+
+
+def _compared(op: str, negated: bool = False) -> Translation:
+    def translation(g: Graph, e: Equation) -> list[str]:
+        dtype = _common(e)
+        found = g.add(op, *[g.operand(x, dtype) for x in e.args[:2]], dtype=bool)
+        return [g.add("Not", found) if negated else found]
+
+    return translation
+
+
+def _bitwise(logical: str, bits: str) -> Translation:
+    def translation(g: Graph, e: Equation) -> list[str]:
+        dtype = e.outputs[0].dtype
+        op = logical if dtype.kind == "b" else bits
+        return [g.add(op, *[g.operand(x, dtype) for x in e.args[:2]])]
+
+    return translation
+
+
+def _invert(g: Graph, e: Equation) -> list[str]:
+    dtype = e.outputs[0].dtype
+    return [g.add("Not" if dtype.kind == "b" else "BitwiseNot", g.operand(e.args[0], dtype))]
+
+
+def _logical(op: str) -> Translation:
+    def translation(g: Graph, e: Equation) -> list[str]:
+        return [g.add(op, *[g.operand(x, bool) for x in e.args])]
+
+    return translation
+
+
+def _power(g: Graph, e: Equation) -> list[str]:
+    dtype = e.outputs[0].dtype
+    base, exponent = e.args[:2]
+    if isinstance(exponent, (int, float)) and exponent == 2:
+        x = g.operand(base, dtype)
+        return [g.add("Mul", x, x)]
+    return [g.add("Pow", g.operand(base, dtype), g.operand(exponent, dtype))]
+
+
+def _floor_divide(g: Graph, e: Equation) -> list[str]:
+    dtype = e.outputs[0].dtype
+    x, y = (g.operand(each, dtype) for each in e.args[:2])
+    if dtype.kind == "f":
+        return [g.add("Floor", g.add("Div", x, y))]
+    return [g.add("Div", g.add("Sub", x, g.add("Mod", x, y)), y)]
+
+
+def _remainder(g: Graph, e: Equation) -> list[str]:
+    dtype = e.outputs[0].dtype
+    x, y = (g.operand(each, dtype) for each in e.args[:2])
+    if dtype.kind != "f":
+        return [g.add("Mod", x, y)]
+    rest = g.add("Mod", x, y, fmod=1)  # of the sign of x, where NumPy's is that of y
+    zero = g.constant(0, dtype)
+    other = g.add("Less", g.add("Mul", rest, y), zero, dtype=bool)
+    return [g.add("Where", other, g.add("Add", rest, y), rest, dtype=dtype)]
+
+
+def _copysign(g: Graph, e: Equation) -> list[str]:
+    dtype = e.outputs[0].dtype
+    x, y = (g.operand(each, dtype) for each in e.args[:2])
+    size, zero = g.add("Abs", x), g.constant(0, dtype)
+    # 1 / -0 is -inf: so the sign of a zero is seen.
+    seen = g.add(
+        "Where", g.add("Equal", y, zero, dtype=bool), g.add("Reciprocal", y), y, dtype=dtype
+    )
+    below = g.add("Less", seen, zero, dtype=bool)
+    return [g.add("Where", below, g.add("Neg", size), size, dtype=dtype)]
+
+
+def _truncated(g: Graph, e: Equation) -> list[str]:
+    dtype = e.outputs[0].dtype
+    x = g.operand(e.args[0], dtype)
+    return [g.add("Mul", g.add("Sign", x), g.add("Floor", g.add("Abs", x)))]
+
+
+def _round(g: Graph, e: Equation) -> list[str]:
+    if e.args[1:] or e.kwargs.get("decimals"):
+        raise g.refuse(e, "it rounds to decimals")
+    return [g.add("Round", g.operand(e.args[0], e.outputs[0].dtype))]
+
+
+def _is_finite(g: Graph, e: Equation) -> list[str]:
+    x = g.operand(e.args[0])
+    if g.dtype(x).kind != "f":
+        return [g.full(e.outputs[0].shape, True, bool)]
+    bad = g.add("Or", g.add("IsNaN", x, dtype=bool), g.add("IsInf", x, dtype=bool))
+    return [g.add("Not", bad)]
+
+
+def _clip(g: Graph, e: Equation) -> list[str]:
+    dtype = e.outputs[0].dtype
+    ends = dict(zip(("min", "max"), e.args[1:], strict=False)) | e.kwargs
+    found = g.operand(e.args[0], dtype)
+    for name, op in (("min", "Max"), ("max", "Min")):
+        if ends.get(name) is not None:
+            found = g.add(op, found, g.operand(ends[name], dtype))
+    return [found]
+
+
+def _where(g: Graph, e: Equation) -> list[str]:
+    condition, *branches = e.args
+    dtype = e.outputs[0].dtype
+    parts = [g.operand(x, dtype) for x in branches]
+    return [g.add("Where", g.operand(condition, bool), *parts, dtype=dtype)]
+
+
+def same(g: Graph, e: Equation) -> list[str]:
+    """The same elements, in the dtype of the result."""
+    x = g.operand(e.args[0], e.outputs[0].dtype)
+    return [x]
+
+
+_ARITHMETIC = {"add": "Add", "sub": "Sub", "mul": "Mul", "truediv": "Div"}
+
+WORDS: dict[str, Translation] = {
+    **{name: _binary(op) for name, op in _ARITHMETIC.items()},
+    **{f"i{name}": _binary(op) for name, op in _ARITHMETIC.items()},
+    "add_in_place": _binary("Add"),
+    "maximum": _binary("Max"),
+    "minimum": _binary("Min"),
+    "pow": _power,
+    "ipow": _power,
+    "floordiv": _floor_divide,
+    "mod": _remainder,
+    "remainder": _remainder,
+    "neg": unary("Neg"),
+    "pos": same,
+    "abs": unary("Abs"),
+    "invert": _invert,
+    "eq": _compared("Equal"),
+    "ne": _compared("Equal", negated=True),
+    "lt": _compared("Less"),
+    "le": _compared("LessOrEqual"),
+    "gt": _compared("Greater"),
+    "ge": _compared("GreaterOrEqual"),
+    "and_": _bitwise("And", "BitwiseAnd"),
+    "or_": _bitwise("Or", "BitwiseOr"),
+    "xor": _bitwise("Xor", "BitwiseXor"),
+    "iand": _bitwise("And", "BitwiseAnd"),
+    "ior": _bitwise("Or", "BitwiseOr"),
+    "logical_and": _logical("And"),
+    "logical_or": _logical("Or"),
+    "logical_xor": _logical("Xor"),
+    "logical_not": _logical("Not"),
+    "ceil": unary("Ceil"),
+    "floor": unary("Floor"),
+    "sign": unary("Sign"),
+    "copysign": _copysign,
+    "isfinite": _is_finite,
+    "round": _round,
+    "trunc": _truncated,
+    "clip": _clip,
+    "where": _where,
+    "astype": same,
+    "copy": same,
+    "ascontiguousarray": same,
+    "real": same,
+    "conj": same,
+}

@@ -1,0 +1,101 @@
+"""Sums and the like over axes, and along them."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from core.tracing import Equation, Value
+from plugins.export.batch import Dim
+from plugins.export.graph import Graph, Translation
+
+
+def axes_of(e: Equation) -> tuple[Value, Any, bool]:
+    """The array, its axes as they are given, and whether they are kept."""
+    x, *more = e.args
+    axis = e.kwargs.get("axis", more[0] if more else None)
+    return x, axis, bool(e.kwargs.get("keepdims", False))
+
+
+def _reduce(op: str, through: Any = None) -> Translation:
+    def translation(g: Graph, e: Equation) -> list[str]:
+        x, axis, keepdims = axes_of(e)
+        dtype = e.outputs[0].dtype
+        name = g.operand(x, through or dtype)
+        if axis == ():
+            return [g.cast(name, dtype)]
+        axes = [] if axis is None else [axis] if isinstance(axis, int) else axis
+        given = [g.integers(axes)] if axes else []
+        return [g.cast(g.add(op, name, *given, keepdims=int(keepdims)), dtype)]
+
+    return translation
+
+
+def _arg(op: str) -> Translation:
+    def translation(g: Graph, e: Equation) -> list[str]:
+        x, axis, keepdims = axes_of(e)
+        name = g.operand(x)
+        if g.dtype(name).kind == "b":
+            name = g.cast(name, "int32")
+        if axis is None:
+            name, axis = g.reshape(name, (-1,)), 0
+            keepdims = False
+        found = g.add(op, name, dtype="int64", axis=axis, keepdims=int(keepdims))
+        return [g.cast(g.reshape(found, e.outputs[0].shape), e.outputs[0].dtype)]
+
+    return translation
+
+
+def _variance(g: Graph, e: Equation) -> list[str]:
+    x, axis, keepdims = axes_of(e)
+    dtype = e.outputs[0].dtype
+    name = g.operand(x, dtype)
+    axes = list(range(len(x.shape))) if axis is None else [axis] if isinstance(axis, int) else axis
+    given = g.integers(axes)
+    apart = g.add("Sub", name, g.add("ReduceMean", name, given, keepdims=1))
+    found = g.add("ReduceMean", g.add("Mul", apart, apart), given, keepdims=int(keepdims))
+    less = e.kwargs.get("correction", e.kwargs.get("ddof", 0))
+    if less:
+        count = prod([x.shape[i] for i in axes])
+        found = g.add("Mul", found, g.number(count, dtype))
+        found = g.add("Div", found, g.number(count - less, dtype))
+    return [g.add("Sqrt", found) if e.call.name.endswith("std") else found]
+
+
+def _cumulative_sum(g: Graph, e: Equation) -> list[str]:
+    x, axis, _ = axes_of(e)
+    if e.kwargs.get("include_initial"):
+        raise g.refuse(e, "it begins with 0")
+    axis = 0 if axis is None else axis
+    return [g.add("CumSum", g.operand(x, e.outputs[0].dtype), g.constant(axis, "int64"))]
+
+
+def _cumulative_product(g: Graph, e: Equation) -> list[str]:
+    x, axis, _ = axes_of(e)
+    axis = 0 if axis is None else axis
+    name, n = g.operand(x, e.outputs[0].dtype), x.shape[axis]
+    if isinstance(n, Dim) or n > 256:
+        raise g.refuse(e, "it is along an axis of unknown length, or of more than 256")
+    if n == 0:
+        return [name]
+    found = [g.gather(name, [0], axis)]
+    for i in range(1, n):
+        found.append(g.add("Mul", found[-1], g.gather(name, [i], axis)))
+    return [g.add("Concat", *found, axis=axis)]
+
+
+WORDS: dict[str, Translation] = {
+    "sum": _reduce("ReduceSum"),
+    "mean": _reduce("ReduceMean"),
+    "max": _reduce("ReduceMax"),
+    "min": _reduce("ReduceMin"),
+    "prod": _reduce("ReduceProd"),
+    "any": _reduce("ReduceMax", "int32"),
+    "all": _reduce("ReduceMin", "int32"),
+    "argmax": _arg("ArgMax"),
+    "argmin": _arg("ArgMin"),
+    "var": _variance,
+    "std": _variance,
+    "cumulative_sum": _cumulative_sum,
+    "cumulative_prod": _cumulative_product,
+}
