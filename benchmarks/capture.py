@@ -1,6 +1,7 @@
 """Measure captured steps against other frameworks, and against plugrad's own eager.
 
-As without a command; the subject is `core.capture` of each workload's step.
+As without a command; the subject is `core.capture` of each workload's step, with `--fuse` in
+compiled loops.
 """
 
 import argparse
@@ -24,12 +25,15 @@ GOALS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     compare.add_arguments(parser)
+    parser.add_argument(
+        "--fuse", action="store_true", help="measure core.capture(fuse=True): compiled loops"
+    )
     parser.set_defaults(workload=[WORKLOADS[name] for name in GOALS])
 
 
 def main(options: argparse.Namespace) -> int:
     """Measure, print and write."""
-    options.captured = True
+    options.captured = "fused" if options.fuse else "captured"
     options.workload = [
         replace(w, goals={"torch": GOALS[w.name]} if w.name in GOALS else {})
         for w in options.workload

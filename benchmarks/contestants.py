@@ -12,7 +12,7 @@ from benchmarks.workloads import Workload
 SUBJECT = "plugrad"
 PLAIN = "plugrad-plain"
 EAGER = "plugrad-eager"
-CAPTURED = "captured"
+CAPTURED = {"captured": "plugrad captured", "fused": "plugrad captured, fused"}
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,16 @@ FRAMEWORKS = list(dict.fromkeys(c.framework for c in ALL.values() if c.framework
 
 
 def chosen(
-    against: list[str], compiled: bool | None = None, captured: bool = False
+    against: list[str], compiled: bool | None = None, captured: str = ""
 ) -> list[Contestant]:
     """Return plugrad and all settings of the frameworks; `[fast]` is a setting if it is there.
 
-    With `captured` the subject are captured steps, beside those of eager.
+    With `captured`, a setting, the subject are captured steps, beside those of eager.
     """
     others = [c for c in ALL.values() if c.framework in against]
     if captured:
-        return [Contestant(SUBJECT, "plugrad", "plugrad captured", CAPTURED), ALL[EAGER], *others]
+        subject = Contestant(SUBJECT, "plugrad", CAPTURED[captured], captured)
+        return [subject, ALL[EAGER], *others]
     fast = find_spec("numba") is not None if compiled is None else compiled
     own = [SUBJECT, PLAIN] if fast else [SUBJECT]
     return [ALL[n] for n in own] + others

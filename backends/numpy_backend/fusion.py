@@ -15,7 +15,8 @@ from backends.numpy_backend.kernels.vectors import BITS, FUNCTIONS
 from core.tracing import Group, LoopFuser, Planned, Value
 
 LEAST = 65536  # elements of a part; less is done sooner than another thread wakes up
-WORTH = 1024  # elements times equations, from which a call of NumPy's own for each is slower
+CALL = 1024  # elements that NumPy computes in the time of a call
+WORTH = 3  # calls of NumPy's that take as long as that of a loop, beside half a one for each array
 
 
 class CompiledLoops(LoopFuser):
@@ -26,8 +27,9 @@ class CompiledLoops(LoopFuser):
 
     def made(self, group: Group) -> Callable[..., tuple[Any, ...]] | None:
         """The function that computes a group, compiled; None where calls of NumPy's do as well."""
-        count = len(self.computing(group))
-        if count < 2 or group.rows * group.columns * count < WORTH:
+        count, arrays = len(self.computing(group)), len(group.inputs) + len(group.outputs)
+        saved = count * (CALL + group.rows * group.columns)
+        if count < 2 or saved < CALL * (WORTH + arrays / 2):
             return None
         return _Call(group, self).function()
 

@@ -12,14 +12,14 @@ from benchmarks.kits import Prepared, chainer
 class Kit(chainer.Kit):
     """plugrad with what is installed; the setting `plain` leaves compiled kernels out.
 
-    With the setting `captured` steps are those of `core.capture`.
+    With the settings `captured` and `fused` steps are those of `core.capture`.
     """
 
     name = "plugrad"
 
     def __init__(self, threads: int, setting: str):
         super().__init__(threads, setting)
-        self.captured = setting == "captured"
+        self.setting = setting
 
     def train(self, w: Any, module: Any) -> Prepared:
         return self.perhaps_captured(super().train(w, module))
@@ -31,7 +31,10 @@ class Kit(chainer.Kit):
         return self.perhaps_captured(super().chain(w, module))
 
     def perhaps_captured(self, prepared: Prepared) -> Prepared:
-        return replace(prepared, step=self.c.capture(prepared.step)) if self.captured else prepared
+        if self.setting not in ("captured", "fused"):
+            return prepared
+        capture = self.c.capture(fuse=self.setting == "fused")
+        return replace(prepared, step=capture(prepared.step))
 
     def module(self) -> Any:
         import core

@@ -22,7 +22,7 @@ def worth_while(monkeypatch):
     """Let small arrays have loops too."""
     from backends.numpy_backend import fusion
 
-    monkeypatch.setattr(fusion, "WORTH", 0)
+    monkeypatch.setattr(fusion, "CALL", 0)
 
 
 def loops(program):
@@ -295,6 +295,39 @@ def test_a_captured_step_in_loops():
     for eager, fused, again in zip(*runs, strict=True):
         np.testing.assert_allclose(fused, eager, rtol=1e-4, atol=1e-5)
         assert fused.tobytes() == again.tobytes()
+
+
+def test_many_operations_on_few_elements_are_a_loop_and_few_are_not(monkeypatch):
+    monkeypatch.undo()
+
+    def function(x, count):
+        for _ in range(count):
+            x = x * 1.5 + 1
+        return x
+
+    x = np.ones(4, "f")
+    many, few = (core.trace(lambda x, n=n: function(x, n), x).fused() for n in (20, 1))
+    assert (len(loops(many)), len(loops(few))) == (1, 0)
+    assert many(x).tobytes() == function(x, 20).tobytes()
+
+
+def test_updaters_and_evaluators_take_captures_with_options():
+    from core import iterators
+    from core.training import extensions, updaters
+
+    data = list(zip(R.normal(size=(8, 6)).astype("f"), [0, 1] * 4, strict=True))
+    model = L.Classifier(core.Sequential(L.Linear(6, 12), F.gelu, L.Linear(12, 3)))
+    optimizer = core.optimizers.SGD().setup(model)
+    batches = iterators.SerialIterator(data, 4)
+    updater = updaters.StandardUpdater(batches, optimizer, capture=core.capture(fuse=True))
+    test = iterators.SerialIterator(data, 4, repeat=False, shuffle=False)
+    evaluator = extensions.Evaluator(test, model, capture=core.capture(fuse=True))
+    for _ in range(4):
+        updater.update()
+        evaluator()
+    for each in (updater.captured, evaluator.captured):
+        assert each.replayed >= 3
+        assert loops(each.programs[0])
 
 
 def test_what_is_read_before_an_update_is_not_read_after_it():

@@ -32,7 +32,7 @@ class Evaluator(Extension):
     StandardUpdater does, with `config.train` off and without a graph. `device` is where batches
     go. `eval_hook(evaluator)` is called before each evaluation. With `progress_bar=True` a terminal
     shows how far it is. With `capture` the function is recorded and replayed, as `core.capture`
-    says; `captured` has its `report`.
+    says, whose options are given as `capture=core.capture(fuse=True)`; `captured` has its `report`.
 
     Values appear under the extension's name: 'validation/main/loss'. A value is taken for the mean
     over its batch and counts as often as the batch has examples, so that a short last batch counts
@@ -71,7 +71,7 @@ class Evaluator(Extension):
         *,
         progress_bar: bool = False,
         weigh_batches: bool = True,
-        capture: bool = False,
+        capture: bool | Callable[..., Any] = False,
     ) -> None:
         self.capture = capture
         self.captured: Captured | None = None
@@ -147,7 +147,8 @@ class Evaluator(Extension):
         if self.captured is None or self.captured.function is not self._function():
             from core.tracing import capture
 
-            self.captured = capture(self._function())
+            made: Any = capture if self.capture is True else self.capture
+            self.captured = made(self._function())
         return self.captured
 
     def _watched(self, iterator: Any) -> Any:

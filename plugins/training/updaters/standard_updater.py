@@ -41,7 +41,7 @@ class StandardUpdater(Updater):
     look at a whole batch, such as `BatchNormalization`, see the batches one by one.
 
     With `capture` the update is recorded and replayed, as `core.capture` says; `captured` is the
-    step then, with its `report`.
+    step then, with its `report`. Its options are given as `capture=core.capture(fuse=True)`.
 
     Override `update_core` for other ways of updating.
 
@@ -70,7 +70,7 @@ class StandardUpdater(Updater):
         auto_new_epoch: bool = True,
         *,
         accumulate: int = 1,
-        capture: bool = False,
+        capture: bool | Callable[..., Any] = False,
         input_device: DeviceSpec | None = None,
     ) -> None:
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
@@ -232,7 +232,8 @@ class StandardUpdater(Updater):
             def update(*args: Any, **kwargs: Any) -> None:
                 optimizer.update(loss, *args, **kwargs)
 
-            self.captured = capture(update)
+            made: Any = capture if self.capture is True else self.capture
+            self.captured = made(update)
         return self.captured
 
     def _apply(self, function: Callable[..., None], batch: Any) -> None:
