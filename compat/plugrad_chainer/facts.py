@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-VERSIONS = ("1.24.0", "3.0.0", "5.4.0", "7.8.1")
+VERSIONS = ("1.24.0", "3.0.0", "5.4.0", "7.8.1", "others")
 
 
 @cache

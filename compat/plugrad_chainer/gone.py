@@ -11,7 +11,6 @@ class Gone(AttributeError):
 
 MODULES: tuple[tuple[str, str], ...] = (
     ("chainer.exporters*", "Write the model with core.export.onnx, which Caffe's successors read."),
-    ("chainer.functions.caffe*", "Use core.links.CaffeFunction."),
     ("chainer.utils.conv_nd_kernel", "Write a kernel with chainer.backends.cuda.elementwise."),
     (
         "chainer.functions.pooling.*_kernel",
@@ -35,10 +34,13 @@ NAMES: tuple[tuple[str, str], ...] = (
     ("*CUDNN*", "No backend uses cuDNN, and arrays have one layout: leave it out."),
     ("chainer.memory_layouts.*", "Arrays have one layout: leave it out."),
     ("*.DaliIterator", "Use chainer.iterators.MultiprocessIterator."),
-    ("*CaffeFunction", "Use core.links.CaffeFunction where it is there, or a model from ONNX."),
     ("chainer.exporters.caffe.export", "Use core.export.onnx."),
     ("chainer.distributions.*", "It is how a distribution computes; use chainer.distributions."),
-    ("chainer.Fallback*", "There is no ChainerX."),
+    ("chainer.device_resident.DeviceResidentsVisitor", "Use link.to_device."),
+    ("chainer.msg", "It is a variable of a loop, left over in Chainer."),
+    ("chainer.thread_local", "Use chainer.config, which each thread has for itself."),
+    ("chainer.links.caffe.*.available", "Leave it out: CaffeFunction needs no Caffe."),
+    ("chainer.*cuda.fusion", "Use chainer.backends.cuda.fuse."),
     ("chainer.links.*Base", _BASE),
     ("chainer.links.*.TreeParser", _BASE),
     ("chainer.links.*Function", _OPERATION),

@@ -30,12 +30,18 @@ HOMES: dict[str, tuple[str, ...]] = {
     "chainer.distribution": ("core.distributions",),
     "chainer.flag": (_ONE + "flag",),
     "chainer.function_set": (_ONE + "function_set",),
-    "chainer.functions": (_HERE + "functions", "core.functions", _HERE + "missing"),
+    "chainer.functions": (
+        _HERE + "functions",
+        "core.functions",
+        _HERE + "classes",
+        _HERE + "missing",
+    ),
     "chainer.initializers": ("core.initializers", _HERE + "initializers"),
     "chainer.links": (_HERE + "links", "core.links", _HERE + "missing"),
     "chainer.optimizers": ("core.optimizers", _HERE + "optimizers"),
     "chainer.testing": ("core.testing", _HERE + "testing", _HERE + "cases"),
     "chainer.training": (_HERE + "training", "core.training"),
+    "chainer.types": (_HERE + "types",),
     "chainer.training.extensions": (_HERE + "training", "core.training.extensions"),
     "chainer.training.extensions.snapshot_writers": (
         "plugins.training.extensions.snapshot_writers",
@@ -50,6 +56,13 @@ NAMES: dict[str, str] = {
     "chainer.dataset.tabular.from_data": "core.datasets.from_data",
     "chainer.get_device": "plugrad_chainer.here.devices.get_device",
     "chainer.using_device": "plugrad_chainer.here.devices.using_device",
+    "chainer.functions.BatchNormalization": "chainer.links.BatchNormalization",
+    "chainer.functions.caffe.CaffeFunction": "chainer.links.CaffeFunction",
+    "chainer.functions.caffe.caffe_function": "chainer.links.caffe.caffe_function",
+    "chainer.functions.PReLU": "chainer.links.PReLU",
+    "chainer.initializers.backend": "chainer.backend",
+    "chainer.initializers.cuda": "chainer.cuda",
+    "chainer.initializers.types": "chainer.types",
     "chainer.init_weight": "plugrad_chainer.here.initializers.init_weight",
     "chainer.utils.cache.cached_property": "functools.cached_property",
     "chainer.utils.experimental": "core.utils.experimental.experimental",
@@ -57,6 +70,13 @@ NAMES: dict[str, str] = {
     "chainer.graph_optimizations.static_graph": "plugrad_chainer.here.top.static_graph",
 }
 """Name in Chainer -> where it stands, if that is not found by the paths."""
+
+for _family in ("connection", "rnn"):
+    for _unit in ("LSTM", "GRU", "MGU"):
+        _path = f"chainer.links.{_family}.{_unit.lower()}.{_unit}Base"
+        NAMES[_path] = f"chainer.links.Stateless{_unit}"
+    for _name in ("argsort_list_descent", "permutate_list"):
+        NAMES[f"chainer.links.{_family}.n_step_rnn.{_name}"] = f"plugrad_chainer.here.data.{_name}"
 
 _OPERATORS = "sub mul div:truediv floordiv neg pow matmul"
 for _pair in _OPERATORS.split():

@@ -12,10 +12,18 @@ from plugrad_chainer.version1.keywords import accepting, signatures
 from core import functions
 
 _made: dict[str, Any] = {}
+_done: set[str] = set()
 
 
 def __getattr__(name: str) -> Any:
-    """A function, or one of the links that version 1 had beside them."""
+    """A function, a class of functions, or one of the links that version 1 had beside them."""
+    old = signatures().get(f"functions.{name}.__init__")
+    if old is not None:
+        cls: Any = getattr(functions, name)
+        if name not in _done:
+            _done.add(name)
+            cls.__init__ = accepting(cls.__init__, old, skip=1)
+        return cls
     old = signatures().get(f"functions.{name}")
     if old is not None:
         if name not in _made:

@@ -280,3 +280,13 @@ def skipif(condition: Any) -> None:
     """Skip a doctest."""
     if condition:
         raise unittest.SkipTest("the condition of the doctest holds")
+
+
+def skipif_requires_satisfied(*requirements: str) -> None:
+    """Skip a doctest where distributions are installed."""
+    skipif(_installed(requirements))
+
+
+def skipif_not_enough_cuda_devices(device_count: int) -> None:
+    """Skip a doctest unless there are so many GPUs."""
+    skipif(not (_cuda() and int(cuda.cupy.cuda.runtime.getDeviceCount()) >= device_count))

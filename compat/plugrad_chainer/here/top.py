@@ -12,6 +12,7 @@ from core.compat.cuda import should_use_cudnn, should_use_cudnn_tensor_core
 
 __all__ = [
     "DeviceResident",
+    "Fallback",
     "get_array_types",
     "get_compute_mode",
     "get_cpu_array_types",
@@ -24,6 +25,10 @@ __all__ = [
 
 DeviceResident = Link
 """What moves between devices: here links alone do."""
+
+
+Fallback = object()
+"""What a function's `forward_chainerx` returns where ChainerX cannot compute it: none is called."""
 
 
 def get_array_types() -> tuple[type, ...]:

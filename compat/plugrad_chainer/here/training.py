@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from typing import Any
 
@@ -47,3 +48,8 @@ def _triggered(make: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if trigger is not None:
         extension.trigger = trigger
     return extension
+
+
+def is_graphviz_available() -> bool:
+    """Whether graphs can be drawn by the command `dot`."""
+    return shutil.which("dot") is not None

@@ -44,18 +44,21 @@ def accepting(function: Callable[..., Any], old: tuple[str, ...], skip: int = 0)
     most = len(positional) if all(p.kind != p.VAR_POSITIONAL for p in parameters) else 1_000
     gone = _OLD.intersection(old).difference(now)
     old_positions = version_1()
+    first = int(old[0] in now)  # which later versions give by position as well
 
     @wraps(function)
     def accepted(*args: Any, **kwargs: Any) -> Any:
         count = len(args) - skip
-        if count > most or (old_positions and count > 1 and is_a_program(sys._getframe(1))):
+        if count > most or (old_positions and count > first and is_a_program(sys._getframe(1))):
             named = dict(zip(old, args[skip:], strict=False))
             if count > len(old):
+                name = type(args[0]).__name__ if skip else function.__name__
                 raise TypeError(
-                    f"{function.__name__}: {count} arguments, where version 1 took {len(old)}"
+                    f"{name}: {count} arguments, where version 1 took {len(old)}"
                 )
-            args = args[: skip + 1]
-            del named[old[0]]
+            args = args[: skip + first]
+            if first:
+                del named[old[0]]
             kwargs = {**named, **kwargs}
         if not gone.isdisjoint(kwargs):
             given = {name: kwargs.pop(name) for name in gone & kwargs.keys()}

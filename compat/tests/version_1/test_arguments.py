@@ -58,6 +58,35 @@ def test_cudnn_is_of_no_effect():
         assert link(image).shape == (1, 3, 4, 4)
 
 
+def test_classes_of_functions_take_them_too():
+    """In both modes: what comes by position is told from later arguments by its number."""
+    x, image = ones(2, 3), ones(1, 2, 6, 6)
+    t = np.zeros(2, "i")
+    for use in (True, False):
+        assert F.MaxPooling2D(2, use_cudnn=use)(image).shape == (1, 2, 3, 3)
+        assert F.MaxPooling2D(3, 2, 0, False, use)(image).shape == (1, 2, 2, 2)
+        assert F.AveragePooling2D(2, 2, 0, False, use)(image).shape == (1, 2, 3, 3)
+        for cls in (F.ReLU, F.Sigmoid, F.Tanh, F.LogSoftmax, F.Softmax):
+            assert cls(use_cudnn=use)(x).shape == (2, 3)
+        for cls in (F.ReLU, F.Sigmoid, F.Tanh):
+            assert cls(use)(x).shape == (2, 3)
+        assert F.SoftmaxCrossEntropy(use_cudnn=use)(x, t).data == pytest.approx(np.log(3))
+        assert F.SigmoidCrossEntropy(use_cudnn=use, normalize=True)(x[:, 0], t).shape == ()
+        pyramid = F.SpatialPyramidPooling2D((2, 6, 6), 2, F.MaxPooling2D, use_cudnn=use)
+        assert pyramid(image).shape == (1, 10, 1, 1)
+        assert F.SpatialTransformerGrid((4, 4), use_cudnn=use)(ones(1, 2, 3)).shape == (1, 2, 4, 4)
+    y = F.relu(chainer.Variable(x))
+    assert isinstance(y.creator, F.ReLU)
+    with pytest.raises(TypeError, match="Tanh: 2 arguments, where version 1 took 1"):
+        F.Tanh(True, 3)
+
+
+def test_links_stand_beside_functions():
+    assert F.PReLU is L.PReLU and F.BatchNormalization is L.BatchNormalization
+    assert F.PReLU(init=0.5)(-ones(2, 3)).data[0, 0] == -0.5
+    assert F.BatchNormalization(3, 0.9, 1e-5)(ones(2, 3), test=True).shape == (2, 3)
+
+
 def test_scales_and_biases():
     np.random.seed(0)
     link = L.Linear(400, 300, wscale=0.5, bias=2)
@@ -118,6 +147,8 @@ def test_version_1_decides():
     gru = L.GRU(4, 2)
     assert gru(chainer.Variable(ones(1, 4)), ones(1, 2)).shape == (1, 4)
     assert (F.softmax(ones(2, 3), True, 0).data == 0.5).all()
+    assert (F.Softmax(True, 0)(ones(2, 3)).data == 0.5).all()
+    assert (F.Softmax(False)(ones(2, 2)).data == 0.5).all()
 
 
 def train_once(model, tmp_path, *extensions):
