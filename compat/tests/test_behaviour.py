@@ -185,3 +185,14 @@ def test_a_missing_dataset_is_downloaded(monkeypatch, tmp_path):
 
 def no_network(*args, **kwargs):
     raise TimeoutError("no network")
+
+
+def test_evaluators_count_a_short_last_batch_like_a_full_one():
+    class Reports(L.Linear):
+        def __call__(self, x):
+            chainer.report({"mean": x.mean()}, self)
+
+    data = np.array([[0.0], [0.0], [3.0]], "f")
+    batches = chainer.iterators.SerialIterator(data, 2, repeat=False, shuffle=False)
+    means = chainer.training.extensions.Evaluator(batches, Reports(1, 1), device=-1)()
+    assert float(means["main/mean"]) == 1.5

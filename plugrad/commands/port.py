@@ -36,6 +36,7 @@ _METHODS = {
     "accumulate_grads": "Call target.addgrads(link).",
     "copy_parameters_from": "Call copyparams(link).",
 }
+_MEANS = "Give Evaluator.__init__ weigh_batches=False, so that batches count alike, as in Chainer."
 
 
 class PortError(CoreError, ValueError):

@@ -147,6 +147,11 @@ class _Port(cst.CSTTransformer):
             return _expression(place.replace("core", "chainer", 1) + f".{name}")
         return updated
 
+    def visit_ClassDef(self, node: cst.ClassDef) -> None:
+        """Tell of classes whose base class has other defaults here."""
+        if any(self._path(base.value).endswith(_EVALUATOR) for base in node.bases):
+            self._decide(node, f"class {node.name.value}: {port._MEANS}")
+
     # -- calls ----------------------------------------------------------------------------------
 
     def leave_Call(self, original: cst.Call, updated: cst.Call) -> Any:
@@ -208,6 +213,8 @@ class _Port(cst.CSTTransformer):
             and port.downloads(name)
         ):
             args.append(cst.Arg(cst.Name("True"), cst.Name("download"), _TIGHT))
+        if path.endswith(_EVALUATOR) and "weigh_batches" not in given:
+            args.append(cst.Arg(cst.Name("False"), cst.Name("weigh_batches"), _TIGHT))
         if len(args) == len(call.args) and all(
             a is b for a, b in zip(args, call.args, strict=True)
         ):
@@ -215,6 +222,7 @@ class _Port(cst.CSTTransformer):
         return call.with_changes(args=_joined(args))
 
 
+_EVALUATOR = ".training.extensions.Evaluator"
 _TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
 _FAMILIES = ("activation", "array", "connection", "evaluation", "loss", "math", "noise",
              "normalization", "pooling", "rnn", "util")  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 from plugrad_chainer.behaviour import (
     comparisons,
     environment,
+    evaluation,
     files,
     graphs,
     numpy_names,
@@ -29,6 +30,7 @@ def switch() -> None:
         for part in (
             comparisons,
             environment,
+            evaluation,
             files,
             graphs,
             numpy_names,

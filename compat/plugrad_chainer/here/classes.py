@@ -175,7 +175,7 @@ def BatchMatMul(a: Any, b: Any, /, transa: bool = False, transb: bool = False) -
 
 @_class
 def Swish(x: Any, beta: Any, /) -> Any:
-    """x sigmoid(beta x)."""
+    """The product of x and sigmoid(beta x)."""
     return F.swish(x, beta)
 
 
@@ -237,7 +237,10 @@ def BilinearFunction(*inputs: Any) -> Any:
 
 @_class
 def Deconvolution2DFunction(
-    *inputs: Any,
+    x: Any,
+    W: Any,
+    b: Any = None,
+    /,
     stride: Any = 1,
     pad: Any = 0,
     outsize: Any = None,
@@ -247,13 +250,15 @@ def Deconvolution2DFunction(
     groups: int = 1,
 ) -> Any:
     """The adjoint of a convolution."""
-    more = {"dilate": dilate, "groups": groups}
-    return F.deconvolution_2d(*inputs, stride=stride, pad=pad, outsize=outsize, **more)
+    return F.deconvolution_2d(x, W, b, stride, pad, outsize, dilate=dilate, groups=groups)
 
 
 @_class
 def DilatedConvolution2DFunction(
-    *inputs: Any,
+    x: Any,
+    W: Any,
+    b: Any = None,
+    /,
     stride: Any = 1,
     pad: Any = 0,
     dilate: Any = 1,
@@ -262,14 +267,13 @@ def DilatedConvolution2DFunction(
     requires_x_grad: bool = True,
 ) -> Any:
     """A convolution with gaps in its filter."""
-    more = {"dilate": dilate, "cover_all": cover_all}
-    return F.dilated_convolution_2d(*inputs, stride=stride, pad=pad, **more)
+    return F.dilated_convolution_2d(x, W, b, stride, pad, dilate, cover_all)
 
 
 @_class
-def LocalConvolution2DFunction(*inputs: Any, stride: Any = 1) -> Any:
+def LocalConvolution2DFunction(x: Any, W: Any, b: Any = None, /, stride: Any = 1) -> Any:
     """A convolution with a filter for each place."""
-    return F.local_convolution_2d(*inputs, stride=stride)
+    return F.local_convolution_2d(x, W, b, stride)
 
 
 @_class
@@ -318,8 +322,9 @@ def BatchNormalizationFunction(
 ) -> Any:
     """Version 1's batch normalization: by the batch with `train`, else by `mean` and `var`."""
     if train:
-        averages = {"running_mean": mean, "running_var": var, "decay": decay}
-        return F.batch_normalization(x, gamma, beta, eps=eps, **averages)
+        return F.batch_normalization(
+            x, gamma, beta, eps=eps, running_mean=mean, running_var=var, decay=decay
+        )
     return F.fixed_batch_normalization(x, gamma, beta, mean, var, eps)
 
 
@@ -354,8 +359,9 @@ def DecorrelatedBatchNormalization(
     decay: float = 0.9,
 ) -> Any:
     """Normalization and decorrelation by the batch."""
-    averages = {"running_mean": mean, "running_projection": projection, "decay": decay}
-    return F.decorrelated_batch_normalization(x, groups=groups, eps=eps, **averages)
+    return F.decorrelated_batch_normalization(
+        x, groups=groups, eps=eps, running_mean=mean, running_projection=projection, decay=decay
+    )
 
 
 @_class

@@ -53,9 +53,7 @@ def accepting(function: Callable[..., Any], old: tuple[str, ...], skip: int = 0)
             named = dict(zip(old, args[skip:], strict=False))
             if count > len(old):
                 name = type(args[0]).__name__ if skip else function.__name__
-                raise TypeError(
-                    f"{name}: {count} arguments, where version 1 took {len(old)}"
-                )
+                raise TypeError(f"{name}: {count} arguments, where version 1 took {len(old)}")
             args = args[: skip + first]
             if first:
                 del named[old[0]]
