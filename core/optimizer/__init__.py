@@ -11,6 +11,7 @@ from core.optimizer.hyperparameter import HyperparameterProxy as HyperparameterP
 from core.optimizer.hyperparameter import Quantity as Quantity
 from core.optimizer.optimizer import Optimizer as Optimizer
 from core.optimizer.parameter_group import ParameterGroup as ParameterGroup
+from core.optimizer.prepared import PreparedStep as PreparedStep
 from core.optimizer.step import Step as Step
 from core.optimizer.update_rule import UpdateRule as UpdateRule
 from core.registry import catalogue
@@ -22,6 +23,7 @@ __all__ = [
     "HyperparameterProxy",
     "Optimizer",
     "ParameterGroup",
+    "PreparedStep",
     "Quantity",
     "Step",
     "UpdateRule",

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from types import FunctionType, MethodType, ModuleType
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from core.arrays.backend import host
@@ -25,11 +24,35 @@ MOST = 16
 
 
 class Name(NamedTuple):
-    """A name from outside: what it stands for, and how it is set."""
+    """A name from outside: a key of a dict, or an attribute of another object."""
 
     label: str
-    read: Callable[[], Any]
-    write: Callable[[Any], None]
+    where: Any
+    key: str
+
+    def read_as(self, where: str) -> str:
+        """The text that reads it, of a name for `where`."""
+        if type(self.where) is dict:
+            return f"{where}.get({self.key!r})"
+        if isinstance(self.where, CellType):
+            return f"{where}.cell_contents"
+        return f"getattr({where}, {self.key!r}, None)"
+
+    def read(self) -> Any:
+        """What it stands for; None for nothing."""
+        if type(self.where) is dict:
+            return self.where.get(self.key)
+        try:
+            return getattr(self.where, self.key, None)
+        except ValueError:  # a cell that is not filled yet
+            return None
+
+    def write(self, x: Any) -> None:
+        """Let it stand for something."""
+        if type(self.where) is dict:
+            self.where[self.key] = x
+        else:
+            setattr(self.where, self.key, x)
 
 
 def names_of(function: Any) -> list[Name]:
@@ -54,9 +77,10 @@ def names_of(function: Any) -> list[Name]:
         look_into(owner, used, scope)
         cells = zip(method.__code__.co_freevars, method.__closure__ or (), strict=True)
         for name, cell in cells:
-            found.append(Name(name, partial(_content, cell), partial(_fill, cell)))
-            look(_content(cell))
-            look_into(_content(cell), used, scope)
+            found.append(Name(name, cell, "cell_contents"))
+            content = found[-1].read()
+            look(content)
+            look_into(content, used, scope)
         for name in used:
             x = scope.get(name)
             if name not in scope or isinstance(x, ModuleType):
@@ -65,7 +89,7 @@ def names_of(function: Any) -> list[Name]:
                 look_into(x, used, scope)
                 continue
             seen.add((id(scope), name))
-            found.append(Name(name, partial(scope.get, name), partial(scope.__setitem__, name)))
+            found.append(Name(name, scope, name))
             if getattr(x, "__globals__", None) is scope:
                 look(x)
             look_into(x, used, scope)
@@ -74,9 +98,8 @@ def names_of(function: Any) -> list[Name]:
         own, of = getattr(owner, "__dict__", None), type(owner)
         if isinstance(owner, Optimizer):  # its rates
             for name in used:
-                read = partial(getattr, owner, name, None)
-                if type(read()) in PLAIN[:-1]:
-                    found.append(Name(f"{of.__name__}.{name}", read, partial(setattr, owner, name)))
+                if type(getattr(owner, name, None)) in PLAIN[:-1]:
+                    found.append(Name(f"{of.__name__}.{name}", owner, name))
         if type(own) is not dict or isinstance(owner, _OTHERS):
             return
         link = isinstance(owner, Link)  # whose attributes are looked at by themselves
@@ -90,9 +113,8 @@ def names_of(function: Any) -> list[Name]:
             elif link:
                 look_into(own.get(name), used, scope)
             elif name in own or type(common) in PLAIN[:-1]:
-                read = partial(getattr, owner, name, None)
-                found.append(Name(f"{of.__name__}.{name}", read, partial(setattr, owner, name)))
-                look_into(read(), used, scope)
+                found.append(Name(f"{of.__name__}.{name}", owner, name))
+                look_into(found[-1].read(), used, scope)
 
     look(function)
     for each in roots(function):
@@ -137,6 +159,22 @@ class Around:
         self._names = names_of(function)
         self._held = [(x, _copied(x)) for x in [each.read() for each in self._names]]
         self._told = [told(x) for x, _ in self._held]
+        self._same = self._comparison()
+
+    def _comparison(self) -> Callable[[], bool]:
+        """A function of one expression: whether names stand for the same objects and entries.
+
+        Where they do not, they may still be equal numbers.
+        """
+        scope: dict[str, Any] = {"told": told}
+        parts = ["True"]
+        for i, (name, (x, _)) in enumerate(zip(self._names, self._held, strict=True)):
+            scope |= {f"w{i}": name.where, f"x{i}": x}
+            parts.append(f"{name.read_as(f'w{i}')} is x{i}")
+            if isinstance(x, (list, dict)):
+                scope[f"t{i}"] = self._told[i]
+                parts.append(f"told(x{i}) == t{i}")
+        return eval(f"lambda: {' and '.join(parts)}", scope)  # type: ignore[no-any-return]
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -171,6 +209,11 @@ class Around:
 
     def holds(self) -> bool:
         """Whether they stand for the same."""
+        try:
+            if self._same():
+                return True
+        except ValueError:  # a cell that is not filled
+            pass
         return [told(each.read()) for each in self._names] == self._told
 
     def refuse_changes(self) -> None:
@@ -194,14 +237,3 @@ class Around:
 
 def _copied(x: Any) -> Any:
     return x.copy() if isinstance(x, (list, dict)) and len(x) <= MOST else None
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not filled yet
-        return None
-
-
-def _fill(cell: Any, x: Any) -> None:
-    cell.cell_contents = x

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.optimizer import GradientMethod
+from core.optimizer import GradientMethod, PreparedStep
 from core.tracing import tape
 from core.tracing.leaving import deliver, writing
 
@@ -29,6 +29,7 @@ class Update:
         self.written = written
         self.parameters = parameters
         self.graded = graded
+        self._prepared: PreparedStep | None = None
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
         """Deliver gradients, and update."""
@@ -38,7 +39,9 @@ class Update:
         for parameter in self.cleared:
             parameter._source._grad = None
         deliver(self.given, arrays[:count])
-        self.optimizer.update()
+        if self._prepared is None or not self._prepared.made():
+            self.optimizer.update()
+            self._prepared = PreparedStep.of(self.optimizer)
         return (*[p._array for p in self.parameters], *[p.grad for p in self.graded])
 
 

@@ -62,6 +62,31 @@ def together(
         _run(loop, sets, tuple(map(float, numbers(rule))))
         return left
 
+    def prepared(params: list[Array], states: list[State]) -> Any:
+        """`call(rule, grads)`, which looks at gradients alone; None where some do not suit."""
+        sets = [
+            (param, *[state[name] for name in names])
+            for param, state in zip(params, states, strict=True)
+        ]
+        if not all([_suits(arrays[0], *arrays) for arrays in sets]):
+            return None
+        owners = {id(_owner(array)) for arrays in sets for array in arrays}
+        if len(owners) < len(sets) * len(sets[0]):
+            return None
+        flat = [[array.reshape(-1) for array in arrays] for arrays in sets]
+
+        def call(rule: Any, grads: list[Array]) -> None:
+            """A step of all parameters."""
+            whole = []
+            for (param, *state), grad in zip(flat, grads, strict=True):
+                if id(_owner(grad)) in owners:
+                    grad = grad.copy()
+                whole.append((param, _flat(grad), *state))
+            _run(loop, whole, tuple(map(float, numbers(rule))))
+
+        return call
+
+    kernel.prepared = prepared  # type: ignore[attr-defined]
     return kernel
 
 
@@ -352,6 +377,13 @@ def _of_one_rate(kernel: Callable[..., Any]) -> Callable[..., Any]:
         found: list[int] | None = kernel(rule, xp, params, grads, states)
         return found
 
+    def prepared(params: list[Array], states: list[State]) -> Any:
+        """The same for parameters that stay."""
+        if len({float(state["initial_alpha"]) for state in states}) > 1:
+            return None
+        return kernel.prepared(params, states)  # type: ignore[attr-defined]
+
+    of_one_rate.prepared = prepared  # type: ignore[attr-defined]
     return of_one_rate
 
 
