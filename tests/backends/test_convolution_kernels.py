@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 import core
 from backends.numpy_backend.kernels import compiler
 from backends.numpy_backend.kernels.compiled import convolution as kernels
-from backends.numpy_backend.kernels.compiled import convolution_plans, winograd
+from backends.numpy_backend.kernels.compiled import convolution_plans, few_places, winograd
+from backends.numpy_backend.kernels.compiled.convolution_plans import axes_of
 from backends.numpy_backend.kernels.emitter import Registers, registers
-from core.arrays.windows import window_count
+from core.arrays.windows import Geometry, window_count
 from core.registry import configuration
 from plugins.functions.connection.convolution import (
     Convolution,
@@ -130,13 +131,38 @@ def threes(draw: st.DrawFn) -> Case:
     return case
 
 
-@given(cases(), st.sampled_from([16, 32]), st.sampled_from(["float32", "float64"]))
+@given(cases(), st.sampled_from([16, 32, 48]), st.sampled_from(["float32", "float64"]))
+@example(Case(16, 1, 16, 9, (2, 2), (3, 3), pad=(1, 1), bias=True), 32, "float32")
+@example(Case(33, 1, 7, 30, (4, 3), (3, 3), (2, 2), (1, 1)), 16, "float64")
 def test_few_places(case: Case, channels: int, dtype: str) -> None:
-    few = 2048  # scratch memory is made for so many
-    assume(case.images * prod(case.out) <= few)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kernels, "FEW", few)
-        compare(case._replace(channels=channels), dtype, "contiguous")
+        patch.setattr(few_places, "FEW", 1 << 30)
+        patch.setattr(few_places, "LEAST", 1000)
+        patch.setattr(few_places, "TURNED", 100)
+        compare(case._replace(groups=1, channels=channels), dtype, "contiguous")
+
+
+def meets(case: Case, o: tuple[int, ...], t: tuple[int, ...], i: tuple[int, ...]) -> bool:
+    axes = zip(o, t, i, case.stride, case.pad, case.dilate, strict=True)
+    return all([a * s + b * d - p == c for a, b, c, s, p, d in axes])
+
+
+@given(cases())
+def test_places_that_meet(case: Case) -> None:
+    assume(prod(case.out) * prod(case.ksize) * prod(case.size) < 4000)
+    g = Geometry(case.size, case.ksize, case.stride, case.pad, case.dilate, case.cover_all)
+    found = few_places.meetings(axes_of(g))
+    outer, taps, inner = (list(np.ndindex(*of)) for of in (case.out, case.ksize, case.size))
+    expected = {
+        (a, b, c)
+        for a, o in enumerate(outer)
+        for b, t in enumerate(taps)
+        for c, i in enumerate(inner)
+        if meets(case, o, t, i)
+    }
+    got = list(zip(found.outer, found.taps, found.inner, strict=True))
+    assert len(got) == len(expected)
+    assert set(got) == expected
 
 
 @st.composite
@@ -239,6 +265,8 @@ case = tests.Case(3, 2, 20, 27, (12, 11), (3, 5), (1, 2), (1, 0), bias=True)
 tests.compare(case, "float32", "contiguous")
 tests.compare(tests.Case(2, 3, 1, 2, (9, 27), (3, 3)), "float32", "contiguous")
 tests.compare(tests.Case(2, 1, 32, 27, (7, 9), (3, 3)), "float32", "contiguous")
+case = tests.Case(9, 1, 32, 27, (3, 2), (3, 3), pad=(1, 1), bias=True)
+tests.compare(case, "float32", "contiguous")
 case = tests.Case(5, 1, 20, 27, (18, 21), (3, 3), pad=(1, 0), bias=True)
 tests.compare(case, "float32", "contiguous")
 """

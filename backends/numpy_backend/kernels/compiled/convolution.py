@@ -14,11 +14,10 @@ import numpy as np
 
 from backends.numpy_backend import parallel
 from backends.numpy_backend.kernels import compiler
-from backends.numpy_backend.kernels.compiled import depthwise, winograd
+from backends.numpy_backend.kernels.compiled import depthwise, few_places, winograd
 from backends.numpy_backend.kernels.compiled.convolution_loops import (
     convolve,
     correlate,
-    correlate_few,
     spread,
 )
 from backends.numpy_backend.kernels.compiled.convolution_plans import (
@@ -39,8 +38,6 @@ from core.arrays.windows import Geometry, unfolded
 
 BLOCK = 960  # lanes of a panel of which the filters' gradient takes the sum
 BLOCK_ROWS = 160  # and its rows, with which it fills half of a second-level cache
-FEW = 256  # places in all for which sums over them are shorter than what is done about each
-TOGETHER = 16  # channels of which sums are taken then: as many as a vector may have lanes
 
 
 def convolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
@@ -53,6 +50,8 @@ def convolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     filters, channels = W.shape[0] // f.groups, W.shape[1]
     if depthwise.suits(channels, filters):
         depthwise.convolution(g, x, W, b, y)
+    elif few_places.suits(g, f.groups, len(x)):
+        few_places.convolution(g, x, W, b, y)
     elif winograd.suits(g, f.groups, y, channels, filters):
         winograd.convolution(x, W, b, y, g.pad)
     else:
@@ -74,6 +73,8 @@ def deconvolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     lanes = LANE_BYTES // x.itemsize
     if depthwise.suits(channels, filters):
         depthwise.deconvolution(g, x, W, b, y)
+    elif few_places.suits(g, f.groups, len(x)):
+        few_places.convolution(g, x, W, b, y, back=True)
     elif winograd.suits(g, f.groups, x, channels, filters) and max(g.pad) < 3:
         winograd.convolution(x, W, b, y, tuple([2 - p for p in g.pad]), turned=True)
     elif x.shape[2:] == size and prod(g.ksize) == 1 and not any(g.pad):
@@ -92,14 +93,14 @@ def filter_gradient(f: Any, xp: Any, x: Any, y: Any) -> Any:
     g = _geometry(x.shape[2:], f.ksize, f.stride, f.pad, f.dilate, f.cover_all)
     if winograd.suits(g, f.groups, y, channels, filters, summed=True):
         return winograd.filter_gradient(x, y, g.pad)
+    if few_places.suits_sums(g, f.groups, len(x), channels):
+        return few_places.filter_gradient(g, x, y)
     W = np.zeros((y.shape[1], channels, *f.ksize), x.dtype)
     if depthwise.suits(channels, filters):
         depthwise.filter_gradient(g, x, y, W)
     else:
-        few = len(x) * prod(g.out) <= FEW and channels % TOGETHER == 0
-        lanes = FEW if few else BLOCK
-        plan = plan_of(axes_of(g), f.groups, channels, filters, lanes, BAND // x.itemsize)
-        (_correlate_few if few else _correlate)(plan, x, y, W)
+        plan = plan_of(axes_of(g), f.groups, channels, filters, BLOCK, BAND // x.itemsize)
+        _correlate(plan, x, y, W)
     return W
 
 
@@ -201,21 +202,3 @@ def _correlate(plan: Plan, x: Array, y: Array, W: Array) -> None:
     )
     for more in sums[1:]:
         sums[0] += more
-
-
-def _correlate_few(plan: Plan, x: Array, y: Array, W: Array) -> None:
-    """`W`, channels of it at a time."""
-    s, dtype = plan.sizes, x.dtype
-    at_once = max(1, BLOCK_ROWS // s.taps // TOGETHER) * TOGETHER
-    ranges = parts(s.channels, TOGETHER, max(-(-s.channels // at_once), parts_at_most(W.size)))
-    most = max([high - low for low, high in ranges])
-    panels = (
-        scratch("room", most * s.plane, dtype),
-        scratch("inputs", most * s.taps * s.lanes, dtype),
-        scratch("turned", most * s.taps * s.lanes, dtype),
-        scratch("outputs", s.filters * s.lanes, dtype),
-    )
-    known = (*contiguous(x, y), W.reshape(-1), *panels, plan.offsets, plan.numbers)
-    places = (0, len(x) * s.places)
-    divided = [(group, *r, *places) for group in range(s.groups) for r in ranges]
-    parallel.each(correlate_few, [(*known, *d, 0) for d in divided], small=True)

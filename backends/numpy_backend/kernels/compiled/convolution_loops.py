@@ -24,13 +24,11 @@ from backends.numpy_backend.kernels.compiled.convolution_room import (
     take,
 )
 from backends.numpy_backend.kernels.compiled.panels import (
-    add_product,
     copy,
     dots,
     fill,
     product,
     scatter,
-    turn_rows,
 )
 from backends.numpy_backend.kernels.compiler import Indices, Read1, Write1, Write2, compiled
 from backends.numpy_backend.kernels.emitter import Emitter, emitted
@@ -163,37 +161,6 @@ def _filter_gradient(
         dots(e, to, s.rows, outputs, s.filters, inputs, used, s.lanes, full)
 
 
-@emitted
-def _few_places(
-    e: Emitter,
-    x: Any,
-    y: Any,
-    W: Any,
-    room: Any,
-    inputs: Any,
-    turned: Any,
-    outputs: Any,
-    offsets: Any,
-    sizes: Any,
-    group: Any,
-    low: Any,
-    high: Any,
-    start: Any,
-    stop: Any,
-) -> None:
-    s = Sizes(*e.numbers(sizes, len(Sizes._fields)))
-    used = (high - low) * s.taps
-    fill(e, room, 0, (high - low) * s.plane, e.constant(0.0))
-    walk, filled = Walk(e, s, start), e.variable(e.number(-1))
-    with e.loop(stop, s.lanes, start) as q:
-        count = s.lanes.least(stop - q)
-        gathering(e, s, walk, filled, room, x, inputs, offsets, sizes, count, group, low, high)
-        turn_rows(e, turned, used, inputs, 0, s.lanes, used, count)
-        reading(e, s, outputs, y, q, count, group)
-        to = e.at(W, group * s.filters * s.rows + low * s.taps)
-        add_product(e, to, s.rows, outputs, s.lanes, 1, turned, used, s.filters, count, used)
-
-
 @compiled
 def convolve(
     x: Read1,
@@ -298,46 +265,6 @@ def correlate(
         W,
         room[thread],
         inputs[thread],
-        outputs[thread],
-        offsets,
-        sizes,
-        group,
-        low,
-        high,
-        start,
-        stop,
-    )
-
-
-@compiled
-def correlate_few(
-    x: Read1,
-    y: Read1,
-    W: Write1,
-    room: Write2,
-    inputs: Write2,
-    turned: Write2,
-    outputs: Write2,
-    offsets: Indices,
-    sizes: Indices,
-    group: int,
-    low: int,
-    high: int,
-    start: int,
-    stop: int,
-    thread: int,
-) -> None:
-    """The same of few places, whose sums are shorter than a tile of filters is wide.
-
-    Filters' places stand side by side, a multiple of a vector's lanes of them.
-    """
-    _few_places(
-        x,
-        y,
-        W,
-        room[thread],
-        inputs[thread],
-        turned[thread],
         outputs[thread],
         offsets,
         sizes,

@@ -28,7 +28,7 @@ from backends.numpy_backend.kernels.compiler import (
 from core.typing import Shape
 
 LEAST = 65536  # elements of a part
-SHORT = 8  # rows of fewer elements are left to the formula
+SHORT = 2  # rows of fewer elements are left to the formula
 
 # -- loops over rows; what belongs to a row stands at its number, or at that of its channel --------
 
