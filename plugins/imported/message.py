@@ -19,6 +19,13 @@ MOST = 1 << 22
 """Nodes of a model, those of inner graphs included."""
 
 
+PACKED = {"uint4": 2, "int4": 2, "float4_e2m1fn": 2, "uint2": 4, "int2": 4}
+"""Elements in a byte of small dtypes."""
+
+FIELDS = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
+"""Where a tensor may keep its elements, apart from raw bytes."""
+
+
 class Graph(NamedTuple):
     """Names of inputs and outputs, arrays by name, and nodes in order."""
 
@@ -105,6 +112,10 @@ def _check_names(graph: Graph, label: str, around: tuple[set[str], ...]) -> None
     read(graph.outputs, "the model gives")
 
 
+def _text(x: Any) -> str:
+    return x.decode("utf-8", "replace") if isinstance(x, bytes) else str(x)
+
+
 class _Reader:
     def __init__(self, onnx: Any, label: str, folder: Path | None, opsets: dict[str, int]) -> None:
         self._onnx, self._label, self._folder, self._opsets = onnx, label, folder, opsets
@@ -151,8 +162,10 @@ class _Reader:
             return None  # refused by the operator that needs it
         found = self._onnx.helper.get_attribute_value(attribute)
         if isinstance(found, bytes):
-            return found.decode("utf-8", "replace")
-        return found if isinstance(found, (int, float)) else list(found)
+            return _text(found)
+        if isinstance(found, (int, float)):
+            return found
+        return [_text(x) if isinstance(x, bytes) else x for x in found]
 
     def array(self, tensor: Any) -> Any:
         """The array of a tensor; what it says of its size is compared with what is there."""
@@ -163,30 +176,31 @@ class _Reader:
             raise CheckpointError(
                 f"{self._label}: {tensor.name!r} is of an unknown dtype."
             ) from None
-        if dtype.kind not in "biufc":
-            raise CheckpointError(
-                f"{self._label}: {tensor.name!r} is of the dtype {dtype}, which arrays here lack."
-            )
         if any([n < 0 for n in tensor.dims]):
             raise CheckpointDamaged(f"{self._label}: {tensor.name!r} has a size below 0.")
-        size = math.prod(tensor.dims)
+        size, packed = math.prod(tensor.dims), PACKED.get(dtype.name, 1)
         if tensor.data_location == self._onnx.TensorProto.EXTERNAL:
             return self._external(tensor, dtype, size)
-        fields = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data")
-        there = len(tensor.raw_data) // max(1, dtype.itemsize)
-        there = max(there, *[len(getattr(tensor, field)) for field in fields])
+        there = packed * len(tensor.raw_data) // max(1, dtype.itemsize)
+        there = max(there, *[packed * len(getattr(tensor, field)) for field in FIELDS])
         if size > there:
             raise CheckpointDamaged(
                 f"{self._label}: {tensor.name!r} would have {size} elements, and {there} are there."
             )
         try:
-            return np.array(helper.to_array(tensor))
+            array = np.array(helper.to_array(tensor))
+            return array if dtype.kind != "O" else np.vectorize(_text, "O")(array)
         except (ValueError, TypeError) as error:
             raise CheckpointDamaged(f"{self._label}: {tensor.name!r}: {error}.") from None
 
     def _external(self, tensor: Any, dtype: Any, size: int) -> Any:
         """An array in a file beside the model's, and nowhere else."""
         told = {each.key: each.value for each in tensor.external_data}
+        if dtype.kind == "O" or dtype.name in PACKED:
+            raise CheckpointError(
+                f"{self._label}: {tensor.name!r} is of {dtype}, which is read from the model's own "
+                "file alone."
+            )
         if self._folder is None:
             raise CheckpointError(
                 f"{self._label}: {tensor.name!r} lies in another file. Give the model by its path."

@@ -7,11 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from core import Link, Parameter, Variable, as_variable
 from core.errors import CheckpointError, nearest
 from core.typing import Array
 from plugins.imported.message import Graph, Node, read
 from plugins.imported.operators import OPERATORS
+from plugins.imported.operators.common import FLOATING
 from plugins.imported.running import Run
 
 STATISTICS = {"BatchNormalization": (3, 4)}
@@ -44,7 +47,7 @@ class GraphModel(Link):
         statistics, settings = _used(graph, STATISTICS), _used(graph, SETTINGS)
         taken = {*dir(self)}
         for name, array in graph.arrays.items():
-            if array.dtype.kind != "f" or array.ndim == 0 or name in settings:
+            if array.dtype.name not in FLOATING or array.ndim == 0 or name in settings:
                 self._constants[name] = array
                 continue
             own = re.sub(r"\W", "_", name)
@@ -63,7 +66,7 @@ class GraphModel(Link):
         self, values: dict[str, Any], wanted: Sequence[str], disable: Sequence[str] = ()
     ) -> list[Any]:
         """The values of these names, of inputs by name; nodes of a domain may be left out."""
-        run = Run(next(iter(values.values()), None))
+        run = Run(next((x for x in values.values() if isinstance(x, Variable)), None))
         for name, array in self._constants.items():
             values[name] = run.constant(array)
         for name, own in self._names.items():
@@ -132,12 +135,22 @@ class ONNXModel(GraphModel):
         if set(given) != set(self.input_names) or len(arrays) > len(self.input_names):
             got = list(inputs) if inputs else f"{len(arrays)} arrays"
             raise ValueError(f"ONNXModel: expected {list(self.input_names)}, got {got}.")
-        values: dict[str, Any] = {name: as_variable(x) for name, x in given.items()}
+        values: dict[str, Any] = {name: _value(x) for name, x in given.items()}
         wanted = tuple(self.output_names if outputs is None else outputs)
         found = self._run(values, wanted)
         if inputs is not None or outputs is not None:
             return dict(zip(wanted, found, strict=True))
         return found[0] if len(found) == 1 else tuple(found)
+
+
+def _value(x: Any) -> Any:
+    """What a model takes: a Variable, a list of such, text, or None."""
+    if isinstance(x, (list, tuple)):
+        return [_value(each) for each in x]
+    if isinstance(x, (str, np.ndarray)) and np.asarray(x).dtype.kind in "OUS":
+        return np.asarray(x).astype("O")
+    x = np.asarray(x) if isinstance(x, np.generic) else x
+    return x if x is None else as_variable(x)
 
 
 def _passing(node: Node) -> Node:

@@ -7,15 +7,24 @@ from typing import Any
 
 from plugins.imported.operators import (
     attention,
+    boxes,
+    casting,
     control,
     elementwise,
     layers,
     losses,
+    making,
     moving,
+    products,
+    quantized,
     random,
     recurrent,
     reductions,
     resizing,
+    sampling,
+    sequences,
+    signal,
+    text,
 )
 
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -29,5 +38,17 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     **attention.OPERATORS,
     **control.OPERATORS,
     **random.OPERATORS,
+    **products.OPERATORS,
+    **making.OPERATORS,
+    **casting.OPERATORS,
+    **quantized.OPERATORS,
+    **sampling.OPERATORS,
+    **boxes.OPERATORS,
+    **signal.OPERATORS,
+    **sequences.OPERATORS,
+    **text.OPERATORS,
 }
 """All that are known."""
+
+ANY_VALUE = {"Identity", "If", "Loop", "Scan", *sequences.OPERATORS, *text.OPERATORS}
+"""Those that take sequences or text as well."""

@@ -1,4 +1,4 @@
-"""Attention, with heads that share keys, masks, and keys of earlier calls."""
+"""Attention, with heads that share keys, masks, and keys of earlier calls; and its relatives."""
 
 from __future__ import annotations
 
@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from core import functions as F
-from plugins.imported.operators.common import host, like, plain, xp_of
+from plugins.imported.operators.common import (
+    Refused,
+    cast,
+    dtype_of,
+    host,
+    is_float,
+    like,
+    plain,
+    xp_of,
+)
 
 
 def _heads(x: Any, count: Any) -> Any:
@@ -91,4 +100,100 @@ def _attention(node: Any, q: Any, k: Any, v: Any, *more: Any) -> Any:
     return [y, k, v, kept[node.get("qk_matmul_output_mode", 0)]]
 
 
-OPERATORS: dict[str, Any] = {"Attention": _attention}
+@plain
+def _rotary(node: Any, x: Any, cos: Any, sin: Any, positions: Any = None) -> Any:
+    """Pairs of features turned by an angle that grows with the position (Su et al. 2021)."""
+    flat = x.ndim == 3
+    y = _heads(x, node.get("num_heads")) if flat else x
+    n = node.get("rotary_embedding_dim", 0) or y.shape[-1]
+    turned, rest = y[..., :n], y[..., n:]
+    if positions is not None:
+        cos, sin = (table[positions] for table in (cos, sin))
+    cos, sin = (F.expand_dims(table, -3) for table in (cos, sin))
+    pairs = node.get("interleaved", 0)
+    parts = (slice(0, n, 2), slice(1, n, 2)) if pairs else (slice(n // 2), slice(n // 2, n))
+    a, b = (turned[..., part] for part in parts)
+    both = [cos * a - sin * b, sin * a + cos * b]
+    found = F.stack(both, axis=-1) if pairs else F.concat(both, axis=-1)
+    y = F.concat([F.reshape(found, turned.shape), rest], axis=-1)
+    return F.reshape(F.transpose(y, (0, 2, 1, 3)), x.shape) if flat else y
+
+
+@plain
+def _tensor_scatter(node: Any, cache: Any, new: Any, start: Any = None) -> Any:
+    """Keys of new positions among those of earlier calls."""
+    axis, n = node.get("axis", -2) % cache.ndim, new.shape[node.get("axis", -2)]
+    first = np.zeros(cache.shape[0], int) if start is None else host(start).reshape(-1)
+    places = first[:, None] + np.arange(n)
+    if node.get("mode", "linear") == "circular":
+        places %= cache.shape[axis]
+    elif places.size and not 0 <= places.min() <= places.max() < cache.shape[axis]:
+        raise Refused(f"expected places below {cache.shape[axis]}, got {places.max()}")
+    c, y = F.moveaxis(cache, axis, 1), F.moveaxis(new, axis, 1)
+    index = tuple([like(cache, each) for each in (np.arange(len(first))[:, None], places)])
+    if not is_float(c):
+        a = np.array(host(c))
+        a[np.arange(len(first))[:, None], places] = host(y)
+        return F.moveaxis(like(cache, a), 1, axis)
+    return F.moveaxis(F.scatter_add(c, index, y - c[index]), 1, axis)
+
+
+@plain
+def _swiglu(node: Any, a: Any, b: Any) -> Any:
+    return a * F.sigmoid(node.get("alpha", 1.0) * a) * b
+
+
+@plain
+def _causal_conv(node: Any, x: Any, W: Any, b: Any = None, past: Any = None) -> Any:
+    """A convolution of each channel with what came before, which the state has."""
+    how, k = node.get("activation", "none"), W.shape[2]
+    if how not in ("none", "silu", "swish"):
+        raise NotImplementedError(f"an activation of {how}")
+    if past is None:
+        past = like(x, np.zeros((*x.shape[:2], k - 1), host(x).dtype))
+    whole = F.concat([past, x], axis=2)
+    y = F.convolution_nd(whole, W, b, 1, 0, groups=x.shape[1])
+    return [y if how == "none" else y * F.sigmoid(y), whole[:, :, whole.shape[2] - k + 1 :]]
+
+
+@plain
+def _linear_attention(node: Any, q: Any, k: Any, v: Any, *more: Any) -> Any:
+    """Attention by a matrix for each head that each position changes (Katharopoulos et al. 2020).
+
+    The state decays where it is gated, and new values are told apart from those that it has
+    already by the delta rule (Yang et al. 2024).
+    """
+    rest: list[Any] = [*more, *[None] * (3 - len(more))]
+    past, decay, beta = rest
+    heads, groups = node.get("q_num_heads"), node.get("kv_num_heads")
+    name, size = dtype_of(q), q.shape[-1] // heads
+    queries = _heads(cast(q, "float32"), heads)
+    keys, values = (_heads(cast(x, "float32"), groups) for x in (k, v))
+    gates = None if decay is None else _heads(cast(decay, "float32"), groups)
+    rates = None if beta is None else _heads(cast(beta, "float32"), beta.shape[-1])
+    first = like(q, np.zeros((q.shape[0], groups, size, values.shape[-1]), "f"))
+    state = first if past is None else cast(past, "float32")
+    scale = node.get("scale", 0.0) or 1 / math.sqrt(size)
+    rows = []
+    for i in range(q.shape[1]):
+        if gates is not None:
+            state = state * F.exp(F.expand_dims(gates[:, :, i], -1))
+        key, value = F.expand_dims(keys[:, :, i], -1), F.expand_dims(values[:, :, i], -2)
+        if rates is not None:
+            known = F.sum(state * key, axis=2, keepdims=True)
+            value = F.expand_dims(rates[:, :, i], -1) * (value - known)
+        state = state + key * value
+        rows.append(F.matmul(F.expand_dims(queries[:, :, i], -2), _shared(state, heads)))
+    y = F.transpose(F.concat(rows, axis=2) * scale, (0, 2, 1, 3))
+    y = F.reshape(y, (*q.shape[:2], -1))
+    return [cast(y, name), cast(state, name if past is None else dtype_of(past))]
+
+
+OPERATORS: dict[str, Any] = {
+    "Attention": _attention,
+    "CausalConvWithState": _causal_conv,
+    "LinearAttention": _linear_attention,
+    "RotaryEmbedding": _rotary,
+    "SwiGLU": _swiglu,
+    "TensorScatter": _tensor_scatter,
+}

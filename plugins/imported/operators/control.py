@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,30 +10,27 @@ import numpy as np
 from core import functions as F
 from plugins.imported.operators.common import host
 
-MOST = 1 << 20
-"""Steps of a loop."""
 
-
-def _inner(run: Any, graph: Any, values: Any, given: dict[str, Any]) -> list[Any]:
+def inner(run: Any, graph: Any, values: Any, given: dict[str, Any]) -> list[Any]:
+    """The outputs of a graph within another, whose values it sees."""
     here = {**values, **{name: run.constant(a) for name, a in graph.arrays.items()}, **given}
     return run.graph(graph, here)  # type: ignore[no-any-return]
 
 
 def _if(run: Any, node: Any, values: Any, condition: Any) -> Any:
     branch = "then_branch" if bool(host(condition).reshape(-1)[0]) else "else_branch"
-    return _inner(run, node.get(branch), values, {})
+    return inner(run, node.get(branch), values, {})
 
 
 def _loop(run: Any, node: Any, values: Any, count: Any, condition: Any, *carried: Any) -> Any:
     body = node.get("body")
-    most = MOST if count is None else int(host(count).reshape(-1)[0])
-    if most > MOST and condition is None:
-        raise NotImplementedError(f"a loop of {most} steps")
+    most = math.inf if count is None else int(host(count).reshape(-1)[0])
     going = True if condition is None else bool(host(condition).reshape(-1)[0])
     state, gathered, i = list(carried), [], 0
-    while going and i < min(most, MOST):
+    while going and i < most:
+        run.step()
         start = [run.constant(np.asarray(i, "int64")), run.constant(np.asarray(going)), *state]
-        found = _inner(run, body, values, dict(zip(body.inputs, start, strict=False)))
+        found = inner(run, body, values, dict(zip(body.inputs, start, strict=False)))
         going = bool(host(found[0]).reshape(-1)[0])
         state = found[1 : 1 + len(carried)]
         gathered.append(found[1 + len(carried) :])
@@ -48,7 +46,7 @@ def _stacked(parts: list[Any]) -> Any:
 
 def _scan(run: Any, node: Any, values: Any, *inputs: Any) -> Any:
     if node.opset < 9:
-        raise NotImplementedError("Scan of opset 8")
+        return _scan_batch(run, node, values, *inputs)
     body, n = node.get("body"), node.get("num_scan_inputs")
     state, given = list(inputs[: len(inputs) - n]), inputs[len(inputs) - n :]
     axes = node.get("scan_input_axes") or [0] * n
@@ -56,9 +54,10 @@ def _scan(run: Any, node: Any, values: Any, *inputs: Any) -> Any:
     rows = [F.moveaxis(x, a, 0) if a else x for x, a in zip(given, axes, strict=True)]
     steps, gathered = rows[0].shape[0], []
     for i in range(steps):
+        run.step()
         here = [x[steps - 1 - i if b else i] for x, b in zip(rows, back, strict=True)]
         names = dict(zip(body.inputs, [*state, *here], strict=True))
-        found = _inner(run, body, values, names)
+        found = inner(run, body, values, names)
         state = found[: len(state)]
         gathered.append(found[len(state) :])
     made = [list(each) for each in zip(*gathered, strict=True)]
@@ -68,6 +67,15 @@ def _scan(run: Any, node: Any, values: Any, *inputs: Any) -> Any:
     outs = [_stacked(each) for each in made]
     outs = [F.moveaxis(y, 0, a) if a else y for y, a in zip(outs, along, strict=True)]
     return [*state, *outs]
+
+
+def _scan_batch(run: Any, node: Any, values: Any, lengths: Any, *inputs: Any) -> Any:
+    """Scan of opset 8: of each example of a batch, which is the first axis of all."""
+    if lengths is not None:
+        raise NotImplementedError("a batch of sequences of several lengths")
+    newer = node._replace(opset=9)
+    rows = [_scan(run, newer, values, *[x[i] for x in inputs]) for i in range(inputs[0].shape[0])]
+    return [_stacked(list(each)) for each in zip(*rows, strict=True)]
 
 
 OPERATORS: dict[str, Any] = {"If": _if, "Loop": _loop, "Scan": _scan}

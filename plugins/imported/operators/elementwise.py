@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from core import functions as F
-from plugins.imported.operators.common import cast, dtype_name, host, is_float, like, plain, xp_of
+from plugins.imported.operators.common import cast, host, is_float, like, plain, xp_of
 
 
 def _standard(name: str) -> Any:
@@ -94,16 +94,6 @@ def _clip(node: Any, x: Any, low: Any = None, high: Any = None) -> Any:
         if bound is not None:
             x = getattr(xp, f"{end}imum")(x, bound)
     return x
-
-
-@plain
-def _cast(node: Any, x: Any) -> Any:
-    return cast(x, dtype_name(node.get("to")))
-
-
-@plain
-def _cast_like(node: Any, x: Any, target: Any) -> Any:
-    return cast(x, target.backend.dtype_name(target.dtype))
 
 
 @plain
@@ -226,8 +216,6 @@ OPERATORS: dict[str, Any] = {
     "BitwiseNot": _standard("bitwise_invert"),
     "BitwiseOr": _standard("bitwise_or"),
     "BitwiseXor": _standard("bitwise_xor"),
-    "Cast": _cast,
-    "CastLike": _cast_like,
     "Ceil": _standard("ceil"),
     "Celu": _celu,
     "Clip": _clip,
@@ -244,7 +232,7 @@ OPERATORS: dict[str, Any] = {
     "GreaterOrEqual": _standard("greater_equal"),
     "HardSigmoid": _hard_sigmoid,
     "HardSwish": _hard_swish,
-    "Identity": plain(lambda node, x: x),
+    "Identity": plain(lambda node, x: [x]),
     "IsInf": _is_inf,
     "IsNaN": _standard("isnan"),
     "LeakyRelu": _leaky_relu,

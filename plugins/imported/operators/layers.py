@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from core import functions as F
-from plugins.imported.operators.common import host, ints, like, plain, xp_of
+from plugins.imported.operators.common import (
+    Refused,
+    host,
+    ints,
+    is_float,
+    like,
+    plain,
+    sized,
+    xp_of,
+)
 
 
 def _pads(
@@ -30,6 +39,14 @@ def _pads(
     return pads[:n], pads[n:]
 
 
+def _windowed(x: Any, ksize: Any, before: Any, after: Any) -> None:
+    """Refuse padding, and windows over it, of hostile sizes."""
+    whole = [n + b + a for n, b, a in zip(x.shape[2:], before, after, strict=True)]
+    sized((*x.shape[:2], *whole))
+    if any([k > n for k, n in zip(ksize, whole, strict=True)]) and x.size:
+        raise Refused(f"expected windows within the padded input {whole}, got {list(ksize)}")
+
+
 def _widened(x: Any, before: Any, after: Any, value: float) -> Any:
     """The input with what is added behind more than before put there; and the padding on both."""
     if list(before) == list(after):
@@ -44,6 +61,7 @@ def _conv(node: Any, x: Any, W: Any, b: Any = None) -> Any:
     stride = tuple(node.get("strides") or (1,) * n)
     dilate = tuple(node.get("dilations") or (1,) * n)
     before, after = _pads(node, x.shape[2:], W.shape[2:], stride, dilate)
+    _windowed(x, W.shape[2:], before, after)
     x, pad = _widened(x, before, after, 0.0)
     more = {"dilate": dilate, "groups": node.get("group", 1)}
     return F.convolution_nd(x, W, b, stride, pad, **more)
@@ -72,6 +90,7 @@ def _conv_transpose(node: Any, x: Any, W: Any, b: Any = None) -> Any:
         pads = list(node.get("pads") or (0,) * (2 * n))
         before, after = pads[:n], pads[n:]
     full = F.deconvolution_nd(x, W, b, stride, 0, dilate=dilate, groups=node.get("group", 1))
+    sized((*full.shape[:2], *[r - p - q for r, p, q in zip(reach, before, after, strict=True)]))
     widths = [(0, 0), (0, 0)]
     index: list[Any] = [slice(None), slice(None)]
     for r, p, q, size in zip(reach, before, after, full.shape[2:], strict=True):
@@ -96,6 +115,7 @@ def _window(node: Any, x: Any) -> Any:
     stride = tuple(node.get("strides") or (1,) * n)
     dilate = tuple(node.get("dilations") or (1,) * n)
     before, after = _pads(node, x.shape[2:], ksize, stride, dilate)
+    _windowed(x, ksize, before, after)
     given = list(after)
     if node.get("ceil_mode", 0):
         for i, (size, k, s, d) in enumerate(zip(x.shape[2:], ksize, stride, dilate, strict=True)):
@@ -131,8 +151,8 @@ def _windows(
 def _max_pool(node: Any, x: Any) -> Any:
     ksize, stride, dilate, before, after, _ = _window(node, x)
     a = host(x)
-    low = -np.inf if a.dtype.kind == "f" else np.iinfo(a.dtype).min
-    if a.dtype.kind != "f":
+    low = -np.inf if is_float(x) else np.iinfo(a.dtype).min
+    if not is_float(x):
         as_float = like(x, a.astype("d"))
         parts = _windows(as_float, ksize, stride, dilate, before, after, float(low))
         y = F.max(F.stack(parts), axis=0)
@@ -279,6 +299,7 @@ def _col2im(node: Any, x: Any, image: Any, block: Any) -> Any:
         (w - (k - 1) * d - 1) // s + 1
         for w, k, s, d in zip(whole, ksize, stride, dilate, strict=True)
     ]
+    sized((*x.shape[:2], *whole))
     columns = F.reshape(x, (x.shape[0], -1, int(np.prod(ksize)), *out))
     found = like(x, np.zeros((x.shape[0], columns.shape[1], *whole), host(x).dtype))
     for i, place in enumerate(np.ndindex(*ksize)):

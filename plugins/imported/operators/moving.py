@@ -1,4 +1,4 @@
-"""Operators that move elements: shapes, parts, indexes, and what is made of shapes."""
+"""Operators that move elements: shapes, parts, indexes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from core import functions as F
 from plugins.imported.operators.common import (
     axes_of,
-    dtype_name,
     host,
     ints,
     is_float,
     like,
     plain,
+    sized,
     xp_of,
 )
 
@@ -59,7 +59,7 @@ def _transpose(node: Any, x: Any) -> Any:
 @plain
 def _expand(node: Any, x: Any, shape: Any) -> Any:
     whole = np.broadcast_shapes(x.shape, tuple(ints(shape)))
-    return xp_of(x).broadcast_to(x, whole)
+    return xp_of(x).broadcast_to(x, sized(whole))
 
 
 @plain
@@ -164,17 +164,21 @@ def _pad(node: Any, x: Any, pads: Any = None, value: Any = None, axes: Any = Non
     filled = host(value).reshape(-1)[0] if value is not None else node.get("value", 0.0)
     mode = node.get("mode", "constant")
     for i, axis in enumerate(along):
-        x = _padded(x, axis, widths[i], widths[i + len(along)], mode, filled)
+        x = padded(x, axis, widths[i], widths[i + len(along)], mode, filled)
     return x
 
 
-def _padded(x: Any, axis: int, before: int, after: int, mode: str, filled: Any) -> Any:
+def padded(
+    x: Any, axis: int, before: int, after: int, mode: str = "constant", filled: Any = 0
+) -> Any:
+    """The array with elements added along an axis, or with less than none taken away."""
     n = x.shape[axis]
     cut = slice(max(-before, 0), n - max(-after, 0))
     x = x[(slice(None),) * axis + (cut,)]
     before, after, n = max(before, 0), max(after, 0), x.shape[axis]
     if not before and not after:
         return x
+    sized((*x.shape[:axis], n + before + after, *x.shape[axis + 1 :]))
     xp = xp_of(x)
     if mode == "constant":
         parts = []
@@ -191,62 +195,11 @@ def _padded(x: Any, axis: int, before: int, after: int, mode: str, filled: Any) 
 def _tile(node: Any, x: Any, repeats: Any, axis: Any = None) -> Any:
     if node.opset < 6:
         times = [1] * x.ndim
-        times[ints(axis)[0]] = ints(repeats)[0]
+        times[ints(axis)[0]] = sized(ints(repeats))[0]
         return xp_of(x).tile(x, tuple(times))
-    return xp_of(x).tile(x, tuple(ints(repeats)))
-
-
-@plain
-def _shape(node: Any, x: Any) -> Any:
-    return like(x, np.asarray(x.shape[node.get("start", 0) : node.get("end")], "int64"))
-
-
-@plain
-def _size(node: Any, x: Any) -> Any:
-    return like(x, np.asarray(x.size, "int64"))
-
-
-def _constant(run: Any, node: Any, values: Any) -> Any:
-    for name, kind in (("value_float", "f"), ("value_int", "int64")):
-        if node.get(name) is not None:
-            return run.constant(np.asarray(node.get(name), kind))
-    for name, kind in (("value_floats", "f"), ("value_ints", "int64")):
-        if node.get(name) is not None:
-            return run.constant(np.asarray(node.get(name), kind))
-    if node.get("value") is None:
-        raise NotImplementedError(f"a constant of {', '.join(node.settings)}")
-    return run.constant(node.get("value"))
-
-
-def _constant_of_shape(run: Any, node: Any, values: Any, shape: Any) -> Any:
-    value = node.get("value")
-    value = np.zeros(1, "f") if value is None else value
-    return run.constant(np.full(tuple(ints(shape)), value.reshape(-1)[0], value.dtype))
-
-
-@plain
-def _range(node: Any, start: Any, stop: Any, step: Any) -> Any:
-    ends = [host(each).reshape(-1)[0] for each in (start, stop, step)]
-    return like(start, np.arange(*ends, dtype=host(start).dtype))
-
-
-@plain
-def _one_hot(node: Any, index: Any, depth: Any, values: Any) -> Any:
-    n, (off, on) = int(host(depth).reshape(-1)[0]), host(values)
-    places, axis = host(index), node.get("axis", -1)
-    axis = axis if axis >= 0 else axis + places.ndim + 1
-    places = np.where(places < 0, places + n, places)
-    shape = [1] * (places.ndim + 1)
-    shape[axis] = n
-    found = np.expand_dims(places, axis) == np.arange(n).reshape(shape)
-    return like(values, np.where(found, on, off))
-
-
-@plain
-def _eye_like(node: Any, x: Any) -> Any:
-    kind = node.get("dtype")
-    dtype = x.backend.dtype_name(x.dtype) if kind is None else dtype_name(kind)
-    return like(x, np.eye(x.shape[0], x.shape[1], node.get("k", 0), dtype=dtype))
+    times = ints(repeats)
+    sized([n * t for n, t in zip(x.shape, times, strict=True)])
+    return xp_of(x).tile(x, tuple(times))
 
 
 @plain
@@ -339,77 +292,27 @@ def _center_crop_pad(node: Any, x: Any, shape: Any) -> Any:
     for axis, n in zip(axes, ints(shape), strict=True):
         apart = n - x.shape[axis]
         before = apart // 2 if apart > 0 else -((-apart) // 2)
-        x = _padded(x, axis, before, apart - before, "constant", 0)
+        x = padded(x, axis, before, apart - before)
     return x
-
-
-@plain
-def _matmul(node: Any, x: Any, y: Any) -> Any:
-    if is_float(x):
-        return xp_of(x).matmul(x, y)
-    return like(x, np.matmul(host(x), host(y)))
-
-
-@plain
-def _gemm(node: Any, a: Any, b: Any, c: Any = None) -> Any:
-    a = F.transpose(a) if node.get("transA", 0) else a
-    b = F.transpose(b) if node.get("transB", 0) else b
-    y = F.matmul(a, b)
-    alpha, beta = node.get("alpha", 1.0), node.get("beta", 1.0)
-    y = y if alpha == 1 else alpha * y
-    return y if c is None else y + (c if beta == 1 else beta * c)
-
-
-@plain
-def _einsum(node: Any, *inputs: Any) -> Any:
-    return F.einsum(node.get("equation").replace(" ", ""), *inputs)
-
-
-@plain
-def _det(node: Any, x: Any) -> Any:
-    rows = F.reshape(x, (-1, *x.shape[-2:]))
-    return F.reshape(F.batch_det(rows), x.shape[:-2])
-
-
-@plain
-def _dropout(node: Any, x: Any, ratio: Any = None, training: Any = None) -> Any:
-    from core import config
-
-    p = float(host(ratio)) if ratio is not None else node.get("ratio", 0.5)
-    asked = bool(host(training)) if training is not None else False
-    y = F.dropout(x, p) if asked and config.train and p else x
-    return [y, like(x, host(y) != 0 if y is not x else np.ones(x.shape, bool))]
 
 
 OPERATORS: dict[str, Any] = {
     "CenterCropPad": _center_crop_pad,
     "Compress": _compress,
     "Concat": _concat,
-    "Constant": _constant,
-    "ConstantOfShape": _constant_of_shape,
     "DepthToSpace": _depth_to_space,
-    "Det": _det,
-    "Dropout": _dropout,
-    "Einsum": _einsum,
     "Expand": _expand,
-    "EyeLike": _eye_like,
     "Flatten": _flatten,
     "Gather": _gather,
     "GatherElements": _gather_elements,
     "GatherND": _gather_nd,
-    "Gemm": _gemm,
-    "MatMul": _matmul,
     "NonZero": _nonzero,
-    "OneHot": _one_hot,
     "Pad": _pad,
-    "Range": _range,
     "Reshape": _reshape,
     "ReverseSequence": _reverse_sequence,
     "Scatter": _scatter_elements,
     "ScatterElements": _scatter_elements,
     "ScatterND": _scatter_nd,
-    "Shape": _shape,
-    "Size": _size,
     "Slice": _slice,
     "SpaceToDepth": _space_to_depth,
     "Split": _split,

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from core import as_variable
-from plugins.imported.operators.common import dtype_name, host, like, plain
+from core import functions as F
+from plugins.imported.operators.common import dtype_name, dtype_of, host, like, plain, sized
 
 
 def _drawn(node: Any, owner: Any, device: Any, shape: Any, dtype: str) -> Any:
@@ -22,25 +23,36 @@ def _drawn(node: Any, owner: Any, device: Any, shape: Any, dtype: str) -> Any:
 @plain
 def _like(node: Any, x: Any) -> Any:
     number = node.get("dtype")
-    dtype = x.backend.dtype_name(x.dtype) if number is None else dtype_name(number)
+    dtype = dtype_of(x) if number is None else dtype_name(number)
     return _drawn(node, x.backend, x.device, x.shape, dtype)
 
 
 def _of_shape(run: Any, node: Any, values: Any) -> Any:
-    shape = tuple(node.get("shape"))
+    shape = sized(node.get("shape"))
     return _drawn(node, run.owner, run.device, shape, dtype_name(node.get("dtype", 1)))
 
 
 @plain
 def _bernoulli(node: Any, p: Any) -> Any:
     number = node.get("dtype")
-    dtype = p.backend.dtype_name(p.dtype) if number is None else dtype_name(number)
+    dtype = dtype_of(p) if number is None else dtype_name(number)
     drawn = p.backend.random.uniform(p.shape, "float64", device=p.device)
     return like(p, (np.asarray(p.backend.to_host(drawn)) < host(p)).astype(dtype))
 
 
+@plain
+def _dropout(node: Any, x: Any, ratio: Any = None, training: Any = None) -> Any:
+    from core import config
+
+    p = float(host(ratio)) if ratio is not None else node.get("ratio", 0.5)
+    asked = bool(host(training)) if training is not None else False
+    y = F.dropout(x, p) if asked and config.train and p else x
+    return [y, like(x, host(y) != 0 if y is not x else np.ones(x.shape, bool))]
+
+
 OPERATORS: dict[str, Any] = {
     "Bernoulli": _bernoulli,
+    "Dropout": _dropout,
     "RandomNormal": _of_shape,
     "RandomNormalLike": _like,
     "RandomUniform": _of_shape,

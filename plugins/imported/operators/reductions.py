@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from core import functions as F
-from plugins.imported.operators.common import axes_of, host, ints, like, plain, xp_of
+from plugins.imported.operators.common import axes_of, host, ints, is_float, like, plain, xp_of
 
 
 def _over(function: Any) -> Any:
@@ -43,7 +43,7 @@ def _extreme(name: str) -> Any:
         a = host(x)
         if 0 in [x.shape[i] for i in axis]:
             low = name == "max"
-            if a.dtype.kind == "f":
+            if is_float(x):
                 start: Any = -np.inf if low else np.inf
             elif a.dtype.kind == "b":
                 start = not low

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from core import functions as F
-from plugins.imported.operators.common import host, ints, like, plain
+from plugins.imported.operators.common import host, ints, is_float, like, plain, sized
 
 
 def _places(mode: str, out: int, n: int, scale: float, roi: Any) -> Any:
@@ -105,10 +105,14 @@ def _resize(node: Any, x: Any, *more: Any) -> Any:
             one = min(ratios) if policy == "not_larger" else max(ratios)
             ratios = [one] * len(axes)
             asked = [math.floor(one * x.shape[a] + 0.5) for a in axes]
+    whole = list(x.shape)
+    for axis, n in zip(axes, asked, strict=True):
+        whole[axis] = n
+    sized(whole)
     ends = None if roi is None or not roi.size else host(roi).reshape(2, -1)
     a = host(x)
     outer = np.zeros((), bool)
-    y = x if a.dtype.kind == "f" else like(x, a.astype("d"))
+    y = x if is_float(x) else like(x, a.astype("d"))
     for i, (axis, out, ratio) in enumerate(zip(axes, asked, ratios, strict=True)):
         within = None if ends is None else ends[:, i]
         if ratio == 1 and out == x.shape[axis] and within is None:
@@ -125,7 +129,7 @@ def _resize(node: Any, x: Any, *more: Any) -> Any:
         y = y.__array_namespace__().where(
             like(x, mask), like(x, np.asarray(filled, host(y).dtype)), y
         )
-    return y if a.dtype.kind == "f" else like(x, host(y).astype(a.dtype))
+    return y if is_float(x) else like(x, host(y).astype(a.dtype))
 
 
 OPERATORS: dict[str, Any] = {"Resize": _resize, "Upsample": _resize}
