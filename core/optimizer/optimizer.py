@@ -107,7 +107,9 @@ class Optimizer(LossScaling, KnownAttributes):
 
         A hook with `call_for_each_param` true is called as `hook(rule, param)` for each parameter
         that takes part in the step, any other as `hook(optimizer)`. One that has a method `added`
-        gets the optimizer first; what it has in `serialize` is saved and loaded.
+        gets the optimizer first; what it has in `serialize` is saved and loaded. Where processes
+        have the state of some parameters each, a hook of the optimizer before steps has to say, by
+        `works_on_parts = True`, that it takes what it needs of the others by `everywhere`.
         """
         self._target()
         if hasattr(hook, "added"):
@@ -139,6 +141,15 @@ class Optimizer(LossScaling, KnownAttributes):
             if parameter.grad is not None:
                 yield parameter.update_rule, parameter
 
+    def everywhere(self, numbers: Iterable[float]) -> list[float]:
+        """Numbers about the parameters of a step, of all processes that divide them.
+
+        For hooks that look at all parameters together, in which each process gives those of
+        `working()`: `math.fsum(optimizer.everywhere(...))` is then the same for all, and does not
+        depend on how they are divided. In a process alone they are just the numbers.
+        """
+        return list(numbers)
+
     # ------------------------------------------------------------------ saving
 
     def serialize(self, serializer: Any) -> None:
@@ -160,8 +171,12 @@ class Optimizer(LossScaling, KnownAttributes):
             self.t, self.epoch = int(t), int(epoch)
         for path, rule in rules.items():
             part = serializer[path]
-            rule.serialize(part)
+            self._serialize_rule(path, rule, part)
             if rule.state is not None and part.lacks("t"):
                 rule.t = self.t  # files of Chainer 3 have this one for all rules
         for name, hook in self._hooks.stateful():
             hook.serialize(serializer.optional("hooks")[name])
+
+    def _serialize_rule(self, path: str, rule: Any, serializer: Any) -> None:
+        """Save or load the state of the rule of one parameter."""
+        rule.serialize(serializer)

@@ -26,7 +26,7 @@ import copy
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from core.arrays.backend import to_backend
+from core.arrays.backend import to_backend, to_host
 from core.errors import UnknownName, nearest
 from core.errors.kinds import checked
 from core.errors.known_attributes import KnownAttributes, annotated_kinds
@@ -292,6 +292,22 @@ class UpdateRule(KnownAttributes):
         if self._use_fp32_update:
             self._master = None if array is None else Master(array)
 
+    def held(self) -> dict[str, Any]:
+        """All that is kept for the parameter, on the host, to be sent to another process."""
+        master = self._master
+        return {
+            "t": self.t,
+            "state": self._state and {k: _hosted(v) for k, v in self._state.items()},
+            "loaded": {k: _hosted(v) for k, v in self._loaded.items()},
+            "master": None if master is None else _hosted(master.array),
+        }
+
+    def hold(self, held: dict[str, Any] | None) -> None:
+        """Keep what `held` gives; None lets go of all but the count."""
+        found = held or {"t": self.t, "state": None, "loaded": {}, "master": None}
+        self.t, self._state, self._loaded = found["t"], found["state"], found["loaded"]
+        self._master = None if found["master"] is None else Master(found["master"])
+
     def _state_names(self) -> list[str]:
         return self._initial_names() if self._state is None else list(self._state)
 
@@ -316,6 +332,10 @@ class UpdateRule(KnownAttributes):
     def __repr__(self) -> str:
         values = ", ".join(f"{k}={v!r}" for k, v in self.hyperparam.get_dict().items())
         return f"{type(self).__name__}({values})"
+
+
+def _hosted(value: Any) -> Any:
+    return to_host(value) if is_array(value) else value
 
 
 # What each step sets, without a look at names and kinds.

@@ -177,10 +177,23 @@ def _sums(comm: Communicator) -> None:
         assert first.tobytes() == again.tobytes(), "allreduce gives other bits when repeated"
         everywhere = comm.allgather_obj(first.tobytes())
         assert len({*everywhere}) == 1, "allreduce gives other bits on other ranks"
-    pending = [(sum_, comm.iallreduce(sum_)) for sum_ in (x.copy(), x.copy())]
-    for sum_, each in pending[::-1]:
-        each.wait()
-        assert np.array_equal(sum_, comm.allreduce(x)), "iallreduce"
+    for dtype in ("float32", "float16"):
+        pending = [(s, comm.iallreduce(s)) for s in (x.astype(dtype), x.astype(dtype))]
+        for sum_, each in pending[::-1]:
+            each.wait()
+            assert np.array_equal(sum_, comm.allreduce(x.astype(dtype))), "iallreduce"
+    bounds = [(99 * rank * rank) // comm.size for rank in range(comm.size)] + [x.size]
+    own = slice(*bounds[comm.rank : comm.rank + 2])
+    for dtype in ("float32", "float16"):
+        whole, buffers = comm.allreduce(x.astype(dtype)), [x.astype(dtype) for _ in range(2)]
+        begun = [comm.ireduce_scatter(buffer, bounds) for buffer in buffers]
+        for part in begun[::-1]:
+            part.wait()
+            assert np.array_equal(part.result, whole[own]), "ireduce_scatter"
+        gathered = np.zeros_like(whole)
+        gathered[own] = whole[own]
+        comm.iallgather(gathered, bounds).wait()
+        assert np.array_equal(gathered, whole), "iallgather"
 
 
 def _orders(comm: Communicator) -> None:

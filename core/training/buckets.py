@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.arrays import backend
@@ -19,7 +19,14 @@ NARROW = ("float16", "bfloat16")
 
 
 class Pending:
-    """A sum under way; this one has come to its end already."""
+    """A sum under way; this one has come to its end already.
+
+    Args:
+        result: This rank's part of the sum, where it gets no more than that.
+    """
+
+    def __init__(self, result: Any = None) -> None:
+        self.result = result
 
     def test(self) -> bool:
         """Let it go on; whether it has come to its end."""
@@ -37,13 +44,16 @@ def as_sixteen_bits(array: Any) -> bool:
 class Bucket:
     """A buffer for the gradients of some parameters of one dtype, and one mark for each of them.
 
-    The mark is 1 where a rank has a gradient, so that the sum says on how many there is one.
+    The mark is 1 where a rank has a gradient, so that the sum says on how many there is one. Where
+    parameters have owners, those of each owner lie side by side, with their marks: from
+    `bounds[rank]` to `bounds[rank + 1]`.
     """
 
     def __init__(self, dtype: str, place: Device) -> None:
         self.dtype = dtype
         self.place = place
         self.parameters: list[Parameter] = []
+        self.bounds: list[int] = []
         self.size = 0
         self.buffer: Any = None
         self.waiting = 0  # parameters whose gradients have not been packed in this step
@@ -54,27 +64,56 @@ class Bucket:
         self.parameters.append(parameter)
         self.size += parameter.size
 
+    def lay_out(
+        self, owners: Mapping[int, int] | None, ranks: int
+    ) -> dict[int, tuple[Bucket, int, int]]:
+        """Where gradient and mark of each parameter lie, and where the part of each rank ends."""
+        places, end, self.bounds = {}, 0, [0]
+        for rank in range(1 if owners is None else ranks):
+            own = [p for p in self.parameters if owners is None or owners[id(p)] == rank]
+            marks = end + sum([p.size for p in own])
+            for number, parameter in enumerate(own):
+                places[id(parameter)] = (self, end, marks + number)
+                end += parameter.size
+            end = marks + len(own)
+            self.bounds.append(end)
+        self.size = end
+        return places
+
     def begin(self) -> None:
-        """Take a buffer for a step."""
+        """Begin a step."""
+        self.buffer = self.pending = None
+        self.waiting = len(self.parameters)
+
+    def room(self) -> Any:
+        """The buffer of this step, made when it is first needed."""
         if self.buffer is None:
             dtype = self.place.backend.dtype(self.dtype)
-            self.buffer = self.place.xp.empty(self.size + len(self.parameters), dtype=dtype)
-        self.waiting, self.pending = len(self.parameters), None
+            self.buffer = self.place.xp.empty(self.size, dtype=dtype)
+        return self.buffer
 
 
 class Buckets(NeedsInit):
     """The gradients of a model, in buffers of about `bucket_bytes`, in a given order.
 
     All ranks have the same parameters in the same order; their sums begin in the order of the
-    buffers, whatever the order in which the gradients come.
+    buffers, whatever the order in which the gradients come. Each step has new buffers, and the
+    gradients that parameters get lie in them.
 
     Args:
         comm: The communicator, whose settings tell size and dtype of the buffers.
         parameters: Those that may have a gradient, in the order in which they are packed.
+        owners: The rank of each parameter that alone gets its sum, by `id`; None where all do.
     """
 
-    def __init__(self, comm: Communicator, parameters: Sequence[Parameter]) -> None:
+    def __init__(
+        self,
+        comm: Communicator,
+        parameters: Sequence[Parameter],
+        owners: Mapping[int, int] | None = None,
+    ) -> None:
         self.comm = comm
+        self.owners = owners
         self.buckets: list[Bucket] = []
         self._places: dict[int, tuple[Bucket, int, int]] = {}
         self._packed: set[int] = set()
@@ -88,8 +127,9 @@ class Buckets(NeedsInit):
             if bucket is None or bucket.size and (bucket.size + parameter.size) * width > most:
                 bucket = filling[kind] = Bucket(*kind)
                 self.buckets.append(bucket)
-            self._places[id(parameter)] = (bucket, bucket.size, len(bucket.parameters))
             bucket.add(parameter)
+        for bucket in self.buckets:
+            self._places |= bucket.lay_out(owners, comm.size)
 
     def begin(self) -> None:
         """Begin a step: nothing is packed yet."""
@@ -98,15 +138,20 @@ class Buckets(NeedsInit):
         for bucket in self.buckets:
             bucket.begin()
 
+    def is_packed(self, parameter: Parameter) -> bool:
+        """Whether the gradient of a parameter has been taken in this step."""
+        return id(parameter) in self._packed
+
     def pack(self, parameter: Parameter, grad: Any, weight: float) -> None:
         """Take the complete gradient of a parameter (None where it has none), times `weight`.
 
         A buffer that is full begins to be summed, once those before it have begun.
         """
-        bucket, start, number = self._places[id(parameter)]
+        bucket, start, mark = self._places[id(parameter)]
+        buffer = bucket.room()
         self._packed.add(id(parameter))
-        part = bucket.buffer[start : start + parameter.size].reshape(parameter.shape)
-        bucket.buffer[bucket.size + number] = grad is not None
+        part = buffer[start : start + parameter.size].reshape(parameter.shape)
+        buffer[mark] = grad is not None
         if grad is None:
             part[...] = 0
         else:
@@ -119,47 +164,80 @@ class Buckets(NeedsInit):
                 part[...] = sent * sent.dtype.type(weight)
         bucket.waiting -= 1
         while self._begun < len(self.buckets) and not self.buckets[self._begun].waiting:
-            full = self.buckets[self._begun]
-            full.pending = self.comm.iallreduce(full.buffer)
+            self._begin_sum(self.buckets[self._begun])
             self._begun += 1
         for begun in self.buckets[: self._begun]:
             if begun.pending is not None:
                 begun.pending.test()  # libraries go on only while they are called
 
+    def _begin_sum(self, full: Bucket) -> None:
+        if self.owners is None:
+            full.pending = self.comm.iallreduce(full.buffer)
+        else:
+            full.pending = self.comm.ireduce_scatter(full.buffer, full.bounds)
+            full.buffer = None  # of which a part comes back
+
     def pack_rest(self, weight: float) -> None:
         """Take the gradients that the parameters have, where none has been taken yet."""
         for parameter in [p for bucket in self.buckets for p in bucket.parameters]:
-            if id(parameter) not in self._packed:
+            if not self.is_packed(parameter):
                 self.pack(parameter, parameter.grad, weight)
 
     def unpack(self, everywhere: int | None = None) -> None:
         """Wait for the sums, and give each parameter its own as its gradient.
 
-        One that has a gradient on no rank gets None. With `everywhere`, the number of ranks that
-        have to have one, fewer are an error, which leaves the gradients as they were.
+        One that has a gradient on no rank gets None, and so does one that another rank owns. With
+        `everywhere`, the number of ranks that have to have one, fewer are an error, which leaves
+        the gradients as they were.
         """
+        sums: list[tuple[Bucket, Any, int]] = []
         for bucket in self.buckets:
             if bucket.pending is not None:
                 bucket.pending.wait()
-                bucket.pending = None
-        marks = [backend.to_host(each.buffer[each.size :]).tolist() for each in self.buckets]
-        for bucket, found in zip(self.buckets, marks, strict=True):
-            for parameter, count in zip(bucket.parameters, found, strict=True):
+                if self.owners is None:
+                    sums.append((bucket, bucket.buffer, 0))
+                else:
+                    sums.append((bucket, bucket.pending.result, bucket.bounds[self.comm.rank]))
+                bucket.buffer = bucket.pending = None
+        found: list[tuple[Parameter, Any]] = []
+        short = None
+        for bucket, sum_, first in sums:
+            here = [p for p in bucket.parameters if self._is_here(p)]
+            others = [p for p in bucket.parameters if not self._is_here(p)]
+            found += [(parameter, None) for parameter in others]
+            if not here:
+                continue
+            marks = self._places[id(here[0])][2] - first
+            counts = backend.to_host(sum_[marks : marks + len(here)]).tolist()
+            for parameter, count in zip(here, counts, strict=True):
+                start = self._places[id(parameter)][1] - first
+                part = sum_[start : start + parameter.size].reshape(parameter.shape)
+                found.append((parameter, part if count else None))
                 if everywhere is not None and 0 < count < everywhere:
-                    raise CommunicatorError(
-                        f"mean of gradients: {parameter.name or 'a parameter'} of shape "
-                        f"{parameter.shape} has a gradient on {count:.0f} of {everywhere} ranks. "
-                        "With zero_fill=True it counts as zeros on the others."
-                    )
-        for bucket, found in zip(self.buckets, marks, strict=True):
-            for parameter, count in zip(bucket.parameters, found, strict=True):
-                parameter.grad = self._sum(parameter) if count else None
+                    short = parameter, count
+        self._refuse_short(short, everywhere)
+        for parameter, part in found:
+            if part is not None and part.dtype != parameter.array.dtype:
+                part = part.astype(parameter.array.dtype)
+            parameter.grad = part if part is None else parameter.device.send(part)
 
-    def _sum(self, parameter: Parameter) -> Any:
-        """The sum for a parameter, an array of its own."""
-        bucket, start, _ = self._places[id(parameter)]
-        part = bucket.buffer[start : start + parameter.size].reshape(parameter.shape)
-        return parameter.device.send(part.astype(parameter.array.dtype))
+    def _is_here(self, parameter: Parameter) -> bool:
+        return self.owners is None or self.owners[id(parameter)] == self.comm.rank
+
+    def _refuse_short(self, short: tuple[Parameter, float] | None, everywhere: int | None) -> None:
+        """Raise on every rank where one knows of a gradient that some ranks alone have."""
+        text = ""
+        if short is not None:
+            parameter, count = short
+            text = (
+                f"mean of gradients: {parameter.name or 'a parameter'} of shape {parameter.shape} "
+                f"has a gradient on {count:.0f} of {everywhere} ranks. With zero_fill=True it "
+                "counts as zeros on the others."
+            )
+        if self.owners is not None and everywhere is not None:
+            text = next(filter(None, self.comm.allgather_obj(text)), "")
+        if text:
+            raise CommunicatorError(text)
 
     def allreduce(self, weight: float, everywhere: int | None = None) -> None:
         """Replace the gradients that the parameters have by their weighted sums over all ranks."""

@@ -37,6 +37,8 @@ class Communicator(NeedsInit, ABC):
     - `allreduce_grad_dtype`: the dtype in which gradients travel, such as 'float16' or 'bfloat16',
       which are added in float32 and rounded once; None is their own.
     - `bucket_bytes`: gradients are packed into buffers of about this size, 8 MiB by default.
+    - `fixed_order`: gradients are added in the order of the ranks, so that their bits do not depend
+      on the library; False leaves the order to it, which may know a faster one for many ranks.
     - `batched_copy`: taken for ChainerMN's sake; gradients are always packed.
     """
 
@@ -54,6 +56,7 @@ class Communicator(NeedsInit, ABC):
             "allreduce_grad_dtype": None,
             "batched_copy": True,
             "bucket_bytes": 1 << 23,
+            "fixed_order": True,
         }
         for name, value in config.items():
             self.set_config(name, value)
@@ -246,7 +249,7 @@ class Communicator(NeedsInit, ABC):
             place = self.place_of_buffers(backend.get_device_from_array(array))
             flat = place.xp.reshape(place.send(array), (-1,))
             buffer = place.backend.copy(flat)
-            self.iallreduce(buffer).wait()
+            self._sum(buffer)
             found.append(place.xp.reshape(buffer, array.shape))
         return _delivered(found[0] if single else tuple(found), data)
 
@@ -264,6 +267,27 @@ class Communicator(NeedsInit, ABC):
         dtype = xp.float32 if as_sixteen_bits(buffer) else own
         parts = [part.astype(dtype) for part in self.allgather_obj(buffer)]
         buffer[...] = reduce(add, parts).astype(own)
+        return Pending()
+
+    def _sum(self, buffer: Any) -> None:
+        """Sum a contiguous array over all ranks, in place, among other calls of all ranks."""
+        self.iallreduce(buffer).wait()
+
+    def ireduce_scatter(self, buffer: Any, bounds: Sequence[int]) -> Pending:
+        """Begin to sum an array as `iallreduce` does, of which each rank gets a part.
+
+        That of a rank is from `bounds[rank]` to `bounds[rank + 1]`, and is the `result` of what is
+        returned, after `wait()`; the `buffer` is not to be used any more. The bits are those that
+        `iallreduce` gives.
+        """
+        return _PartOfSum(self.iallreduce(buffer), buffer, *bounds[self.rank : self.rank + 2])
+
+    def iallgather(self, buffer: Any, bounds: Sequence[int]) -> Pending:
+        """Begin to give every rank the parts of all: each has its own in its place in `buffer`."""
+        own = slice(*bounds[self.rank : self.rank + 2])
+        parts = self.allgather_obj(backend.to_host(buffer[own]))
+        for begin, part in zip(bounds, parts, strict=False):
+            buffer[begin : begin + len(part)] = backend.of(buffer).asarray(part)
         return Pending()
 
     def tell(self, what: str, number: int = 0) -> list[int]:
@@ -324,6 +348,21 @@ class Communicator(NeedsInit, ABC):
 
     broadcast_data = bcast_data
     allreduce_grad = multi_node_mean_grad
+
+
+class _PartOfSum(Pending):
+    """A sum under way everywhere, of which this rank wants a part."""
+
+    def __init__(self, whole: Pending, buffer: Any, begin: int, end: int) -> None:
+        super().__init__()
+        self._whole, self._buffer, self._own = whole, buffer, slice(begin, end)
+
+    def test(self) -> bool:
+        return self._whole.test()
+
+    def wait(self) -> None:
+        self._whole.wait()
+        self.result = backend.of(self._buffer).copy(self._buffer[self._own])
 
 
 def _path(entry: tuple[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core.training import Pending
@@ -16,6 +17,14 @@ class DummyCommunicator(MpiCommunicator):
     """
 
     def iallreduce(self, buffer: Any) -> Pending:
+        """Leave the buffer as it is."""
+        return Pending()
+
+    def ireduce_scatter(self, buffer: Any, bounds: Sequence[int]) -> Pending:
+        """Take the own part of the buffer."""
+        return Pending(buffer[slice(*bounds[self.rank : self.rank + 2])])
+
+    def iallgather(self, buffer: Any, bounds: Sequence[int]) -> Pending:
         """Leave the buffer as it is."""
         return Pending()
 

@@ -14,7 +14,7 @@ from core.arrays import backend
 from core.errors import CheckpointError, CommunicatorError
 from core.errors.kinds import checked
 from core.link import Link
-from core.link.serializer import AbstractSerializer, Deserializer
+from core.link.serializer import AbstractSerializer, Deserializer, Serializer
 from core.training import (
     PRIORITY_EDITOR,
     PRIORITY_WRITER,
@@ -134,6 +134,17 @@ class MultiNodeEarlyStoppingTrigger(EarlyStoppingTrigger):
         return bool(self._comm.bcast_obj(super().__call__(trainer)))
 
 
+class _Giving(Serializer):
+    """Saves nothing, on ranks that give others what these save."""
+
+    def __getitem__(self, key: str) -> _Giving:
+        return self
+
+    def __call__(self, key: str, value: Any) -> Any:
+        """The value as it is."""
+        return value
+
+
 class MultiNodeSnapshot(Extension):
     """What `multi_node_snapshot` makes."""
 
@@ -187,13 +198,18 @@ class MultiNodeSnapshot(Extension):
     def __call__(self, trainer: Any) -> None:
         """Save on the masters, all ranks being at the same iteration; return when that is done."""
         self.comm.compare("multi_node_snapshot at iteration", [trainer.updater.iteration])
-        self._states = self.comm.allgather_obj(backend.random_state())
-        failure = None
-        if self._is_master:
-            try:
-                self._snapshot(trainer)
-            except Exception as error:
-                failure = error
+        wanted = self._is_master and self._snapshot.is_wanted()
+        told = self.comm.allgather_obj((wanted, backend.random_state()))
+        if not any([each for each, _ in told]):
+            return
+        self._states, failure = [state for _, state in told], None
+        try:
+            if wanted:
+                self._snapshot.save(trainer)
+            else:  # what is divided among the ranks is saved by all of them together
+                self._snapshot.saved_of(trainer).serialize(_Giving())
+        except Exception as error:
+            failure = error
         failures = self.comm.allgather_obj(failure and repr(failure))
         if failure is not None:
             raise failure

@@ -11,7 +11,9 @@ import atexit
 import os
 import socket
 import time
+from collections import deque
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -51,6 +53,8 @@ class MpiCommunicator(Communicator):
         self._mpi = _library()
         given = self._mpi.COMM_WORLD if mpi_comm is None else mpi_comm
         self._comm = given.Dup()  # so that messages of others are no concern of ours
+        self._here = _Channel(self._comm, self._comm)
+        self._beside = _Channel(given.Dup(), given.Dup())
         super().__init__(self._comm.Get_rank(), self._comm.Get_size(), **config)
         self._own_config = {**config, "time_limit": time_limit}
         self.time_limit = float(time_limit)
@@ -92,7 +96,8 @@ class MpiCommunicator(Communicator):
         if self._comm is not None:
             atexit.unregister(self._end)
             self.tell("finalize")
-            self._comm.Free()
+            for each in (self._comm, self._beside.first, self._beside.second):
+                each.Free()
             self._comm = None
 
     def _end(self) -> None:
@@ -247,58 +252,127 @@ class MpiCommunicator(Communicator):
 
     def iallreduce(self, buffer: Any) -> Pending:
         """Begin to sum a contiguous host array over all ranks, in place."""
+        return self._begin_sum(buffer, self._beside)
+
+    def _sum(self, buffer: Any) -> None:
+        self._begin_sum(buffer, self._here).wait()
+
+    def _begin_sum(self, buffer: Any, channel: _Channel) -> Pending:
         if self.size == 1:
             return Pending()
-        if buffer.dtype.name in ("float16", "bfloat16"):
-            return _NarrowSum(self, buffer)
         if not buffer.dtype.isnative:  # which MPI has no name for
             return super().iallreduce(buffer)
-        step = _PIECE // buffer.itemsize
+        if self._in_order(buffer):
+            share = -(-buffer.size // self.size)
+            bounds = [min(buffer.size, share * rank) for rank in range(self.size + 1)]
+            return _OrderedSum(self, channel, buffer, bounds, gathers=True)
+        step, first = _PIECE // buffer.itemsize, channel.first
         parts = [buffer[i : i + step] for i in range(0, buffer.size, step)]
-        return _Sum(self, [self._comm.Iallreduce(self._mpi.IN_PLACE, part) for part in parts])
+        return _Requests(self, [first.Iallreduce(self._mpi.IN_PLACE, part) for part in parts])
+
+    def _in_order(self, buffer: Any) -> bool:
+        """Whether the order of additions is ours: bits of two terms do not depend on it."""
+        if _is_narrow(buffer):
+            return True
+        return self.size > 2 and buffer.dtype.kind in "fc" and self._config["fixed_order"]
+
+    def ireduce_scatter(self, buffer: Any, bounds: Sequence[int]) -> Pending:
+        """Begin to sum an array of which each rank gets a part."""
+        native = buffer.dtype.isnative
+        if self.size == 1 or not native or not (self._in_order(buffer) or self.size == 2):
+            return super().ireduce_scatter(buffer, bounds)
+        return _OrderedSum(self, self._beside, buffer, bounds, gathers=False)
+
+    def iallgather(self, buffer: Any, bounds: Sequence[int]) -> Pending:
+        """Begin to give every rank the parts of all."""
+        if self.size == 1:
+            return Pending()
+        array = _words(buffer)
+        places = _places(bounds)
+        return _Requests(self, [self._comm.Iallgatherv(self._mpi.IN_PLACE, [array, places])])
 
 
-class _Sum(Pending):
-    """Sums that MPI is making."""
+class _Requests(Pending):
+    """What MPI is about to do."""
 
     def __init__(self, comm: MpiCommunicator, requests: list[Any]) -> None:
+        super().__init__()
         self._comm, self._requests = comm, requests
 
     def test(self) -> bool:
         return bool(self._comm._mpi.Request.Testall(self._requests))
 
     def wait(self) -> None:
-        self._comm._until("allreduce", self.test)
+        self._comm._until("sum over all ranks", self.test)
 
 
-class _NarrowSum(Pending):
-    """A sum of floats of 16 bits: each rank adds up its part of all in float32."""
+class _Channel:
+    """Where sums travel beside all else: of those in two halves, the second ones have their own."""
 
-    def __init__(self, comm: MpiCommunicator, buffer: Any) -> None:
-        self._comm, self._buffer = comm, buffer
-        self._part = part = -(-buffer.size // comm.size)
-        padded = np.zeros(part * comm.size, buffer.dtype)
-        padded[: buffer.size] = buffer
-        self._sent, self._parts = padded, np.empty_like(padded)
-        self._summed: Any = None
-        self._request = comm._comm.Ialltoall(_words(padded), _words(self._parts))
+    def __init__(self, first: Any, second: Any) -> None:
+        self.first, self.second = first, second
+        self.waiting: deque[_OrderedSum] = deque()  # for their second halves, in their order
+
+
+class _OrderedSum(Pending):
+    """A sum in the order of the ranks, of which each adds up its part; 16 bits in float32.
+
+    The second half, in which all get the parts of all, is optional. Every rank has to begin these
+    in the same order, though the first halves may end in any: each waits for the one before it.
+    """
+
+    def __init__(
+        self,
+        comm: MpiCommunicator,
+        channel: _Channel,
+        buffer: Any,
+        bounds: Sequence[int],
+        gathers: bool,
+    ) -> None:
+        super().__init__()
+        self._comm, self._channel, self._gathers = comm, channel, gathers
+        self._buffer, self._places = buffer, _places(bounds)
+        self._own = slice(*bounds[comm.rank : comm.rank + 2])
+        size = self._own.stop - self._own.start
+        self._parts: Any = np.empty((comm.size, size), buffer.dtype)
+        incoming = ([size] * comm.size, [size * rank for rank in range(comm.size)])
+        self._request = channel.first.Ialltoallv(
+            [_words(buffer), self._places], [_words(self._parts.reshape(-1)), incoming]
+        )
+        self._done = False
+        channel.waiting.append(self)
 
     def test(self) -> bool:
+        waiting = self._channel.waiting
+        while waiting and waiting[0]._is_added():
+            waiting.popleft()
+        return self._done or (self not in waiting and self._is_gathered())
+
+    def _is_added(self) -> bool:
+        """Whether the first half has ended; then the second begins."""
         if not self._request.Test():
             return False
-        if self._summed is None:
-            rows = self._parts.reshape(self._comm.size, self._part)
-            total = rows[0].astype(np.float32)
-            for row in rows[1:]:
-                total += row.astype(np.float32)
-            self._summed = total.astype(self._buffer.dtype)
-            self._request = self._comm._comm.Iallgather(_words(self._summed), _words(self._sent))
-            return self.test()
-        self._buffer[...] = self._sent[: self._buffer.size]
+        wide = np.float32 if _is_narrow(self._parts) else self._parts.dtype
+        with np.errstate(all="ignore"):  # what is not finite is found where it matters
+            total = self._parts[0].astype(wide)
+            for part in self._parts[1:]:
+                total += part.astype(wide, copy=False)
+            self.result, self._parts = total.astype(self._buffer.dtype, copy=False), None
+        if self._gathers:
+            self._buffer[self._own] = self.result
+            self._request = self._channel.second.Iallgatherv(
+                self._comm._mpi.IN_PLACE, [_words(self._buffer), self._places]
+            )
+        else:
+            self._buffer = None
         return True
 
+    def _is_gathered(self) -> bool:
+        self._done = not self._gathers or bool(self._request.Test())
+        return self._done
+
     def wait(self) -> None:
-        self._comm._until("allreduce", self.test)
+        self._comm._until("sum over all ranks", self.test)
 
 
 _OBJECTS = 0x6F62  # a tag beside those of users, which the messages of collective calls have
@@ -314,8 +388,19 @@ def _pieces(message: Any) -> list[Any]:
     return [message[i : i + _PIECE] for i in range(0, message.size, _PIECE)]
 
 
+def _places(bounds: Sequence[int]) -> tuple[list[int], list[int]]:
+    """How much of an array each rank has, and where that begins."""
+    return [end - begin for begin, end in pairwise(bounds)], list(bounds[:-1])
+
+
+def _is_narrow(array: Any) -> bool:
+    """Whether these are floats of 16 bits, which are added in float32."""
+    return array.dtype.name in ("float16", "bfloat16")
+
+
 def _words(array: Any) -> Any:
-    return array.view(np.uint16)
+    """Floats of 16 bits as what MPI knows."""
+    return array.view(np.uint16) if _is_narrow(array) else array
 
 
 def _library() -> Any:

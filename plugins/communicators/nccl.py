@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from core.arrays import backend
 from core.arrays.backend import Device
 from core.errors import BackendUnavailable, CommunicatorError
-from core.training import Pending
+from core.training import Communicator, Pending
 from plugins.communicators.mpi import MpiCommunicator
 from plugins.extras import need
 
@@ -86,6 +88,30 @@ class NcclCommunicator(MpiCommunicator):
         )
         return _OnStream(self._cupy, self._stream.record(), buffer)
 
+    def _sum(self, buffer: Any) -> None:
+        self.iallreduce(buffer).wait()
+
+    def ireduce_scatter(self, buffer: Any, bounds: Sequence[int]) -> Pending:
+        """Begin to sum an array of which each rank gets a part: all do, of different lengths."""
+        if isinstance(buffer, self._cupy.ndarray):
+            return Communicator.ireduce_scatter(self, buffer, bounds)
+        return super().ireduce_scatter(buffer, bounds)
+
+    def iallgather(self, buffer: Any, bounds: Sequence[int]) -> Pending:
+        """Begin to give every rank the parts of all, by a broadcast of each."""
+        if not isinstance(buffer, self._cupy.ndarray):
+            return super().iallgather(buffer, bounds)
+        self._stream.wait_event(self._cupy.cuda.get_current_stream().record())
+        self._nccl.groupStart()
+        for root, (begin, end) in enumerate(pairwise(bounds)):
+            part = buffer[begin:end].view(self._cupy.uint8)
+            if part.size:
+                self._between.bcast(
+                    part.data.ptr, part.size, self._nccl.NCCL_UINT8, root, self._stream.ptr
+                )
+        self._nccl.groupEnd()
+        return _OnStream(self._cupy, self._stream.record(), buffer)
+
     def finalize(self) -> None:
         """Release the communicators of NCCL and MPI."""
         self._between.destroy()
@@ -96,6 +122,7 @@ class _OnStream(Pending):
     """A sum that a stream is making; its buffer lives until then."""
 
     def __init__(self, cupy: Any, event: Any, buffer: Any) -> None:
+        super().__init__()
         self._cupy, self._event, self._buffer = cupy, event, buffer
 
     def test(self) -> bool:

@@ -6,7 +6,7 @@ summed while the rest is still computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -17,8 +17,11 @@ from core.errors import UpdateError
 from core.errors.kinds import checked
 from core.graph.backprop import backward_from
 from core.graph.history import history_of
-from core.optimizer import GradientMethod
+from core.link import Link, Parameter
+from core.link.serializer import Deserializer
+from core.optimizer import GradientMethod, Step, UpdateRule
 from core.training import Buckets, Communicator, reporter
+from plugins.communicators.sharding import Shards
 
 _WORD = (1 << 64) - 1
 _APART = 0x9E3779B97F4A7C15  # between the seeds of the ranks: 2^64 over the golden ratio
@@ -31,6 +34,8 @@ def create_multi_node_optimizer(
     communicator: Communicator,
     double_buffering: bool = False,
     zero_fill: bool = True,
+    *,
+    shard_state: bool = False,
 ) -> Any:
     """Make an optimizer whose step is that of the batches of all ranks together.
 
@@ -52,6 +57,10 @@ def create_multi_node_optimizer(
             one are computed. The first update then changes nothing.
         zero_fill: Whether a parameter that has a gradient on some ranks alone counts as zeros on
             the others; else it is an error.
+        shard_state: Keep the state of each parameter, and its float32 master, on one rank alone,
+            which makes its steps: gradients are summed there, and the parameter is sent to all.
+            What is trained is the same, to the bit. Saving is then something that all ranks do
+            together; the file is the same as without, and loads on any number of ranks.
 
     Raises CommunicatorError, on every rank, where the models differ, or a rank makes no step while
     the others do.
@@ -69,7 +78,7 @@ def create_multi_node_optimizer(
     derived: Any = type(f"MultiNode{own.__name__}", (MultiNodeOptimizer, own), {})
     made = object.__new__(derived)
     made.__dict__ = vars(actual_optimizer)  # the two are one optimizer in what they have
-    made._start(actual_optimizer, communicator, double_buffering, zero_fill)
+    made._start(actual_optimizer, communicator, double_buffering, zero_fill, shard_state)
     return made
 
 
@@ -80,15 +89,23 @@ class MultiNodeOptimizer(GradientMethod):
     _actual: GradientMethod
 
     def _start(
-        self, actual: GradientMethod, comm: Communicator, double_buffering: bool, zero_fill: bool
+        self,
+        actual: GradientMethod,
+        comm: Communicator,
+        double_buffering: bool,
+        zero_fill: bool,
+        shard_state: bool,
     ) -> None:
         self._actual, self._communicator, self._zero_fill = actual, comm, zero_fill
+        self._shards = Shards(comm) if shard_state else None
         self._known: Any = None  # of the parameters that were broadcast
         self._counted = 0  # examples of the parts that have been accumulated
         self._sums = [Buckets(comm, [])] * (2 if double_buffering else 1)
         self._weight: float | None = None  # while a backward is watched
         self._underway = self._begun = False
         self._shared_seed: int | None = None
+        self._numbers: dict[int, int] = {}  # of the rules by their `id`, for what hooks draw
+        self._rounds: int | None = None  # of hooks in the step under way
         self._unordered: dict[str, Any] = {}  # parameters whose gradients have no order yet
 
     @property
@@ -104,6 +121,8 @@ class MultiNodeOptimizer(GradientMethod):
     def setup(self, link: Any) -> Any:
         """Set `link` as the target; the next update takes its parameters from rank 0."""
         self._known = None
+        if self._shards is not None:
+            self._shards = Shards(self._communicator)
         return super().setup(link)
 
     # ------------------------------------------------------------------ the step
@@ -165,6 +184,7 @@ class MultiNodeOptimizer(GradientMethod):
         self._begin_sums(loss)
         gradients = _Watched(loss, self._sums[-1], self._weight)
         backward_from([loss], loss_scale=loss_scale, free_graph=free_graph, gradients=gradients)
+        gradients.forget()
 
     def _begin_sums(self, loss: Any) -> None:
         """Make ready for gradients; in the first step, agree on their order as well."""
@@ -175,7 +195,8 @@ class MultiNodeOptimizer(GradientMethod):
             found = self._communicator.allgather_obj(None if loss is None else self._order(loss))
             order = next(filter(None, found), [*self._unordered])
             chosen = [self._unordered[path] for path in order]
-            self._sums = [Buckets(self._communicator, chosen) for _ in self._sums]
+            owners = None if self._shards is None else self._shards.by_id()
+            self._sums = [Buckets(self._communicator, chosen, owners) for _ in self._sums]
             self._unordered, self._underway = {}, False
         self._sums[-1].begin()
 
@@ -195,26 +216,126 @@ class MultiNodeOptimizer(GradientMethod):
         if known == self._known:
             return
         comm = self._communicator
+        if self._known is None:
+            comm.compare("create_multi_node_optimizer", self._settings())
         if call and not all([p.is_initialized for _, p in named]):
             _size_parameters(*call)
         comm.bcast_data(self._target())
         self._shared_seed = _draw_apart(comm)
+        self._numbers = {id(p.update_rule): number for number, (_, p) in enumerate(named)}
         once = {id(p): path for path, p in named if p.is_initialized and not p.frozen}
         self._unordered = {path: p for path, p in named if once.get(id(p)) == path}
+        if self._shards is not None:
+            self._shards.assign(self._unordered)
         self._known = [(path, id(p), p.is_initialized, p.frozen) for path, p in named]
+
+    def _settings(self) -> list[str]:
+        """What has to be the same on all ranks from the first step on."""
+        hooks = f"hooks {', '.join(self._hooks) or 'none'}"
+        how = f"shard_state={self._shards is not None}, double_buffering={len(self._sums) == 2}"
+        return [repr(self), hooks, how, f"{self._communicator.get_config()}"]
+
+    # ------------------------------------------------------------------ with state in parts
+
+    def _make(self, steps: list[Step]) -> None:
+        """Make the steps of this rank, and take the parameters of the others."""
+        if self._shards is None:
+            super()._make(steps)
+            return
+        for hook in self._hooks.at("pre"):
+            by_itself = getattr(hook, "call_for_each_param", False)
+            if not (by_itself or getattr(hook, "works_on_parts", False)):
+                raise UpdateError(
+                    f"{type(self).__name__}: the hook {getattr(hook, 'name', hook)!r} looks at all "
+                    "gradients together, of which each rank has a part with shard_state=True. Let "
+                    "it combine its numbers by optimizer.everywhere(...), and say so by "
+                    "works_on_parts = True; or leave shard_state out."
+                )
+        if self._shards.are_whole:
+            self._shards.keep_own()
+        super()._make(steps)
+        self._shards.spread()
+
+    def everywhere(self, numbers: Iterable[float]) -> list[float]:
+        """Numbers about the parameters of a step, of all ranks where these are divided."""
+        if self._shards is None:
+            return list(numbers)
+        parts = self._communicator.allgather_obj(list(numbers))
+        return [number for part in parts for number in part]
+
+    def check_nan_in_grads(self) -> bool:
+        """Whether any gradient of the target contains NaN or infinity, on any rank."""
+        return any(self.everywhere([super().check_nan_in_grads()]))
+
+    def serialize(self, serializer: Any) -> None:
+        """Save or load as one process does; with `shard_state`, all ranks save at once."""
+        loading, shards = isinstance(serializer, Deserializer), self._shards
+        if shards is not None and not loading and not shards.are_whole:
+            self._communicator.tell("saving of an optimizer with shard_state=True, by all ranks")
+        super().serialize(serializer)
+        if shards is not None and loading:
+            shards.are_whole = True
+
+    def _serialize_rule(self, path: str, rule: UpdateRule, serializer: Any) -> None:
+        if self._shards is None or isinstance(serializer, Deserializer):
+            rule.serialize(serializer)
+        else:
+            self._shards.save(path, rule, serializer)
+
+    # ------------------------------------------------------------------ random numbers of hooks
 
     @contextmanager
     def _drawing_alike(self) -> Iterator[None]:
-        """Let what hooks draw be the same on all ranks, and different in each step."""
+        """Let what hooks draw for a parameter be the same on all ranks, anew in each step."""
         own = backend.random_state()["stream"]
         if own is None or self._shared_seed is None:
             yield
             return
-        _install({"seed": self._shared_seed, "draws": self.t << 32})
+        self._rounds = 0
+        self._draw_for(None)
         try:
             yield
         finally:
+            self._rounds = None
             _install(own)
+
+    def _draw_for(self, rule: UpdateRule | None) -> None:
+        """Draw from a stream that the parameter of a rule has to itself, wherever that is."""
+        if self._rounds is not None and self._shared_seed is not None:
+            seed = self._shared_seed + (1 + self._numbers.get(id(rule), -1)) * _APART
+            _install({"seed": seed & _WORD, "draws": (self.t << 32) + (self._rounds << 16)})
+
+    def working(self) -> Iterator[tuple[Any, Parameter]]:
+        """The rules and what they work on in the step under way: parameters or float32 masters."""
+        if self._rounds is not None:
+            self._rounds += 1
+        for rule, work in super().working():
+            self._draw_for(rule)
+            yield rule, work
+
+    def _steps_of(self, target: Link) -> list[Step]:
+        steps = super()._steps_of(target)
+        return [_Drawing.of_step(self, step) if len(step.rule._hooks) else step for step in steps]
+
+
+class _Drawing(Step):
+    """The step of a rule with hooks, which draw what they do on every rank."""
+
+    __slots__ = ("_optimizer",)
+
+    _optimizer: MultiNodeOptimizer
+
+    @classmethod
+    def of_step(cls, optimizer: MultiNodeOptimizer, step: Step) -> Step:
+        """The same step."""
+        made = cls(step.parameter, step.rule, step.grad)
+        made._optimizer = optimizer
+        return made
+
+    def make(self) -> None:
+        """Make the step."""
+        self._optimizer._draw_for(self.rule)
+        super().make()
 
 
 def _install(stream: dict[str, int]) -> None:
@@ -278,5 +399,14 @@ class _Watched(dict[Any, Any]):
         if source in self._missing:
             self._missing[source] -= 1
             if not self._missing[source]:
-                complete = ensure_array(gradient, source.spec)
-                self._sums.pack(self._parameters[source], complete, self._weight)
+                complete, parameter = ensure_array(gradient, source.spec), self._parameters[source]
+                self._sums.pack(parameter, complete, self._weight)
+                nothing = source.spec.xp.zeros((), dtype=complete.dtype, device=complete.device)
+                stand_in = source.spec.xp.broadcast_to(nothing, complete.shape)
+                super().__setitem__(source, stand_in)  # its elements are in the buffer
+
+    def forget(self) -> None:
+        """Take the stand-ins away from the parameters."""
+        for parameter in self._parameters.values():
+            if self._sums.is_packed(parameter):
+                parameter.cleargrad()

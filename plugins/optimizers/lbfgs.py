@@ -16,6 +16,7 @@ from plugins.optimizers.hooks.norms import inner
 from plugins.optimizers.line_search import strong_wolfe
 
 Vector = list[Any]  # an array for each parameter
+Dot = Callable[[Vector, Vector], float]
 
 
 class LBFGSRule(UpdateRule):
@@ -177,22 +178,24 @@ class LBFGS(GradientMethod):
             backend.of(g).xp.asarray(g - rule.state["gradient"])
             for rule, g in zip(rules, grads, strict=True)
         ]
-        new = _dot(last, change) > 2.0**-52 * _dot(change, change)
+        dot = self._dot
+        new = dot(last, change) > 2.0**-52 * dot(change, change)
         pairs = [(last, change)] if new else []
-        history = min(int(rule.state["s"].shape[0]) for rule in rules) if rules else 0
-        known = max((int(rule.state["pairs"]) for rule in rules), default=0)
+        sizes = self.everywhere([rule.state["s"].shape[0] for rule in rules])
+        counts = self.everywhere([int(rule.state["pairs"]) for rule in rules])
+        history, known = int(min(sizes, default=0)), int(max(counts, default=0))
         for age in range(min(known, history - new)):
-            s, y = zip(*(rule.pair(age) for rule in rules), strict=True)
-            pairs.append((list(s), list(y)))
-        direction = _direction(grads, pairs)
-        slope = _dot(grads, direction)
+            remembered = [rule.pair(age) for rule in rules]
+            pairs.append(([s for s, _ in remembered], [y for _, y in remembered]))
+        direction = _direction(dot, grads, pairs)
+        slope = dot(grads, direction)
         if not slope < 0:  # rounding has spoilt the memory, or there is nothing to gain
             pairs = []
-            direction = _direction(grads, pairs)
-            slope = _dot(grads, direction)
+            direction = _direction(dot, grads, pairs)
+            slope = dot(grads, direction)
         t = self.lr
         if not pairs:
-            t /= max(1.0, _dot(grads, [backend.of(g).xp.sign(g) for g in grads]))
+            t /= max(1.0, dot(grads, [backend.of(g).xp.sign(g) for g in grads]))
         if self._loss is not None and slope < 0:
             t = self._search(steps, direction, slope, t)
         for rule, grad, d, s, y in zip(rules, grads, direction, last, change, strict=True):
@@ -202,6 +205,11 @@ class LBFGS(GradientMethod):
                 rule.remember(s, y)
             rule.state["last"][...] = t * d
             rule.state["gradient"][...] = grad
+
+    def _dot(self, a: Vector, b: Vector) -> float:
+        """The inner product over all parameters."""
+        products = [float(inner(x, y)) for x, y in zip(a, b, strict=True)]
+        return math.fsum(self.everywhere(products))
 
     def _search(self, steps: list[Step], d: Vector, slope: float, t: float) -> float:
         """How far to go along d; parameters and gradients are afterwards as they were."""
@@ -219,7 +227,7 @@ class LBFGS(GradientMethod):
             moved = [(step, v) for step, v in zip(again, d, strict=True) if step is not None]
             for step, _ in moved:
                 step.begin(self._loss_scale)
-            return value, _dot([step.work.grad for step, _ in moved], [v for _, v in moved])
+            return value, self._dot([step.work.grad for step, _ in moved], [v for _, v in moved])
 
         try:
             return strong_wolfe(
@@ -241,32 +249,27 @@ def _place(step: Step, start: Any, change: Any = None) -> None:
     step.write()
 
 
-def _direction(grads: Vector, pairs: list[tuple[Vector, Vector]]) -> Vector:
+def _direction(dot: Dot, grads: Vector, pairs: list[tuple[Vector, Vector]]) -> Vector:
     """-H g by the two loops of the paper, over pairs of which the newest is the first."""
     q = [backend.of(g).copy(g) for g in grads]
     loop: list[tuple[Vector, Vector, float, float]] = []
     scale = 1.0
     for s, y in pairs:
-        curvature = _dot(s, y)
+        curvature = dot(s, y)
         if not curvature > 0:  # nothing was remembered, or not of these parameters
             continue
         if not loop:
-            scale = curvature / _dot(y, y)
-        share = _dot(s, q) / curvature
+            scale = curvature / dot(y, y)
+        share = dot(s, q) / curvature
         _add(q, -share, y)
         loop.append((s, y, curvature, share))
     for each in q:
         each *= scale
     for s, y, curvature, share in reversed(loop):
-        _add(q, share - _dot(y, q) / curvature, s)
+        _add(q, share - dot(y, q) / curvature, s)
     for each in q:
         each *= -1.0
     return q
-
-
-def _dot(a: Vector, b: Vector) -> float:
-    """The inner product over all parameters."""
-    return math.fsum([float(inner(x, y)) for x, y in zip(a, b, strict=True)])
 
 
 def _add(a: Vector, factor: float, b: Vector) -> None:

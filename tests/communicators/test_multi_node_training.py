@@ -30,6 +30,11 @@ def test_gradients_go_from_rank_to_rank(ranks, count):
     assert f"differentiated {count}" in ranks.run(count, "gradients")
 
 
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_state_in_parts_gives_the_bits_of_state_on_all(default_ranks, tmp_path, count):
+    assert f"divided {count}" in default_ranks.run(count, "sharded", tmp_path)
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_parts_of_data_and_what_extensions_do(default_ranks, count):
     assert f"divided {count}" in default_ranks.run(count, "parts")
@@ -51,12 +56,12 @@ def test_a_snapshot_resumes_on_as_many_ranks_to_the_bit_and_on_others_with_what_
     for epoch in range(3):  # 50 examples, in batches of 12, each once in every epoch
         numbers = sum(all_seen, [])[50 * epoch : 50 * (epoch + 1)]
         assert Counter(numbers) == Counter(range(50))
-    begun, seen, _ = trained(default_ranks, 3, tmp_path / "begun", 5)
+    begun, seen, _ = trained(default_ranks, 3, tmp_path / "begun", 5, "--shards")
     assert seen == all_seen[:5]
-    for count in (3, 1, 2, 4):
-        folder = tmp_path / f"{count}"
+    for count, *flags in ((3, "--shards"), (3,), (1,), (2, "--shards"), (4,)):
+        folder = tmp_path / f"{count} {flags}"
         shutil.copytree(tmp_path / "begun", folder)
-        told, seen, found = trained(default_ranks, count, folder, 15)
+        told, seen, found = trained(default_ranks, count, folder, 15, *flags)
         assert told["iteration"] == 15
         assert seen == all_seen[5:]
         assert np.allclose(found, weights, atol=1e-5)

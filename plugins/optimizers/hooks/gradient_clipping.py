@@ -38,6 +38,7 @@ class GradientClipping(KnownAttributes, NeedsInit):
 
     name: str = "GradientClipping"
     call_for_each_param: bool = False
+    works_on_parts: bool = True
     timing: str = "pre"
 
     threshold = Quantity("(0, inf]")
@@ -48,7 +49,8 @@ class GradientClipping(KnownAttributes, NeedsInit):
     def __call__(self, opt: Optimizer) -> None:
         """Scale the gradients of the step in place."""
         grads = [param.grad for _, param in opt.working()]
-        norm = math.sqrt(math.fsum(float(squared_norm(grad)) for grad in grads))
+        squares = opt.everywhere([float(squared_norm(grad)) for grad in grads])
+        norm = math.sqrt(math.fsum(squares))
         if self.threshold < norm < math.inf:
             for grad in grads:
                 grad *= self.threshold / norm

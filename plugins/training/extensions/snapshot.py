@@ -244,8 +244,19 @@ class Snapshot(Extension):
 
     def __call__(self, trainer: Loop) -> None:
         """Save, then remove what is not to be kept."""
-        if self.condition is not None and not self.condition():
-            return
+        if self.is_wanted():
+            self.save(trainer)
+
+    def is_wanted(self) -> bool:
+        """Whether to save this time, as `condition` says."""
+        return self.condition is None or bool(self.condition())
+
+    def saved_of(self, trainer: Loop) -> Any:
+        """What is saved of a training: all of it, or the target."""
+        return trainer if self._target is None else self._target
+
+    def save(self, trainer: Loop) -> None:
+        """Save now, then remove what is not to be kept."""
         path = self._path(trainer)
         self._run = getattr(trainer, "run_id", None)
         self._keep_another_runs(path, trainer)

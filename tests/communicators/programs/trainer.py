@@ -50,7 +50,8 @@ class Model(core.Chain):
 seen = []
 core.seed(comm.rank if "--seeds" in sys.argv else 0)
 model = Model()
-optimizer = chainermn.create_multi_node_optimizer(optimizers.MomentumSGD(0.1), comm).setup(model)
+momentum, sharded = optimizers.MomentumSGD(0.1), "--shards" in sys.argv
+optimizer = chainermn.create_multi_node_optimizer(momentum, comm, shard_state=sharded).setup(model)
 batches = chainermn.PartitionedIterator(Numbered(), 12, comm, seed=3)
 trainer = training.Trainer(
     updaters.StandardUpdater(batches, optimizer), (steps, "iteration"), out=out
