@@ -51,15 +51,16 @@ def share_default(device: Device | None) -> None:
 class Device:
     """One device of one backend; equal to another of the same backend and id.
 
-    `id` is None for a backend that has a single place for its arrays, as NumPy. A device is
-    written `numpy` or `cuda:1`, and `with device:` makes it the default for new arrays.
+    `id` is None for a backend that has a single place for its arrays, as NumPy, a number, or a word
+    of the library's own. A device is written `numpy`, `cuda:1` or `torch:mps`, and `with device:`
+    makes it the default for new arrays.
     """
 
     __slots__ = ("backend", "id")
 
-    def __init__(self, backend: Backend, id: int | None = None) -> None:
+    def __init__(self, backend: Backend, id: int | str | None = None) -> None:
         self.backend = backend
-        self.id = id
+        self.id: Any = id
 
     @property
     def name(self) -> str:
@@ -132,7 +133,9 @@ class Backend(Fallbacks, ABC):
     `name` is what people type (`core.use(name)`), `library` the top-level module whose presence in
     `sys.modules` means that arrays of this backend can exist, `xp` the namespace that ops compute
     with, `array_type` the type of its arrays (subclasses included), `random` a `Random`.
-    `on_gpu` says which of two methods of an object is for its arrays, `..._gpu` or `..._cpu`.
+    `on_gpu` says which of two methods of an object is for its arrays, `..._gpu` or `..._cpu`;
+    `names_devices` that the ids of its devices are words. `taken`, where it is not None, is called
+    with every array that a user brings, and gives the one to compute with, or refuses it.
     """
 
     name: str
@@ -140,6 +143,8 @@ class Backend(Fallbacks, ABC):
     array_type: type
     random: Random
     on_gpu: bool = False
+    names_devices: bool = False
+    taken: Callable[[AnyArray], AnyArray] | None = None
 
     # -- required ------------------------------------------------------------------------------
 
@@ -252,7 +257,7 @@ class Backend(Fallbacks, ABC):
 
     def named(self, spec_device: Any) -> Device:
         """The device that `spec_device` stands for."""
-        if spec_device is None or isinstance(spec_device, int):
+        if spec_device is None or isinstance(spec_device, (int, str)):
             return Device(self, spec_device)
         return Device(self, self._native_devices.index(spec_device))
 
@@ -268,7 +273,7 @@ class Backend(Fallbacks, ABC):
         """A `Device` of this backend from a `Device`, an id, or None for the default one."""
         if device is None:
             return self.default_device()
-        made = Device(self, device) if isinstance(device, int) else device
+        made = Device(self, device) if isinstance(device, (int, str)) else device
         if not isinstance(made, Device) or made.backend is not self or made not in self.devices():
             raise BackendError(
                 f"device: backend {self.name!r} has no device {made!s}; it has "
@@ -278,7 +283,8 @@ class Backend(Fallbacks, ABC):
 
     def native_device(self, device: Any = None) -> Any:
         """What the library's own `device=` takes for a device of this backend."""
-        return self._native_devices[self.as_device(device).id or 0]
+        id = self.as_device(device).id
+        return self._native_devices[id if isinstance(id, int) else 0]
 
     def to_device(self, array: AnyArray, device: Any = None) -> AnyArray:
         """The array on another device of this backend; itself where it is there already."""

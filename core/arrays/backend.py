@@ -187,6 +187,8 @@ def get_dtype(dtype: Any = None, map_mixed16: Any = None) -> Any:
 def get_device(spec: DeviceSpec) -> Device:
     """Return the device for a name: `'numpy'`, `'cuda'`, `'cuda:1'`, or a backend or device.
 
+    A backend that has words for its devices takes these after its own name: `'torch:cuda:0'`.
+
     An integer, also written as a string, is the number of a GPU, and a negative one the host, as in
     training scripts; so are `'@numpy'` and `'@cupy:1'`.
 
@@ -202,8 +204,8 @@ def get_device(spec: DeviceSpec) -> Device:
     if isinstance(spec, str):
         if spec.removeprefix("-").isdecimal():
             return get_device(int(spec))
-        name, colon, ordinal = spec.replace("@cupy", GPU).removeprefix("@").partition(":")
-        return _numbered(spec, name, ordinal) if colon else get(name).default_device()
+        name, colon, word = spec.replace("@cupy", GPU).removeprefix("@").partition(":")
+        return _called(spec, name, word) if colon else get(name).default_device()
     if is_whole(spec) and not isinstance(spec, bool):
         number = spec.__index__()
         return gpu(number) if number >= 0 else host().default_device()
@@ -219,12 +221,11 @@ def gpu(number: SupportsIndex | None = None) -> Device:
     return backend.default_device() if number is None else backend.as_device(number.__index__())
 
 
-def _numbered(spec: str, name: str, number: str) -> Device:
-    if not number.isdecimal():
-        raise BackendError(
-            f"get_device: expected a name such as 'numpy' or 'cuda:1'; got {spec!r}."
-        )
-    return get(name).as_device(int(number))
+def _called(spec: str, name: str, word: str) -> Device:
+    backend = get(name)
+    if word.isdecimal() or backend.names_devices:
+        return backend.as_device(int(word) if word.isdecimal() else word)
+    raise BackendError(f"get_device: expected a name such as 'numpy' or 'cuda:1'; got {spec!r}.")
 
 
 def to_host(x: Any) -> Any:

@@ -69,7 +69,7 @@ def spec_of(array: Any) -> Spec | None:
 def _look_up(array: Any, key: tuple[Any, ...]) -> Spec:
     changes = known.added
     backend = BACKENDS[type(array)]
-    spec = intern(backend, array.shape, array.dtype, backend.spec_device(array))
+    spec = intern(backend, tuple(array.shape), array.dtype, backend.spec_device(array))
     if spec.device is None:
         with publishing:
             if len(_in_one_place) >= _LIMIT:

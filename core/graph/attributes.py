@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any, Never
 
 from core.arrays.backend import BACKENDS, Backend, Device
@@ -61,7 +62,7 @@ class Attributes:
     @property
     def size(self: Any) -> int:
         """Number of elements."""
-        return self._lacking("size") if self._array is None else self._array.size  # type: ignore[no-any-return]
+        return self._lacking("size") if self._array is None else prod(self._array.shape)
 
     @property
     def dtype(self: Any) -> DType:

@@ -34,7 +34,7 @@ def has_nan(array: Any) -> bool:
     if array is None:
         return False
     backend = BACKENDS[type(array)]
-    if backend.kind(array.dtype) not in "fc" or not array.size:
+    if backend.kind(array.dtype) not in "fc" or 0 in array.shape:
         return False
     return bool(backend.xp.any(backend.xp.isnan(array)))
 

@@ -19,6 +19,12 @@ def is_array(value: object) -> bool:
     return True
 
 
+def taken(array: Any) -> Any:
+    """An array that a user brings, as its backend takes it."""
+    take = BACKENDS[type(array)].taken
+    return array if take is None else take(array)
+
+
 def no_array(who: str, value: object) -> TypeError:
     """The refusal of a value that no backend knows; `who` is the beginning of the sentence."""
     batch = isinstance(value, (list, tuple)) and len(value) > 0 and is_array(unwrapped(value[0]))

@@ -15,7 +15,7 @@ from core.errors.keywords import answering
 from core.errors.synonyms import real_names, refuse_names_of_others
 from core.graph.attributes import Attributes, rare
 from core.graph.copies import Copies
-from core.graph.fitting import check_grad, is_array, no_array
+from core.graph.fitting import check_grad, is_array, no_array, taken
 from core.graph.history import History
 from core.graph.methods import Methods
 from core.graph.moving import Moving
@@ -90,8 +90,10 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
     ) -> None:
         if removed:
             refuse(removed)
-        if data is not None and not is_array(data):
-            raise no_array("Variable: expected", data)
+        if data is not None:
+            if not is_array(data):
+                raise no_array("Variable: expected", data)
+            data = taken(data)
         self._array = data  # type: ignore[assignment]  # it is some backend's
         self._spec = spec_of(data)
         if requires_grad is not True and requires_grad is not False:
@@ -112,6 +114,8 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
 
     @array.setter
     def array(self, array: Array | None) -> None:
+        if array is not None:
+            array = taken(array)
         self._spec = spec = spec_of(array)
         source = self._source or self._constant
         if source is not None:
@@ -283,7 +287,7 @@ def as_variable(obj: Any) -> Variable:
     """
     if isinstance(obj, Variable):
         return obj
-    return wrap(obj) if is_array(obj) else Variable(obj, requires_grad=False)
+    return wrap(taken(obj)) if is_array(obj) else Variable(obj, requires_grad=False)
 
 
 def as_array(obj: Any) -> BackendArray:

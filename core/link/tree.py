@@ -81,7 +81,7 @@ def _parameter(parameter: Parameter) -> tuple[str, str, str]:
     array = parameter.array
     if array is None:
         return "unsized", mark.strip(), "?"
-    return str(tuple(array.shape)), _dtype(array) + mark, f"{array.size:,}"
+    return str(tuple(array.shape)), _dtype(array) + mark, f"{parameter.size:,}"
 
 
 def _persistent(value: Any) -> tuple[str, str, str]:
@@ -96,6 +96,6 @@ def _dtype(array: Any) -> str:
 
 def _counts(link: Link) -> tuple[int, int]:
     """Elements of the parameters under `link` that have a size, and how many have none yet."""
-    arrays = [parameter.array for parameter in link.params()]
-    known = [array.size for array in arrays if array is not None]
-    return sum(known), len(arrays) - len(known)
+    parameters = list(link.params())
+    known = [parameter.size for parameter in parameters if parameter.is_initialized]
+    return sum(known), len(parameters) - len(known)

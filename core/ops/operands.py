@@ -8,7 +8,7 @@ from core.arrays.backend import BACKENDS, current, host
 from core.arrays.spec import Spec, spec_of
 from core.errors import InvalidType
 from core.errors.scalars import is_number, is_scalar, python_number
-from core.graph.fitting import is_array, no_array
+from core.graph.fitting import is_array, no_array, taken
 from core.graph.variable import Variable, as_array, wrap
 from core.graph.variable_node import NOBODY, VariableNode
 
@@ -22,6 +22,7 @@ def array_operand(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | No
         return None
     if not is_array(x):
         raise no_array(f"{f.label}: expected a Variable or", x) from None
+    x = taken(x)
     return x, spec_of(x), None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterator
+from math import prod
 from typing import Any, NamedTuple
 
 from core.arrays.backend import of as backend_of
@@ -199,7 +200,7 @@ def _persistent_arrays(link: Link) -> Iterator[Any]:
 def _bytes(array: Any) -> int:
     """What the elements take; the standard's dtypes do not say it, their names do."""
     bits = re.search(r"\d+", backend_of(array).dtype_name(array.dtype))
-    return int(array.size) * (int(bits[0]) // 8 if bits else 1)
+    return int(prod(array.shape)) * (int(bits[0]) // 8 if bits else 1)
 
 
 def readable(size: int) -> str:

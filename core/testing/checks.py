@@ -176,7 +176,7 @@ def dtypes(trial: Trial) -> None:
         narrow_outputs, narrow_gradients = trial.run_with_gradients(dtype)
         _check_gradients_kept(trial, dtype, narrow_gradients)
         _compare_with_reference(trial, dtype, narrow_outputs)
-        if trial.case.kind == "edges":
+        if trial.case.kind == "edges" or trial.draws_its_own:
             continue  # on a kink rounding may choose the side
         for i, (g, wide) in enumerate(zip(narrow_gradients, gradients, strict=True)):
             _check_presence(i, g, wide)
@@ -265,7 +265,11 @@ def _transposed(xp: Any, array: Any) -> Any:
 def _reversed(xp: Any, array: Any) -> Any:
     if array.ndim == 0:
         return array
-    return xp.concat([xp.flip(array, axis=-1)], axis=-1)[..., ::-1]
+    flipped = xp.concat([xp.flip(array, axis=-1)], axis=-1)
+    try:
+        return flipped[..., ::-1]
+    except ValueError:  # a library whose arrays never lie backwards
+        return array
 
 
 def empty(trial: Trial) -> None:
@@ -327,9 +331,9 @@ def kernels(trial: Trial) -> None:
 
 
 def other_backends(trial: Trial) -> None:
-    """The backend gives what NumPy gives."""
+    """The backend gives what NumPy gives, unless it gives random numbers of its own."""
     host = get_backend("numpy")
-    if trial.backend is host:
+    if trial.backend is host or trial.draws_its_own:
         return
     other = Trial(trial.case, host, trial.reference, trial.kind)
     for dtype in trial.dtypes():

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays.backend import random_state, set_random_state
+from core.arrays.backend import HostRandom, host, random_state, set_random_state
 from core.errors import BackendError
 from core.graph.backprop import grad
 from core.graph.variable import Variable
@@ -34,6 +34,12 @@ class Trial:
     def is_random(self) -> bool:
         """Whether the op draws random numbers; then every run starts from the same state."""
         return "random" in self.domain.leave_out.values()
+
+    @property
+    def draws_its_own(self) -> bool:
+        """Whether the op draws numbers of the backend's own, others in each dtype, not NumPy's."""
+        own = type(self.backend.random) is not HostRandom and self.backend is not host()
+        return own and self.is_random
 
     def dtypes(self) -> list[str]:
         """Floating dtypes that the backend has, the most precise first; none for integer ops."""

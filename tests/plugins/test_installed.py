@@ -14,6 +14,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("plugin_*"))
+LIBRARIES = {"plugin_torch": ["torch", "array_api_compat"]}  # that plugrad does not need
 DISTS = Path(__file__).parent / "dists"
 BAD = "plugrad-rival,plugrad-broken,plugrad-nonsense,plugrad-future,plugrad-offline,plugrad-misfit"
 
@@ -80,6 +81,8 @@ def test_installing_is_all_it_takes(python):
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_an_example_passes_its_own_tests(venv, example):
+    for library in LIBRARIES.get(example.name, ()):
+        pytest.importorskip(library, reason=f"the example needs {library}")
     options = ["-q", "-p", "no:cacheprovider", "-c", "pytest.ini", "--rootdir", str(venv.path)]
     (venv.path / "pytest.ini").write_text("[pytest]\n")
     where = str(example / "tests")
@@ -213,6 +216,7 @@ def test_the_listing(plugrad):
         "plugrad-offline": "loaded",
         "plugrad-misfit": "loaded",
         "plugrad-strict": "loaded",
+        "plugrad-torch": "loaded",
         "plugrad-broken": "failed",
         "plugrad-future": "failed",
         "plugrad-nonsense": "disabled",

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 from core import Domain, FunctionNode, Variable, choice, real
+from core.arrays.array_backend import unwrapped
 from core.arrays.windows import Geometry, per_axis
 from core.errors import InvalidType
 from core.typing import AnyArray, Array, BackendArray, Sizes
@@ -182,7 +183,7 @@ def max_pooling(  # noqa: D417
     settings = (ksize, stride, pad, cover_all)
     node = MaxPooling2D(*settings) if ndim == 2 else MaxPoolingND(ndim, *settings)
     (y,) = node.apply((x,))
-    return (y, node.indexes) if return_indices else y
+    return (y, unwrapped(node.indexes)) if return_indices else y
 
 
 max_pooling_1d = max_pooling("1d")

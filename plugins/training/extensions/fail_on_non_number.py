@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from core.arrays import backend
@@ -49,4 +50,6 @@ def _count(array: Any) -> str:
     """How many of the elements are NaN or infinite, as '2 NaN and 1 infinite of 6'."""
     xp = backend.of(array).xp
     found = {"NaN": int(xp.sum(xp.isnan(array))), "infinite": int(xp.sum(xp.isinf(array)))}
-    return " and ".join(f"{n} {what}" for what, n in found.items() if n) + f" of {array.size}"
+    return (
+        " and ".join(f"{n} {what}" for what, n in found.items() if n) + f" of {prod(array.shape)}"
+    )

@@ -112,7 +112,7 @@ class ParameterStatistics(Extension):
             for path, parameter in link.namedparams(include_uninit=False):
                 for attribute in self._attributes:
                     array = getattr(parameter, attribute)
-                    if array is not None and array.size:
+                    if array is not None and 0 not in array.shape:
                         yield from self._of_one(link, path, attribute, flat(array))
 
     def _of_one(self, link: Link, path: str, attribute: str, x: Any) -> Iterator[tuple[str, Any]]:

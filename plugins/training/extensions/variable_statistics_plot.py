@@ -129,7 +129,7 @@ class VariableStatisticsPlot(Extension):
     def _statistics(self, what: str) -> list[float]:
         """Mean, standard deviation and percentiles; NaN where no variable has values."""
         arrays = [getattr(variable, what) for variable in self._variables]
-        rows = [flat(array) for array in arrays if array is not None and array.size]
+        rows = [flat(array) for array in arrays if array is not None and 0 not in array.shape]
         if not rows:
             return [math.nan] * (2 + len(self._percentages))
         xp = backend.of(*rows).xp

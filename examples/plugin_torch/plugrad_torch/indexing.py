@@ -1,0 +1,49 @@
+"""Indexes with negative steps, which PyTorch's arrays do not have: the axes are turned before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def goes_back(index: Any) -> bool:
+    """Whether a slice of the index has a negative step."""
+    return any(map(_is_back, index if isinstance(index, tuple) else (index,)))
+
+
+def part_of(x: Tensor, index: Any) -> Tensor:
+    """x[index]; a copy where a step is negative."""
+    if not goes_back(index):
+        return x[index]
+    turned, index = _turned(x.shape, index)
+    return torch.flip(x, turned)[index]
+
+
+def _turned(shape: Any, index: Any) -> tuple[list[int], tuple[Any, ...]]:
+    """The axes to turn, and the index of what they are then."""
+    parts = index if isinstance(index, tuple) else (index,)
+    named = sum([_axes(part) for part in parts if part is not ...])
+    axis, found, axes = 0, [], []
+    for part in parts:
+        if _is_back(part):
+            n = shape[axis]
+            places = range(n)[part]
+            axes.append(axis)
+            part = slice(n - 1 - places[0], n - places[-1], -places.step) if places else slice(0)
+        found.append(part)
+        axis += len(shape) - named if part is ... else _axes(part)
+    return axes, tuple(found)
+
+
+def _axes(part: Any) -> int:
+    """How many axes a part of an index is for: a mask has as many as it has itself."""
+    if part is None:
+        return 0
+    mask = getattr(part, "dtype", None) in (torch.bool, bool)
+    return part.ndim if mask else 1
+
+
+def _is_back(part: Any) -> bool:
+    return isinstance(part, slice) and part.step is not None and part.step < 0

@@ -1,0 +1,55 @@
+"""What PyTorch's own functions compute faster than the formulas, by the class that they stand for.
+
+A kernel gives NotImplemented for what its function does not take, and the formula is used.
+"""
+
+_AT = __name__
+_FUNCTIONS = "plugins.functions"
+_OPTIMIZERS = "plugins.optimizers"
+
+
+def _table(root: str, rows: dict[str, str], ending: str = "") -> dict[str, str]:
+    return {f"{root}.{of}": f"{_AT}.{kernel}{ending}" for of, kernel in rows.items()}
+
+
+_BOTH = {
+    "activation.relu:ReLU": "layers:relu",
+    "activation.sigmoid:Sigmoid": "layers:sigmoid",
+    "activation.log_softmax:LogSoftmax": "layers:log_softmax",
+    "activation.softmax:Softmax": "layers:softmax",
+    "attention.attention:Attention": "attention:attention",
+    "connection.convolution:Convolution": "convolution:convolution",
+    "connection.convolution:Deconvolution": "convolution:deconvolution",
+    "connection.linear:LinearFunction": "layers:linear",
+    "loss.softmax_cross_entropy:SoftmaxCrossEntropy": "layers:softmax_cross_entropy",
+    "normalization.batch_normalization:BatchNormalization": "normalization:batch_normalization",
+    "normalization.group_normalization:GroupNormalization": "normalization:group_normalization",
+    "normalization.layer_normalization:LayerNormalization": "normalization:layer_normalization",
+    "pooling.max_pooling:MaxPooling2D": "pooling:max_pooling",
+    "rnn.gru:GRUStep": "recurrent:gru",
+    "rnn.lstm:LSTM": "recurrent:lstm",
+}
+_COMPUTE = _BOTH | {
+    "array.get_item:GetItem": "layers:get_item",
+    "connection.convolution:ConvolutionFilterGradient": "convolution:filter_gradient",
+    "connection.embed_id:EmbedIDGradient": "layers:embed_id_gradient",
+    "normalization.fixed_batch_normalization:FixedBatchNormalization": (
+        "normalization:fixed_batch_normalization"
+    ),
+    "pooling.max_pooling:MaxPoolingGradient": "pooling:spread_maxima",
+    "pooling.average_pooling:AveragePooling2D": "pooling:average_pooling",
+    "pooling.average_pooling:AveragePoolingGradient": "pooling:average_pooling_gradient",
+}
+_UPDATE_ALL = {
+    "adam:AMSGradRule": "update:amsgrad",
+    "adam:AdamRule": "update:adam",
+    "adam:AdamWRule": "update:adam",
+    "momentum_sgd:MomentumSGDRule": "update:momentum_sgd",
+    "sgd:SGDRule": "update:sgd",
+}
+
+TABLES = {
+    "compute": _table(_FUNCTIONS, _COMPUTE),
+    "gradient": _table(_FUNCTIONS, _BOTH, "_gradient"),
+    "update_all": _table(_OPTIMIZERS, _UPDATE_ALL),
+}

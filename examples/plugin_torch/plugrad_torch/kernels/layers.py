@@ -1,0 +1,122 @@
+"""Layers and losses of one or two calls, where PyTorch's own make fewer passes or fewer calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from plugrad_torch.indexing import goes_back, part_of
+
+_threshold = torch.ops.aten.threshold_backward
+_of_sigmoid = torch.ops.aten.sigmoid_backward
+_of_softmax = torch.ops.aten._softmax_backward_data
+_of_log_softmax = torch.ops.aten._log_softmax_backward_data
+
+
+def relu(f: Any, xp: Any, x: Tensor) -> Any:
+    """max(x, 0)."""
+    return torch.relu(x)
+
+
+def relu_gradient(f: Any, g: Tensor, needs_grad: int) -> Any:
+    """The gradient where the output is positive."""
+    return (_threshold(g, f.data, 0),)
+
+
+def sigmoid(f: Any, xp: Any, x: Tensor) -> Any:
+    """1 / (1 + exp(-x))."""
+    return torch.sigmoid(x)
+
+
+def sigmoid_gradient(f: Any, g: Tensor, needs_grad: int) -> Any:
+    """Computes g y (1 - y)."""
+    return (_of_sigmoid(g, f.data),)
+
+
+def softmax(f: Any, xp: Any, x: Tensor) -> Any:
+    """Shares along an axis."""
+    return torch.softmax(x, f.axis)
+
+
+def softmax_gradient(f: Any, g: Tensor, needs_grad: int) -> Any:
+    """Computes y (g - sum g y)."""
+    return (_of_softmax(g, f.data, f.axis, g.dtype),)
+
+
+def log_softmax(f: Any, xp: Any, x: Tensor) -> Any:
+    """Logarithms of shares along an axis."""
+    return torch.log_softmax(x, f.axis)
+
+
+def log_softmax_gradient(f: Any, g: Tensor, needs_grad: int) -> Any:
+    """Computes g - exp(y) sum g."""
+    return (_of_log_softmax(g, f.data, f.axis, g.dtype),)
+
+
+def linear(f: Any, xp: Any, x: Tensor, W: Tensor, b: Any = None) -> Any:
+    """Computes x W^T + b in one call."""
+    if W.dtype is not x.dtype or (b is not None and b.dtype is not x.dtype):
+        return NotImplemented
+    return torch.nn.functional.linear(x, W, b)
+
+
+def linear_gradient(f: Any, g: Tensor, needs_grad: int) -> Any:
+    """Two products and a sum."""
+    sources = f._sources
+    found: list[Any] = [None] * len(sources)
+    x, W = sources[0].data, sources[1].data
+    if any([each is not None and each.dtype is not g.dtype for each in (x, W)]):
+        return NotImplemented
+    if needs_grad & 1:
+        found[0] = torch.mm(g, W)
+    if needs_grad & 2:
+        found[1] = torch.mm(g.t(), x)
+    if needs_grad & 4:
+        found[2] = torch.sum(g, 0)
+    return tuple(found)
+
+
+def softmax_cross_entropy(f: Any, xp: Any, x: Tensor, t: Tensor) -> Any:
+    """The loss of scores (n, classes), each class counting as much as any other."""
+    if x.ndim != 2 or f.class_weight is not None or 0 in x.shape:
+        return NotImplemented
+    counted = t != f.ignore_label
+    label = torch.where(counted, t, 0).long()
+    if f.backend.outside(label, x.shape[1]):
+        return NotImplemented  # the formula says which
+    f.log_total = torch.logsumexp(x, 1, keepdim=True)
+    w = counted.to(x.dtype)
+    loss = (f.log_total - x.gather(1, label[:, None]))[:, 0]
+    loss = torch.where(counted, loss, 0)
+    if f.reduce == "no":
+        f.w = w
+        return loss
+    f.w = w / (w.sum().clamp_(min=1) if f.normalize else len(x))
+    return torch.dot(loss, f.w)
+
+
+def softmax_cross_entropy_gradient(f: Any, g: Tensor, needs_grad: int) -> Any:
+    """Computes g w (softmax(x) - onehot(t))."""
+    x, t = f._sources[0].data, f._sources[1].data
+    if x.ndim != 2 or x.dtype is not g.dtype or 0 in x.shape:
+        return NotImplemented
+    share = torch.exp(x - f.log_total)
+    inside = (t >= 0) & (t < x.shape[1])
+    label = torch.where(inside, t, 0).long()[:, None]
+    share.scatter_add_(1, label, -inside[:, None].to(x.dtype))
+    return share.mul_((g * f.w)[:, None]), None
+
+
+def get_item(f: Any, xp: Any, x: Tensor) -> Any:
+    """x[slices], whose steps may be negative."""
+    return part_of(x, f.slices) if goes_back(f.slices) else NotImplemented
+
+
+def embed_id_gradient(f: Any, xp: Any, x: Tensor, g: Tensor) -> Any:
+    """A table of zeros, to whose rows g is added."""
+    if f.ignore_label is not None:
+        return NotImplemented
+    table = g.new_zeros(f.rows, g.shape[-1])
+    return table.index_add_(0, x.reshape(-1).long(), g.reshape(x.numel(), g.shape[-1]))

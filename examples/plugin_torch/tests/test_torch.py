@@ -1,0 +1,181 @@
+"""The backend, proved, and used as any other."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import core
+import core.functions as F
+import core.links as L
+from core import optimizers
+from core.errors import BackendError
+from core.testing import check_backend, check_op
+
+torch = pytest.importorskip("torch", reason="the backend of PyTorch needs PyTorch")
+B = core.backend.get("torch")
+DIGITS = Path(__file__).parents[2] / "digits" / "train_digits.py"
+
+
+def test_what_the_core_asks_of_a_backend():
+    check_backend("torch")
+
+
+def test_pytorch_is_not_imported_before_it_is_asked_for():
+    code = (
+        "import sys, core, numpy, core.functions as F; F.relu(numpy.ones(2, 'f'))\n"
+        "assert core.backend.available()['torch'] is None\n"
+        "print('torch' in sys.modules)\n"
+        "core.use('torch'); print('torch' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["False", "True"]
+
+
+def test_devices_have_pytorchs_words():
+    assert str(core.get_device("torch")) == "torch:cpu" == str(core.get_device("torch:cpu"))
+    here = [str(device) for device in B.devices()]
+    assert here[0] == "torch:cpu"
+    for name in ("torch:cuda:0", "torch:xpu:0", "torch:mps"):
+        if name in here:
+            x = core.Variable(B.asarray(np.ones(2, "f"), device=core.get_device(name)))
+            assert str((x + x).device) == name
+        else:
+            with pytest.raises(BackendError, match=f"no device {name}; it has torch:cpu"):
+                core.get_device(name)
+
+
+class Swish(core.Elementwise):
+    """An operation of somebody else, written in the standard's words."""
+
+    domain = core.Domain(x=core.real(-6, 6))
+
+    def compute(self, xp, x):
+        return x / (1 + xp.exp(-x))
+
+    def gradient(self, xp, g, x):
+        s = 1 / (1 + xp.exp(-x))
+        return g * s * (1 + x * (1 - s))
+
+
+def test_an_operation_is_proved_on_it():
+    check_op(Swish, backends=["torch"])
+
+
+def test_tensors_with_graphs_of_their_own_are_refused_or_detached(monkeypatch):
+    t = torch.ones(2, requires_grad=True)
+    x = core.Variable(torch.ones(2))
+    for enter in (core.Variable, core.as_variable, lambda t: x * t, F.relu, core.Parameter):
+        with pytest.raises(BackendError, match=r"requires a gradient of PyTorch's own"):
+            enter(t)
+    monkeypatch.setattr(B, "detaches", True)
+    for enter in (core.Variable, core.as_variable, lambda t: x * t, F.relu, core.Parameter):
+        assert not enter(t).array.requires_grad
+
+
+def test_pytorch_records_nothing():
+    model = core.Sequential(L.Linear(2, 3), F.relu, L.Linear(3, 1)).to_device("torch")
+    y = F.sum(model(torch.ones(4, 2)))
+    assert y.array.grad_fn is None
+    y.backward()
+    assert all(p.grad.grad_fn is None for p in model.params())
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_random_numbers_are_resumed_to_the_bit(seed):
+    before = core.backend.random_state()
+    try:
+        core.seed(seed)
+        core.backend.get("torch").random.normal((3,))
+        state = json.loads(json.dumps(core.backend.random_state()))
+        x = torch.ones(1000)
+
+        def drawn():
+            r = B.random
+            several = [r.normal((5,)), r.uniform((5,), "float64", 2, 3), r.permutation(9)]
+            with core.using_config("train", True):
+                return [a.numpy() for a in [*several, F.dropout(x).array]]
+
+        first = drawn()
+        other = drawn()
+        core.backend.set_random_state(state)
+        for a, b, c in zip(first, drawn(), other, strict=True):
+            assert np.array_equal(a, b) and not np.array_equal(a, c)
+    finally:
+        core.backend.set_random_state(before)
+
+
+def test_a_damaged_random_state_changes_nothing():
+    before = core.backend.random_state()
+    for wrong in ("not base64!", "AAAA", 3):
+        with pytest.raises(core.errors.CheckpointError):
+            core.backend.set_random_state({**before, "backends": {"torch": {"cpu": wrong}}})
+    assert core.backend.random_state() == before
+
+
+BACKWARDS = [slice(None, None, -1), (0, slice(None, 0, -2)), (..., slice(2, 9, -1))]
+
+
+@pytest.mark.parametrize("index", BACKWARDS)
+def test_slices_may_go_backwards(index):
+    x = np.arange(12.0).reshape(3, 4)
+    y = core.Variable(torch.asarray(x))[index]
+    assert np.array_equal(y.array.numpy(), x[index])
+    x, y = core.Variable(torch.asarray(x)), core.Variable(x)
+    F.sum(x[index] * x[index]).backward()
+    F.sum(y[index] * y[index]).backward()
+    assert np.array_equal(x.grad.numpy(), y.grad)
+
+
+def test_what_is_kept_of_a_maximum_is_its_place_in_the_window():
+    x = np.random.RandomState(0).permutation(70).reshape(1, 2, 5, 7).astype("f")
+    for settings in ((2,), (3, 2, 1), ((2, 3), 1, 0, False)):
+        y, places = F.max_pooling_2d(torch.asarray(x), *settings, return_indices=True)
+        expected, there = F.max_pooling_2d(x, *settings, return_indices=True)
+        assert np.array_equal(y.array.numpy(), expected.array)
+        assert np.array_equal(places.numpy(), there) and places.dtype is torch.int32
+
+
+def trained(backend, steps=30):
+    core.seed(0)
+    model = core.Sequential(L.Linear(1, 8), F.tanh, L.Linear(8, 1))
+    model.to_device(backend)
+    optimizer = optimizers.MomentumSGD(lr=0.1).setup(model)
+    x = core.get_device(backend).send(np.linspace(-2, 2, 32, dtype="f")[:, None])
+    losses = []
+    for _ in range(steps):
+        loss = F.mean_squared_error(model(x), F.sin(x))
+        optimizer.update(lambda loss=loss: loss)
+        losses.append(loss.item())
+    return losses
+
+
+def test_a_model_learns_what_it_learns_with_numpy():
+    try:
+        losses = {name: trained(name) for name in ("numpy", "torch")}
+    finally:
+        core.seed(None)
+    np.testing.assert_allclose(losses["torch"], losses["numpy"], rtol=1e-3)
+    assert losses["torch"][-1] < losses["torch"][0] / 2
+
+
+def digits(out, *options):
+    """The parameters that the example of digits ends with."""
+    command = [sys.executable, str(DIGITS), "--backend", "torch", "--out", str(out), *options]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=out.parent)
+    assert done.returncode == 0, done.stderr
+    newest = max(out.glob("snapshot_iter_*"), key=lambda path: int(path.name.rpartition("_")[2]))
+    with np.load(newest) as saved:
+        return {name: saved[name] for name in saved.files if "/model:main/" in name}
+
+
+@pytest.mark.skipif(not DIGITS.exists(), reason="the example of digits is not beside this one")
+def test_digits_are_learnt_and_a_run_that_is_resumed_repeats_its_bits(tmp_path):
+    whole = digits(tmp_path / "whole", "--epoch", "2", "--check", "85")
+    digits(tmp_path / "parts", "--epoch", "1")
+    parts = digits(tmp_path / "parts", "--epoch", "2", "--resume")
+    assert len(whole) == len(parts) == 8
+    assert all(np.array_equal(whole[name], parts[name]) for name in whole)
