@@ -12,5 +12,6 @@ from plugins.serializers.npz import save_npz as save_npz
 from plugins.serializers.safetensors import load_safetensors as load_safetensors
 from plugins.serializers.safetensors import save_safetensors as save_safetensors
 from plugins.serializers.torch import load_torch as load_torch
+from plugins.serializers.torch_saving import save_torch as save_torch
 
 def of(distribution: str) -> Offer: ...

@@ -9,6 +9,7 @@ provides = {
     "hdf5": "HDF5Deserializer HDF5Serializer load_hdf5 save_hdf5",
     "npz": "NpzDeserializer load_npz save_npz",
     "torch": "load_torch",
+    "torch_saving": "save_torch",
     "safetensors": "load_safetensors save_safetensors",
 }
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from core import Link
+from core import Link, Parameter
 from core.errors import CheckpointError
 from core.errors.kinds import checked
 from plugins.serializers.dictionary import check_serializable, entries_of
@@ -87,8 +87,8 @@ def load_torch(
     """
     check_serializable("load_torch", model)
     tensors, label = _read(file)
-    tensors = _renamed(tensors, mapping)
-    matches, found = _Matching(model, tensors, label).done()
+    tensors, called = _renamed(tensors, mapping)
+    matches, found = _Matching(model, tensors, label, called).done()
     if not dry_run:
         load_entries("load_torch", model, EntriesDeserializer(found))
     return matches
@@ -111,26 +111,31 @@ def _numbered(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
-def _renamed(tensors: dict[str, Array], mapping: Mapped) -> dict[str, Array]:
-    if mapping is None:
-        return tensors
+def _renamed(tensors: dict[str, Array], mapping: Mapped) -> tuple[dict[str, Array], dict[str, str]]:
+    """The tensors by their new names, and what these are called in the file."""
     found: dict[str, Array] = {}
+    called: dict[str, str] = {}
     for name, array in tensors.items():
-        new = mapping(name) if callable(mapping) else _by_beginning(name, mapping)
+        new = renamed(name, mapping)
         if new is None:
             continue
         if new in found:
             raise CheckpointError(
                 f"load_torch: expected another name for each tensor, got {new!r} for two."
             )
-        found[new] = array
-    return found
+        found[new], called[new] = array, name
+    return found, called
 
 
-def _by_beginning(name: str, mapping: Mapping[str, str | None]) -> str | None:
-    """The name with its longest known beginning replaced."""
+def renamed(name: str, mapping: Mapped) -> str | None:
+    """The name that a mapping gives, in a dict to its longest known beginning; None for none."""
+    if mapping is None:
+        return name
+    if callable(mapping):
+        return mapping(name)
+    mapping = {key.strip("/").replace("/", "."): new for key, new in mapping.items()}
     parts = name.split(".")
-    for n in range(len(parts), 0, -1):
+    for n in range(len(parts), -1, -1):
         beginning = ".".join(parts[:n])
         if beginning in mapping:
             new = mapping[beginning]
@@ -141,12 +146,15 @@ def _by_beginning(name: str, mapping: Mapping[str, str | None]) -> str | None:
 
 
 class _Matching:
-    def __init__(self, model: Any, tensors: dict[str, Array], label: str) -> None:
-        self._label = label
+    def __init__(
+        self, model: Any, tensors: dict[str, Array], label: str, called: Mapping[str, str]
+    ) -> None:
+        self._label, self._called = label, called
         self._tensors = tensors
         self._place = {name: i for i, name in enumerate(tensors)}
         self._entries = entries_of("load_torch", model)
         self._units = units_of(model, self._entries, set(tensors))
+        self._tied = tied(model, self._entries)
 
     def done(self) -> tuple[Matches, dict[str, Array]]:
         """The matches, and the arrays by entry; raises where anything does not fit."""
@@ -159,6 +167,8 @@ class _Matching:
             for part in unit.parts:
                 names = self._names(part, prefix)
                 made = None if names is None else self._converted(unit, part, names)
+                if names is None and self._spare(unit, part):
+                    continue
                 if names is None or made is None:
                     problems += self._problem(unit, part, prefix, names)
                     continue
@@ -166,12 +176,14 @@ class _Matching:
                 entries = tuple([_joined(unit.path, name) for name in part.entries])
                 found.update(zip(entries, made, strict=True))
                 shapes = ", ".join([str(self._tensors[name].shape) for name in names])
-                matches.append(Row(entries, names, shapes, part.how))
+                called = tuple([self._called[name] for name in names])
+                matches.append(Row(entries, called, shapes, part.how))
         for unit in self._units[len(prefixes) :]:
             problems.append(f"{unit.path or 'the model'}: no tensors of its shapes come next")
         rest = [n for n in self._tensors if n not in used and not n.endswith("num_batches_tracked")]
         if rest:
             problems.append(f"left over: {', '.join(rest[:8])}{', ...' * (len(rest) > 8)}")
+        problems += self._untied(found)
         if problems:
             raise CheckpointError(
                 f"{self._label}: expected the tensors of the model, got others:\n  "
@@ -180,23 +192,40 @@ class _Matching:
             )
         return matches, self._entries | found
 
+    def _untied(self, found: dict[str, Array]) -> Iterator[str]:
+        """Give a parameter that has several names one array; what is said where these differ."""
+        for name, first in self._tied.items():
+            known = [found[each] for each in (first, name) if each in found]
+            if len(known) == 2 and known[0].tobytes() != known[1].tobytes():
+                yield (
+                    f"{first} and {name} are one parameter here, and tensors that differ there; "
+                    "leave one out by mapping="
+                )
+            if known:
+                found[first] = found[name] = known[0]
+
+    def _spare(self, unit: Unit, part: Part) -> bool:
+        """Whether a file may lack it: older ones have no counts, others a shared tensor once."""
+        entries = [_joined(unit.path, name) for name in part.entries]
+        return part.entries == ("N",) or all([name in self._tied for name in entries])
+
     def _problem(
-        self, unit: Unit, part: Part, prefix: str, names: tuple[str, ...] | None
+        self, unit: Unit, part: Part, prefix: str | None, names: tuple[str, ...] | None
     ) -> Iterator[str]:
         entries = ", ".join([_joined(unit.path, name) for name in part.entries])
         if names is not None:
             shapes = [self._tensors[name].shape for name in names]
             yield f"{entries}: {', '.join(names)} of {', '.join(map(str, shapes))} does not fit"
-        elif part.entries != ("N",):  # which older files lack
+        else:
             wanted = [" or ".join([_dotted(prefix, t) for t in each]) for each in part.tensors]
             yield f"{entries}: there is no {', '.join(wanted)}"
 
-    def _names(self, part: Part, prefix: str) -> tuple[str, ...] | None:
+    def _names(self, part: Part, prefix: str | None) -> tuple[str, ...] | None:
         """What the tensors of a part are called; None where one is missing."""
         found = []
         for each in part.tensors:
             names = [n for n in [_dotted(prefix, t) for t in each] if n in self._tensors]
-            if not names:
+            if not names or prefix is None:
                 return None
             found.append(names[0])
         return tuple(found)
@@ -213,22 +242,26 @@ class _Matching:
                 return None
         return [np.ascontiguousarray(a).reshape(a.shape) for a in made]
 
-    def _by_path(self) -> list[str] | None:
+    def _by_path(self) -> list[str | None] | None:
         """The paths of the links, where the file has all modules under them."""
         prefixes = [unit.path.replace("/", ".") for unit in self._units]
         for unit, prefix in zip(self._units, prefixes, strict=True):
-            if any([self._names(p, prefix) is None for p in unit.parts if p.entries != ("N",)]):
+            needed = [part for part in unit.parts if not self._spare(unit, part)]
+            if any([self._names(part, prefix) is None for part in needed]):
                 return None
-        return prefixes
+        return [*prefixes]
 
-    def _in_order(self) -> list[str]:
-        """For each unit the next module whose tensors fit, as long as there is one."""
+    def _in_order(self) -> list[str | None]:
+        """For each unit the next module whose tensors fit, as long as there is one.
+
+        None stands for one whose tensors a file may lack.
+        """
         beginnings: dict[str, int] = {}
         for name, place in self._place.items():
             parts = name.split(".")
             for n in range(len(parts)):
                 beginnings.setdefault(".".join(parts[:n]), place)
-        found: list[str] = []
+        found: list[str | None] = []
         least = 0
         for unit in self._units:
             for prefix in sorted(beginnings, key=lambda b: (max(beginnings[b], least), -len(b))):
@@ -238,14 +271,16 @@ class _Matching:
                     least = max(places) + 1
                     break
             else:
-                break
+                if not all([self._spare(unit, part) for part in unit.parts]):
+                    break
+                found.append(None)
         return found
 
     def _fit(self, unit: Unit, prefix: str) -> list[int]:
         places = []
         for part in unit.parts:
             names = self._names(part, prefix)
-            if names is None and part.entries == ("N",):
+            if names is None and self._spare(unit, part):
                 continue
             if names is None or self._converted(unit, part, names) is None:
                 return []
@@ -257,5 +292,18 @@ def _joined(path: str, name: str) -> str:
     return f"{path}/{name}" if path else name
 
 
-def _dotted(prefix: str, name: str) -> str:
+def tied(model: Link, entries: Mapping[str, Any]) -> dict[str, str]:
+    """Names of parameters that have another name before, and that name."""
+    links = {path.strip("/"): link for path, link in model.namedlinks()}
+    first: dict[int, str] = {}
+    found: dict[str, str] = {}
+    for name in entries:
+        path, _, own = name.rpartition("/")
+        parameter = getattr(links.get(path), own, None)
+        if isinstance(parameter, Parameter) and first.setdefault(id(parameter), name) != name:
+            found[name] = first[id(parameter)]
+    return found
+
+
+def _dotted(prefix: str | None, name: str) -> str:
     return f"{prefix}.{name}" if prefix else name

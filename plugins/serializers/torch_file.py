@@ -24,7 +24,7 @@ from plugins.serializers.extended_dtypes import widened
 LONGEST = 64 << 20
 """Bytes of the pickle: names and shapes take no more."""
 
-_DTYPES = {
+DTYPES = {
     "Double": "f8",
     "Float": "f4",
     "Half": "f2",
@@ -38,6 +38,7 @@ _DTYPES = {
     "ComplexDouble": "c16",
     "ComplexFloat": "c8",
 }
+"""Kinds of storages, and NumPy's dtypes of their bits."""
 
 _NESTED = ("state_dict", "model_state_dict", "model")
 """Where checkpoints keep a model's tensors beside other things."""
@@ -126,7 +127,7 @@ class _Reader:
         return self._archive.read(name)
 
     def _functions(self) -> dict[tuple[str, str], Any]:
-        kinds = {("torch", f"{name}Storage"): _Kind(name, dtype) for name, dtype in _DTYPES.items()}
+        kinds = {("torch", f"{name}Storage"): _Kind(name, dtype) for name, dtype in DTYPES.items()}
         return kinds | {
             ("collections", "OrderedDict"): OrderedDict,
             ("torch", "Size"): tuple,

@@ -1,6 +1,7 @@
 """Which tensors of PyTorch's modules a link's arrays are, and what has to be done to them.
 
-A rule gives, for a link, parts: entries of the link, the tensors that they are made of, and how.
+A rule gives, for a link, parts: entries of the link, the tensors that they are made of, how, and
+how tensors are made of them.
 """
 
 from __future__ import annotations
@@ -26,11 +27,15 @@ NAMES = {
 
 
 class Part(NamedTuple):
-    """Entries of a link, what each tensor may be called, and what is done to them, in words."""
+    """Entries of a link, what each tensor may be called, and what is done to them, in words.
+
+    `convert` makes arrays of tensors, `back` tensors of arrays.
+    """
 
     entries: tuple[str, ...]
     tensors: tuple[tuple[str, ...], ...]
     convert: Callable[..., list[Array]]
+    back: Callable[..., list[Array]]
     how: str = ""
 
 
@@ -41,8 +46,11 @@ class Unit(NamedTuple):
     parts: list[Part]
 
 
-def units_of(model: Link, entries: Mapping[str, Any], names: set[str]) -> list[Unit]:
-    """The modules that a model's entries make up, in the order of their definition."""
+def units_of(model: Link, entries: Mapping[str, Any], names: set[str] | None = None) -> list[Unit]:
+    """The modules that a model's entries make up, in the order of their definition.
+
+    With the names of tensors, a rule is left out where there are none that it names.
+    """
     found: list[Unit] = []
     covered: list[str] = []
     for path, link in model.namedlinks():
@@ -51,7 +59,7 @@ def units_of(model: Link, entries: Mapping[str, Any], names: set[str]) -> list[U
             continue
         rule = next((RULES[c.__name__] for c in type(link).__mro__ if c.__name__ in RULES), None)
         parts = list(rule(link)) if rule else []
-        if parts and _possible(parts, names):
+        if parts and (names is None or _possible(parts, names)):
             covered.append(here)
         else:
             parts = list(_alike(here, entries))
@@ -72,11 +80,22 @@ def _alike(path: str, entries: Mapping[str, Any]) -> Iterator[Part]:
     for name in entries:
         own = name.removeprefix(prefix)
         if name.startswith(prefix) and "/" not in own:
-            yield Part((own,), ((NAMES.get(own, own),),), lambda x: [x])
+            yield _same(own, NAMES.get(own, own))
 
 
-def _split(count: int) -> Callable[[Array], list[Array]]:
-    return lambda x: np.split(x, count)
+def _same(entry: str, tensor: str) -> Part:
+    return Part((entry,), ((tensor,),), lambda x: [x], lambda x: [x])
+
+
+def _together(entries: tuple[str, ...], tensor: str, how: str) -> Part:
+    """Entries that are one tensor there, one after the other."""
+    return Part(
+        entries,
+        ((tensor,),),
+        lambda x: np.split(x, len(entries)),
+        lambda *parts: [np.concatenate(parts)],
+        how,
+    )
 
 
 def _layers(gates: int) -> Callable[[Any], Iterator[Part]]:
@@ -89,8 +108,7 @@ def _layers(gates: int) -> Callable[[Any], Iterator[Part]]:
             for letter, what in (("w", "weight"), ("b", "bias")):
                 for first, side in ((0, "ih"), (gates, "hh")):
                     entries = tuple([f"{i}/{letter}{first + k}" for k in range(gates)])
-                    tensor = (f"{what}_{side}{behind}",)
-                    yield Part(entries, (tensor,), _split(gates), f"{gates} gates apart")
+                    yield _together(entries, f"{what}_{side}{behind}", f"{gates} gates apart")
 
     return rule
 
@@ -101,28 +119,47 @@ def _interleaved(x: Array) -> Array:
     return np.stack([g, i, f, o], axis=1).reshape(x.shape)
 
 
-def _lstm(link: Any) -> Iterator[Part]:
-    how = "gates interleaved"
-    ih, hh = (("weight_ih_l0", "weight_ih"), ("weight_hh_l0", "weight_hh"))
-    yield Part(("upward/W",), (ih,), lambda x: [_interleaved(x)], how)
-    yield Part(("lateral/W",), (hh,), lambda x: [_interleaved(x)], how)
-    biases = (("bias_ih_l0", "bias_ih"), ("bias_hh_l0", "bias_hh"))
-    yield Part(("upward/b",), biases, lambda x, y: [_interleaved(x + y)], f"summed, {how}")
+def _apart(x: Array) -> Array:
+    """The way back."""
+    g, i, f, o = np.moveaxis(x.reshape(-1, 4, *x.shape[1:]), 1, 0)
+    return np.concatenate([i, f, g, o])
+
+
+def _lstm(*ends: str) -> Callable[[Any], Iterator[Part]]:
+    """A layer over steps; its tensors may have these ends."""
+
+    def names(name: str) -> tuple[str, ...]:
+        return tuple([name + end for end in ends])
+
+    def rule(link: Any) -> Iterator[Part]:
+        how = "gates interleaved"
+        for entry, name in (("upward/W", "weight_ih"), ("lateral/W", "weight_hh")):
+            weight = (names(name),)
+            yield Part((entry,), weight, lambda x: [_interleaved(x)], lambda x: [_apart(x)], how)
+        yield Part(
+            ("upward/b",),
+            (names("bias_ih"), names("bias_hh")),
+            lambda x, y: [_interleaved(x + y)],
+            lambda x: [_apart(x), np.zeros_like(x)],
+            f"summed, {how}",
+        )
+
+    return rule
 
 
 def _attention(link: Any) -> Iterator[Part]:
     thirds = ("query", "key", "value")
     together = tuple([f"{name}/W" for name in thirds])
-    yield Part(together, (("in_proj_weight",),), _split(3), "3 matrices apart")
+    yield _together(together, "in_proj_weight", "3 matrices apart")
     yield from _affine("output", "out_proj")
     if link.output.b is not None:
         together = tuple([f"{name}/b" for name in thirds])
-        yield Part(together, (("in_proj_bias",),), _split(3), "3 vectors apart")
+        yield _together(together, "in_proj_bias", "3 vectors apart")
 
 
 def _affine(here: str, there: str) -> Iterator[Part]:
     for own in ("W", "b"):
-        yield Part((f"{here}/{own}",), ((f"{there}.{NAMES[own]}",),), lambda x: [x])
+        yield _same(f"{here}/{own}", f"{there}.{NAMES[own]}")
 
 
 def _block(link: Any) -> Iterator[Part]:
@@ -135,16 +172,17 @@ def _block(link: Any) -> Iterator[Part]:
     yield from _affine("outer", "linear2")
     for name in ("norm1", "norm2"):
         for own in ("gamma", "beta"):
-            yield Part((f"{name}/{own}",), ((f"{name}.{NAMES[own]}",),), lambda x: [x])
+            yield _same(f"{name}/{own}", f"{name}.{NAMES[own]}")
 
 
 def _prelu(link: Any) -> Iterator[Part]:
-    yield Part(("W",), (("weight",),), lambda x: [x.reshape(link.W.shape)])
+    shape = link.W.shape
+    yield Part(("W",), (("weight",),), lambda x: [x.reshape(shape)], lambda x: [x.reshape(-1)])
 
 
 RULES: dict[str, Callable[[Any], Iterator[Part]]] = {
-    "LSTM": _lstm,
-    "StatelessLSTM": _lstm,
+    "LSTM": _lstm("_l0", ""),
+    "StatelessLSTM": _lstm("", "_l0"),
     "MultiHeadAttention": _attention,
     "TransformerBlock": _block,
     "PReLU": _prelu,

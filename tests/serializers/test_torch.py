@@ -13,7 +13,7 @@ import core
 import core.functions as F
 import core.links as L
 from core.errors import CheckpointDamaged, CheckpointError
-from core.serializers import load_torch, save_safetensors
+from core.serializers import load_torch, save_safetensors, save_torch
 
 RNG = np.random.default_rng(0)
 
@@ -172,14 +172,41 @@ def saved(module):
     return file
 
 
-def compare(module, model, x, mapping=None, *, run=None):
+def alike(module, run, x):
     torch = pytest.importorskip("torch")
-    load_torch(saved(module), model, mapping)
     with torch.no_grad(), core.using_config("train", False):
         expected = module.eval()(torch.from_numpy(x))
         expected = expected[0] if isinstance(expected, tuple) else expected
-        found = (run or model)(x)
+        found = run(x)
     np.testing.assert_allclose(found.array, expected.numpy(), rtol=1e-4, atol=2e-6)
+
+
+def compare(module, model, x, mapping=None, *, run=None):
+    """What is loaded computes the same here, and what is changed and saved the same there."""
+    torch = pytest.importorskip("torch")
+    table = load_torch(saved(module), model, mapping)
+    alike(module, run or model, x)
+    before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
+    for parameter in model.params():
+        parameter.array[...] *= 0.75
+    file = io.BytesIO()
+    assert len(save_torch(file, model, table)) == len(table)
+    file.seek(0)
+    state = torch.load(file, weights_only=True)
+    module.load_state_dict(state, strict=True)
+    alike(module, run or model, x)
+    kept = core.serializers.DictionarySerializer()
+    kept.save(model)
+    for parameter in model.params():
+        parameter.array[...] = 0
+    file.seek(0)
+    load_torch(file, model, mapping)
+    again = core.serializers.DictionarySerializer()
+    again.save(model)
+    for name, array in kept.target.items():
+        np.testing.assert_array_equal(again.target[name], array, err_msg=name)
+    assert {name: t.dtype for name, t in state.items()} == {n: t.dtype for n, t in before.items()}
+    assert not all([torch.equal(state[name], before[name]) for name in before])
 
 
 def disturb(module):
@@ -317,3 +344,97 @@ def test_other_layers():
         L.LayerNormalization(9, eps=1e-5),
     )
     compare(disturb(there), here, RNG.normal(size=(2, 4, 3, 3)).astype("f"))
+
+
+# ---------------------------------------------------------------------- and back
+
+
+class Tied(core.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.embed, self.out = L.EmbedID(3, 2), L.Linear(2, 3, nobias=True)
+            self.out.W = self.embed.W
+
+
+def test_a_shared_parameter_has_one_array():
+    model, W = Tied(), RNG.normal(size=(3, 2))
+    before = model.embed.W.array.copy()
+    with pytest.raises(CheckpointError, match="embed/W and out/W are one parameter here"):
+        load_torch(weights(embed__weight=W, out__weight=W + 1), model)
+    np.testing.assert_array_equal(model.embed.W.array, before)
+    for names in (["embed"], ["out", "embed"], ["words"]):
+        load_torch(weights(**{f"{name}__weight": W for name in names}), model)
+        np.testing.assert_array_equal(model.embed.W.array, W.astype("f"))
+        assert model.embed.W is model.out.W
+        model.embed.W.array[...] = 0
+    load_torch(weights(embed__weight=W, out__weight=W + 1), model, {"out": None})
+    np.testing.assert_array_equal(model.out.W.array, W.astype("f"))
+
+
+def test_a_shared_parameter_is_written_once():
+    torch = pytest.importorskip("torch")
+    model, file = Tied(), io.BytesIO()
+    save_torch(file, model)
+    file.seek(0)
+    state = torch.load(file, weights_only=True)
+    assert sorted(state) == ["embed.weight", "out.weight"]
+    assert state["embed.weight"].data_ptr() == state["out.weight"].data_ptr()
+
+
+def test_names_of_what_is_saved(tmp_path):
+    torch = pytest.importorskip("torch")
+    model = core.ChainDict(left=L.Linear(2, 2), right=core.Sequential(L.BatchNormalization(2)))
+    path = tmp_path / "model.pt"
+    table = save_torch(path, model, {"left": "net.one", "/right/0": "net.two"})
+    assert str(table).splitlines()[1].split()[:2] == ["left/W", "net.one.weight"]
+    names = ["weight", "bias", "running_mean", "running_var", "num_batches_tracked"]
+    expected = [f"net.one.{n}" for n in names[:2]] + [f"net.two.{n}" for n in names]
+    assert [*torch.load(path, weights_only=True)] == expected
+    mapped = torch.load(path, weights_only=True, mmap=True)
+    assert all([t.data_ptr() % 64 == 0 or not t.ndim for t in mapped.values()])
+    save_torch(tmp_path / "model.safetensors", model, {"right": None})
+    safe = pytest.importorskip("safetensors.numpy").load_file(tmp_path / "model.safetensors")
+    assert sorted(safe) == ["left.bias", "left.weight"]
+    again = core.ChainDict(left=L.Linear(2, 2), right=core.Sequential(L.BatchNormalization(2)))
+    load_torch(path, again, {"net.one": "left", "net.two": "right.0"})
+    np.testing.assert_array_equal(again["left"].W.array, model["left"].W.array)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_every_dtype_comes_back(dtype):
+    torch = pytest.importorskip("torch")
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    model, file = L.EmbedID(3, 2), io.BytesIO()
+    kind = getattr(ml_dtypes, dtype, dtype)
+    model.W.array = model.W.array.astype(kind)
+    save_torch(file, model)
+    file.seek(0)
+    tensor = torch.load(file, weights_only=True)["weight"]
+    assert tensor.dtype == getattr(torch, dtype)
+    np.testing.assert_array_equal(tensor.double().numpy(), model.W.array.astype("d"))
+
+
+def test_what_cannot_be_saved_leaves_the_old_file(tmp_path):
+    path = tmp_path / "model.pt"
+    save_torch(path, L.Linear(2, 2))
+    before = path.read_bytes()
+    save_torch(path, model := L.Linear(2, 2))
+    save_torch(tmp_path / "again.pt", model)
+    assert path.read_bytes() == (tmp_path / "again.pt").read_bytes() != before
+    before = path.read_bytes()
+    odd = L.EmbedID(3, 2)
+    odd.add_persistent("table", np.zeros(2, "u4"))
+    two = core.ChainDict(a=L.EmbedID(2, 2), b=L.EmbedID(2, 2))
+    table = load_torch(weights(weight=np.ones((3, 2))), L.EmbedID(3, 2))
+    for refused, mapping, text in [
+        (L.Linear(None, 2), None, "got /W without. Call the model once"),
+        (odd, None, "got uint32 for 'table'"),
+        (two, lambda name: "same", "got same twice"),
+        (L.PReLU(), table[:0] + [table[0]._replace(entries=("x",))], "what the model lacks: x"),
+    ]:
+        mapping = type(table)(mapping) if isinstance(mapping, list) else mapping
+        with pytest.raises(CheckpointError, match=text):
+            save_torch(path, refused, mapping)
+        assert path.read_bytes() == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["again.pt", "model.pt"]
