@@ -15,7 +15,7 @@ import numpy as np
 
 from backends.numpy_backend.typing import Array
 
-SMALLER = 8  # times than what is made of them: factors that are worth while to keep
+SMALLER = 4  # times than what is made of them: factors that are worth while to keep
 
 
 class Deferred:

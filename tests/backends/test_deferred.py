@@ -16,22 +16,23 @@ from backends.numpy_backend.deferred import Deferred
 from backends.numpy_backend.kernels.plain import weights
 from plugins.functions.connection.embed_id import EmbedIDFunction
 from plugins.functions.connection.linear import LinearFunction
+from plugins.functions.math.product import MatMul
 
 NUMPY = core.backend.get("numpy")
 ROWS, COLUMNS = 90, 70  # of weights
+OPERATIONS = LinearFunction, MatMul, EmbedIDFunction
 
 
 @pytest.fixture(autouse=True, scope="module")
 def small() -> Any:
     """However little comes, it waits."""
     with pytest.MonkeyPatch.context() as patch:
-        for kernel in (weights.linear_gradient, weights.embed_id_gradient):
-            patch.setattr(kernel, "least", 0)
-        LinearFunction.specialize()
-        EmbedIDFunction.specialize()
+        for op in OPERATIONS:
+            patch.setattr(NUMPY.gradient_kernels[op], "least", 0)
+            op.specialize()
         yield
-    LinearFunction.specialize()
-    EmbedIDFunction.specialize()
+    for op in OPERATIONS:
+        op.specialize()
 
 
 def data(steps: int, rows: int, dtype: str) -> tuple[Any, ...]:
@@ -43,11 +44,12 @@ def data(steps: int, rows: int, dtype: str) -> tuple[Any, ...]:
 
 
 def loss(W: Any, b: Any, table: Any, words: Any) -> Any:
-    """Each step looks rows up, and has a product with the weight, and one without a bias."""
+    """Each step looks rows up, and has products with the weight, with and without a bias."""
     total = 0
     for now in words:
         h = F.linear(F.embed_id(now, table, ignore_label=-1), W, b)
         total += F.sum(F.tanh(h) * F.linear(F.embed_id(now, table, ignore_label=-1), W))
+        total += F.sum(F.sin(F.matmul(h, W)))
     return total
 
 
@@ -60,12 +62,11 @@ def gradients(*inputs: Any) -> list[Any]:
 
 def by_formula(*inputs: Any) -> list[Any]:
     table = NUMPY.gradient_kernels
-    ops = (LinearFunction, EmbedIDFunction)
-    kept = [table.pop(op) for op in ops]
+    kept = [table.pop(op) for op in OPERATIONS]
     try:
         return gradients(*inputs)
     finally:
-        for op, kernel in zip(ops, kept, strict=True):
+        for op, kernel in zip(OPERATIONS, kept, strict=True):
             table[op] = kernel
 
 
@@ -131,6 +132,26 @@ def test_factors_never_take_more_memory_than_the_gradient() -> None:
         assert sum([len(g) for g, _ in total._parts]) <= 8
     np.testing.assert_array_equal(np.asarray(total), np.full((4, 5), 30))
     np.testing.assert_array_equal(np.ones((4, 5)) + total + 1.0, np.full((4, 5), 32))
+
+
+def test_penalties_on_gradients_wait_with_the_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    r = np.random.default_rng(0)
+    W, x = core.Parameter(r.standard_normal((90, 70))), core.Variable(r.standard_normal((3, 70)))
+    made: list[int] = []
+    monkeypatch.setattr(weights, "_product", lambda g, x: made.append(len(g)) or g.T @ x)
+
+    def penalty() -> Any:
+        (g,) = core.grad([F.sum(F.tanh(F.linear(x, W)))], [x], enable_double_backprop=True)
+        return F.sum(g * g) + F.sum(F.linear(x, W))
+
+    penalty().backward()
+    got, together = W.grad, made.copy()
+    assert len(together) < 3 and max(together) >= 6
+    with core.using_config("debug", True):  # in which none waits
+        W.cleargrad()
+        penalty().backward()
+    assert made == together
+    np.testing.assert_allclose(got, W.grad, rtol=1e-10)
 
 
 def test_products_of_many_rows_do_not_wait() -> None:

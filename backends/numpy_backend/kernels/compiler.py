@@ -63,6 +63,7 @@ WriteInts: TypeAlias = Annotated[Array, Layout(1, True, "int32")]
 Ints2: TypeAlias = Annotated[Array, Layout(2, False, "int32")]
 WriteInts2: TypeAlias = Annotated[Array, Layout(2, True, "int32")]
 WriteSums: TypeAlias = Annotated[Array, Layout(1, True, "float64")]
+Bytes: TypeAlias = Annotated[Array, Layout(1, False, "uint8")]
 Indices: TypeAlias = Annotated[Array, Layout(1, False, "intp")]
 Real: TypeAlias = Annotated[float, "T"]
 

@@ -26,6 +26,7 @@ GRADIENT = {
     f"{_FUNCTIONS}.activation.crelu:CReLU": f"{_ACTIVATION}:crelu_gradient",
     f"{_FUNCTIONS}.connection.embed_id:EmbedIDFunction": f"{_WEIGHTS}:embed_id_gradient",
     f"{_FUNCTIONS}.connection.linear:LinearFunction": f"{_WEIGHTS}:linear_gradient",
+    f"{_FUNCTIONS}.math.product:MatMul": f"{_WEIGHTS}:matmul_gradient",
     f"{_FUNCTIONS}.math.clip:Clip": f"{_ACTIVATION}:clip_gradient",
     f"{_FUNCTIONS}.activation.clipped_relu:ClippedReLU": f"{_ACTIVATION}:clipped_relu_gradient",
     f"{_FUNCTIONS}.activation.hard_sigmoid:HardSigmoid": f"{_ACTIVATION}:hard_sigmoid_gradient",

@@ -44,6 +44,18 @@ def linear_gradient(f: Any, g: Array, needs_grad: int) -> Any:
     return gx, gW, np.sum(g, axis=0) if needs_grad & 4 else None
 
 
+def matmul_gradient(f: Any, g: Array, needs_grad: int) -> Any:
+    """The formula's; that of a weight on the right, as the products of its layers' gradients."""
+    a, W = f._sources
+    if not needs_grad & 2 or g.ndim != 2 or len(W.spec.shape) != 2:
+        return NotImplemented
+    columns = sum(W.spec.shape)
+    if not _waits(W, len(g), columns, a.data, g):
+        return NotImplemented
+    gW = deferred(_product, (), prod(W.spec.shape) // columns, a.data, g)
+    return matmul(g, W.data.T) if needs_grad & 1 else None, gW
+
+
 def _table(rows: int, numbers: Array, g: Array) -> Array:
     table = np.zeros((rows, g.shape[1]), g.dtype)
     scatter_add(table, numbers, g)
@@ -62,5 +74,5 @@ def embed_id_gradient(f: Any, g: Array, needs_grad: int) -> Any:
     return None, deferred(_table, (W.spec.shape[0],), W.spec.shape[0], numbers, rows)
 
 
-for _kernel in (linear_gradient, embed_id_gradient):
+for _kernel in (linear_gradient, matmul_gradient, embed_id_gradient):
     _kernel.least = LEAST  # type: ignore[attr-defined]
