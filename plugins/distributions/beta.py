@@ -5,8 +5,9 @@ from __future__ import annotations
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
+from plugins.distributions.beta_draws import StandardBeta
 from plugins.distributions.distribution import Distribution, within
-from plugins.distributions.gamma_draws import StandardGamma
+from plugins.distributions.incomplete import Betainc, Betaincinv
 
 
 class Beta(Distribution):
@@ -35,16 +36,26 @@ class Beta(Distribution):
     def _log_density(self, x: Variable) -> Variable:
         return (self.a - 1) * F.log(x) + (self.b - 1) * F.log1p(-x) - self.log_beta
 
+    def cdf(self, x: Array) -> Variable:
+        found: Variable = Betainc.call(self.a, self.b, self._point(x))
+        return found
+
+    def survival_function(self, x: Array) -> Variable:
+        found: Variable = Betainc.call(self.b, self.a, 1 - self._point(x))
+        return found
+
+    def icdf(self, p: Array) -> Variable:
+        found: Variable = Betaincinv.call(self.a, self.b, self._point(p))
+        return found
+
     @property
     def log_beta(self) -> Variable:
         return F.lgamma(self.a) + F.lgamma(self.b) - F.lgamma(self.a + self.b)
 
     def sample_n(self, n: int) -> Variable:
         shape = (n, *self.batch_shape)
-        x: Variable
-        y: Variable
-        x, y = (StandardGamma.call(F.broadcast_to(k, shape)) for k in (self.a, self.b))
-        return x / (x + y)
+        drawn: Variable = StandardBeta.call(*[F.broadcast_to(k, shape) for k in (self.a, self.b)])
+        return drawn
 
     @property
     def mean(self) -> Variable:

@@ -7,6 +7,7 @@ from core import functions as F
 from core.typing import Array, Operand
 from plugins.distributions.distribution import Distribution, within
 from plugins.distributions.gamma_draws import StandardGamma
+from plugins.distributions.incomplete import Gammainc, Gammaincc, Gammaincinv
 
 
 class Gamma(Distribution):
@@ -35,6 +36,18 @@ class Gamma(Distribution):
     def _log_density(self, x: Variable) -> Variable:
         known = -F.lgamma(self.k) - self.k * F.log(self.theta)
         return (self.k - 1) * F.log(x) - x / self.theta + known
+
+    def cdf(self, x: Array) -> Variable:
+        found: Variable = Gammainc.call(self.k, self._point(x) / self.theta)
+        return found
+
+    def survival_function(self, x: Array) -> Variable:
+        found: Variable = Gammaincc.call(self.k, self._point(x) / self.theta)
+        return found
+
+    def icdf(self, p: Array) -> Variable:
+        found: Variable = Gammaincinv.call(self.k, self._point(p))
+        return self.theta * found
 
     def sample_n(self, n: int) -> Variable:
         drawn: Variable = StandardGamma.call(F.broadcast_to(self.k, (n, *self.batch_shape)))

@@ -17,7 +17,8 @@ class MultivariateNormal(Distribution):
 
     Args:
         loc: (..., d), means.
-        scale_tril: (..., d, d), the lower triangular L; its diagonal is above 0.
+        scale_tril: (..., d, d), the lower triangular L, of positive diagonal; what stands above it
+            is not looked at.
 
     >>> import core.distributions as D, numpy as np
     >>> D.MultivariateNormal(np.zeros(2, "f"), 2 * np.eye(2, dtype="f")).covariance
@@ -33,6 +34,7 @@ class MultivariateNormal(Distribution):
                 "loc of the shape (..., d) and scale_tril of (..., d, d)",
                 f"{loc.shape} and {tril.shape}",
             )
+        tril = tril.__array_namespace__().tril(tril)
         self.batch_shape = broadcast_shapes([loc.shape[:-1], tril.shape[:-2]])
         self.event_shape = d
         self.loc = F.broadcast_to(loc, (*self.batch_shape, *d))

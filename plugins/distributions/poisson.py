@@ -7,7 +7,8 @@ from typing import Any
 from core import Variable, as_variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, within
+from plugins.distributions.distribution import Distribution, where, within
+from plugins.distributions.incomplete import Gammainc, Gammaincc
 
 LARGE = 10  # from there on draws are made by rejection, below by counting
 
@@ -36,6 +37,18 @@ class Poisson(Distribution):
     def _log_mass(self, x: Variable) -> Variable:
         return x * F.log(self.lam) - self.lam - F.lgamma(x + 1)
 
+    def cdf(self, x: Array) -> Variable:
+        return self._tail(Gammaincc, x, 0.0)
+
+    def survival_function(self, x: Array) -> Variable:
+        return self._tail(Gammainc, x, 1.0)
+
+    def _tail(self, tail: Any, x: Array, below: float) -> Variable:
+        """A tail by the gamma distribution of the time at which event floor(x) + 1 comes."""
+        events = F.floor(self._point(x)) + 1
+        inside = events.array > 0
+        return where(inside, tail.call(where(inside, events, 1.0), self.lam), below)
+
     def sample_n(self, n: int) -> Variable:
         xp = self.xp
         shape = (n, *self.batch_shape)
@@ -43,7 +56,7 @@ class Poisson(Distribution):
         large = lam >= LARGE
         counted = _counted(xp, self._uniform(*shape), xp.where(large, 1.0, lam))
         rejected = self._rejected(xp.where(large, lam, float(LARGE)), large)
-        return as_variable(xp.astype(xp.where(large, rejected, counted), xp.int32))
+        return as_variable(xp.astype(xp.where(large, rejected, counted), xp.int64))
 
     def _rejected(self, lam: Any, wanted: Any) -> Any:
         """Draws for large means, by transformed rejection.

@@ -3,11 +3,20 @@
 import numpy as np
 import pytest
 import scipy.stats as S
+from scipy import special
 
 import core
 import core.distributions as D
 from core import real
 from core.testing import check_distribution
+from core.testing.gradient_check import check_backward
+from plugins.distributions.incomplete import (
+    Betainc,
+    Betaincinv,
+    Gammainc,
+    Gammaincc,
+    Gammaincinv,
+)
 
 LOC, SCALE = real(-2, 2), real(0.5, 2)
 PLACED = {"loc": LOC, "scale": SCALE}
@@ -219,6 +228,103 @@ def test_gamma_draws_refuse_second_derivatives():
     (g,) = core.grad([y], [k], enable_double_backprop=True)
     with pytest.raises(core.errors.GraphError, match="first derivatives only"):
         core.grad([g], [k])
+
+
+def test_beta_draws_refuse_second_derivatives():
+    a = core.Variable(np.ones(3))
+    y = core.functions.sum(D.Beta(a, 2.0).sample())
+    (g,) = core.grad([y], [a], enable_double_backprop=True)
+    with pytest.raises(core.errors.GraphError, match="have none of their own"):
+        core.grad([g], [a])
+
+
+def logs(rng, low, high, n=300):
+    """Numbers of all sizes."""
+    return 10 ** rng.uniform(low, high, n)
+
+
+def test_cumulative_functions_of_gamma_distributions_against_scipys():
+    rng = np.random.default_rng(0)
+    k = logs(rng, -3, 5)
+    x, p = k * logs(rng, -1.5, 1), rng.uniform(0, 1, 300)
+    d = D.Gamma(k, 1.0)
+    with np.errstate(under="ignore"):
+        np.testing.assert_allclose(d.cdf(x).array, special.gammainc(k, x), rtol=1e-9, atol=1e-290)
+        upper = special.gammaincc(k, x)
+        np.testing.assert_allclose(d.survival_function(x).array, upper, rtol=1e-9, atol=1e-200)
+        expected = special.gammaincinv(k, p)
+        np.testing.assert_allclose(d.icdf(p).array, expected, rtol=1e-9, atol=1e-280)
+    np.testing.assert_array_equal(D.Gamma(k, 1.0).cdf(np.full(300, -1.0)).array, 0)
+    ends = D.Gamma(np.full(4, 2.0), 1.0).icdf(np.array([0, 1, -0.5, np.nan])).array
+    np.testing.assert_array_equal(ends, [0, np.inf, np.nan, np.nan])
+
+
+def test_cumulative_functions_of_beta_distributions_against_scipys():
+    rng = np.random.default_rng(1)
+    a, b, p = logs(rng, -2, 3), logs(rng, -2, 3), rng.uniform(0, 1, 300)
+    x = rng.beta(np.maximum(a, 0.2), np.maximum(b, 0.2))
+    d = D.Beta(a, b)
+    with np.errstate(under="ignore"):
+        expected = special.betainc(a, b, x)
+        np.testing.assert_allclose(d.cdf(x).array, expected, rtol=1e-9, atol=1e-290)
+        expected = special.betaincinv(a, b, p)
+        np.testing.assert_allclose(d.icdf(p).array, expected, rtol=1e-9, atol=1e-280)
+    outside = D.Beta(np.full(4, 2.0), 3.0).cdf(np.array([-1, 0, 1, 2.0])).array
+    np.testing.assert_array_equal(outside, [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "op, points",
+    [
+        (Gammainc, [[0.6, 2.5, 30.0], [0.9, 2.0, 35.0]]),
+        (Gammaincc, [[0.6, 2.5, 30.0], [0.9, 2.0, 35.0]]),
+        (Gammaincinv, [[0.6, 2.5, 30.0], [0.3, 0.9, 0.6]]),
+        (Betainc, [[0.6, 2.5, 9.0], [4.0, 0.7, 8.0], [0.1, 0.8, 0.5]]),
+        (Betaincinv, [[0.6, 2.5, 9.0], [4.0, 0.7, 8.0], [0.3, 0.9, 0.6]]),
+    ],
+)
+def test_derivatives_of_incomplete_functions(op, points):
+    inputs = tuple([np.array(x) for x in points])
+    check_backward(op.call, inputs, np.ones(3), eps=1e-4, atol=1e-6, rtol=1e-6)
+
+
+def test_incomplete_functions_are_in_the_words_of_the_standard():
+    for op, *values in [
+        (Gammainc, 2.0, 3.0),
+        (Gammaincinv, 2.0, 0.5),
+        (Betainc, 2.0, 0.5, 0.25),
+        (Betaincinv, 2.0, 0.5, 0.25),
+    ]:
+        for backend in (core.backend.get("strict"), core.backend.get("numpy")):
+            arrays = [backend.asarray(np.full(2, x)) for x in values]
+            found = backend.to_host(op.call(*[core.Variable(x) for x in arrays]).array)
+            expected = getattr(special, op.__name__.lower())(*values)
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+    half = Gammainc.call(np.full(2, 2, "float16"), np.full(2, 3, "float16"))
+    assert half.dtype == "float16"
+
+
+def test_poisson_counts_what_is_not_above():
+    d, reference = D.Poisson(np.array(4.0)), S.poisson(4)
+    x = np.array([-3, -0.5, 0, 0.5, 1, 7, 30])
+    np.testing.assert_allclose(d.cdf(x).array, reference.cdf(x), rtol=1e-12)
+    np.testing.assert_allclose(d.survival_function(x).array, reference.sf(x), rtol=1e-9)
+    many = D.Poisson(np.array([1e10])).sample(3).array
+    assert many.dtype == "int64" and (abs(many - 1e10) < 1e6).all()
+
+
+def test_dirichlet_has_no_cumulative_function():
+    for name in ("cdf", "log_cdf", "icdf"):
+        with pytest.raises(NotImplementedError, match="Dirichlet has no i?cdf in closed form"):
+            getattr(D.Dirichlet(np.ones(3)), name)(np.ones(3) / 3)
+
+
+def test_what_stands_above_the_diagonal_is_not_looked_at():
+    full = core.Variable(np.array([[2.0, 5.0], [1.0, 3.0]]))
+    d = D.MultivariateNormal(np.zeros(2), full)
+    np.testing.assert_array_equal(d.covariance.array, [[4, 2], [2, 10]])
+    d.log_prob(np.ones(2)).backward()
+    assert full.grad[0, 1] == 0 and (full.grad[np.tril_indices(2)] != 0).all()
 
 
 def test_outside_of_the_support():

@@ -1,0 +1,156 @@
+"""The incomplete gamma and beta functions, regularized, and their inverses: what `cdf` is made of.
+
+Derivatives in `x` are densities; those in parameters are summed along, and have none of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core import Domain, Elementwise, real
+from core.errors import NotDifferentiable
+from core.functions import LGamma
+from plugins.distributions import incomplete_formulas as formulas
+
+_PARAMETER = real(0.5, 5)
+_SUMMED = {"double_gradient": "not differentiable", "traced": "depends on values"}
+
+
+def _in_double(formula: Any, xp: Any, *inputs: Any) -> Any:
+    """The formula computed in float64, in the dtype of the inputs."""
+    found = formula(xp, *[xp.astype(x, xp.float64) for x in inputs])
+    return xp.astype(found, inputs[0].dtype)
+
+
+class _Slope(Elementwise):
+    wide = True
+
+    def gradient(self, xp: Any, g: Any) -> Any:
+        raise NotDifferentiable(
+            "the derivatives of cumulative functions of gamma and beta distributions in their "
+            "parameters have none of their own."
+        )
+
+
+class GammaincSlope(_Slope):
+    """The derivative of Gammainc in `a`."""
+
+    def compute(self, xp: Any, a: Any, x: Any) -> Any:
+        return _in_double(formulas.gammainc_slope, xp, a, x)
+
+
+class BetaincSlope(_Slope):
+    """The derivative of Betainc in `a`; in `b` it is that of (b, a, 1 - x), negated."""
+
+    def compute(self, xp: Any, a: Any, b: Any, x: Any) -> Any:
+        return _in_double(formulas.betainc_slope, xp, a, b, x)
+
+
+def _gamma_density(xp: Any, a: Any, x: Any) -> Any:
+    """x^(a-1) exp(-x) / Γ(a), and 0 where x is not positive."""
+    inside = x > 0
+    point = xp.where(inside, x, 1.0)
+    log = (a - 1.0) * xp.log(point) - point - LGamma().evaluate(a)
+    return xp.where(inside, xp.exp(log), 0.0)
+
+
+def _beta_density(xp: Any, a: Any, b: Any, x: Any) -> Any:
+    """x^(a-1) (1-x)^(b-1) / B(a, b), and 0 outside of (0, 1)."""
+    inside = (x > 0) & (x < 1)
+    point = xp.where(inside, x, 0.5)
+    known = LGamma().evaluate(a + b) - LGamma().evaluate(a) - LGamma().evaluate(b)
+    log = (a - 1.0) * xp.log(point) + (b - 1.0) * xp.log1p(-point) + known
+    return xp.where(inside, xp.exp(log), 0.0)
+
+
+def beta_rate(xp: Any, a: Any, b: Any, x: Any) -> Any:
+    """dx/da at a fixed I(x; a, b); 0 where x has been rounded to 0 or 1."""
+    density = _beta_density(xp, a, b, x)
+    slope = BetaincSlope().evaluate(a, b, x)
+    return xp.where(density > 0, -slope / xp.where(density > 0, density, 1.0), 0.0)
+
+
+class Gammainc(Elementwise):
+    """P(a, x), the integral of t^(a-1) exp(-t) / Γ(a) from 0 to x; 0 for negative x."""
+
+    wide = True
+    domain = Domain(a=_PARAMETER, x=real(0.1, 6), leave_out=_SUMMED)
+
+    def compute(self, xp: Any, a: Any, x: Any) -> Any:
+        return _in_double(formulas.gammainc, xp, a, x)
+
+    def gradient_a(self, xp: Any, g: Any, a: Any, x: Any) -> Any:
+        return g * GammaincSlope().evaluate(a, x)
+
+    def gradient_x(self, xp: Any, g: Any, a: Any, x: Any) -> Any:
+        return g * _gamma_density(xp, a, x)
+
+
+class Gammaincc(Elementwise):
+    """1 - P(a, x), precise also where it is small; 1 for negative x."""
+
+    wide = True
+    domain = Domain(a=_PARAMETER, x=real(0.1, 6), leave_out=_SUMMED)
+
+    def compute(self, xp: Any, a: Any, x: Any) -> Any:
+        return _in_double(formulas.gammaincc, xp, a, x)
+
+    def gradient_a(self, xp: Any, g: Any, a: Any, x: Any) -> Any:
+        return -(g * GammaincSlope().evaluate(a, x))
+
+    def gradient_x(self, xp: Any, g: Any, a: Any, x: Any) -> Any:
+        return -(g * _gamma_density(xp, a, x))
+
+
+class Gammaincinv(Elementwise):
+    """The x with P(a, x) = p; NaN unless 0 <= p <= 1."""
+
+    wide = True
+    domain = Domain(a=_PARAMETER, p=real(0.1, 0.9), leave_out=_SUMMED)
+
+    def compute(self, xp: Any, a: Any, p: Any) -> Any:
+        return _in_double(formulas.gammaincinv, xp, a, p)
+
+    def gradient_a(self, xp: Any, g: Any, a: Any, out: Any) -> Any:
+        return -(g * GammaincSlope().evaluate(a, out) / _gamma_density(xp, a, out))
+
+    def gradient_p(self, xp: Any, g: Any, a: Any, out: Any) -> Any:
+        return g / _gamma_density(xp, a, out)
+
+
+class Betainc(Elementwise):
+    """I(x; a, b): the integral of t^(a-1) (1-t)^(b-1) / B(a, b) from 0 to x, within (0, 1)."""
+
+    wide = True
+    domain = Domain(a=_PARAMETER, b=_PARAMETER, x=real(0.1, 0.9), leave_out=_SUMMED)
+
+    def compute(self, xp: Any, a: Any, b: Any, x: Any) -> Any:
+        return _in_double(formulas.betainc, xp, a, b, x)
+
+    def gradient_a(self, xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
+        return g * BetaincSlope().evaluate(a, b, x)
+
+    def gradient_b(self, xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
+        return -(g * BetaincSlope().evaluate(b, a, 1.0 - x))
+
+    def gradient_x(self, xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
+        return g * _beta_density(xp, a, b, x)
+
+
+class Betaincinv(Elementwise):
+    """The x with I(x; a, b) = p; NaN unless 0 <= p <= 1."""
+
+    wide = True
+    domain = Domain(a=_PARAMETER, b=_PARAMETER, p=real(0.1, 0.9), leave_out=_SUMMED)
+
+    def compute(self, xp: Any, a: Any, b: Any, p: Any) -> Any:
+        return _in_double(formulas.betaincinv, xp, a, b, p)
+
+    def gradient_a(self, xp: Any, g: Any, a: Any, b: Any, out: Any) -> Any:
+        return g * beta_rate(xp, a, b, out)
+
+    def gradient_b(self, xp: Any, g: Any, a: Any, b: Any, out: Any) -> Any:
+        return -(g * beta_rate(xp, b, a, 1.0 - out))
+
+    def gradient_p(self, xp: Any, g: Any, a: Any, b: Any, out: Any) -> Any:
+        return g / _beta_density(xp, a, b, out)

@@ -1,0 +1,350 @@
+"""The incomplete gamma and beta functions and their inverses, in the words of the array standard.
+
+Each takes the namespace first, and arrays of float64. Series and continued fractions are summed
+until all elements have converged; where derivatives by parameters are asked for, these are summed
+along with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, nan, pi
+from typing import Any, TypeAlias
+
+from core.functions import Digamma, LGamma
+from core.typing import AnyArray
+
+EPS = 2.0**-53
+_TINY = 1e-300
+FAR = 690.0  # exp(-FAR) is about the least number there is
+_STIRLING = 32.0  # the asymptotic series is good from there on
+_LOOKS = 16  # how many terms are summed between looks at how much is left
+
+Pair: TypeAlias = tuple[AnyArray, AnyArray]
+
+
+class Sloped:
+    """An array and its derivatives in some parameters, which arithmetic carries along."""
+
+    def __init__(self, value: Any, *slopes: Any) -> None:
+        self.value = value
+        self.slopes = slopes
+
+    def __add__(self, other: Any) -> Sloped:
+        other = _sloped(other, self)
+        pairs = zip(self.slopes, other.slopes, strict=True)
+        return Sloped(self.value + other.value, *[a + b for a, b in pairs])
+
+    def __mul__(self, other: Any) -> Sloped:
+        other = _sloped(other, self)
+        pairs = zip(self.slopes, other.slopes, strict=True)
+        slopes = [a * other.value + b * self.value for a, b in pairs]
+        return Sloped(self.value * other.value, *slopes)
+
+    def __truediv__(self, other: Any) -> Sloped:
+        other = _sloped(other, self)
+        value = self.value / other.value
+        pairs = zip(self.slopes, other.slopes, strict=True)
+        return Sloped(value, *[(a - b * value) / other.value for a, b in pairs])
+
+
+def _sloped(x: Any, like: Sloped) -> Sloped:
+    return x if isinstance(x, Sloped) else Sloped(x, *[0.0 * s for s in like.slopes])
+
+
+def fraction(xp: Any, term: Callable[[int], tuple[Any, Any]], first: Sloped) -> Sloped:
+    """The continued fraction b0 + a1 / (b1 + a2 / (b2 + ...)), where `term(n)` is (an, bn).
+
+    Source: Thompson and Barnett 1986, "Coulomb and Bessel functions of complex arguments and
+    order", the modified method of Lentz.
+    """
+    c = _away(xp, first)
+    f: Sloped = c
+    d = Sloped(xp.zeros_like(first.value), *[0.0 * s for s in first.slopes])
+    n, left = 0, True
+    while left:
+        for _ in range(_LOOKS):
+            n += 1
+            a, b = term(n)
+            d = _sloped(1.0, d) / _away(xp, d * a + b)
+            c = _away(xp, _sloped(a, c) / c + b)
+            step = c * d
+            f = f * step
+        left = bool(xp.any(xp.abs(step.value - 1.0) > 4 * EPS))
+        for change, slope in zip(step.slopes, f.slopes, strict=True):
+            left = left or bool(xp.any(xp.abs(change * f.value) > 16 * EPS * (1 + xp.abs(slope))))
+    return f
+
+
+def _away(xp: Any, x: Any) -> Any:
+    """The same, where it is not 0."""
+    return Sloped(xp.where(xp.abs(x.value) < _TINY, _TINY, x.value), *x.slopes)
+
+
+def _log_gamma(x: Any) -> Any:
+    return LGamma().evaluate(x)
+
+
+def _digamma(x: Any) -> Any:
+    return Digamma().evaluate(x)
+
+
+# -- gamma ----------------------------------------------------------------------------------------
+
+
+def log_gamma_density(xp: Any, a: Any, x: Any) -> AnyArray:
+    """The logarithm of x^a exp(-x) / Γ(a + 1), precise where `a` is large, too."""
+    large = a > _STIRLING
+    big = xp.where(large, a, _STIRLING)
+    apart = xp.where(large, x - a, 0.0) / big
+    # log Γ(a + 1) is (a + 1/2) log a - a + log(2π) / 2 and a small correction.
+    inverse, square = 1.0 / big, 1.0 / (big * big)
+    correction = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680)))
+    above = big * (xp.log1p(apart) - apart) - 0.5 * xp.log(2 * pi * big) - correction
+    small = xp.where(large, 1.0, a)
+    below = small * xp.log(x) - x - _log_gamma(small + 1.0)
+    return xp.where(large, above, below)
+
+
+def gamma_tails(xp: Any, a: Any, x: Any) -> Pair:
+    """P(a, x) and Q(a, x) = 1 - P(a, x), each precise where it is small; 0 < a and 0 < x < inf."""
+    low, high = _gamma_tails(xp, Sloped(a), x)
+    return low.value, high.value
+
+
+def gamma_slope(xp: Any, a: Any, x: Any) -> AnyArray:
+    """The derivative of P(a, x) in `a`."""
+    return _gamma_tails(xp, Sloped(a, xp.ones_like(a)), x)[0].slopes[0]
+
+
+def _gamma_tails(xp: Any, a: Sloped, x: Any) -> tuple[Sloped, Sloped]:
+    """Source: Press et al. 2007, "Numerical Recipes", section 6.2."""
+    density = xp.exp(log_gamma_density(xp, a.value, x))
+    rate = xp.log(x) - _digamma(a.value + 1.0)
+    front = Sloped(density, *[density * rate * s for s in a.slopes])
+    left = x < a.value + 1.0
+    low = front * _gamma_series(xp, a, xp.where(left, x, 0.0))
+    right = _gamma_fraction(xp, a, xp.where(left, 2.0 * a.value + 2.0, x))
+    high = front * a / right
+    ones = Sloped(xp.ones_like(x), *[0.0 * s for s in a.slopes])
+    return _where(xp, left, low, ones + high * -1.0), _where(xp, left, ones + low * -1.0, high)
+
+
+def _where(xp: Any, condition: Any, one: Sloped, other: Sloped) -> Sloped:
+    pairs = zip(one.slopes, other.slopes, strict=True)
+    slopes = [xp.where(condition, a, b) for a, b in pairs]
+    return Sloped(xp.where(condition, one.value, other.value), *slopes)
+
+
+def _gamma_series(xp: Any, a: Sloped, x: Any) -> Sloped:
+    """1 + x / (a + 1) + x² / ((a + 1) (a + 2)) + ..."""
+    term = total = Sloped(xp.ones_like(x), *[0.0 * s for s in a.slopes])
+    n, left = 0, True
+    while left:
+        for _ in range(_LOOKS):
+            n += 1
+            term = term * x / (a + float(n))
+            total = total + term
+        parts = [(term.value, total.value), *zip(term.slopes, total.slopes, strict=True)]
+        left = any([bool(xp.any(xp.abs(t) > EPS * xp.abs(s))) for t, s in parts])
+    return total
+
+
+def _gamma_fraction(xp: Any, a: Sloped, x: Any) -> Sloped:
+    """Γ(a, x) is exp(-x) x^a over this: x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)."""
+    minus = a * -1.0
+
+    def term(n: int) -> tuple[Sloped, Sloped]:
+        return (a + float(-n)) * float(n), minus + (x + float(2 * n + 1))
+
+    return fraction(xp, term, minus + (x + 1.0))
+
+
+# -- beta -----------------------------------------------------------------------------------------
+
+
+def log_beta_density(xp: Any, a: Any, b: Any, x: Any, y: Any) -> AnyArray:
+    """The logarithm of x^a y^b / B(a, b), where y is 1 - x."""
+    known = _log_gamma(a + b) - _log_gamma(a) - _log_gamma(b)
+    return a * xp.log(x) + b * xp.log(y) + known
+
+
+def beta_tails(xp: Any, a: Any, b: Any, x: Any, y: Any) -> Pair:
+    """I(x; a, b) and 1 - I(x; a, b), each precise where it is small; 0 < x < 1, and y is 1 - x."""
+    low, high = _beta_tails(xp, Sloped(a), Sloped(b), x, y)
+    return low.value, high.value
+
+
+def beta_slope(xp: Any, a: Any, b: Any, x: Any) -> AnyArray:
+    """The derivative of I(x; a, b) in `a`."""
+    first, second = Sloped(a, xp.ones_like(a)), Sloped(b, xp.zeros_like(b))
+    return _beta_tails(xp, first, second, x, 1.0 - x)[0].slopes[0]
+
+
+def _beta_tails(xp: Any, a: Sloped, b: Sloped, x: Any, y: Any) -> tuple[Sloped, Sloped]:
+    """Source: Press et al. 2007, "Numerical Recipes", section 6.4."""
+    density = xp.exp(log_beta_density(xp, a.value, b.value, x, y))
+    both = _digamma(a.value + b.value)
+    rates = xp.log(x) + both - _digamma(a.value), xp.log(y) + both - _digamma(b.value)
+    pairs = zip(a.slopes, b.slopes, strict=True)
+    front = Sloped(density, *[density * (rates[0] * s + rates[1] * t) for s, t in pairs])
+    left = x < (a.value + 1.0) / (a.value + b.value + 2.0)
+    near, far = _where(xp, left, a, b), _where(xp, left, b, a)
+    tail = front / (near * _beta_fraction(xp, near, far, xp.where(left, x, y)))
+    ones = Sloped(xp.ones_like(x), *[0.0 * s for s in a.slopes])
+    rest = ones + tail * -1.0
+    return _where(xp, left, tail, rest), _where(xp, left, rest, tail)
+
+
+def _beta_fraction(xp: Any, a: Sloped, b: Sloped, x: Any) -> Sloped:
+    """x^a (1 - x)^b / (a B(x; a, b)): 1 + d1 / (1 + d2 / (1 + ...))."""
+    ones = Sloped(xp.ones_like(x), *[0.0 * s for s in a.slopes])
+    whole = a + b
+
+    def term(n: int) -> tuple[Sloped, Sloped]:
+        m = n // 2
+        if n % 2:
+            over = (a + float(2 * m)) * (a + float(2 * m + 1))
+            return (a + float(m)) * (whole + float(m)) * -x / over, ones
+        over = (a + float(2 * m - 1)) * (a + float(2 * m))
+        return (b + float(-m)) * (m * x) / over, ones
+
+    return fraction(xp, term, ones)
+
+
+# -- inverses -------------------------------------------------------------------------------------
+
+Tails: TypeAlias = Callable[[Any], tuple[AnyArray, AnyArray, AnyArray]]
+
+
+def inverse(xp: Any, tails: Tails, p: Any, start: Any) -> AnyArray:
+    """The u whose lower tail is p, by Newton's method on logarithms, kept within halving intervals.
+
+    Args:
+        xp: The namespace.
+        tails: u -> the tails below and above it, and the derivative of the lower one.
+        p: Within (0, 1).
+        start: Guesses, of which those beyond FAR are taken as they are.
+    """
+    low, high = xp.full_like(p, -FAR), xp.full_like(p, FAR)
+    lower = p < 0.5
+    target = xp.log(xp.where(lower, p, 1.0 - p))
+    least = xp.full_like(p, _TINY)
+    u, done = start, xp.abs(start) >= FAR
+    for _ in range(100):
+        below, above, slope = tails(u)
+        tail = xp.where(lower, below, above)
+        apart = xp.log(xp.maximum(tail, least)) - target
+        beyond = xp.where(lower, apart > 0, apart < 0)
+        high, low = xp.where(beyond, u, high), xp.where(beyond, low, u)
+        fits = (slope > 1e-200) & (tail > 1e-200)
+        rate = xp.where(fits, slope, 1.0) / xp.maximum(tail, least)
+        guess = u + xp.where(lower, -apart, apart) / rate
+        # Steps of Newton's method double the digits: what follows one of 1e-10 is below rounding.
+        near = fits & (xp.abs(guess - u) <= 1e-10)
+        fits = near | (fits & (guess > low) & (guess < high))
+        u = xp.where(done, u, xp.where(fits, guess, 0.5 * (low + high)))
+        done = done | near | (high - low <= 1e-13)
+        if bool(xp.all(done)):
+            break
+    return u
+
+
+def inside(xp: Any, formula: Callable[..., Any], fit: Any, edges: Any, *inputs: Any) -> AnyArray:
+    """The formula where `fit`, and `edges` elsewhere; it sees 0.5 in place of what does not fit."""
+    return xp.where(fit, formula(xp, *[xp.where(fit, x, 0.5) for x in inputs]), edges)
+
+
+def _edges(xp: Any, known: Any, below: tuple[Any, float], above: tuple[Any, float]) -> AnyArray:
+    """The value of each pair where its condition holds; NaN elsewhere."""
+    found = xp.full_like(xp.astype(known, xp.float64), nan)
+    for condition, value in (below, above):
+        found = xp.where(known & condition, value, found)
+    return found
+
+
+def _over_gamma(xp: Any, formula: Any, a: Any, x: Any, first: float, last: float) -> AnyArray:
+    """The formula for a > 0 and x > 0, with its values at 0 and at infinity."""
+    edges = _edges(xp, a > 0, (x <= 0, first), (x == inf, last))
+    return inside(xp, formula, (a > 0) & (a < inf) & (x > 0) & (x < inf), edges, a, x)
+
+
+def gammainc(xp: Any, a: Any, x: Any) -> AnyArray:
+    """P(a, x); NaN unless a > 0."""
+    return _over_gamma(xp, lambda *given: gamma_tails(*given)[0], a, x, 0.0, 1.0)
+
+
+def gammaincc(xp: Any, a: Any, x: Any) -> AnyArray:
+    """Q(a, x); NaN unless a > 0."""
+    return _over_gamma(xp, lambda *given: gamma_tails(*given)[1], a, x, 1.0, 0.0)
+
+
+def gammainc_slope(xp: Any, a: Any, x: Any) -> AnyArray:
+    """The derivative of P(a, x) in `a`."""
+    return _over_gamma(xp, gamma_slope, a, x, 0.0, 0.0)
+
+
+def gammaincinv(xp: Any, a: Any, p: Any) -> AnyArray:
+    """The x with P(a, x) = p: infinite at 1; NaN unless a > 0 and 0 <= p <= 1."""
+    edges = _edges(xp, a > 0, (p == 0, 0.0), (p == 1, inf))
+    return inside(xp, _gammaincinv, (a > 0) & (a < inf) & (p > 0) & (p < 1), edges, a, p)
+
+
+def _gammaincinv(xp: Any, a: Any, p: Any) -> AnyArray:
+    """By the logarithm of x: a log x - log Γ(a + 1) is about log p where x is small."""
+    small, middle = (xp.log(p) + _log_gamma(a + 1.0)) / a, xp.log(a)
+
+    def tails(u: Any) -> tuple[AnyArray, AnyArray, AnyArray]:
+        x = xp.exp(xp.clip(u, -FAR, FAR))
+        return (*gamma_tails(xp, a, x), a * xp.exp(log_gamma_density(xp, a, x)))
+
+    return xp.exp(inverse(xp, tails, p, xp.minimum(small, middle)))
+
+
+def _over_beta(xp: Any, formula: Any, a: Any, b: Any, x: Any, last: float) -> AnyArray:
+    """The formula for positive a and b, and x in (0, 1), with 0 below and its value above."""
+    known = (a > 0) & (b > 0)
+    edges = _edges(xp, known, (x <= 0, 0.0), (x >= 1, last))
+    fit = known & (a < inf) & (b < inf) & (x > 0) & (x < 1)
+    return inside(xp, formula, fit, edges, a, b, x)
+
+
+def betainc(xp: Any, a: Any, b: Any, x: Any) -> AnyArray:
+    """I(x; a, b); NaN unless a > 0 and b > 0."""
+
+    def lower(xp: Any, a: Any, b: Any, x: Any) -> AnyArray:
+        return beta_tails(xp, a, b, x, 1.0 - x)[0]
+
+    return _over_beta(xp, lower, a, b, x, 1.0)
+
+
+def betainc_slope(xp: Any, a: Any, b: Any, x: Any) -> AnyArray:
+    """The derivative of I(x; a, b) in `a`."""
+    return _over_beta(xp, beta_slope, a, b, x, 0.0)
+
+
+def betaincinv(xp: Any, a: Any, b: Any, p: Any) -> AnyArray:
+    """The x with I(x; a, b) = p; NaN unless a > 0, b > 0 and 0 <= p <= 1."""
+    fit = (p >= 0) & (p <= 1)
+    return xp.where(fit, _over_beta(xp, _betaincinv, a, b, p, 1.0), nan)
+
+
+def _betaincinv(xp: Any, a: Any, b: Any, p: Any) -> AnyArray:
+    """By log(x / (1 - x)): a log x - log(a B(a, b)) is about log p where x is small."""
+    log_beta = _log_gamma(a) + _log_gamma(b) - _log_gamma(a + b)
+    small = (xp.log(p) + xp.log(a) + log_beta) / a
+    large = -(xp.log1p(-p) + xp.log(b) + log_beta) / b
+    middle = xp.log(a) - xp.log(b)
+
+    def halves(u: Any) -> Pair:
+        less = xp.exp(-xp.clip(xp.abs(u), 0.0, FAR))
+        less, more = less / (1.0 + less), 1.0 / (1.0 + less)
+        return xp.where(u < 0, less, more), xp.where(u < 0, more, less)
+
+    def tails(u: Any) -> tuple[AnyArray, AnyArray, AnyArray]:
+        x, y = halves(u)
+        return (*beta_tails(xp, a, b, x, y), xp.exp(log_beta_density(xp, a, b, x, y)))
+
+    start = xp.where(small < middle, small, xp.where(large > middle, large, middle))
+    u = inverse(xp, tails, p, start)
+    return xp.where(u <= -FAR, xp.exp(u), halves(u)[0])
