@@ -56,7 +56,6 @@ NAMES: tuple[tuple[str, str], ...] = (
         "chainer.graph_optimizations.*",
         "Static graphs are an experiment of Chainer's: leave it out.",
     ),
-    ("chainer.testing.*unittest", "Compare with scipy.stats in a test of your own."),
     ("chainer.testing.*", "Use pytest."),
     ("chainer.training.updaters.*", "Write an updater of your own from chainer.training."),
     (

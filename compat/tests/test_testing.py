@@ -63,8 +63,8 @@ def test_wrong_outputs_and_gradients_are_found():
             return (WrongGradient()(*inputs),)
 
     first, second = run(Wrong), run(WrongBackward)
-    assert len(first.errors) == 1 and len(first.skipped) == 2
-    assert len(second.errors) == 1 and "FunctionTestError" in second.errors[0][1]
+    assert len(first.failures) == 1 and len(first.skipped) == 2
+    assert len(second.failures) == 1 and "FunctionTestError" in second.failures[0][1]
 
 
 def test_backends_are_injected():
@@ -127,7 +127,7 @@ def test_links_are_proven():
     class Forgets(Initialized):
         forget = True
 
-    assert len(run(Forgets).errors) == 1
+    assert len(run(Forgets).failures) == 1
 
 
 @testing.parameterize(*testing.product({"n": [1, 2], "kind": ["a", "b"]}))
@@ -192,3 +192,111 @@ def test_tools():
     trainer.run()
     assert trainer.updater.iteration == 3
     testing.assert_allclose(F.exp(np.zeros(2, "f")), np.ones(2), atol=0)
+
+
+# -- decorators above each other, in the orders in which tests of version 5 to 7 have them --------
+
+
+@testing.parameterize(*testing.product({"shape": [(3, 2), ()], "dtype,near": [("f", 1e-4)]}))
+@testing.fix_random()
+@testing.inject_backend_tests(None, [{}, {"use_cuda": True}, {"use_ideep": "always"}])
+class TestParameterizedAndInjected(testing.FunctionTestCase):
+    dodge_nondifferentiable = True
+
+    def setUp(self):
+        self.check_forward_options = {"atol": self.near, "rtol": self.near}
+        self.check_backward_options = {"atol": 1e-3, "rtol": 1e-3}
+        self.check_double_backward_options = {"atol": 1e-2, "rtol": 1e-2}
+
+    def generate_inputs(self):
+        return (np.random.uniform(-1, 1, self.shape).astype(self.dtype),)
+
+    def forward(self, inputs, device):
+        assert self.backend_config is None or self.backend_config.device == device
+        return (F.relu(inputs[0]) ** 2,)
+
+    def forward_expected(self, inputs):
+        return (np.maximum(inputs[0], 0) ** 2,)
+
+    def check_forward_outputs(self, outputs, expected_outputs):
+        super().check_forward_outputs(outputs, expected_outputs)
+        assert (outputs[0].array >= 0).all()
+
+
+@testing.inject_backend_tests(None, [{}])
+@testing.parameterize({"n": 1}, {"n": 2})
+@testing.parameterize_pytest("m", [3, 4])
+class TestInjectedAboveParameters(unittest.TestCase):
+    def test_it(self, backend_config):
+        assert self.n in (1, 2) and self.m in (3, 4) and self.backend_config is backend_config
+
+
+@testing.unary_math_function_unittest(
+    F.sqrt,
+    make_data=lambda shape, dtype: tuple(np.random.uniform(0.5, 1, (3, *shape)).astype(dtype)),
+    backward_options={"atol": 1e-3, "rtol": 1e-3, "dtype": np.float64},
+)
+class TestSqrt(unittest.TestCase):
+    pass
+
+
+@testing.parameterize(
+    *testing.product({"shape": [(3,), ()], "is_variable": [True, False], "sample_shape": [(2,)]})
+)
+@testing.fix_random()
+class TestGamma(testing.distribution_unittest):
+    def setUp_configure(self):
+        from scipy import stats
+
+        self.dist, self.scipy_dist = chainer.distributions.Gamma, stats.gamma
+        self.test_targets = {"batch_shape", "cdf", "entropy", "icdf", "log_prob", "mean"}
+        self.test_targets |= {"sample", "stddev", "support", "survival", "variance"}
+        k, theta = np.random.uniform(0.5, 3, (2, *self.shape)).astype(np.float32)
+        self.params = {"k": np.asarray(k), "theta": np.asarray(theta)}
+        self.scipy_params = {"a": k, "scale": theta}
+        self.support = "positive"
+
+    def sample_for_test(self):
+        size = self.sample_shape + self.shape
+        return np.random.gamma(2.0, size=size).astype(np.float32)
+
+
+class TestNormals(testing.distribution_unittest):
+    scipy_onebyone = True
+    event_shape = (3,)
+    shape = (2,)
+    sample_shape = (4,)
+
+    def setUp_configure(self):
+        from scipy import stats
+
+        np.random.seed(0)
+        self.dist = chainer.distributions.MultivariateNormal
+        self.scipy_dist = stats.multivariate_normal
+        self.test_targets = {"batch_shape", "event_shape", "log_prob", "entropy", "sample"}
+        tril = np.tril(np.random.uniform(0.5, 1, (2, 3, 3))).astype(np.float32)
+        self.params = {"loc": np.ones((2, 3), np.float32), "scale_tril": tril}
+        self.scipy_params = {"mean": np.ones((2, 3)), "cov": tril @ tril.swapaxes(1, 2)}
+
+    def sample_for_test(self):
+        return np.random.normal(size=(4, 2, 3)).astype(np.float32)
+
+
+def test_cases_give_way_to_those_that_they_become():
+    names = [name for name in globals() if name.startswith("TestInjectedAboveParameters_")]
+    ends = [(i, j) for i in (0, 1) for j in (0, 1)]
+    assert sorted(names) == [f"TestInjectedAboveParameters_param_{i}_param_{j}" for i, j in ends]
+
+
+def test_wrong_distributions_are_found():
+    class Wrong(TestNormals):
+        def setUp_configure(self):
+            super().setUp_configure()
+            self.scipy_params["cov"] = 2 * self.scipy_params["cov"]
+
+    class Unknown(TestNormals):
+        def setUp_configure(self):
+            self.test_targets = {"log_porb"}
+
+    assert len(run(Wrong).failures) == 3
+    assert all("log_porb" in message for _, message in run(Unknown).errors)

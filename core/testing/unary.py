@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from unittest import TestCase
 
@@ -23,7 +23,11 @@ def unary_math_function_unittest(
     func: Any,
     func_expected: Callable[..., Any] | None = None,
     label_expected: str | None = None,
-    make_data: Callable[..., tuple[Any, Any]] | None = None,
+    make_data: Callable[..., tuple[Any, ...]] | None = None,
+    is_linear: bool | None = None,
+    forward_options: Mapping[str, Any] | None = None,
+    backward_options: Mapping[str, Any] | None = None,
+    double_backward_options: Mapping[str, Any] | None = None,
 ) -> Callable[[type[TestCase]], None]:
     """Fill a test case: values, gradients of two orders and the label of a function of one array.
 
@@ -37,8 +41,12 @@ def unary_math_function_unittest(
         func: A function, or an instance of its class, such as `F.sin` or `F.Sin()`.
         func_expected: The same on arrays; by default NumPy's function of the name in lower case.
         label_expected: What graphs call it; by default that name.
-        make_data: Takes a shape and a dtype and returns an input, and a gradient of the output;
-            by default both are between -1 and 1.
+        make_data: Takes a shape and a dtype and returns an input, a gradient of the output and, if
+            it likes, one of the input's gradient; by default all are between -1 and 1.
+        is_linear: Of no effect: linear functions are like others.
+        forward_options: Arguments of `assert_allclose`, in place of those by dtype.
+        backward_options: The same of `check_backward`.
+        double_backward_options: The same of `check_double_backward`.
 
     Raises:
         ValueError: NumPy has no function of that name, and `func_expected` is not given.
@@ -54,6 +62,7 @@ def unary_math_function_unittest(
         "expected": staticmethod(expected),
         "label": label_expected or name,
         "make_data": staticmethod(make_data or _uniform),
+        "options": (forward_options or {}, backward_options or {}, double_backward_options or {}),
     }
 
     def decorate(case: type[TestCase]) -> None:
@@ -75,12 +84,14 @@ class _Unary(TestCase):
     expected: Any
     label: str
     make_data: Any
+    options: tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]
     shape: tuple[int, ...]
     dtype: str
 
     def setUp(self) -> None:
         super().setUp()
-        self.x, self.gy = self.make_data(self.shape, self.dtype)
+        made = self.make_data(self.shape, self.dtype)
+        self.x, self.gy, self.ggx, *_ = [np.asarray(x) for x in (*made, made[-1])]
 
     def test_forward_cpu(self) -> None:
         """On NumPy."""
@@ -104,23 +115,25 @@ class _Unary(TestCase):
         label = self.func.label if isinstance(self.func, FunctionNode) else y.creator.label
         assert label == self.label, f"expected the label {self.label!r}, got {label!r}"
 
-    def _on(self, backend: str) -> tuple[Any, Any]:
+    def _on(self, backend: str) -> tuple[Any, Any, Any]:
         missing = available().get(backend, "no such backend")
         if missing is not None:
             self.skipTest(f"{backend}: {missing}")
         asarray = get_backend(backend).asarray
-        return asarray(self.x), asarray(self.gy)
+        return asarray(self.x), asarray(self.gy), asarray(self.ggx)
 
     def _check_forward(self, backend: str) -> None:
-        x, _ = self._on(backend)
+        x, _, _ = self._on(backend)
         y = self.func(Variable(x))
         assert y.dtype == self.x.dtype, f"expected the dtype {self.dtype}, got {y.dtype}"
-        near = _FORWARD[self.dtype]
+        near = _FORWARD[np.dtype(self.dtype).name]
         exact = self.expected(self.x.astype("float64")).astype(self.dtype)
-        assert_allclose(y, np.asarray(exact), atol=near, rtol=near)
+        options = {"atol": near, "rtol": near, **self.options[0]}
+        assert_allclose(y, np.asarray(exact), **options)
 
     def _check_backward(self, backend: str) -> None:
-        x, gy = self._on(backend)
+        x, gy, ggx = self._on(backend)
         near: Any = {"dtype": "float64", "atol": 1e-4, "rtol": 1e-4}
-        check_backward(self.func, x, gy, **near)
-        check_double_backward(lambda v: self.func(v) ** 2, x, gy, gy, **near)
+        check_backward(self.func, x, gy, **{**near, **self.options[1]})
+        squared = {**near, **self.options[2]}
+        check_double_backward(lambda v: self.func(v) ** 2, x, gy, ggx, **squared)

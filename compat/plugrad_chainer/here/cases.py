@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from plugrad_chainer.here.parameterized import Cases
 
 import core
 from core import Parameter, Variable, initializers
@@ -21,11 +22,11 @@ from core.testing import assert_allclose, gradient_check
 _SETTINGS = ("use_cudnn", "cudnn_deterministic", "autotune", "cudnn_fast_batch_normalization")
 
 
-class FunctionTestError(Exception):
+class FunctionTestError(AssertionError):
     """A function that is not as its test says."""
 
 
-class LinkTestError(Exception):
+class LinkTestError(AssertionError):
     """A link that is not as its test says."""
 
 
@@ -99,7 +100,7 @@ class BackendConfig:
 
 def inject_backend_tests(
     method_names: Sequence[str] | None, params: Sequence[dict[str, Any]]
-) -> Callable[[type], type]:
+) -> Callable[[Any], Any]:
     """Run test methods once for each configuration, which they get as `backend_config`.
 
     Args:
@@ -107,8 +108,11 @@ def inject_backend_tests(
         params: Dicts of settings of a `BackendConfig`.
     """
 
-    def decorate(case: type) -> type:
-        names = method_names or [n for n in dir(case) if n.startswith("test")]
+    def decorate(case: Any) -> Any:
+        if isinstance(case, Cases):
+            return case.each(decorate)
+        every = [n for n in dir(case) if n.startswith("test") and callable(getattr(case, n))]
+        names = method_names or every
         for name in names:
             method = getattr(case, name)
             for i, settings in enumerate(params):
@@ -124,6 +128,7 @@ def inject_backend_tests(
 def _with_config(method: Callable[..., Any], config: BackendConfig) -> Callable[..., Any]:
     def injected(self: Any) -> None:
         config.skip_if_absent()
+        self.backend_config = config
         method(self, config)
 
     return injected
@@ -140,6 +145,8 @@ class _Case(unittest.TestCase):
     skip_double_backward_test = False
     dodge_nondifferentiable = False
     contiguous: str | None = None
+    backend_config: BackendConfig | None = None
+    numerical_grad_dtype: Any = np.float64
     _error: type[Exception] = FunctionTestError
 
     def setUp(self) -> None:
@@ -189,7 +196,15 @@ class _Case(unittest.TestCase):
             except AssertionError as error:
                 raise self._error(f"output {i} is wrong: {error}") from error
 
+    def check_forward_outputs(
+        self, outputs: Sequence[Any], expected_outputs: Sequence[Any]
+    ) -> None:
+        """Compare the outputs with those expected."""
+        self._compare(outputs, expected_outputs)
+
     def _checked(self, check: Callable[..., None], *args: Any, **options: Any) -> None:
+        if self.numerical_grad_dtype is not None:
+            options.setdefault("dtype", self.numerical_grad_dtype)
         detect = self.dodge_nondifferentiable
         for _ in range(20 if detect else 1):
             try:
@@ -232,7 +247,8 @@ class FunctionTestBase(_Case):
         right = self._tuple(self.forward_expected(arrays), "forward_expected")
         with config:
             xs = tuple([Variable(config.get_array(x), requires_grad=_real(x)) for x in arrays])
-            self._compare(self._tuple(self.forward(xs, config.device), "forward"), right)
+            outputs = self._tuple(self.forward(xs, config.device), "forward")
+            self.check_forward_outputs(outputs, right)
 
     def run_test_backward(self, backend_config: BackendConfig | None) -> None:
         """Compare the gradients with differences."""
@@ -359,7 +375,7 @@ class LinkTestCase(_LinkCase):
             outputs = self._tuple(self.forward(link, xs, config.device), "forward")
             link.to_cpu()
             right = self._tuple(self.forward_expected(link, arrays), "forward_expected")
-            self._compare(outputs, right)
+            self.check_forward_outputs(outputs, right)
 
     def test_backward(self, backend_config: BackendConfig | None = None) -> None:
         """The gradients of inputs and parameters are those of differences."""

@@ -19,6 +19,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from plugrad_chainer.here.parameterized import Cases
 
 import core
 from core import serializers
@@ -223,22 +224,27 @@ def do_teardown() -> None:
     np.random.set_state(numpy)
 
 
-def fix_random() -> Callable[[Any], Any]:
+def fix_random(
+    *, setup_method: str = "setUp", teardown_method: str = "tearDown"
+) -> Callable[[Any], Any]:
     """Decorate a test, or a TestCase, so that its random numbers are the same every time."""
 
     def decorate(test: Any) -> Any:
+        if isinstance(test, Cases):
+            return test.each(decorate)
         if isinstance(test, type):
-            set_up, tear_down = test.setUp, test.tearDown  # type: ignore[attr-defined]
+            set_up, tear_down = getattr(test, setup_method), getattr(test, teardown_method)
 
-            def setUp(self: Any) -> None:
+            def setUp(self: Any, *args: Any) -> None:
                 do_setup()
-                set_up(self)
+                set_up(self, *args)
 
-            def tearDown(self: Any) -> None:
-                tear_down(self)
+            def tearDown(self: Any, *args: Any) -> None:
+                tear_down(self, *args)
                 do_teardown()
 
-            test.setUp, test.tearDown = setUp, tearDown  # type: ignore[attr-defined]
+            setattr(test, setup_method, setUp)
+            setattr(test, teardown_method, tearDown)
             return test
 
         @wraps(test)
@@ -252,18 +258,6 @@ def fix_random() -> Callable[[Any], Any]:
         return fixed
 
     return decorate
-
-
-def parameterize_pytest(names: str, values: Any) -> Callable[[Any], Any]:
-    """`parameterize` with names and rows, as pytest writes them."""
-    from core.testing import parameterize
-
-    keys = [n.strip() for n in names.split(",")]
-    rows = [v if len(keys) > 1 else (v,) for v in values]
-    return parameterize(*[dict(zip(keys, row, strict=True)) for row in rows])
-
-
-from_pytest_parameterize = parameterize_pytest
 
 
 class QuietTestRunner:
