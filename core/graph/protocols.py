@@ -104,7 +104,14 @@ class Protocols:
         self._refuse_silent_loss("Variable.__dlpack__")
         asked = {"max_version": max_version, "dl_device": dl_device, "copy": copy}
         given = {name: value for name, value in asked.items() if value is not None}
-        return export(stream=stream, **given)
+        try:
+            return export(stream=stream, **given)
+        except BufferError as error:
+            name = self.backend.dtype_name(self.dtype)
+            raise BufferError(
+                f"Variable.__dlpack__: {error} Expected what DLPack hands out, got an array of "
+                f"{name}; F.from_torch and core.interop.as_torch share bfloat16."
+            ) from None
 
     def __dlpack_device__(self: Any) -> tuple[Any, int]:
         return self._exported("__dlpack_device__")()  # type: ignore[no-any-return]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from core import Link, Variable, as_variable, force_backprop_mode, grad, using_config
+from core.arrays.backend import host
 from core.errors.kinds import checked
 from plugins.extras import need
+from plugins.tensors import array_of, shared_tensor, tensor_of
 
 
 @checked
@@ -15,7 +17,8 @@ def as_torch(link: Link) -> Any:
 
     Its parameters share the memory of the link's, so an optimizer of PyTorch's trains the link.
     Tensors become arrays without a copy; gradients reach inputs and parameters, first derivatives
-    only. `module.train()` and `module.eval()` decide the link's mode.
+    only. `module.train()` and `module.eval()` decide the link's mode. Parameters are called by
+    their paths, with `_` for `/`, and another `_` behind where a name is taken.
 
     Args:
         link: A link with sizes, on the CPU: what its first call would size has to be called once.
@@ -42,7 +45,7 @@ def _module_class(torch: Any) -> Any:
         @staticmethod
         def forward(ctx: Any, link: Any, train: bool, count: int, *tensors: Any) -> Any:
             inputs = [
-                _variable(t, needs)
+                _variable(torch, t, needs)
                 for t, needs in zip(tensors[:count], ctx.needs_input_grad[3:], strict=False)
             ]
             with using_config("train", train), force_backprop_mode():
@@ -50,7 +53,7 @@ def _module_class(torch: Any) -> Any:
             outputs = made if isinstance(made, (tuple, list)) else (made,)
             outputs = tuple(map(as_variable, outputs))
             ctx.made = outputs, inputs, [p for _, p in link.namedparams()]
-            given = tuple([torch.from_dlpack(y.array).clone() for y in outputs])
+            given = tuple([_copied(torch, y.array) for y in outputs])
             return given if isinstance(made, (tuple, list)) else given[0]
 
         @staticmethod
@@ -58,7 +61,7 @@ def _module_class(torch: Any) -> Any:
         def backward(ctx: Any, *gradients: Any) -> Any:
             outputs, inputs, parameters = ctx.made
             pairs = [
-                (y, _variable(g.contiguous(), False))
+                (y, _variable(torch, g, False))
                 for y, g in zip(outputs, gradients, strict=True)
                 if g is not None and y.requires_grad
             ]
@@ -70,7 +73,7 @@ def _module_class(torch: Any) -> Any:
                 None,
                 None,
                 None,
-                *[None if g is None else torch.from_dlpack(g.array).clone() for g in made],
+                *[None if g is None else _copied(torch, g.array) for g in made],
             )
 
     class LinkModule(torch.nn.Module):  # type: ignore[misc]
@@ -79,19 +82,36 @@ def _module_class(torch: Any) -> Any:
             self._link = link
             for path, parameter in link.namedparams():
                 shared = torch.nn.Parameter(
-                    torch.from_dlpack(parameter.array), requires_grad=parameter.requires_grad
+                    shared_tensor(torch, parameter.backend, parameter.array),
+                    requires_grad=parameter.requires_grad,
                 )
-                self.register_parameter(path.strip("/").replace("/", "_") or "value", shared)
+                name = path.strip("/").replace("/", "_")
+                while hasattr(self, name):  # as of a/b and a_b
+                    name += "_"
+                self.register_parameter(name, shared)
 
         def forward(self, *tensors: Any) -> Any:
+            for tensor in tensors:
+                if not isinstance(tensor, torch.Tensor) or tensor.device.type != "cpu":
+                    raise TypeError(f"as_torch: expected tensors on the CPU, got {_told(tensor)}.")
             own = self.parameters()
             return Bridge.apply(self._link, self.training, len(tensors), *tensors, *own)
 
     return LinkModule
 
 
-def _variable(tensor: Any, needs: bool) -> Variable:
-    from core.arrays.backend import host
+def _told(x: Any) -> str:
+    """What was given instead of a tensor, and what to do."""
+    if hasattr(x, "device") and not hasattr(x, "__array_namespace__"):
+        return f"one on {x.device}: tensor.cpu() copies it"
+    cure = "torch.from_dlpack makes one of an array, and of a Variable that needs no gradient"
+    return f"{type(x).__name__}: {cure}"
 
-    array = host().xp.from_dlpack(tensor.detach())
-    return Variable(array, requires_grad=bool(needs))
+
+def _variable(torch: Any, tensor: Any, needs: bool) -> Variable:
+    return Variable(array_of(torch, host(), tensor), requires_grad=bool(needs))
+
+
+def _copied(torch: Any, array: Any) -> Any:
+    """A tensor that others may change."""
+    return tensor_of(torch, host(), array).clone()

@@ -262,3 +262,69 @@ def test_a_dataset_derived_from_another():
 def test_what_makes_no_table_is_refused(call, kind, text):
     with pytest.raises(kind, match=text):
         call(table())
+
+
+# ---------------------------------------------------------------------- pandas and Arrow
+
+
+def numbers(table, key):
+    return table.slice[:, key].fetch()
+
+
+def test_columns_of_pandas_are_not_copied():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"x": np.arange(4.0), "t": np.arange(4), "name": list("abcd")})
+    table = from_data(frame)
+    assert table.keys == ("x", "t", "name") and table[2] == {"x": 2, "t": 2, "name": "c"}
+    for key in ("x", "t"):
+        assert np.shares_memory(numbers(table, key), frame[key].to_numpy())
+    series = from_data(("x", frame["x"]))
+    assert np.shares_memory(series.fetch(), frame["x"].to_numpy()) and series[3] == 3
+    kept = pd.Series([1.0, np.nan])
+    assert np.isnan(from_data(("x", kept)).fetch()[1])
+    whole = from_data(("x", pd.Series([1, 2], dtype="Int64")))
+    assert whole.fetch().dtype == np.int64
+
+
+def test_columns_of_arrow_are_not_copied():
+    pa = pytest.importorskip("pyarrow")
+    rows = pa.FixedSizeListArray.from_arrays(pa.array(np.arange(6.0)), 2)
+    given = {"x": pa.array(np.arange(3.0)), "rows": rows, "name": pa.array(["a", "b", "c"])}
+    arrow = pa.table({**given, "ok": pa.array([True, False, True])})
+    table = from_data(arrow)
+    assert numbers(table, "rows").tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert numbers(table, "name") == ["a", "b", "c"]
+    assert numbers(table, "ok").tolist() == [True, False, True]
+    for key, part in (("x", given["x"]), ("rows", rows.flatten())):
+        assert np.shares_memory(numbers(table, key), part.to_numpy())
+    alone = from_data(given["x"])
+    assert np.shares_memory(alone.fetch(), given["x"].to_numpy())
+    chunks = pa.chunked_array([[1.0], [2.0, 3.0]])
+    assert from_data(("x", chunks)).fetch().tolist() == [1, 2, 3]
+
+
+def test_what_speaks_arrows_interface():
+    pa = pytest.importorskip("pyarrow")
+
+    class Foreign:
+        column_names = ("x",)
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pa.table({"x": [1.0, 2.0]}).__arrow_c_stream__(requested_schema)
+
+    assert from_data(Foreign())[1] == {"x": 2.0}
+
+
+def test_what_is_no_number_is_told_by_column():
+    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    times = pd.to_datetime(["2020-01-01", "2020-01-02"])
+    for column, text in [
+        (pd.Series(["a", None]), "'k', got 1 missing values; fill them by fillna"),
+        (pd.Series([1, None], dtype="Int64"), "'k', got 1 missing values"),
+        (pd.Series(times), r"'k', got datetime64\[.*\]; categories have \.cat\.codes"),
+        (pd.Series([1, 2], dtype="category"), "'k', got category"),
+        (pa.array([1, None]), "'k', got 1 missing values; fill them by fill_null"),
+        (pa.array([[1], [2, 3]]), "'k', got list"),
+    ]:
+        with pytest.raises(ValueError, match=f"expected numbers, truth .* in the column {text}"):
+            from_data({"k": column})

@@ -123,3 +123,64 @@ def test_modes_and_sizes():
     net = core.interop.as_torch(link)
     x = torch.ones(100, 3)
     assert (net.train()(x) == 0).any() and not (net.eval()(x) == 0).any()
+
+
+def test_bfloat16_is_shared():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    link = L.Linear(2, 3)
+    for parameter in link.params():
+        parameter.array = parameter.array.astype(ml_dtypes.bfloat16)
+    net = core.interop.as_torch(link)
+    assert net.W.dtype == torch.bfloat16
+    assert net.W.data_ptr() == link.W.array.ctypes.data
+    x = torch.ones(4, 2, dtype=torch.bfloat16, requires_grad=True)
+    net(x).sum().backward()
+    assert x.grad.dtype == torch.bfloat16
+    np.testing.assert_array_equal(net.W.grad.float().numpy(), np.full((3, 2), 4))
+    v = core.Variable(np.arange(4).astype(ml_dtypes.bfloat16))
+    y = F.from_torch(lambda x: x * x)(v)
+    assert y.dtype == v.dtype
+    F.sum(y).backward()
+    np.testing.assert_array_equal(v.grad.astype("f"), [0, 2, 4, 6])
+
+
+def test_what_dlpack_lacks_is_told():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    v = core.Variable(np.ones(3, ml_dtypes.bfloat16), requires_grad=False)
+    with pytest.raises(BufferError, match=r"Variable\.__dlpack__.*got an array of bfloat16; F"):
+        torch.from_dlpack(v)
+    with pytest.raises(BufferError, match=r"from_dlpack: expected .*got one of torch\.bfloat16"):
+        v.__array_namespace__().from_dlpack(torch.ones(3, dtype=torch.bfloat16))
+
+
+def test_what_is_no_tensor_is_told():
+    net = core.interop.as_torch(L.Linear(2, 2))
+    for x in (np.ones((1, 2), "f"), core.Variable(np.ones((1, 2), "f")), [1.0, 2.0], None):
+        kind = type(x).__name__
+        with pytest.raises(TypeError, match=f"as_torch: expected tensors on the CPU, got {kind}: "):
+            net(x)
+    with pytest.raises(TypeError, match=r"on the CPU, got one on meta: tensor\.cpu\(\) copies it"):
+        net(torch.ones(1, 2, device="meta"))
+
+
+class Clash(core.Chain):
+    def __init__(self):
+        super().__init__()
+        with self.init_scope():
+            self.a = core.ChainDict(b=L.Bias(shape=(2,)))
+            self.a_b_b = core.Parameter(np.full(2, 2.0, "f"))
+            self.training = core.Parameter(np.full(2, 4.0, "f"))
+
+    def forward(self, x):
+        return x * self.a_b_b + self.a["b"](x) * self.training
+
+
+def test_names_that_clash_stay_apart():
+    link = Clash()
+    net = core.interop.as_torch(link).eval()
+    names = {name: tensor.data_ptr() for name, tensor in net.named_parameters()}
+    assert [*names.values()] == [p.array.ctypes.data for _, p in link.namedparams()]
+    assert len(names) == 3 and not net.training
+    x = torch.ones(1, 2)
+    net(x).sum().backward()
+    assert sorted(p.grad[0].item() for p in net.parameters()) == [1, 1, 4]

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from core.errors.kinds import checked
+from plugins.datasets.tabular.frames import columns_of, values_of
 from plugins.datasets.tabular.tabular_dataset import Keys, Mode, Rows, TabularDataset
 from plugins.datasets.tabular.views import Joined
 
@@ -52,7 +53,11 @@ def from_data(data: Any, *, size: int | None = None) -> TabularDataset:
     dict. A function of the position, in place of the values, computes one when it is asked for:
     `(name, function)`, or `((name, name), function)` for several columns at once, which it returns
     as a tuple or a dict. `size` is the number of rows where there are functions alone.
-    Raises ValueError where columns differ in length, names repeat, or a function has no name.
+
+    Columns of pandas and Arrow are arrays without a copy (truth values of Arrow, and several
+    chunks, with one), their text a list; a DataFrame or a table has all its columns, by name.
+    Raises ValueError where columns differ in length, names repeat, or a function has no name, and
+    where values of pandas or Arrow are missing, or are no numbers, truth values or text.
 
     >>> table = from_data((("x", [1, 2, 3]), ("square", lambda i: (i + 1) ** 2)))
     >>> table[1], table.fetch()
@@ -60,6 +65,7 @@ def from_data(data: Any, *, size: int | None = None) -> TabularDataset:
     >>> from_data({"x": [1, 2], ("y", "z"): lambda i: (i, -i)})[1]
     {'x': 2, 'y': 1, 'z': -1}
     """
+    data = columns_of(data)
     if isinstance(data, dict):
         return Joined(*_columns(data.items(), size)).asdict()
     if isinstance(data, tuple) and not _is_named(data):
@@ -88,7 +94,7 @@ def _named(column: Any) -> tuple[Any, Any]:
 
 
 def _columns(named: Iterable[tuple[Any, Any]], size: int | None) -> list[TabularDataset]:
-    pairs = list(named)
+    pairs = [(key, values_of(str(key), column)) for key, column in named]
     lengths = {len(column) for _, column in pairs if isinstance(column, Sized)}
     lengths |= set() if size is None else {size}
     if len(lengths) != 1:

@@ -136,13 +136,22 @@ def _moved(x: Variable, device: Any) -> Variable:
 def from_dlpack(x: Array, /, *, device: Any = None, copy: bool | None = None) -> Variable:
     """A Variable that shares, unless `copy` is True, the elements of another library's array.
 
+    Raises BufferError where they cannot be shared, as those of another device or of bfloat16.
+
     >>> import numpy as np
     >>> from_dlpack(np.ones(2))
     variable([1., 1.])
     """
     place = current_device() if device is None else get_device(device)
     options = {"device": place.backend.native_device(place)} if device is not None else {}
-    return wrap(place.backend.xp.from_dlpack(x, copy=copy, **options))
+    try:
+        return wrap(place.backend.xp.from_dlpack(x, copy=copy, **options))
+    except (BufferError, RuntimeError) as error:
+        raise BufferError(
+            f"from_dlpack: expected an array whose memory {place.backend.name} can share, got one "
+            f"of {getattr(x, 'dtype', 'an unknown dtype')}: {error}. Convert it there first; "
+            "F.from_torch and core.interop.as_torch share bfloat16."
+        ) from error
 
 
 @checked

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from core import Function, Variable, as_variable
+from core.arrays import backend
 from core.typing import Array
 from plugins.extras import need
+from plugins.tensors import array_of, tensor_of
 
 
 class FromTorch(Function):
@@ -24,10 +26,10 @@ class FromTorch(Function):
         return self(*inputs)
 
     def forward(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-        torch = self._torch
+        torch, owner = self._torch, backend.of(inputs[0])
         with torch.enable_grad():
             self._leaves = [
-                tensor_of(torch, x).requires_grad_(needs and x.dtype.kind in "fc")
+                tensor_of(torch, owner, x).requires_grad_(needs)
                 for x, needs in zip(inputs, self._needs, strict=True)
             ]
             made = self._function(*self._leaves)
@@ -39,13 +41,12 @@ class FromTorch(Function):
                     "from_torch: expected a function that gives tensors, got "
                     f"{type(y).__name__} from {self._function!r:.60}"
                 )
-        xp = inputs[0].__array_namespace__()
-        return tuple([xp.from_dlpack(y.detach().contiguous()) for y in self._made])
+        return tuple([array_of(torch, owner, y.contiguous()) for y in self._made])
 
     def backward(self, inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> tuple[Any, ...]:
-        torch, xp = self._torch, inputs[0].__array_namespace__()
+        torch, owner = self._torch, backend.of(inputs[0])
         pairs = [
-            (y, tensor_of(torch, g))
+            (y, tensor_of(torch, owner, g))
             for y, g in zip(self._made, grad_outputs, strict=True)
             if g is not None and y.requires_grad
         ]
@@ -54,18 +55,11 @@ class FromTorch(Function):
         if pairs:
             torch.autograd.backward([y for y, _ in pairs], [g for _, g in pairs], retain_graph=True)
         return tuple(
-            [None if leaf.grad is None else xp.from_dlpack(leaf.grad) for leaf in self._leaves]
+            [
+                None if leaf.grad is None else array_of(torch, owner, leaf.grad)
+                for leaf in self._leaves
+            ]
         )
-
-
-def tensor_of(torch: Any, array: Any) -> Any:
-    """The array as a tensor, which shares its memory where PyTorch can."""
-    if min(getattr(array, "strides", ()), default=0) < 0:  # at which PyTorch ends the process
-        array = array.copy()
-    try:
-        return torch.from_dlpack(array)
-    except BufferError:  # read-only
-        return torch.from_dlpack(array.copy())
 
 
 def from_torch(function: Callable[..., Any]) -> Callable[..., Any]:
