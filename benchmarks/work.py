@@ -17,6 +17,9 @@ GENERAL = ("update", "load")
 AHEAD = 8
 """Batches that a loader has ready at most, and some more."""
 
+WARM = 3
+"""Steps before memory is measured: a captured one is recorded in the second and the third."""
+
 
 class Work:
     """One workload in one framework."""
@@ -59,9 +62,11 @@ class Work:
         self.prepared.finish(result)
 
     def peak(self, steps: int) -> dict[str, Any]:
-        """What the first steps give, and the memory they take beside parameters and gradients.
+        """What steps give, and the memory they take beside parameters and gradients.
 
-        What the framework loads and keeps at its first step is there before: a batch of 1 has run.
+        What the framework loads and keeps at its first steps is there before: a batch of 1 has run.
+        So has been made what is made once: some steps have run, and what is free has been handed
+        back to the system.
         """
         w = self.workload
         self.workload = replace(w, batch=1)
@@ -70,12 +75,18 @@ class Work:
         del self.prepared
         hand_back()
         before = resident("VmRSS")
-        step, value = self.prepared.step, self.prepared.value
+        values = []
+        for _ in range(WARM):
+            self.prepared  # noqa: B018
+            hand_back()
+            values += self.values(1)
+        hand_back()
         start_anew()
-        values = [value(step()) for _ in range(steps)]
+        values += self.values(steps)
+        most = resident("VmHWM")  # of the steps, before arrays are made to be counted
         parameters = sum(a.nbytes for a in self.module.arrays(w).values())
         inputs = sum(a.nbytes for a in self.module.batch(w))
-        return {"values": values, "bytes": resident("VmHWM") - before - 2 * parameters - inputs}
+        return {"values": values, "bytes": most - before - 2 * parameters - inputs}
 
 
 def hand_back() -> None:

@@ -24,6 +24,9 @@ class Kit(chainer.Kit):
     def train(self, w: Any, module: Any) -> Prepared:
         return self.perhaps_captured(super().train(w, module))
 
+    def memory(self, w: Any, module: Any) -> Prepared:
+        return self.perhaps_captured(super().memory(w, module))
+
     def infer(self, w: Any, module: Any) -> Prepared:
         return self.perhaps_captured(super().infer(w, module))
 

@@ -28,18 +28,22 @@ from core.tracing.leaving import (
     to_arguments,
     writing,
 )
-from core.tracing.places import Places, value_of
+from core.tracing.places import Place, Places, value_of
 from core.tracing.tape import Tape
 from core.tracing.updates import Update
 
 
 class Held(NamedTuple):
-    """A parameter of a step, its place in graphs, and its gradient when it was last delivered."""
+    """A parameter of a step, where it stands in graphs, and where a program reads it.
+
+    `grad` is where a program reads the gradient that it has before the step.
+    """
 
     parameter: Any
     source: Any
     array: TracedArray
-    place: Any
+    place: Place
+    grad: Place | None
 
 
 class Live(Places):
@@ -57,6 +61,7 @@ class Live(Places):
         self.differentiates = False
         self.arguments: list[Any] | None = None  # those with gradients, in a run
         self._delivered: dict[int, tuple[Any, Any]] = {}  # gradient and its value, by parameter
+        self._first: list[Any] | None = None  # whose gradients are replaced before others are read
         self._written: dict[int, Value] = {}  # of parameters, by id: what their arrays hold
         self._put: dict[int, dict[str, Any]] = {}  # what attributes of links have been set to
         self._chained: list[tuple[str, Any]] = []
@@ -134,12 +139,13 @@ class Live(Places):
         place = self.found[-1]
         parameter.array = made
         self._written[id(parameter)] = made._value
+        beside = None
         if source is not None:
             if grad is not None:
-                grad = self._traced(f"{name}.grad", source.grad, lambda: parameter.grad)
-                source._grad, grad = grad, source._grad
+                source._grad = self._traced(f"{name}.grad", source.grad, lambda: parameter.grad)
+                beside = self.found[-1]
             self._delivered[id(parameter)] = source._grad, getattr(source._grad, "_value", None)
-        self.held.append(Held(parameter, source, made, place))
+        self.held.append(Held(parameter, source, made, place, beside))
 
     def take_optimizer(self, optimizer: Any) -> None:
         """Let its target be traced."""
@@ -205,6 +211,7 @@ class Live(Places):
         tape = self._tape
         self.take_optimizer(optimizer)
         gradients = self.gradients()
+        self._replace([p for p, _ in gradients])
         written = self._parameters_written()
         among = {id(p) for p in optimizer.target.params()}
         held = [each for each in self.held if id(each.parameter) in among]
@@ -240,7 +247,7 @@ class Live(Places):
     def gradients(self) -> list[tuple[Any, Any]]:
         """Parameters whose gradients have changed since they were last asked for, with these."""
         found = []
-        for parameter, source, _, _ in self.held:
+        for parameter, source, *_ in self.held:
             if source is None:
                 continue
             grad, value = self._delivered[id(parameter)]
@@ -251,10 +258,23 @@ class Live(Places):
                 self._delivered[id(parameter)] = now, present
         return found
 
+    def _replace(self, parameters: list[Any]) -> None:
+        if self._first is None:
+            self._first = parameters
+
+    def outdated(self, places: Any) -> list[Any]:
+        """Where parameters keep gradients that a program with these places replaces unread."""
+        first = {id(parameter) for parameter in self._first or ()}
+        return [
+            each.source
+            for each in self.held
+            if id(each.parameter) in first and each.grad is not None and each.grad not in places
+        ]
+
     def _parameters_written(self) -> list[tuple[Any, Value]]:
         """Parameters that the step itself has changed, with what they have become."""
         found = []
-        for parameter, _, _, _ in self.held:
+        for parameter, *_ in self.held:
             value = value_of(self._tape, parameter._array)
             if value is not self._written[id(parameter)]:
                 self._written[id(parameter)] = value
@@ -284,6 +304,7 @@ class Live(Places):
             found.append(Left(to_arguments(arguments, graded), grads))
         gradients = self.gradients()
         self.differentiates |= bool(graded or [g for _, g in gradients if g is not None])
+        self._replace([p for p, _ in gradients])
         if gradients:
             found.append(Left(delivering([p for p, _ in gradients]), [g for _, g in gradients]))
         written = self._parameters_written()
@@ -301,7 +322,7 @@ class Live(Places):
     def changes(self) -> list[tuple[Any, Value]]:
         """The places whose arrays the step has changed, but for parameters and gradients."""
         own = {id(each.array) for each in self.held}
-        graded = {id(_array(s._grad)) for _, s, _, _ in self.held if s and s._grad is not None}
+        graded = {id(_array(s._grad)) for _, s, *_ in self.held if s and s._grad is not None}
         return [
             (place, array.value)
             for place, array in self._arrays

@@ -71,7 +71,7 @@ class Recording(Signature):
         self._plain = all([isinstance(leaf, Leaf) for leaf in _flat(program.form)])
         self._parameters = [
             (p, p._spec, p._source is None, p._source is None or p._source._grad is None)
-            for p, _, _, _ in places.held
+            for p, *_ in places.held
         ]
         self._arguments = places.arguments
         self._unmade = places.unmade
@@ -85,6 +85,7 @@ class Recording(Signature):
             for place in program.places
             if place not in held
         ]
+        self._outdated = places.outdated(program.places)
         self._around = around
         self._reads = [place.read for place in program.places]
         self._count = len(program.outputs)
@@ -143,6 +144,8 @@ class Recording(Signature):
         if self._arguments is not None:
             self._arguments[:] = [x for x in variables_in(arguments) if x.requires_grad]
         read = [read() for read in self._reads]
+        for source in self._outdated:  # their memory serves what is computed
+            source._grad = None
         results = self._run(*given, *read)
         if program.changes:
             found = dict(zip(program.places, read, strict=True))
