@@ -196,7 +196,7 @@ class Captured:
         for array in given:
             if BACKENDS[type(array)] is not backend:
                 raise TraceError(f"capture: expected arrays of backend {backend.name}.")
-        tape = Tape(backend, kernels=True)
+        tape = Tape(backend, kernels=True, loops=self.fuse and backend.fuser() is not None)
         places = tape.places = Live(tape)
 
         def step(args: Any, kwargs: Any) -> Any:

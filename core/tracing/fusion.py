@@ -16,6 +16,7 @@ from typing import Any
 from core.tracing.equation import Call, Equation, Value
 from core.tracing.group import Extent, Fuser, Group, reduced_axes
 from core.tracing.recorded import Recorded
+from core.tracing.stacking import stacked
 
 MOST = 24  # arrays that a loop reads and writes
 LARGE = 1 << 16  # elements: a sum of so many is taken in parts, so nothing in the loop waits for it
@@ -298,6 +299,7 @@ def fused(program: Recorded, fuser: Fuser) -> tuple[Equation, ...]:
     """The equations of a program, of which groups have become one each."""
     wanted = {*program.outputs, *[value for _, value in program.changes]}
     found: list[Equation] = []
+    program = program.changed(equations=stacked(program))
     for node in _Grouping(program, fuser).in_order():
         if isinstance(node, Equation):
             found.append(node)

@@ -49,7 +49,7 @@ class Recorders:
 def forward(cls: Any, f: Any, xp: Any, *arrays: Any) -> Any:
     """Record the kernel of an operation; NotImplemented where eager takes the formula."""
     tape = tapes.current()
-    kernel = host().kernels.get(cls) if tape.kernels else None
+    kernel = _wanted(tape, host().kernels.get(cls))
     if kernel is None or arrays[0].size < getattr(kernel, "least", 0):
         return NotImplemented
     own = f._own()
@@ -58,7 +58,7 @@ def forward(cls: Any, f: Any, xp: Any, *arrays: Any) -> Any:
     if "backend" in called.settings:
         called.settings["backend"] = host()
     inputs = as_values(tape, (*arrays, *[own[name] for name in called.named]))
-    found = _tried(tape, (cls, "forward", repr(called.settings)), called.applied, inputs)
+    found = _tried(tape, (cls, "forward", repr(called.settings)), called, inputs)
     if found is None:
         return NotImplemented
     results, saved = found
@@ -75,6 +75,7 @@ class _Forward:
 
     settings: dict[str, Any]
     kept: tuple[str, ...] = ()
+    draws = True
 
     def __init__(self, cls: Any, kernel: Any, arrays: tuple[Any, ...], named: list[str]) -> None:
         self.cls = cls
@@ -117,7 +118,7 @@ class _Forward:
 def gradient(cls: Any, f: Any, g: Any, needs_grad: int) -> Any:
     """Record the kernel of an operation's gradient; NotImplemented where eager takes the rules."""
     tape = tapes.current()
-    kernel = host().gradient_kernels.get(cls) if tape.kernels else None
+    kernel = _wanted(tape, host().gradient_kernels.get(cls))
     several = bool(f.declared.outputs)
     if kernel is None or (not several and g.size < getattr(kernel, "least", 0)):
         return NotImplemented
@@ -142,7 +143,7 @@ def gradient(cls: Any, f: Any, g: Any, needs_grad: int) -> Any:
         called.spec = _spec(f.spec)
     waits = [above is None for _, above in called.sources]
     alike = cls, "gradient", needs_grad, *waits, repr(called.settings), repr(flat)
-    result = _tried(tape, alike, called.applied, tuple(values))
+    result = _tried(tape, alike, called, tuple(values))
     if result is None:
         return NotImplemented
     called.found = tuple([i for i, each in enumerate(result) if each is not None])
@@ -185,6 +186,7 @@ class _Gradient:
     sources: list[tuple[Spec, Any]]
     spec: Spec | None = None
     found: tuple[int, ...] = ()
+    draws = True
 
     def __init__(
         self, cls: Any, kernel: Any, raw: Any, needs_grad: int, several: bool, tree: Any
@@ -233,6 +235,12 @@ class _Gradient:
         return tuple([found[i] for i in self.found])
 
 
+def _wanted(tape: tapes.Tape, kernel: Any) -> Any:
+    """A kernel that a tape records; None for formulas, which become loops together with others."""
+    in_loops = tape.loops and getattr(kernel, "in_loops", False)
+    return kernel if tape.kernels and not in_loops else None
+
+
 # -- shared ----------------------------------------------------------------------------------------
 
 
@@ -255,18 +263,22 @@ def _put(tree: Any, arrays: tuple[Any, ...]) -> Any:
     return mapped(lambda at: arrays[at.number], tree, _At)
 
 
-def _tried(
-    tape: tapes.Tape, alike: Any, called: Callable[..., Any], values: tuple[Value, ...]
-) -> Any:
-    """What a call gives for zeros, outside of the trace; once for calls that are alike."""
+def _tried(tape: tapes.Tape, alike: Any, called: Any, values: tuple[Value, ...]) -> Any:
+    """What a call gives for zeros, outside of the trace; once for calls that are alike.
+
+    Whether it has drawn random numbers is kept in `called.draws`.
+    """
     key = (*alike, *[(value.shape, value.dtype, value.scalar) for value in values])
     if key not in tape.trials:
         arrays = [_sample(tape, value) for value in values]
         random = random_state()
-        tape.trials[key] = copy_context().run(_outside, called, arrays)
-        if random_state() != random:
+        result = copy_context().run(_outside, called.applied, arrays)
+        drawn = random_state() != random
+        if drawn:
             set_random_state(random)
-    return tape.trials[key]
+        tape.trials[key] = result, drawn
+    result, called.draws = tape.trials[key]
+    return result
 
 
 def _outside(called: Callable[..., Any], arrays: list[Any]) -> Any:

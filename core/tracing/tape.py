@@ -68,12 +68,14 @@ class Tape:
 
     `constants` maps values to copies of the arrays that they stand for, `enclosed` others to the
     arrays of the traces around this one, of which `around` is the next. With `kernels` those of
-    the host are recorded where it has them, else formulas alone.
+    the host are recorded where it has them, else formulas alone; with `loops` formulas as well
+    where a kernel says that loops do as well.
     """
 
-    def __init__(self, backend: Backend, kernels: bool = False) -> None:
+    def __init__(self, backend: Backend, kernels: bool = False, loops: bool = False) -> None:
         self.backend = backend
         self.kernels = kernels
+        self.loops = loops
         self.trials: dict[Any, Any] = {}  # of kernels, and what they have left for gradients
         self.samples: dict[Value, Any] = {}
         self.equations: list[Equation] = []

@@ -273,6 +273,12 @@ def large(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return kernel
 
 
+def in_loops(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel, in whose place programs that are compiled in loops have the formula."""
+    kernel.in_loops = True  # type: ignore[attr-defined]
+    return kernel
+
+
 def contiguous(*arrays: Array) -> list[Array]:
     """Arrays as one axis each, copied where they are not contiguous, or not aligned."""
     flat = [np.ascontiguousarray(a).reshape(-1) for a in arrays]

@@ -30,6 +30,7 @@ from backends.numpy_backend.kernels.compiler import (
     Write1,
     compiled,
     contiguous,
+    in_loops,
     large,
     number,
     suits,
@@ -59,7 +60,7 @@ def forward(
         parallel.divide(loop, x.size, LEAST, *contiguous(x, y), *numbers)
         return y
 
-    return large(kernel)
+    return large(kernel if single else in_loops(kernel))
 
 
 def backward(
@@ -80,7 +81,7 @@ def backward(
         parallel.divide(loop, g.size, LEAST, *contiguous(x, g, gx), *numbers)
         return (gx,)
 
-    return large(kernel)
+    return large(kernel if single else in_loops(kernel))
 
 
 # -- rectifiers ------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ def _many(a: Array) -> bool:
     return a.size >= 2 * LEAST and a.dtype in compiler.FLOATS and a.flags.c_contiguous
 
 
+@compiler.in_loops
 @compiler.large
 def linear(f: Any, xp: Any, x: Array, W: Array, b: Array | None = None) -> Array:
     """`x W^T + b`."""
@@ -56,6 +57,7 @@ def linear(f: Any, xp: Any, x: Array, W: Array, b: Array | None = None) -> Array
     return y
 
 
+@compiler.in_loops
 def linear_gradient(f: Any, g: Array, needs_grad: int) -> Any:
     """The formula's; the gradient of many biases in threads."""
     found = weights.linear_gradient(f, g, needs_grad)
