@@ -16,26 +16,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from backends.numpy_backend import parallel
+from backends.numpy_backend.kernels.compiled.panels import pieces
 from backends.numpy_backend.kernels.compiler import (
     Array,
-    ByType,
     Indices,
     Ints2,
     Read2,
-    Read3,
     Write2,
     WriteInts2,
     compiled,
-    inlined,
     suits,
 )
+from backends.numpy_backend.kernels.emitter import Emitter, emitted
 from backends.numpy_backend.kernels.plain import pooling as plain
 from core.arrays.windows import Geometry, pad, per_axis, unfolded
 from core.typing import Shape, Sizes
 
 LEAST = 131072  # elements of the images in a part
-
-_FIRST, _SECOND, _THIRD, _FOURTH = [ByType(np.int32(i), np.int32(i)) for i in range(4)]
 
 
 class _Windows(NamedTuple):
@@ -49,8 +46,9 @@ class _Windows(NamedTuple):
     """The place of each window's first element."""
     steps: Any
     """How far the elements of a window are from its first one."""
-    halves: bool
-    """Whether windows of two by two divide the images, without padding."""
+    width: int
+    """Windows in a row, and how far these are apart."""
+    step: int
 
 
 def _laid(geometry: Geometry) -> _Windows:
@@ -66,9 +64,6 @@ def _laid(geometry: Geometry) -> _Windows:
         )
     ]
     steps = places[tuple([slice(k) for k in geometry.ksize])]
-    pairs = (2,) * 2
-    halves = geometry.ksize == geometry.stride == pairs and not any(map(any, geometry.widths()))
-    halves = halves and not any([n % 2 for n in geometry.size])
     return _Windows(
         geometry.out,
         [(0, 0), (0, 0), *geometry.widths()],
@@ -76,7 +71,8 @@ def _laid(geometry: Geometry) -> _Windows:
         (..., *geometry.inside()),
         np.ascontiguousarray(starts).reshape(-1),
         np.ascontiguousarray(steps).reshape(-1),
-        halves,
+        geometry.out[-1],
+        geometry.stride[-1],
     )
 
 
@@ -92,43 +88,74 @@ def _spread(shape: Shape, size: Shape, stride: Sizes, padding: Sizes) -> _Window
     return _laid(unfolded((1, 1, *shape), size, stride, padding, 1))
 
 
-@inlined
-def _wins(e: Any, v: Any) -> Any:
-    """Whether an element takes the place of the greatest one so far; the first NaN keeps it."""
-    return (not e <= v) & (v == v)
+@emitted
+def _rows(
+    e: Emitter,
+    x: Any,
+    starts: Any,
+    steps: Any,
+    y: Any,
+    indexes: Any,
+    plane: Any,
+    windows: Any,
+    taps: Any,
+    width: Any,
+    step: Any,
+    low: Any,
+    high: Any,
+) -> None:
+    from llvmlite import ir
+
+    b = e.builder
+
+    def elements(row: Any, first: Any, lanes: int) -> Any:
+        """So many elements, `step` apart."""
+        found = e.variable(e.load(e.at(row, first), lanes))
+        with e.whether(step <= 2) as (near, far):
+            with near, e.when(step.equals(2)):
+                more = e.load(e.at(row, first + (lanes - 1)), lanes)  # none beyond the last
+                of_both = [i if i < lanes else i + 1 for i in range(0, 2 * lanes, 2)]
+                found.set(e.shuffle(found.get(), more, of_both))
+            with far:
+                for i in range(lanes):
+                    place, one = ir.Constant(ir.IntType(32), i), e.at(row, first + step * i)
+                    found.set(b.insert_element(found.get(), e.read(one), place))
+        return found.get()
+
+    with e.loop(high, 1, low) as image, e.loop(windows, width) as o:
+        row, out = e.at(x, image * plane), image * windows + o
+        [first] = e.numbers(e.at(starts, o), 1)
+        for i, lanes in pieces(e, width):
+            kind = ir.VectorType(ir.IntType(32), lanes)
+            top, place = e.variable(elements(row, first + i * step, lanes)), e.variable(kind(None))
+            with e.loop(taps, 1, 1) as k:
+                [further] = e.numbers(e.at(steps, k), 1)
+                value, v = elements(row, first + further + i * step, lanes), top.get()
+                # A greater one, or the first NaN, which keeps its place.
+                wins = b.and_(b.fcmp_unordered(">", value, v), b.fcmp_ordered("==", v, v))
+                number = e.broadcast(b.trunc(k.value, ir.IntType(32)), lanes)
+                top.set(b.select(wins, value, v))
+                place.set(b.select(wins, number, place.get()))
+            e.store(top.get(), e.at(y, out + i))
+            to = b.bitcast(e.at(indexes, out + i), kind.as_pointer())
+            b.store(place.get(), to).align = 4
 
 
 @compiled
 def _greatest(
-    x: Read2, starts: Indices, steps: Indices, y: Write2, indexes: WriteInts2, start: int, stop: int
+    x: Read2,
+    starts: Indices,
+    steps: Indices,
+    width: int,
+    step: int,
+    y: Write2,
+    indexes: WriteInts2,
+    start: int,
+    stop: int,
 ) -> None:
-    for image in range(start, stop):
-        row, out, found = x[image], y[image], indexes[image]
-        for o in range(out.size):
-            v, place = row[np.uint64(starts[o])], np.int32(0)
-            for k in range(1, steps.size):
-                e = row[np.uint64(starts[o] + steps[k])]
-                wins = _wins(e, v)
-                v = e if wins else v
-                place = np.int32(k) if wins else place
-            out[o], found[o] = v, place
-
-
-@compiled
-def _greatest_of_four(x: Read3, y: Write2, indexes: WriteInts2, start: int, stop: int) -> None:
-    for row in range(start, stop):
-        above, below, out, found = x[row, 0], x[row, 1], y[row], indexes[row]
-        for q in range(out.size):
-            v, place = above[2 * q], _FIRST
-            e = above[2 * q + 1]
-            wins = _wins(e, v)
-            v, place = e if wins else v, _SECOND if wins else place
-            e = below[2 * q]
-            wins = _wins(e, v)
-            v, place = e if wins else v, _THIRD if wins else place
-            e = below[2 * q + 1]
-            wins = _wins(e, v)
-            out[q], found[q] = e if wins else v, _FOURTH if wins else place
+    """Of windows in rows of a width, whose first elements are `step` apart."""
+    plane, windows, taps = x.shape[1], y.shape[1], steps.size
+    _rows(x, starts, steps, y, indexes, plane, windows, taps, width, step, start, stop)
 
 
 @compiled
@@ -169,7 +196,7 @@ def _spread_evenly(
                 row[np.uint64(starts[o] + steps[k])] += share
 
 
-def _divide(loop: Any, images: Array, *others: Array) -> None:
+def _divide(loop: Any, images: Array, *others: Any) -> None:
     parallel.divide(loop, len(images), -(-LEAST // images.shape[1]), images, *others)
 
 
@@ -181,15 +208,9 @@ def max_pooling(f: Any, xp: Any, x: Any) -> Any:
     y = np.empty((*x.shape[:2], *w.out), x.dtype)
     indexes = np.empty(y.shape, np.int32)
     x = np.ascontiguousarray(pad(np, x, w.widths, -np.inf))
-    if w.halves:
-        lines = (-1, y.shape[-1])
-        x, values, places = x.reshape(-1, 2, x.shape[-1]), y.reshape(lines), indexes.reshape(lines)
-        least = -(-LEAST // x[0].size)
-        parallel.divide(_greatest_of_four, len(x), least, x, values, places)
-    else:
-        images = (x.shape[0] * x.shape[1], -1)
-        x, values, places = x.reshape(images), y.reshape(images), indexes.reshape(images)
-        _divide(_greatest, x, w.starts, w.steps, values, places)
+    images = (x.shape[0] * x.shape[1], -1)
+    x, values, places = x.reshape(images), y.reshape(images), indexes.reshape(images)
+    _divide(_greatest, x, w.starts, w.steps, w.width, w.step, values, places)
     f.indexes = indexes
     return y
 
