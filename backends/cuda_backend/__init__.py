@@ -16,4 +16,6 @@ def register_kernels(backend: str) -> dict[str, dict[str, str]]:
     """The kernels of the CUDA backend."""
     if backend != "cuda":
         return {}
-    return {"compute": {"plugins.functions.math.erf:Erf": "backends.cuda_backend.kernels:erf"}}
+    from backends.cuda_backend import operations
+
+    return operations.tables()

@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from backends.cuda_backend.launching import Kernels
 from backends.cuda_backend.namespace import Namespace
 from backends.cuda_backend.presence import missing
+from backends.cuda_backend.random import CudaRandom
 from backends.cuda_backend.uploader import Uploader
 from core import is_debug
-from core.arrays.backend import Array, Backend, Device, HostRandom
+from core.arrays.backend import Array, Backend, Device, host
 from core.arrays.windows import Geometry
 from core.arrays.windows import pad as pad_with
 from core.errors.place import no_dtype
+from core.registry.once import once
 from core.typing import Sizes
+
+if TYPE_CHECKING:
+    from backends.cuda_backend.updates import Updates
+    from core.tracing import Formulas, Fuser
 
 
 class CudaBackend(Backend):
-    """Arrays on NVIDIA GPUs, one device each; random numbers are drawn on the host and copied."""
+    """Arrays on NVIDIA GPUs, one device each."""
 
     name = "cuda"
     library = "cupy"
@@ -29,12 +36,39 @@ class CudaBackend(Backend):
         self.cupy = import_module("cupy")
         self.array_type = self.cupy.ndarray
         self.xp = Namespace(self.cupy, self._on, self._all_devices)
-        self.random = HostRandom(self)
+        self._compiler = Kernels(self.cupy)
+        self.random = CudaRandom(self, self.cupy, self._compiler)
 
     @classmethod
     def unavailable(cls) -> str | None:
         """Why CUDA cannot be used here, with the cure; None where it can."""
         return missing()
+
+    # -- kernels -------------------------------------------------------------------------------
+
+    def fuser(self) -> Fuser:
+        """Loops in CUDA C, compiled when they are first called on a device."""
+        return self._loops
+
+    @once
+    def _loops(self) -> Fuser:
+        from backends.cuda_backend.fusion import CudaLoops
+
+        return CudaLoops(self.cupy, self._compiler)
+
+    @once
+    def formulas(self) -> Formulas:
+        """Kernels from the formulas of operations."""
+        from core.tracing import Formulas
+
+        return Formulas(self, self._loops)
+
+    @once
+    def updates(self) -> Updates:
+        """Kernels from the steps of update rules."""
+        from backends.cuda_backend.updates import Updates
+
+        return Updates(self, lambda array: array.data.ptr, self._compiler)
 
     # -- devices -------------------------------------------------------------------------------
 
@@ -129,7 +163,12 @@ class CudaBackend(Backend):
     # -- data types ----------------------------------------------------------------------------
 
     def dtype(self, name: Any) -> Any:
-        """The dtype object, which is NumPy's, of a name."""
+        """The dtype object, which is NumPy's, of a name.
+
+        bfloat16 is that of ml_dtypes, which is imported when it is asked for.
+        """
+        if isinstance(name, str) and name == "bfloat16":
+            return host().dtype(name)
         try:
             return self.cupy.dtype(name)
         except TypeError:

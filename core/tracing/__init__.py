@@ -10,10 +10,12 @@ from core.tracing.capturing import Captured as Captured
 from core.tracing.capturing import capture as capture
 from core.tracing.equation import Equation as Equation
 from core.tracing.equation import Value as Value
+from core.tracing.formulas import Formulas as Formulas
 from core.tracing.group import Extent as Extent
 from core.tracing.group import Fuser as Fuser
 from core.tracing.group import Group as Group
 from core.tracing.group import reduced_axes as reduced_axes
+from core.tracing.loops import NAMES as NAMES
 from core.tracing.loops import LoopFuser as LoopFuser
 from core.tracing.loops import Planned as Planned
 from core.tracing.mapping import vmap as vmap
@@ -29,10 +31,12 @@ from core.tracing.tracing import unabridged as unabridged
 
 __all__ = [
     "FIRST",
+    "NAMES",
     "Applied",
     "Captured",
     "Equation",
     "Extent",
+    "Formulas",
     "Fuser",
     "Group",
     "Literal",

@@ -64,6 +64,10 @@ class ndarray(np.ndarray):
     def device(self) -> Device:  # type: ignore[override]
         return Device(self._gpu)
 
+    @property
+    def data(self) -> Any:  # type: ignore[override]
+        return SimpleNamespace(ptr=self.ctypes.data)
+
     def get(self, stream: Any = None) -> np.ndarray[Any, Any]:
         return np.array(self)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ import numpy as np
 import pytest
 
 import core
+import core.functions as F
+import core.links as L
 from backends.cuda_backend import presence
 from backends.cuda_backend.backend import CudaBackend
 from core.arrays.fallbacks import Fallbacks
@@ -21,21 +24,25 @@ from core.errors import BackendError, BackendUnavailable
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from cuda_on_cpu import Kernels
 from imitation import Device, Imitation, ndarray
 
 ROOT = Path(__file__).resolve().parents[2]
 ABSENT = presence.missing()
+on_cpu = pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++ of GCC 12 or later")
 
 
 @pytest.fixture
 def cupy(monkeypatch: pytest.MonkeyPatch) -> Imitation:
     module = Imitation()
     monkeypatch.setitem(sys.modules, "cupy", module)
+    monkeypatch.setitem(sys.modules, "cupyx", None)
     return module
 
 
 @pytest.fixture
-def gpu(cupy: Imitation) -> Iterator[CudaBackend]:
+def gpu(cupy: Imitation, monkeypatch: pytest.MonkeyPatch) -> Iterator[CudaBackend]:
+    monkeypatch.setattr("backends.cuda_backend.backend.Kernels", lambda cupy: Kernels())
     backend = core.backend.register(CudaBackend())
     yield backend
     core.backend.unregister(backend)
@@ -173,18 +180,55 @@ def test_padding_windows_and_sums_stay_on_their_gpu(gpu: CudaBackend) -> None:
     np.testing.assert_array_equal(gpu.to_host(x), host)
 
 
-def test_random_numbers_are_those_of_the_host(gpu: CudaBackend) -> None:
-    state = np.random.get_state()
+@on_cpu
+def test_random_numbers_are_drawn_where_they_are_wanted(gpu: CudaBackend) -> None:
+    core.seed(5)
     try:
-        core.seed(5)
-        expected = core.backend.get("numpy").random.uniform((3,))
-        core.seed(5)
         drawn = gpu.random.uniform((3,), device=1)
+        core.seed(5)
+        here = gpu.random.uniform((3,))
+        assert (drawn.device, here.device) == (Device(1), Device(0))
+        np.testing.assert_array_equal(gpu.to_host(drawn), gpu.to_host(here))
+        gpu.random.seed(9, 1)
+        own = gpu.random.normal((3,), device=1)
+        core.seed(None)
+        gpu.random.seed(9, core.get_device("cuda:1"))
+        np.testing.assert_array_equal(gpu.random.normal((3,), device=1), own)
+        assert core.backend.random_state()["backends"]["cuda"] == {"1": {"seed": 9, "draws": 1}}
     finally:
         core.seed(None)
-        np.random.set_state(state)
-    assert drawn.device == Device(1)
-    np.testing.assert_array_equal(gpu.to_host(drawn), expected)
+
+
+@on_cpu
+def test_a_training_takes_the_kernels_and_learns_what_it_learns_on_the_host(
+    gpu: CudaBackend,
+) -> None:
+    def losses(device: str) -> list[float]:
+        with core.using(device):
+            model = core.Sequential(
+                L.Linear(5, 16, initialW=np.cos(np.arange(80, dtype="f")).reshape(16, 5)),
+                F.gelu,
+                L.LayerNormalization(16),
+                L.Linear(16, 3, initialW=np.linspace(-1, 1, 48, dtype="f").reshape(3, 16)),
+            )
+        model.to_device(device)
+        optimizer = core.optimizers.MomentumSGD(lr=0.1).setup(model)
+        x = core.get_device(device).send(np.linspace(-1, 1, 40, dtype="f").reshape(8, 5))
+        t = core.get_device(device).send(np.arange(8, dtype="i") % 3)
+        found = []
+        for _ in range(4):
+            loss = F.softmax_cross_entropy(model(x), t)
+            model.cleargrads()
+            loss.backward()
+            optimizer.update()
+            found.append(float(core.backend.to_host(loss)))
+        return found
+
+    on_gpu = losses("cuda")
+    assert len(gpu._compiler.known) > 5  # type: ignore[attr-defined]
+    assert {source.name for source in gpu._compiler.known} >= {"loop", "update"}  # type: ignore[attr-defined]
+    np.testing.assert_allclose(on_gpu, losses("numpy"), rtol=1e-4)
+    assert on_gpu[-1] < on_gpu[0]
 
 
 def test_an_unknown_dtype_is_refused(gpu: CudaBackend) -> None:

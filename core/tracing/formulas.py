@@ -1,0 +1,209 @@
+"""Kernels from formulas: what an operation declares, traced, and run with loops of a backend's.
+
+A backend that has loops (`Backend.fuser`) needs no kernel by hand for an operation whose formula
+they can compute: `Formulas` gives one for its `compute`, and one for its gradient rules. Each is
+made at the first call with inputs of some shapes and dtypes, and settings, from the formula itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any, NamedTuple
+
+from core.arrays.array_backend import Backend
+from core.arrays.spec import intern
+from core.graph.graph_node import GraphNode
+from core.registry.configuration import is_debug
+from core.registry.once import publishing
+from core.tracing.array import TracedArray
+from core.tracing.backend import tracing
+from core.tracing.equation import Value, mapped
+from core.tracing.execution import compiled
+from core.tracing.fusion import fused
+from core.tracing.group import Fuser, Group
+from core.tracing.passes import optimized
+from core.tracing.program import Program
+from core.tracing.structure import Leaf
+from core.tracing.tape import Tape
+from core.tracing.tracing import recorded
+
+MOST = 1024
+"""So many kernels are kept; when there are more, all are made anew."""
+
+
+class _Made(NamedTuple):
+    """A kernel: what runs it, and for each of its results the name it has in the node, or None."""
+
+    run: Callable[..., tuple[Any, ...]]
+    names: tuple[Any, ...]
+    plain: dict[str, Any]
+
+
+class Formulas:
+    """Kernels of a backend for the formulas of operations.
+
+    Args:
+        backend: Whose arrays they compute with. Its dtypes are objects of NumPy's.
+        fuser: What makes its loops.
+    """
+
+    def __init__(self, backend: Backend, fuser: Fuser) -> None:
+        self._backend = backend
+        self._fuser = fuser
+        self._known: dict[Any, _Made | None] = {}
+
+    def compute(self, f: Any, xp: Any, *arrays: Any) -> Any:
+        """The kernel of an operation; NotImplemented where no loop is in its formula."""
+        own = f._own()
+        tree = arrays, own
+        made, given = self._found(("compute", type(f)), tree, _traced_compute, f)
+        if made is None:
+            return NotImplemented
+        found = made.run(*given)
+        vars(f).update(made.plain)
+        results = []
+        for name, array in zip(made.names, found, strict=True):
+            if name is None:
+                results.append(array)
+            else:
+                setattr(f, name, array)
+        return tuple(results) if f.declared.outputs else results[0]
+
+    def gradient(self, f: Any, g: Any, needs_grad: int) -> Any:
+        """The kernel of its gradients; NotImplemented where no loop is in the rules."""
+        several = bool(f.declared.outputs)
+        own = f._own()
+        if f.shapes is not None:
+            own["shapes"] = f.shapes
+        data = f.data if several else (f.data,)
+        tree = (g if several else (g,), [s.data for s in f._sources], data or (), own)
+        key = "gradient", type(f), needs_grad, *[_like(s) for s in f._sources]
+        made, given = self._found(key, tree, _traced_gradient, f, needs_grad)
+        if made is None:
+            return NotImplemented
+        gradients: list[Any] = [None] * len(f._sources)
+        for i, array in zip(made.names, made.run(*given), strict=True):
+            gradients[i] = array
+        return tuple(gradients)
+
+    def _found(self, key: Any, tree: Any, trace: Any, *args: Any) -> tuple[_Made | None, list[Any]]:
+        given: list[Any] = []
+        frozen = _frozen(tree, given, self._backend.array_type)
+        key = *key, self._backend.spec_device(given[0]), frozen
+        try:
+            return self._known[key], given
+        except KeyError:
+            pass
+        except TypeError:  # a setting that cannot be hashed
+            return None, given
+        if is_debug():  # where formulas look at values
+            return None, given
+        made = self._made(trace, tree, given, *args)
+        with publishing:
+            if len(self._known) >= MOST:
+                self._known.clear()
+            return self._known.setdefault(key, made), given
+
+    def _made(self, trace: Any, tree: Any, given: list[Any], *args: Any) -> _Made | None:
+        names: list[Any] = []
+        plain: dict[str, Any] = {}
+
+        def function(*traced: Any) -> Any:
+            arrays = iter(traced)
+            put = mapped(lambda _: next(arrays), tree, self._backend.array_type)
+            found, names[:] = trace(put, plain, *args)
+            return tuple(found)
+
+        try:
+            program = program_of(function, given, self._backend)
+            program = program.changed(equations=fused(program, self._fuser))
+        except Exception:  # of what cannot be traced, and of what the formula itself refuses
+            return None
+        calls = [equation.call for equation in program.equations]
+        if program.changes or not any([isinstance(call.function, Group) for call in calls]):
+            return None
+        return _Made(compiled(program), tuple(names), plain)
+
+
+def program_of(function: Callable[..., Any], arrays: list[Any], backend: Backend) -> Program:
+    """What a function does to arrays like these, of any backend whose dtypes are NumPy's."""
+    inputs = tuple([Value(tuple(array.shape), array.dtype) for array in arrays])
+    form = tuple([Leaf(i, "array") for i in range(len(arrays))])
+    return optimized(recorded(function, form, inputs, Tape(backend), []))
+
+
+def _frozen(tree: Any, arrays: list[Any], kind: type) -> Any:
+    """A structure as something to be looked up by, with shape and dtype for each array."""
+    if isinstance(tree, kind):
+        arrays.append(tree)
+        array: Any = tree
+        return kind, array.shape, array.dtype
+    if isinstance(tree, (tuple, list)):
+        return tuple([_frozen(part, arrays, kind) for part in tree])
+    if isinstance(tree, dict):
+        return tuple([(name, _frozen(part, arrays, kind)) for name, part in tree.items()])
+    return type(tree), tree
+
+
+def _like(source: Any) -> Any:
+    return source.spec.shape, source.spec.dtype, source._sources is None
+
+
+def _node(f: Any, own: dict[str, Any]) -> Any:
+    """A node of the same settings, whose arrays are traced."""
+    node = GraphNode.__new__(type(f))
+    vars(node).update(own)
+    if "backend" in own:
+        vars(node)["backend"] = tracing()
+    return node
+
+
+def _traced_compute(tree: Any, plain: dict[str, Any], f: Any) -> tuple[list[Any], list[Any]]:
+    arrays, own = tree
+    node = _node(f, own)
+    before = dict(vars(node))
+    xp = tracing().ops_xp(max([array.shape for array in arrays], key=prod))
+    y = type(f).compute(node, xp, *arrays)
+    results = list(y) if f.declared.outputs else [y]
+    names: list[Any] = [None] * len(results)
+    for name, value in vars(node).items():
+        if value is before.get(name, f):
+            continue
+        if isinstance(value, TracedArray):
+            results.append(value)
+            names.append(name)
+        else:
+            plain[name] = value
+    return results, names
+
+
+class _Source:
+    """What gradient rules look at of an input."""
+
+    __slots__ = ("_sources", "data", "spec")
+    is_function = _constant = False
+
+    def __init__(self, source: Any, data: Any) -> None:
+        self.spec = _spec(source.spec)
+        self._sources = source._sources
+        self.data = data
+
+
+def _traced_gradient(
+    tree: Any, plain: dict[str, Any], f: Any, needs_grad: int
+) -> tuple[list[Any], list[Any]]:
+    given, inputs, data, own = tree
+    several = bool(f.declared.outputs)
+    node = _node(f, own)
+    node.needs_grad = needs_grad
+    node._sources = tuple([_Source(s, x) for s, x in zip(f._sources, inputs, strict=True)])
+    node.data = tuple(data) if several else data[0]
+    node.spec = None if several else _spec(f.spec)
+    found = f._raw(node, tuple(given) if several else given[0], needs_grad)
+    wanted = [i for i, g in enumerate(found) if g is not None]
+    return [found[i] for i in wanted], wanted
+
+
+def _spec(spec: Any) -> Any:
+    return intern(tracing(), spec.shape, spec.dtype, None)
