@@ -37,10 +37,34 @@ class _Port(cst.CSTTransformer):
         super().__init__()
         self.open: list[tuple[int, str]] = []
         self.bound: dict[str, str] = {}  # name in the program -> path in Chainer
-        self._imported = False
+        self._fronts: set[Any] = set()
+        self.layers: set[str] = set()  # names of attributes that hold Chainer's links
+        self._imported = self._needed = self._serializes = False
 
     def _decide(self, node: Any, what: str) -> None:
         self.open.append((self.get_metadata(PositionProvider, node).start.line, what))
+
+    def _ours(self, path: str) -> Any:
+        """A name of plugrad's in the program, which imports it for that if it has to."""
+        self._needed = self._needed or "chainer" not in self.bound
+        return _expression(f"chainer.{path}")
+
+    def leave_Module(self, original: cst.Module, updated: cst.Module) -> cst.Module:
+        """Import what was made use of, before other parts of plugrad are imported."""
+        if not self._needed:
+            return updated
+        body = list(updated.body)
+        first = next((i for i, line in enumerate(body) if _is_import(line)), None)
+        if first is None:  # imported within a function
+            self.open.append((1, "Import core as chainer first."))
+            return updated
+        leading = body[first].leading_lines
+        body[first] = body[first].with_changes(leading_lines=[])
+        added = cst.SimpleStatementLine(
+            [cst.Import([cst.ImportAlias(cst.Name("core"), _as("chainer"))])],
+            leading_lines=leading,
+        )
+        return updated.with_changes(body=[*body[:first], added, *body[first:]])
 
     # -- imports --------------------------------------------------------------------------------
 
@@ -124,6 +148,10 @@ class _Port(cst.CSTTransformer):
             return cst.Name("Chain") if original.value == "FunctionSet" else updated
         return updated
 
+    def visit_Attribute(self, node: cst.Attribute) -> None:
+        """Note the front of a longer path: what it names is a package."""
+        self._fronts.add(node.value)
+
     def leave_Attribute(self, original: cst.Attribute, updated: cst.Attribute) -> Any:
         """Shorten paths to the module that gives a name, and find links beside functions."""
         path = self._path(original)
@@ -137,15 +165,55 @@ class _Port(cst.CSTTransformer):
         if path == "chainer.__version__":
             self._decide(original, "core.__version__ is plugrad's own version.")
         if module.startswith("chainer.functions") and not port.has("core.functions", name):
-            if port.has("core.links", name) and "chainer" in self.bound:
-                return _expression(f"chainer.links.{name}")
+            if port.has("core.links", name):
+                return self._ours(f"links.{name}")
             if name not in _FAMILIES:
+                self._decide(original, f"{path} is not in plugrad.")
+            return updated
+        whole = original not in self._fronts
+        if module == "chainer" and whole and not port.has("core", name):
+            if port.has("core.distributions", name):
+                return _expression(f"{_dotted(original.value)}.distributions.{name}")
+            self._decide(original, f"{path} is not in plugrad.")
+            return updated
+        if module in _FLAT and whole:
+            if not port.has(port.place(module), name):
                 self._decide(original, f"{path} is not in plugrad.")
             return updated
         place = port.place(module)
         if place != module.replace("chainer", "core", 1) and _dotted(original).count(".") > 2:
             return _expression(place.replace("core", "chainer", 1) + f".{name}")
         return updated
+
+    def visit_Assign(self, node: cst.Assign) -> None:
+        """Note attributes that hold links: `self.bn = L.BatchNormalization(8)`."""
+        if self._is_link(node.value):
+            for target in node.targets:
+                self.layers.add(_dotted(target.target).rpartition(".")[2])
+
+    def visit_Arg(self, node: cst.Arg) -> None:
+        """Note children by keyword: `super().__init__(bn=L.BatchNormalization(8))`."""
+        if node.keyword is not None and self._is_link(node.value):
+            self.layers.add(node.keyword.value)
+
+    def _is_link(self, value: Any) -> bool:
+        return isinstance(value, cst.Call) and self._path(value.func).startswith("chainer.links.")
+
+    def leave_ExceptHandler(
+        self, original: cst.ExceptHandler, updated: cst.ExceptHandler
+    ) -> cst.ExceptHandler:
+        """`except KeyError` around a serializer also catches what plugrad raises."""
+        if self._serializes and _dotted(updated.type) == "KeyError":
+            refused = cst.Element(self._ours("errors.CheckpointError"))
+            return updated.with_changes(
+                type=cst.Tuple([cst.Element(cst.Name("KeyError")), refused]),
+                whitespace_after_except=cst.SimpleWhitespace(" "),
+            )
+        return updated
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
+        """Note whether a serializer is at hand."""
+        self._serializes = any(p.name.value == "serializer" for p in node.params.params)
 
     def visit_ClassDef(self, node: cst.ClassDef) -> None:
         """Tell of classes whose base class has other defaults here."""
@@ -166,6 +234,11 @@ class _Port(cst.CSTTransformer):
             return updated.with_changes(func=target)
         if method in port._METHODS and not path:
             self._decide(original, f"{method}: {port._METHODS[method]}")
+        if method in self.layers and not path:
+            for arg in original.args:
+                keyword = arg.keyword.value if arg.keyword is not None else ""
+                if keyword in ("train", "test"):
+                    self._decide(original, f"{method}({keyword}=...): {port._DECIDE[keyword]}")
         if method == "extend":
             updated = self._extended(updated)
         return self._with_arguments(original, updated, path) if path else updated
@@ -199,10 +272,8 @@ class _Port(cst.CSTTransformer):
                 continue
             if keyword == "bias" and "nobias" not in given and port.has("core.links", name):
                 arg = arg.with_changes(keyword=cst.Name("initial_bias"))
-            elif keyword == "wscale" and "initialW" not in given and "chainer" in self.bound:
-                value = cst.Call(
-                    _expression("chainer.initializers.LeCunNormal"), [_plain(arg.value)]
-                )
+            elif keyword == "wscale" and "initialW" not in given:
+                value = cst.Call(self._ours("initializers.LeCunNormal"), [_plain(arg.value)])
                 arg = arg.with_changes(keyword=cst.Name("initialW"), value=value)
             elif keyword in port._DECIDE:
                 self._decide(original, f"{name}({keyword}=...): {port._DECIDE[keyword]}")
@@ -212,9 +283,9 @@ class _Port(cst.CSTTransformer):
             and "download" not in given
             and port.downloads(name)
         ):
-            args.append(cst.Arg(cst.Name("True"), cst.Name("download"), _TIGHT))
+            args = _appended(args, cst.Arg(cst.Name("True"), cst.Name("download"), _TIGHT))
         if path.endswith(_EVALUATOR) and "weigh_batches" not in given:
-            args.append(cst.Arg(cst.Name("False"), cst.Name("weigh_batches"), _TIGHT))
+            args = _appended(args, cst.Arg(cst.Name("False"), cst.Name("weigh_batches"), _TIGHT))
         if len(args) == len(call.args) and all(
             a is b for a, b in zip(args, call.args, strict=True)
         ):
@@ -222,6 +293,11 @@ class _Port(cst.CSTTransformer):
         return call.with_changes(args=_joined(args))
 
 
+_FLAT = {f"chainer.{name}" for name in (
+    "links", "optimizers", "optimizer", "initializers", "iterators", "datasets", "serializers",
+    "function_hooks", "link_hooks", "distributions", "training.extensions", "training.triggers",
+    "training.updaters")}  # fmt: skip
+"""Packages whose names stand in them, not in modules below them."""
 _EVALUATOR = ".training.extensions.Evaluator"
 _TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
 _FAMILIES = ("activation", "array", "connection", "evaluation", "loss", "math", "noise",
@@ -230,6 +306,16 @@ _STRANGERS = {
     "chainermn": "chainermn: use core.communicators and what is built on them.",
     "chainerx": "chainerx: there is none; NumPy and CuPy compute the same.",
 }
+
+
+def _is_import(line: Any) -> bool:
+    """Whether a statement of a module imports a part of plugrad."""
+    small = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
+    if isinstance(small, cst.ImportFrom):
+        return _dotted(small.module).partition(".")[0] == "core"
+    if isinstance(small, cst.Import):
+        return any(_dotted(alias.name).partition(".")[0] == "core" for alias in small.names)
+    return False
 
 
 def _as(name: str) -> cst.AsName:
@@ -243,6 +329,14 @@ def _plain(value: Any) -> cst.Arg:
 def _is_off(value: Any) -> bool:
     code = cst.Module([]).code_for_node(value)
     return code in ("False", "'off'", '"off"', "'auto'", '"auto"')
+
+
+def _appended(args: list[Any], arg: Any) -> list[Any]:
+    """Arguments and one more, on a line of its own where the others have theirs."""
+    if len(args) > 1 and isinstance(args[-1].comma, cst.Comma):
+        last = args[-1].with_changes(comma=args[-2].comma)
+        return [*args[:-1], last, arg.with_changes(comma=args[-1].comma)]
+    return [*args, arg]
 
 
 def _joined(args: list[Any]) -> list[Any]:

@@ -12,6 +12,8 @@ from plugrad.commands.main import main
 from plugrad.commands.port import PortError, rewritten
 
 PROGRAMS = sorted((Path(__file__).parents[1] / "ports" / "programs").glob("*.py"))
+OF_VERSIONS = sorted(Path(__file__).with_name("programs").glob("*.py"))
+"""Programs as they are written for versions 1 to 7, of which nothing is left to a person."""
 
 RUN_ALL = """
 import hashlib, json, pathlib, random, runpy, sys
@@ -43,7 +45,9 @@ pathlib.Path(sys.argv[2], "bits.json").write_text(json.dumps(found))
 
 
 def before(program):
-    """A program of tests/ports as it was for Chainer."""
+    """A program of tests/ports as it was for Chainer; others are so."""
+    if program in OF_VERSIONS:
+        return program.read_text()
     text = re.sub(r"(?m)^import core as chainer", "import chainer", program.read_text())
     return re.sub(r"(?m)^(import|from) core\b", r"\1 chainer", text)
 
@@ -57,6 +61,13 @@ def after(program):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_programs_are_ported_as_people_have(program):
     assert rewritten(before(program)) == (after(program), [])
+
+
+@pytest.mark.parametrize("program", OF_VERSIONS, ids=lambda path: path.stem)
+def test_programs_of_each_version_are_ported_without_a_rest(program):
+    ported, left = rewritten(program.read_text())
+    assert left == [] and not re.search(r"(?m)^(import|from) chainer", ported)
+    assert rewritten(ported) == (ported, [])
 
 
 def test_means_of_evaluators_stay_chainers():
@@ -77,7 +88,7 @@ def test_ported_programs_give_the_same_bits(run, python, tmp_path):
     bits = []
     for name, text_of in (("before", before), ("after", lambda p: rewritten(before(p)).text)):
         (tmp_path / name).mkdir()
-        for program in PROGRAMS:
+        for program in PROGRAMS + OF_VERSIONS:
             (tmp_path / name / program.name).write_text(text_of(program))
         out = tmp_path / f"{name}-out"
         done = run(python, "-W", "error", "-c", RUN_ALL, tmp_path / name, out)
@@ -138,6 +149,78 @@ train, test = chainer.datasets.get_mnist(ndim=3, download=True)
 def test_calls_of_every_version_are_rewritten():
     assert rewritten(PROGRAM) == (EXPECTED, [])
     assert rewritten(EXPECTED) == (EXPECTED, [])
+
+
+WITHOUT_CHAINER = """\
+# of version 1
+import chainer.functions as F, chainer.links as L
+
+class Model(L.Classifier):
+    def __init__(self):
+        super().__init__(
+            conv=F.Linear(
+                3,
+                2,
+                wscale=2,
+            ),
+            bn=L.BatchNormalization(2),
+        )
+    def __call__(self, x):
+        return self.bn(self.conv(x), test=True)
+    def serialize(self, serializer):
+        try:
+            self.t = serializer("t", 0)
+        except KeyError:
+            pass
+"""
+
+PORTED_WITHOUT_CHAINER = """\
+# of version 1
+import core as chainer
+import core.functions as F, core.links as L
+
+class Model(L.Classifier):
+    def __init__(self):
+        super().__init__(
+            conv=chainer.links.Linear(
+                3,
+                2,
+                initialW=chainer.initializers.LeCunNormal(2),
+            ),
+            bn=L.BatchNormalization(2),
+        )
+    def __call__(self, x):
+        return self.bn(self.conv(x), test=True)
+    def serialize(self, serializer):
+        try:
+            self.t = serializer("t", 0)
+        except (KeyError, chainer.errors.CheckpointError):
+            pass
+"""
+
+
+def test_what_is_made_use_of_is_imported():
+    text, left = rewritten(WITHOUT_CHAINER)
+    assert text == PORTED_WITHOUT_CHAINER
+    assert [line for line, _ in left] == [15] and left[0][1].startswith("bn(test=...)")
+
+
+def test_names_that_stand_elsewhere_are_found():
+    text, left = rewritten(
+        "import chainer\nimport chainer.links as L\n"
+        "y = chainer.kl_divergence(p, q), chainer.Distribution\n"
+        "z = L.NoSuchLink, chainer.no_such_name, chainer.optimizer.WeightDecay\n"
+    )
+    assert "chainer.distributions.kl_divergence(p, q), chainer.distributions.Distribution" in text
+    assert [what for _, what in left] == [
+        "chainer.links.NoSuchLink is not in plugrad.",
+        "chainer.no_such_name is not in plugrad.",
+    ]
+
+
+def test_an_argument_is_added_as_the_others_stand():
+    text = "import chainer\nx = chainer.datasets.get_mnist(\n    ndim=3,\n    scale=1.0,\n)\n"
+    assert "    scale=1.0,\n    download=True,\n)\n" in rewritten(text).text
 
 
 OPEN = """\
