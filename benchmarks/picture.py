@@ -55,6 +55,11 @@ def draw_growth(found: dict[str, Any], path: Path) -> None:
     for_both(curves, found, path)
 
 
+def draw_communication(found: dict[str, Any], path: Path) -> None:
+    """Draw what sums over ranks take, and what is predicted for many."""
+    for_both(communication, found, path)
+
+
 def for_both(drawn: Any, found: dict[str, Any], path: Path) -> None:
     """Draw for a light and for a dark page."""
     try:
@@ -178,6 +183,61 @@ def curves(found: dict[str, Any], path: Path, c: dict[str, str]) -> None:
     place = f"{m['processor']}, {m['time'][:10]}"
     about = f"operation forward and backward, or parameter, in processor time; {place}"
     figure.text(0.03, 0.87, about, color=c["soft"], fontsize=9)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=144, facecolor=c["paper"])
+    plt.close(figure)
+
+
+def communication(found: dict[str, Any], path: Path, c: dict[str, str]) -> None:
+    """Measured sums beside the fitted model; and the efficiency of many ranks on networks."""
+    import matplotlib.pyplot as plt
+
+    from benchmarks.alpha_beta import seconds
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), facecolor=c["paper"])
+    figure.subplots_adjust(left=0.07, right=0.93, top=0.78, bottom=0.13, wspace=0.24)
+    colours = [c["torch"], c["jax"], c["numpy"]]
+    counts = sorted({ranks for ranks, _, _ in found["points"]})
+    for ranks, colour in zip(counts, colours, strict=False):
+        points = sorted((size, took) for n, size, took in found["points"] if n == ranks)
+        sizes = [size for size, _ in points]
+        left.plot(sizes, [1e3 * took for _, took in points], "o", color=colour, ms=6,
+                  markeredgecolor=c["paper"], label=f"{ranks} ranks, measured")  # fmt: skip
+        turns = max(1.0, ranks / found["cores"])
+        for shape, line in (("ring", "-"), ("tree", ":")):
+            fitted = found["fits"][shape]
+            ms = [1e3 * turns * seconds(ranks, size, shape, fitted) for size in sizes]
+            left.plot(sizes, ms, line, color=colour, lw=1.5, label=f"{ranks} ranks, {shape}")
+    left.set(xscale="log", yscale="log")
+    left.set_xlabel("bytes of gradients", color=c["soft"], fontsize=9)
+    left.set_title("Milliseconds of an exchange", color=c["ink"], fontsize=11, loc="left")
+    left.legend(frameon=False, labelcolor=c["ink"], fontsize=8)
+    for (name, steps), colour in zip(found["ahead"].items(), colours, strict=True):
+        values = [100 * found["compute"] / each.step for each in steps]
+        right.plot(found["ranks"], values, "-", color=colour, lw=2)
+        for ranks, value, each in zip(found["ranks"], values, steps, strict=True):
+            filled = colour if each.shape == "ring" else c["paper"]
+            right.plot(ranks, value, "o", ms=6, color=filled, markeredgecolor=colour)
+        right.annotate(name, (found["ranks"][-1], values[-1]), (8, -3), color=colour, fontsize=9,
+                       textcoords="offset points", annotation_clip=False)  # fmt: skip
+    right.set(xscale="log", ylim=(0, 105))
+    right.set_xticks(found["ranks"], [f"{n:,}" for n in found["ranks"]])
+    right.xaxis.set_minor_locator(plt.NullLocator())
+    right.set_xlabel("ranks; a filled mark: ring, an open one: tree", color=c["soft"], fontsize=9)
+    right.set_title("Predicted efficiency, %, with as many examples for each rank",
+                    color=c["ink"], fontsize=11, loc="left")  # fmt: skip
+    for axes in (left, right):
+        axes.set_facecolor(c["paper"])
+        axes.tick_params(colors=c["ink"], labelsize=8, length=0, which="both")
+        axes.grid(axis="y", color=c["line"], linewidth=0.8)
+        axes.set_axisbelow(True)
+        for side in axes.spines.values():
+            side.set_visible(False)
+    figure.text(0.02, 0.93, "Exchange of gradients", color=c["ink"], fontsize=14, weight="bold")
+    m = found["machine"]
+    about = f"{m['processor']}, {m['cores']} cores, {m['time'][:10]}"
+    about += "; MLP 784-1000-1000-10, 128 examples for each rank"
+    figure.text(0.02, 0.87, about, color=c["soft"], fontsize=9)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=144, facecolor=c["paper"])
     plt.close(figure)

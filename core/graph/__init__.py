@@ -5,6 +5,7 @@ and debug mode need stands apart, in `hooked` and `complete_step`.
 """
 
 __all__ = [
+    "accumulate",
     "array_api",
     "backprop",
     "debug",

@@ -9,11 +9,18 @@ from core.arrays import backend
 from core.arrays.backend import Device
 from core.errors import CommunicatorError
 from core.errors.set_by_init import NeedsInit
+from core.graph.accumulate import adds_in_place
 
 if TYPE_CHECKING:
     from core.link.parameter import Parameter
     from core.training.communicator import Communicator
 
+
+LARGE = 1 << 20
+"""Bytes from which on a gradient is summed by itself."""
+
+UNDER_WAY = 2
+"""Buffers at once, where memory is to be saved: further ones wait for the sums before them."""
 
 NARROW = ("float16", "bfloat16")
 
@@ -42,11 +49,10 @@ def as_sixteen_bits(array: Any) -> bool:
 
 
 class Bucket:
-    """A buffer for the gradients of some parameters of one dtype, and one mark for each of them.
+    """A buffer for the gradients of some parameters of one dtype.
 
-    The mark is 1 where a rank has a gradient, so that the sum says on how many there is one. Where
-    parameters have owners, those of each owner lie side by side, with their marks: from
-    `bounds[rank]` to `bounds[rank + 1]`.
+    Where parameters have owners, those of each owner lie side by side: from `bounds[rank]` to
+    `bounds[rank + 1]`.
     """
 
     def __init__(self, dtype: str, place: Device) -> None:
@@ -66,18 +72,15 @@ class Bucket:
 
     def lay_out(
         self, owners: Mapping[int, int] | None, ranks: int
-    ) -> dict[int, tuple[Bucket, int, int]]:
-        """Where gradient and mark of each parameter lie, and where the part of each rank ends."""
+    ) -> dict[int, tuple[Bucket, int]]:
+        """Where the gradient of each parameter begins, and where the part of each rank ends."""
         places, end, self.bounds = {}, 0, [0]
         for rank in range(1 if owners is None else ranks):
-            own = [p for p in self.parameters if owners is None or owners[id(p)] == rank]
-            marks = end + sum([p.size for p in own])
-            for number, parameter in enumerate(own):
-                places[id(parameter)] = (self, end, marks + number)
-                end += parameter.size
-            end = marks + len(own)
+            for parameter in self.parameters:
+                if owners is None or owners[id(parameter)] == rank:
+                    places[id(parameter)] = (self, end)
+                    end += parameter.size
             self.bounds.append(end)
-        self.size = end
         return places
 
     def begin(self) -> None:
@@ -92,13 +95,32 @@ class Bucket:
             self.buffer = self.place.xp.empty(self.size, dtype=dtype)
         return self.buffer
 
+    def take(self, parameter: Parameter) -> bool:
+        """Let the gradient of the only parameter be the buffer, if nobody else has it."""
+        grad = parameter.grad
+        source = parameter._source
+        if len(self.parameters) > 1 or self.place != parameter.device:
+            return False
+        if self.place.backend.dtype_name(grad.dtype) != self.dtype:
+            return False
+        del grad  # which would be somebody else
+        if source is None or not adds_in_place(source):
+            return False
+        flat = source._grad.reshape(-1)
+        if getattr(flat, "base", None) is not source._grad:
+            return False
+        self.buffer = flat
+        return True
+
 
 class Buckets(NeedsInit):
     """The gradients of a model, in buffers of about `bucket_bytes`, in a given order.
 
-    All ranks have the same parameters in the same order; their sums begin in the order of the
-    buffers, whatever the order in which the gradients come. Each step has new buffers, and the
-    gradients that parameters get lie in them.
+    All ranks have the same parameters in the same order; their sums begin in the order in which
+    buffers are full, which is the same on all. Each step has new buffers, and the gradients that
+    parameters get lie in them. A gradient of 1 MiB and more has a buffer to itself, and where
+    nobody else holds it, it is that buffer. Beside them travels a mark for each parameter, 1 where
+    a rank has a gradient, so that their sums say on how many there is one.
 
     Args:
         comm: The communicator, whose settings tell size and dtype of the buffers.
@@ -114,44 +136,45 @@ class Buckets(NeedsInit):
     ) -> None:
         self.comm = comm
         self.owners = owners
-        self.buckets: list[Bucket] = []
-        self._places: dict[int, tuple[Bucket, int, int]] = {}
-        self._packed: set[int] = set()
+        self.parameters = list(parameters)
+        self._places: dict[int, tuple[Bucket, int]] = {}
+        self._marks: dict[int, int] = {}  # of the parameters that have been packed
         self._begun = 0
         travelling, most = comm.get_config("allreduce_grad_dtype"), comm.get_config("bucket_bytes")
         filling: dict[tuple[str, Device], Bucket] = {}
-        for parameter in parameters:
+        full: dict[Bucket, int] = {}  # with the last of its parameters
+        for number, parameter in enumerate(self.parameters):
             dtype = travelling or parameter.backend.dtype_name(parameter.array.dtype)
             kind = dtype, comm.place_of_buffers(parameter.device)
             bucket, width = filling.get(kind), backend.host().dtype(dtype).itemsize
-            if bucket is None or bucket.size and (bucket.size + parameter.size) * width > most:
+            if parameter.size * width >= min(LARGE, most):
+                bucket = Bucket(*kind)
+            elif bucket is None or (bucket.size + parameter.size) * width > most:
                 bucket = filling[kind] = Bucket(*kind)
-                self.buckets.append(bucket)
             bucket.add(parameter)
+            full[bucket] = number
+        self.buckets = sorted(full, key=full.__getitem__)
         for bucket in self.buckets:
             self._places |= bucket.lay_out(owners, comm.size)
 
     def begin(self) -> None:
         """Begin a step: nothing is packed yet."""
         self._begun = 0
-        self._packed.clear()
+        self._marks.clear()
         for bucket in self.buckets:
             bucket.begin()
 
     def is_packed(self, parameter: Parameter) -> bool:
         """Whether the gradient of a parameter has been taken in this step."""
-        return id(parameter) in self._packed
+        return id(parameter) in self._marks
 
     def pack(self, parameter: Parameter, grad: Any, weight: float) -> None:
         """Take the complete gradient of a parameter (None where it has none), times `weight`.
 
         A buffer that is full begins to be summed, once those before it have begun.
         """
-        bucket, start, mark = self._places[id(parameter)]
-        buffer = bucket.room()
-        self._packed.add(id(parameter))
-        part = buffer[start : start + parameter.size].reshape(parameter.shape)
-        buffer[mark] = grad is not None
+        bucket, start = self._places[id(parameter)]
+        part = bucket.room()[start : start + parameter.size].reshape(parameter.shape)
         if grad is None:
             part[...] = 0
         else:
@@ -162,85 +185,96 @@ class Buckets(NeedsInit):
                 bucket.place.xp.multiply(sent, sent.dtype.type(weight), out=part)
             else:
                 part[...] = sent * sent.dtype.type(weight)
-        bucket.waiting -= 1
-        while self._begun < len(self.buckets) and not self.buckets[self._begun].waiting:
-            self._begin_sum(self.buckets[self._begun])
-            self._begun += 1
-        for begun in self.buckets[: self._begun]:
-            if begun.pending is not None:
-                begun.pending.test()  # libraries go on only while they are called
+        self._packed(parameter, grad is not None)
 
-    def _begin_sum(self, full: Bucket) -> None:
+    def _packed(self, parameter: Parameter, mark: bool) -> None:
+        self._marks[id(parameter)] = int(mark)
+        self._places[id(parameter)][0].waiting -= 1
+        while self._begun < len(self.buckets) and not self.buckets[self._begun].waiting:
+            self._begin_sum(self._begun)
+            self._begun += 1
+
+    def _begin_sum(self, number: int) -> None:
+        full = self.buckets[number]
         if self.owners is None:
             full.pending = self.comm.iallreduce(full.buffer)
-        else:
-            full.pending = self.comm.ireduce_scatter(full.buffer, full.bounds)
-            full.buffer = None  # of which a part comes back
+            return
+        self._wait_for(number - UNDER_WAY)
+        full.pending = self.comm.ireduce_scatter(full.buffer, full.bounds)
+        full.buffer = None  # of which a part comes back
 
-    def pack_rest(self, weight: float) -> None:
-        """Take the gradients that the parameters have, where none has been taken yet."""
-        for parameter in [p for bucket in self.buckets for p in bucket.parameters]:
-            if not self.is_packed(parameter):
+    def _wait_for(self, number: int) -> None:
+        pending = self.buckets[number].pending if number >= 0 else None
+        if pending is not None:
+            pending.wait()
+
+    def go_on(self) -> None:
+        """Let sums under way go on: libraries do so only while they are called."""
+        for begun in self.buckets[: self._begun]:
+            if begun.pending is not None:
+                begun.pending.test()
+
+    def pack_rest(self, weight: float, in_place: bool = True) -> None:
+        """Take the gradients that the parameters have, where none has been taken yet.
+
+        `in_place` lets those that nobody else holds become their own sums. Nothing is computed
+        beside these sums, so they follow one another, which keeps them in the caches.
+        """
+        for parameter in self.parameters:
+            if self.is_packed(parameter):
+                continue
+            before, bucket = self._begun, self._places[id(parameter)][0]
+            if in_place and parameter.grad is not None and bucket.take(parameter):
+                if weight != 1:
+                    bucket.buffer *= bucket.buffer.dtype.type(weight)
+                self._packed(parameter, True)
+            else:
                 self.pack(parameter, parameter.grad, weight)
+            for number in range(before, self._begun):
+                self._wait_for(number)
 
     def unpack(self, everywhere: int | None = None) -> None:
         """Wait for the sums, and give each parameter its own as its gradient.
 
         One that has a gradient on no rank gets None, and so does one that another rank owns. With
-        `everywhere`, the number of ranks that have to have one, fewer are an error, which leaves
-        the gradients as they were.
+        `everywhere`, the number of ranks that have to have one, fewer are an error.
         """
-        sums: list[tuple[Bucket, Any, int]] = []
+        xp = backend.host().xp
+        marks = xp.asarray([self._marks.get(id(p), 0) for p in self.parameters], dtype="float32")
+        told = self.comm.iallreduce(marks)
+        for number in range(len(self.buckets)):
+            self._wait_for(number)
+        told.wait()
+        counts = {id(p): n for p, n in zip(self.parameters, marks.tolist(), strict=True)}
+        for parameter in self.parameters:
+            if everywhere is not None and 0 < counts[id(parameter)] < everywhere:
+                raise CommunicatorError(
+                    f"mean of gradients: {parameter.name or 'a parameter'} of shape "
+                    f"{parameter.shape} has a gradient on {counts[id(parameter)]:.0f} of "
+                    f"{everywhere} ranks. With zero_fill=True it counts as zeros on the others."
+                )
         for bucket in self.buckets:
-            if bucket.pending is not None:
-                bucket.pending.wait()
-                if self.owners is None:
-                    sums.append((bucket, bucket.buffer, 0))
-                else:
-                    sums.append((bucket, bucket.pending.result, bucket.bounds[self.comm.rank]))
-                bucket.buffer = bucket.pending = None
-        found: list[tuple[Parameter, Any]] = []
-        short = None
-        for bucket, sum_, first in sums:
-            here = [p for p in bucket.parameters if self._is_here(p)]
-            others = [p for p in bucket.parameters if not self._is_here(p)]
-            found += [(parameter, None) for parameter in others]
-            if not here:
-                continue
-            marks = self._places[id(here[0])][2] - first
-            counts = backend.to_host(sum_[marks : marks + len(here)]).tolist()
-            for parameter, count in zip(here, counts, strict=True):
+            sum_, first = bucket.buffer, 0
+            if self.owners is not None and bucket.pending is not None:
+                sum_, first = bucket.pending.result, bucket.bounds[self.comm.rank]
+            bucket.buffer = bucket.pending = None
+            for parameter in bucket.parameters:
                 start = self._places[id(parameter)][1] - first
-                part = sum_[start : start + parameter.size].reshape(parameter.shape)
-                found.append((parameter, part if count else None))
-                if everywhere is not None and 0 < count < everywhere:
-                    short = parameter, count
-        self._refuse_short(short, everywhere)
-        for parameter, part in found:
-            if part is not None and part.dtype != parameter.array.dtype:
-                part = part.astype(parameter.array.dtype)
-            parameter.grad = part if part is None else parameter.device.send(part)
+                parameter.grad = None
+                if counts[id(parameter)] and self._is_here(parameter):
+                    part = sum_[start : start + parameter.size].reshape(parameter.shape)
+                    if part.dtype != parameter.array.dtype:
+                        part = part.astype(parameter.array.dtype)
+                    parameter.grad = parameter.device.send(part)
 
     def _is_here(self, parameter: Parameter) -> bool:
         return self.owners is None or self.owners[id(parameter)] == self.comm.rank
 
-    def _refuse_short(self, short: tuple[Parameter, float] | None, everywhere: int | None) -> None:
-        """Raise on every rank where one knows of a gradient that some ranks alone have."""
-        text = ""
-        if short is not None:
-            parameter, count = short
-            text = (
-                f"mean of gradients: {parameter.name or 'a parameter'} of shape {parameter.shape} "
-                f"has a gradient on {count:.0f} of {everywhere} ranks. With zero_fill=True it "
-                "counts as zeros on the others."
-            )
-        if self.owners is not None and everywhere is not None:
-            text = next(filter(None, self.comm.allgather_obj(text)), "")
-        if text:
-            raise CommunicatorError(text)
-
     def allreduce(self, weight: float, everywhere: int | None = None) -> None:
-        """Replace the gradients that the parameters have by their weighted sums over all ranks."""
+        """Replace the gradients that the parameters have by their weighted sums over all ranks.
+
+        With `everywhere`, an error leaves them as they were.
+        """
         self.begin()
-        self.pack_rest(weight)
+        self.pack_rest(weight, in_place=everywhere is None)
         self.unpack(everywhere)

@@ -36,7 +36,7 @@ class Communicator(NeedsInit, ABC):
 
     - `allreduce_grad_dtype`: the dtype in which gradients travel, such as 'float16' or 'bfloat16',
       which are added in float32 and rounded once; None is their own.
-    - `bucket_bytes`: gradients are packed into buffers of about this size, 8 MiB by default.
+    - `bucket_bytes`: gradients are packed into buffers of about this size, 4 MiB by default.
     - `fixed_order`: gradients are added in the order of the ranks, so that their bits do not depend
       on the library; False leaves the order to it, which may know a faster one for many ranks.
     - `batched_copy`: taken for ChainerMN's sake; gradients are always packed.
@@ -55,7 +55,7 @@ class Communicator(NeedsInit, ABC):
         self._config: dict[str, Any] = {
             "allreduce_grad_dtype": None,
             "batched_copy": True,
-            "bucket_bytes": 1 << 23,
+            "bucket_bytes": 1 << 22,
             "fixed_order": True,
         }
         for name, value in config.items():
@@ -361,8 +361,10 @@ class _PartOfSum(Pending):
         return self._whole.test()
 
     def wait(self) -> None:
-        self._whole.wait()
-        self.result = backend.of(self._buffer).copy(self._buffer[self._own])
+        if self.result is None:
+            self._whole.wait()
+            self.result = backend.of(self._buffer).copy(self._buffer[self._own])
+            self._buffer = None
 
 
 def _path(entry: tuple[str, Any]) -> str:

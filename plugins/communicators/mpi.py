@@ -11,7 +11,6 @@ import atexit
 import os
 import socket
 import time
-from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Self
@@ -20,6 +19,7 @@ import numpy as np
 
 from core.errors import CommunicatorError
 from core.errors.kinds import checked
+from core.registry import threads
 from core.training import Communicator, Pending
 from plugins.communicators.global_except_hook import add_hook, end_all
 from plugins.extras import need
@@ -27,7 +27,8 @@ from plugins.processes.ipc import decode, encode
 
 _NOTE = 256  # bytes of the notes: a number, then what is called
 _PIECE = 1 << 30  # bytes at once: counts of MPI are below 2^31
-_PATIENCE = 0.02  # seconds for which waiting takes all of a core, as far as nobody else wants it
+_AWAKE = 0.001  # seconds for which waiting takes all of a core, where each rank has one
+_PATIENCE = 1.0  # seconds for which it takes what nobody else wants
 _STARTERS = {  # variables by which launchers tell how many processes there are
     "PMI_SIZE": "the mpiexec of MPICH",
     "OMPI_COMM_WORLD_SIZE": "the mpiexec of Open MPI",
@@ -53,8 +54,7 @@ class MpiCommunicator(Communicator):
         self._mpi = _library()
         given = self._mpi.COMM_WORLD if mpi_comm is None else mpi_comm
         self._comm = given.Dup()  # so that messages of others are no concern of ours
-        self._here = _Channel(self._comm, self._comm)
-        self._beside = _Channel(given.Dup(), given.Dup())
+        self._here, self._beside = _Channel(given.Dup()), _Channel(given.Dup())
         super().__init__(self._comm.Get_rank(), self._comm.Get_size(), **config)
         self._own_config = {**config, "time_limit": time_limit}
         self.time_limit = float(time_limit)
@@ -82,6 +82,7 @@ class MpiCommunicator(Communicator):
         self.intra_rank, self.intra_size = within.Get_rank(), within.Get_size()
         firsts = self._comm.allgather(within.bcast(self.rank))
         within.Free()
+        self._crowded = self.intra_size > threads.processors()
         machines = sorted(set(firsts))
         self.inter_rank, self.inter_size = machines.index(firsts[self.rank]), len(machines)
 
@@ -96,7 +97,7 @@ class MpiCommunicator(Communicator):
         if self._comm is not None:
             atexit.unregister(self._end)
             self.tell("finalize")
-            for each in (self._comm, self._beside.first, self._beside.second):
+            for each in (self._comm, self._here.comm, self._beside.comm):
                 each.Free()
             self._comm = None
 
@@ -130,7 +131,8 @@ class MpiCommunicator(Communicator):
                     f"which is the time limit. Did all ranks call it? A longer limit is set by "
                     "create_communicator(..., time_limit=seconds)."
                 )
-            time.sleep(0 if waited < _PATIENCE else 0.0005)
+            if waited > _AWAKE or self._crowded:
+                time.sleep(0 if waited < _PATIENCE else 0.0005)
 
     def tell(self, what: str, number: int = 0) -> list[int]:
         """Tell all ranks what this one is about to do, with a number; the numbers of all.
@@ -263,12 +265,10 @@ class MpiCommunicator(Communicator):
         if not buffer.dtype.isnative:  # which MPI has no name for
             return super().iallreduce(buffer)
         if self._in_order(buffer):
-            share = -(-buffer.size // self.size)
-            bounds = [min(buffer.size, share * rank) for rank in range(self.size + 1)]
-            return _OrderedSum(self, channel, buffer, bounds, gathers=True)
-        step, first = _PIECE // buffer.itemsize, channel.first
+            return _OrderedSum(self, channel, buffer)
+        step, comm = _PIECE // buffer.itemsize, channel.comm
         parts = [buffer[i : i + step] for i in range(0, buffer.size, step)]
-        return _Requests(self, [first.Iallreduce(self._mpi.IN_PLACE, part) for part in parts])
+        return _Requests(self, [comm.Iallreduce(self._mpi.IN_PLACE, part) for part in parts])
 
     def _in_order(self, buffer: Any) -> bool:
         """Whether the order of additions is ours: bits of two terms do not depend on it."""
@@ -281,15 +281,40 @@ class MpiCommunicator(Communicator):
         native = buffer.dtype.isnative
         if self.size == 1 or not native or not (self._in_order(buffer) or self.size == 2):
             return super().ireduce_scatter(buffer, bounds)
-        return _OrderedSum(self, self._beside, buffer, bounds, gathers=False)
+        return _OrderedSum(self, self._beside, buffer, bounds)
 
     def iallgather(self, buffer: Any, bounds: Sequence[int]) -> Pending:
         """Begin to give every rank the parts of all."""
         if self.size == 1:
             return Pending()
-        array = _words(buffer)
-        places = _places(bounds)
-        return _Requests(self, [self._comm.Iallgatherv(self._mpi.IN_PLACE, [array, places])])
+        tag = self._here.tag()
+        return _Requests(self, self._spread_parts(self._here, tag, buffer, bounds))
+
+    def _spread_parts(
+        self, channel: _Channel, tag: int, buffer: Any, bounds: Sequence[int]
+    ) -> list[Any]:
+        """Begin to send the own part of a buffer to all, and to receive theirs in their places."""
+        parts = [_words(buffer[begin:end]) for begin, end in pairwise(bounds)]
+        incoming = [(rank, part) for rank, part in enumerate(parts) if rank != self.rank]
+        outgoing = [(rank, parts[self.rank]) for rank, _ in incoming]
+        return self._exchange(channel, tag, incoming, outgoing)
+
+    def _exchange(
+        self,
+        channel: _Channel,
+        tag: int,
+        incoming: list[tuple[int, Any]],
+        outgoing: list[tuple[int, Any]],
+    ) -> list[Any]:
+        """Begin to receive arrays from ranks, and to send some to them, the next rank first."""
+
+        def distance(entry: tuple[int, Any]) -> int:
+            return (entry[0] - self.rank) % self.size
+
+        comm = channel.comm
+        found = [comm.Irecv(part, rank, tag) for rank, part in incoming if part.size]
+        outgoing = sorted(outgoing, key=distance)
+        return [*found, *[comm.Isend(part, rank, tag) for rank, part in outgoing if part.size]]
 
 
 class _Requests(Pending):
@@ -307,18 +332,22 @@ class _Requests(Pending):
 
 
 class _Channel:
-    """Where sums travel beside all else: of those in two halves, the second ones have their own."""
+    """Where sums travel, apart from all else: the messages of each have a tag of their own."""
 
-    def __init__(self, first: Any, second: Any) -> None:
-        self.first, self.second = first, second
-        self.waiting: deque[_OrderedSum] = deque()  # for their second halves, in their order
+    def __init__(self, comm: Any) -> None:
+        self.comm = comm
+        self._count = 0
+
+    def tag(self) -> int:
+        """The next one, the same on all ranks, which use the channel in the same order."""
+        self._count += 1
+        return self._count % _TAGS
 
 
 class _OrderedSum(Pending):
-    """A sum in the order of the ranks, of which each adds up its part; 16 bits in float32.
+    """A sum in the order of the ranks, of which each adds up a share; 16 bits in float32.
 
-    The second half, in which all get the parts of all, is optional. Every rank has to begin these
-    in the same order, though the first halves may end in any: each waits for the one before it.
+    Then all get the shares of all, or, where there are `bounds`, each rank what is its own.
     """
 
     def __init__(
@@ -326,55 +355,73 @@ class _OrderedSum(Pending):
         comm: MpiCommunicator,
         channel: _Channel,
         buffer: Any,
-        bounds: Sequence[int],
-        gathers: bool,
+        bounds: Sequence[int] | None = None,
     ) -> None:
         super().__init__()
-        self._comm, self._channel, self._gathers = comm, channel, gathers
-        self._buffer, self._places = buffer, _places(bounds)
-        self._own = slice(*bounds[comm.rank : comm.rank + 2])
-        size = self._own.stop - self._own.start
-        self._parts: Any = np.empty((comm.size, size), buffer.dtype)
-        incoming = ([size] * comm.size, [size * rank for rank in range(comm.size)])
-        self._request = channel.first.Ialltoallv(
-            [_words(buffer), self._places], [_words(self._parts.reshape(-1)), incoming]
-        )
-        self._done = False
-        channel.waiting.append(self)
+        self._comm, self._channel, self._tag = comm, channel, channel.tag()
+        self._buffer, self._bounds = buffer, bounds
+        share = -(-buffer.size // comm.size)
+        self._shares = [min(buffer.size, share * rank) for rank in range(comm.size + 1)]
+        self._own = slice(*self._shares[comm.rank : comm.rank + 2])
+        mine, ranks = buffer[self._own], [r for r in range(comm.size) if r != comm.rank]
+        self._parts = {rank: np.empty_like(mine) for rank in ranks}
+        incoming = [(rank, _words(part)) for rank, part in self._parts.items()]
+        outgoing = [(r, _words(buffer[slice(*self._shares[r : r + 2])])) for r in ranks]
+        self._requests = comm._exchange(channel, self._tag, incoming, outgoing)
+        self._is_added = False
 
     def test(self) -> bool:
-        waiting = self._channel.waiting
-        while waiting and waiting[0]._is_added():
-            waiting.popleft()
-        return self._done or (self not in waiting and self._is_gathered())
-
-    def _is_added(self) -> bool:
-        """Whether the first half has ended; then the second begins."""
-        if not self._request.Test():
+        if not self._comm._mpi.Request.Testall(self._requests):
             return False
-        wide = np.float32 if _is_narrow(self._parts) else self._parts.dtype
-        with np.errstate(all="ignore"):  # what is not finite is found where it matters
-            total = self._parts[0].astype(wide)
-            for part in self._parts[1:]:
-                total += part.astype(wide, copy=False)
-            self.result, self._parts = total.astype(self._buffer.dtype, copy=False), None
-        if self._gathers:
-            self._buffer[self._own] = self.result
-            self._request = self._channel.second.Iallgatherv(
-                self._comm._mpi.IN_PLACE, [_words(self._buffer), self._places]
-            )
-        else:
-            self._buffer = None
+        if not self._is_added:
+            self._is_added, total = True, self._total()
+            if self._bounds is None:
+                self._buffer[self._own] = total
+                self._requests = self._comm._spread_parts(
+                    self._channel, self._tag, self._buffer, self._shares
+                )
+            else:
+                self._requests = self._hand_out(total, self._bounds)
+            return self.test()
+        self._buffer = None
         return True
 
-    def _is_gathered(self) -> bool:
-        self._done = not self._gathers or bool(self._request.Test())
-        return self._done
+    def _hand_out(self, total: Any, bounds: Sequence[int]) -> list[Any]:
+        """Begin to give each rank what is its own of this one's share."""
+        comm, shares = self._comm, self._shares
+        begin, end = bounds[comm.rank : comm.rank + 2]
+        self.result = np.empty(end - begin, total.dtype)
+        incoming, outgoing = [], []
+        for rank in range(comm.size):
+            low, high = max(begin, shares[rank]), min(end, shares[rank + 1])
+            if low < high and rank != comm.rank:
+                incoming.append((rank, _words(self.result[low - begin : high - begin])))
+            low = max(self._own.start, bounds[rank])
+            high = min(self._own.stop, bounds[rank + 1])
+            if low < high:
+                part = total[low - self._own.start : high - self._own.start]
+                if rank == comm.rank:
+                    self.result[low - begin : high - begin] = part
+                else:
+                    outgoing.append((rank, _words(part)))
+        return comm._exchange(self._channel, self._tag, incoming, outgoing)
+
+    def _total(self) -> Any:
+        mine = self._buffer[self._own]
+        wide = np.float32 if _is_narrow(mine) else mine.dtype
+        terms = [self._parts.get(rank, mine) for rank in range(self._comm.size)]
+        with np.errstate(all="ignore"):  # what is not finite is found where it matters
+            total = terms[0].astype(wide)
+            for term in terms[1:]:
+                total += term.astype(wide, copy=False)
+        self._parts.clear()
+        return total.astype(mine.dtype, copy=False)
 
     def wait(self) -> None:
         self._comm._until("sum over all ranks", self.test)
 
 
+_TAGS = 1 << 14  # the standard has twice as many
 _OBJECTS = 0x6F62  # a tag beside those of users, which the messages of collective calls have
 
 
@@ -386,11 +433,6 @@ def _packed(obj: Any) -> Any:
 
 def _pieces(message: Any) -> list[Any]:
     return [message[i : i + _PIECE] for i in range(0, message.size, _PIECE)]
-
-
-def _places(bounds: Sequence[int]) -> tuple[list[int], list[int]]:
-    """How much of an array each rank has, and where that begins."""
-    return [end - begin for begin, end in pairwise(bounds)], list(bounds[:-1])
 
 
 def _is_narrow(array: Any) -> bool:

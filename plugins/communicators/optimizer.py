@@ -155,7 +155,7 @@ class MultiNodeOptimizer(GradientMethod):
         elif lossfun is not None:
             target.cleargrads()
         self._begin_sums(None)
-        self._sums[-1].pack_rest(weight)
+        self._sums[-1].pack_rest(weight, in_place=self._zero_fill)
         if len(self._sums) == 2:  # the sums of the step before are there by now
             self._sums.reverse()
             earlier, self._underway = self._underway, True
@@ -401,6 +401,7 @@ class _Watched(dict[Any, Any]):
             if not self._missing[source]:
                 complete, parameter = ensure_array(gradient, source.spec), self._parameters[source]
                 self._sums.pack(parameter, complete, self._weight)
+                self._sums.go_on()
                 nothing = source.spec.xp.zeros((), dtype=complete.dtype, device=complete.device)
                 stand_in = source.spec.xp.broadcast_to(nothing, complete.shape)
                 super().__setitem__(source, stand_in)  # its elements are in the buffer

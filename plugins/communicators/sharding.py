@@ -13,9 +13,7 @@ from typing import Any
 from core.arrays import backend
 from core.link import Parameter
 from core.optimizer import UpdateRule
-from core.training import Communicator, Pending
-
-_UNDER_WAY = 2  # buffers of parameters at once
+from core.training import UNDER_WAY, Communicator, Pending
 
 
 class Shards:
@@ -51,7 +49,7 @@ class Shards:
         """Give all ranks the parameters as their owners have them, some buffers at a time."""
         under_way: deque[tuple[Pending, Any, list[tuple[Parameter, int, int]]]] = deque()
         for kind, members in self._groups():
-            if len(under_way) == _UNDER_WAY:
+            if len(under_way) == UNDER_WAY:
                 self._take(*under_way.popleft())
             under_way.append(self._begin(kind, members))
         while under_way:
