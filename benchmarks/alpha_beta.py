@@ -98,19 +98,19 @@ def buffers(compute: float) -> list[tuple[int, float]]:
     """The bytes of each buffer, and when it is full in a step of `compute` seconds.
 
     Time goes as the multiplications: of each layer one product forward, then, from the last one on,
-    one for the weights and, but in the first layer, one for what came in.
+    one for the weights and, but in the first layer, one for what came in, after both of which the
+    gradients are handed on.
     """
     sizes = [a * b for a, b in pairwise(LAYERS)]
     whole = 3 * sum(sizes) - sizes[0]
     passed, small, found = sum(sizes), 0, []
     for i in reversed(range(len(sizes))):
-        passed += sizes[i]
+        passed += sizes[i] * (2 if i else 1)
         if 4 * sizes[i] >= LARGE:
             found.append((4 * sizes[i], compute * passed / whole))
         else:
             small += 4 * sizes[i]
         small += 4 * LAYERS[i + 1]
-        passed += sizes[i] if i else 0
     return [*found, (small, compute)]
 
 

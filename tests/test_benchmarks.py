@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from benchmarks import (
     ROOT,
     BenchmarkError,
+    alpha_beta,
     importtime,
     instructions,
     overhead,
@@ -414,3 +415,25 @@ def test_slices_of_one_thread_and_of_two():
     assert parallel.fastest([float(n) for n in range(100)]) == 2.0
     for each in parallel.CASES.values():
         each()()
+
+
+@pytest.mark.parametrize("shape", ["ring", "tree"])
+def test_the_model_of_sums_is_found_again_in_what_it_gives(shape):
+    network = alpha_beta.Network(3e-5, 4e-10)
+    points = [
+        (ranks, size, max(1, ranks / 2) * alpha_beta.seconds(ranks, size, shape, network))
+        for ranks in (2, 4)
+        for size in (1 << 14, 1 << 20, 1 << 24)
+    ]
+    fit = alpha_beta.fit(points, shape, cores=2)
+    assert (fit.alpha, fit.beta) == pytest.approx((network.alpha, network.beta))
+    assert fit.worst < 1e-9
+
+
+def test_a_step_shows_of_its_exchange_what_no_arithmetic_hides():
+    network, compute = alpha_beta.NETWORKS["10 Gb/s"], 0.014
+    step = alpha_beta.predicted(8, compute, network)
+    (*_, last) = alpha_beta.buffers(compute)
+    assert last[1] == compute and alpha_beta.gradient_bytes() == 4 * 1_796_010
+    assert compute < step.step < compute + step.exchange
+    assert alpha_beta.predicted(8, 100.0, network).step == pytest.approx(100, rel=1e-3)

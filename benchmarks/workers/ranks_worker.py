@@ -98,17 +98,17 @@ def steps(case, count):
 
 def exchange(size, count):
     """Seconds of a bare Allreduce of so many bytes, and of the exchange of such gradients."""
-    buffer = np.ones(size // 4, "f")
     model = core.ChainList(*[Vector(size // 4 // PIECES) for _ in range(PIECES)])
     sums = Buckets(comm, [*model.params()])
     bare, own = [], []
     for _ in range(count + 1):
-        for p in model.params():
-            p.grad = np.ones(p.shape, "f")  # which nobody else holds, as after a backward
+        buffer = np.ones(size // 4, "f")  # both begin with what has just been computed
         comm._comm.Barrier()
         begin = perf_counter()
         comm._comm.Allreduce(comm._mpi.IN_PLACE, buffer)
         bare.append(perf_counter() - begin)
+        for p in model.params():
+            p.grad = np.ones(p.shape, "f")  # nobody else holds it, as after a backward
         comm._comm.Barrier()
         begin = perf_counter()
         sums.allreduce(1 / comm.size)

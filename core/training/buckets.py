@@ -218,7 +218,7 @@ class Buckets(NeedsInit):
         """Take the gradients that the parameters have, where none has been taken yet.
 
         `in_place` lets those that nobody else holds become their own sums. Nothing is computed
-        beside these sums, so they follow one another, which keeps them in the caches.
+        beside these sums, so few are under way at once, which keeps them in the caches.
         """
         for parameter in self.parameters:
             if self.is_packed(parameter):
@@ -231,7 +231,7 @@ class Buckets(NeedsInit):
             else:
                 self.pack(parameter, parameter.grad, weight)
             for number in range(before, self._begun):
-                self._wait_for(number)
+                self._wait_for(number - UNDER_WAY + 1)
 
     def unpack(self, everywhere: int | None = None) -> None:
         """Wait for the sums, and give each parameter its own as its gradient.
