@@ -8,6 +8,7 @@ from types import ModuleType
 from benchmarks import (
     BenchmarkError,
     allocation,
+    backend,
     busy,
     capture,
     communication,
@@ -27,6 +28,7 @@ COMMANDS = {
     "show": show,
     "overhead": overhead,
     "growth": growth,
+    "backend": backend,
     "busy": busy,
     "capture": capture,
     "communication": communication,

@@ -118,7 +118,8 @@ def measure(
     w: Workload, options: argparse.Namespace
 ) -> tuple[dict[str, Any], dict[str, dict[str, str]]]:
     """One row of the table, and the versions of what took part."""
-    taking = chosen(options.against, captured=getattr(options, "captured", ""))
+    captured, backend = getattr(options, "captured", ""), getattr(options, "on", "")
+    taking = chosen(options.against, captured=captured, backend=backend)
     contestants = {c.name: c for c in taking if c.takes_part(w)}
     with ExitStack() as stack:
         workers = [stack.enter_context(c.start(w, options.threads)) for c in contestants.values()]

@@ -12,6 +12,8 @@ from benchmarks.workloads import Workload
 SUBJECT = "plugrad"
 PLAIN = "plugrad-plain"
 EAGER = "plugrad-eager"
+ON = "on "
+"""What the setting begins with that names a backend."""
 CAPTURED = {"captured": "plugrad captured", "fused": "plugrad captured, fused"}
 
 
@@ -61,16 +63,20 @@ FRAMEWORKS = list(dict.fromkeys(c.framework for c in ALL.values() if c.framework
 
 
 def chosen(
-    against: list[str], compiled: bool | None = None, captured: str = ""
+    against: list[str], compiled: bool | None = None, captured: str = "", backend: str = ""
 ) -> list[Contestant]:
     """Return plugrad and all settings of the frameworks; `[fast]` is a setting if it is there.
 
-    With `captured`, a setting, the subject are captured steps, beside those of eager.
+    With `captured`, a setting, the subject are captured steps, beside those of eager; with
+    `backend`, the name of one, steps on its arrays.
     """
     others = [c for c in ALL.values() if c.framework in against]
     if captured:
         subject = Contestant(SUBJECT, "plugrad", CAPTURED[captured], captured)
         return [subject, ALL[EAGER], *others]
+    if backend:
+        subject = Contestant(SUBJECT, "plugrad", f"plugrad on {backend}", f"{ON}{backend}")
+        return [subject, *others]
     fast = find_spec("numba") is not None if compiled is None else compiled
     own = [SUBJECT, PLAIN] if fast else [SUBJECT]
     return [ALL[n] for n in own] + others

@@ -38,13 +38,16 @@ class Kit:
         load(model, module.arrays(w))
         return model
 
+    def batch(self, w: Any, module: Any) -> Any:
+        return module.batch(w)
+
     def optimizer(self, w: Any, model: Any) -> Any:
         optimizer = OPTIMIZERS[w.optimizer](self.c.optimizers, w.rate)
         optimizer.setup(model)
         return optimizer
 
     def train(self, w: Any, module: Any) -> Prepared:
-        model, batch = self.model(w, module), module.batch(w)
+        model, batch = self.model(w, module), self.batch(w, module)
         optimizer, loss_of = self.optimizer(w, model), self.loss(model)
 
         def step() -> Any:
@@ -62,7 +65,7 @@ class Kit:
         return getattr(model, "loss", lambda x, t: cross_entropy(model(x), t))
 
     def memory(self, w: Any, module: Any) -> Prepared:
-        model, batch = self.model(w, module), module.batch(w)
+        model, batch = self.model(w, module), self.batch(w, module)
         loss_of = self.loss(model)
 
         def step() -> Any:
@@ -89,7 +92,7 @@ class Kit:
         return Prepared(lambda: concat(next(batches))[0], lambda x: float(x.mean()))
 
     def infer(self, w: Any, module: Any) -> Prepared:
-        model, (x, _) = self.model(w, module), module.batch(w)
+        model, (x, _) = self.model(w, module), self.batch(w, module)
         c = self.c
 
         def step() -> Any:

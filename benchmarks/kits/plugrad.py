@@ -12,7 +12,8 @@ from benchmarks.kits import Prepared, chainer
 class Kit(chainer.Kit):
     """plugrad with what is installed; the setting `plain` leaves compiled kernels out.
 
-    With the settings `captured` and `fused` steps are those of `core.capture`.
+    With the settings `captured` and `fused` steps are those of `core.capture`, with `on NAME`
+    arrays are those of a backend.
     """
 
     name = "plugrad"
@@ -20,6 +21,16 @@ class Kit(chainer.Kit):
     def __init__(self, threads: int, setting: str):
         super().__init__(threads, setting)
         self.setting = setting
+        kind, _, name = setting.partition(" ")
+        self.device = self.c.get_device(name) if kind == "on" else None
+
+    def model(self, w: Any, module: Any) -> Any:
+        model = super().model(w, module)
+        return model if self.device is None else model.to_device(self.device)
+
+    def batch(self, w: Any, module: Any) -> Any:
+        given = super().batch(w, module)
+        return given if self.device is None else [self.device.send(array) for array in given]
 
     def train(self, w: Any, module: Any) -> Prepared:
         return self.perhaps_captured(super().train(w, module))
@@ -31,7 +42,10 @@ class Kit(chainer.Kit):
         return self.perhaps_captured(super().infer(w, module))
 
     def chain(self, w: Any, module: Any) -> Prepared:
-        return self.perhaps_captured(super().chain(w, module))
+        if self.device is None:
+            return self.perhaps_captured(super().chain(w, module))
+        there = Elsewhere(self.c, self.device)
+        return Prepared(self.written(module)(w, there)[w.form], lambda y: float(y.sum()))
 
     def perhaps_captured(self, prepared: Prepared) -> Prepared:
         if self.setting not in ("captured", "fused"):
@@ -58,3 +72,17 @@ class Kit(chainer.Kit):
 
     def freed(self, w: Any) -> dict[str, bool]:
         return {"free_graph": w.form == "freed"}
+
+
+class Elsewhere:
+    """The module, whose Variables have their arrays on a device."""
+
+    def __init__(self, module: Any, device: Any):
+        self._module = module
+        self._device = device
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+    def Variable(self, array: Any) -> Any:
+        return self._module.Variable(self._device.send(array))

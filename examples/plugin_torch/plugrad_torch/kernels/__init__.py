@@ -30,6 +30,7 @@ _BOTH = {
     "rnn.lstm:LSTM": "recurrent:lstm",
 }
 _COMPUTE = _BOTH | {
+    "activation.tanh:TanhGradient": "layers:tanh_share",
     "array.get_item:GetItem": "layers:get_item",
     "connection.convolution:ConvolutionFilterGradient": "convolution:filter_gradient",
     "connection.embed_id:EmbedIDGradient": "layers:embed_id_gradient",
@@ -40,6 +41,7 @@ _COMPUTE = _BOTH | {
     "pooling.average_pooling:AveragePooling2D": "pooling:average_pooling",
     "pooling.average_pooling:AveragePoolingGradient": "pooling:average_pooling_gradient",
 }
+_GRADIENT = _BOTH | {"activation.tanh:Tanh": "layers:tanh"}
 _UPDATE_ALL = {
     "adam:AMSGradRule": "update:amsgrad",
     "adam:AdamRule": "update:adam",
@@ -50,6 +52,6 @@ _UPDATE_ALL = {
 
 TABLES = {
     "compute": _table(_FUNCTIONS, _COMPUTE),
-    "gradient": _table(_FUNCTIONS, _BOTH, "_gradient"),
+    "gradient": _table(_FUNCTIONS, _GRADIENT, "_gradient"),
     "update_all": _table(_OPTIMIZERS, _UPDATE_ALL),
 }

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-_cpu = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-_cpu_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
+_cpu = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
+_cpu_backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default
 
 
 def _suits(query: Tensor, key: Tensor, value: Tensor) -> bool:

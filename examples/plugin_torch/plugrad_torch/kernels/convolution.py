@@ -10,7 +10,7 @@ from torch import Tensor
 
 from core.arrays.windows import per_axis
 
-_backward = torch.ops.aten.convolution_backward
+_backward = torch.ops.aten.convolution_backward.default
 
 
 @cache

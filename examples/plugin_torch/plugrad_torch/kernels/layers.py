@@ -9,10 +9,11 @@ from torch import Tensor
 
 from plugrad_torch.indexing import goes_back, part_of
 
-_threshold = torch.ops.aten.threshold_backward
-_of_sigmoid = torch.ops.aten.sigmoid_backward
-_of_softmax = torch.ops.aten._softmax_backward_data
-_of_log_softmax = torch.ops.aten._log_softmax_backward_data
+_threshold = torch.ops.aten.threshold_backward.default
+_of_sigmoid = torch.ops.aten.sigmoid_backward.default
+_of_tanh = torch.ops.aten.tanh_backward.default
+_of_softmax = torch.ops.aten._softmax_backward_data.default
+_of_log_softmax = torch.ops.aten._log_softmax_backward_data.default
 
 
 def relu(f: Any, xp: Any, x: Tensor) -> Any:
@@ -33,6 +34,16 @@ def sigmoid(f: Any, xp: Any, x: Tensor) -> Any:
 def sigmoid_gradient(f: Any, g: Tensor, needs_grad: int) -> Any:
     """Computes g y (1 - y)."""
     return (_of_sigmoid(g, f.data),)
+
+
+def tanh_gradient(f: Any, g: Tensor, needs_grad: int) -> Any:
+    """Computes g (1 - y y)."""
+    return (_of_tanh(g, f.data),)
+
+
+def tanh_share(f: Any, xp: Any, g: Tensor, y: Tensor) -> Any:
+    """The same, as an operation of its own."""
+    return _of_tanh(g, y) if g.dtype is y.dtype and g.shape == y.shape else NotImplemented
 
 
 def softmax(f: Any, xp: Any, x: Tensor) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-_batch_backward = torch.ops.aten.native_batch_norm_backward
-_layer_backward = torch.ops.aten.native_layer_norm_backward
-_group_backward = torch.ops.aten.native_group_norm_backward
+_batch_backward = torch.ops.aten.native_batch_norm_backward.default
+_layer_backward = torch.ops.aten.native_layer_norm_backward.default
+_group_backward = torch.ops.aten.native_group_norm_backward.default
 
 
 def _along_channels(f: Any, x: Tensor, *others: Tensor) -> bool:

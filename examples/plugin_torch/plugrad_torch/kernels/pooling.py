@@ -9,9 +9,9 @@ from torch import Tensor
 
 from core.arrays.windows import Geometry, per_axis
 
-_maxima = torch.ops.aten.max_pool2d_with_indices
-_spread_maxima = torch.ops.aten.max_pool2d_with_indices_backward
-_spread_means = torch.ops.aten.avg_pool2d_backward
+_maxima = torch.ops.aten.max_pool2d_with_indices.default
+_spread_maxima = torch.ops.aten.max_pool2d_with_indices_backward.default
+_spread_means = torch.ops.aten.avg_pool2d_backward.default
 
 
 class Places:

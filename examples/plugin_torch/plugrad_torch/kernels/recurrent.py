@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-_of_sigmoid = torch.ops.aten.sigmoid_backward
-_of_tanh = torch.ops.aten.tanh_backward
+_of_sigmoid = torch.ops.aten.sigmoid_backward.default
+_of_tanh = torch.ops.aten.tanh_backward.default
 
 
 def lstm(f: Any, xp: Any, c_prev: Tensor, x: Tensor) -> Any:
