@@ -188,10 +188,11 @@ class CudaBackend(Backend):
 
     # -- what the standard lacks ---------------------------------------------------------------
 
-    def scatter_add(self, a: Array, index: Any, values: Any) -> None:
+    def scatter_add(self, a: Array, index: Any, values: Any) -> Array:
         """`a[index] += values` in place, by atomic additions: their order is not fixed."""
         with self._on(a.device):
             self.cupy.add.at(a, index, values)
+        return a
 
     def windows(
         self,

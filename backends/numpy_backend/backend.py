@@ -143,17 +143,19 @@ class NumpyBackend(Backend):
         """A new array in the memory order of the given one."""
         return array.copy(order="K")
 
-    def copyto(self, dst: Array, src: Any) -> None:
+    def copyto(self, dst: Array, src: Any) -> Array:
         """Write a number or an array into `dst`."""
         np.copyto(dst, self._to_device_of(dst, src), casting="unsafe")
+        return dst
 
     def owns(self, array: Array) -> bool:
         """Whether it is no view of anything, and not read-only."""
         return array.flags.owndata and array.flags.writeable
 
-    def scatter_add(self, a: Array, index: Any, values: Any) -> None:
+    def scatter_add(self, a: Array, index: Any, values: Any) -> Array:
         """`a[index] += values` in place, repeated places added to as often as they are named."""
         scatter_add(a, index, values)
+        return a
 
     def windows(
         self,

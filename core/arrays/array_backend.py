@@ -134,7 +134,9 @@ class Backend(Fallbacks, ABC):
     `sys.modules` means that arrays of this backend can exist, `xp` the namespace that ops compute
     with, `array_type` the type of its arrays (subclasses included), `random` a `Random`.
     `on_gpu` says which of two methods of an object is for its arrays, `..._gpu` or `..._cpu`;
-    `names_devices` that the ids of its devices are words. `taken`, where it is not None, is called
+    `names_devices` that the ids of its devices are words. An array of a library that is not
+    `mutable` never changes: what writes gives another array, and callers keep what they are given.
+    `taken`, where it is not None, is called
     with every array that a user brings, and gives the one to compute with, or refuses it.
     """
 
@@ -144,6 +146,7 @@ class Backend(Fallbacks, ABC):
     random: Random
     on_gpu: bool = False
     names_devices: bool = False
+    mutable: bool = True
     taken: Callable[[AnyArray], AnyArray] | None = None
 
     # -- required ------------------------------------------------------------------------------
@@ -336,18 +339,51 @@ class Backend(Fallbacks, ABC):
         """A new array with the same values, on the same device."""
         return self.xp.asarray(array, copy=True)
 
-    def copyto(self, dst: AnyArray, src: Any) -> None:
-        """Write `src` (a number, or an array of any backend that broadcasts) into `dst`."""
+    def copyto(self, dst: AnyArray, src: Any) -> AnyArray:
+        """Write `src` (a number, or an array of any backend that broadcasts) into `dst`; gives it.
+
+        Where arrays are not mutable, gives a new array like `dst`.
+        """
         src = self._to_device_of(dst, src)
         if not is_number(src):
             src = self.xp.broadcast_to(self.xp.astype(src, dst.dtype, copy=False), dst.shape)
+            if not self.mutable:
+                return src
+        elif not self.mutable:
+            return self.xp.full_like(dst, src)
         dst[...] = src
+        return dst
+
+    def put(self, a: AnyArray, index: Any, value: Any) -> AnyArray:
+        """`a[index] = value`, an index that names no place twice; gives `a`.
+
+        Where arrays are not mutable, gives a new array; the default computes it by arithmetic.
+        """
+        if not self.mutable:
+            from core.arrays.scatter import replaced
+
+            return replaced(self.xp, a, index, value)
+        a[index] = value
+        return a
+
+    def put_sum(self, a: AnyArray, index: Any, value: Any) -> AnyArray:
+        """`a[index] += value`, an index that names no place twice; gives `a`, or a new array."""
+        if not self.mutable:
+            return self.put(a, index, a[index] + value)
+        a[index] += value
+        return a
+
+    def memory(self, array: AnyArray) -> int:
+        """What tells arrays apart that share no memory, as far as the library knows."""
+        while (base := getattr(array, "base", None)) is not None:
+            array = base
+        return id(array)
 
     def _to_device_of(self, dst: AnyArray, src: Any) -> Any:
         return python_number(src) if is_number(src) else self.device_of(dst).send(src)
 
     def add_in_place(self, a: AnyArray, b: AnyArray) -> AnyArray:
-        """Add `b` into `a` and give `a` back: the same array, also when it has no dimensions."""
+        """Add `b` into `a` and give `a` back, also when it has no dimensions; or a new array."""
         a += b
         return a
 

@@ -289,7 +289,16 @@ def copyto(dst: Any, src: Any) -> None:
     array([0., 1., 2.])
     """
     target = unwrapped(dst)
-    BACKENDS[type(target)].copyto(target, unwrapped(src))
+    backend = BACKENDS[type(target)]
+    if backend.mutable:
+        backend.copyto(target, unwrapped(src))
+    elif dst is target:
+        raise BackendError(
+            f"copyto: an array of {backend.name!r} cannot be changed. Give a Variable, which takes "
+            "another array."
+        )
+    else:
+        dst.array = backend.copyto(target, unwrapped(src))
 
 
 # -- the state of all random numbers ----------------------------------------------------------

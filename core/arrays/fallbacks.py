@@ -6,7 +6,7 @@ they need is loaded when they are first called.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from core.typing import AnyArray, Sizes
@@ -16,11 +16,16 @@ class Fallbacks:
     """What the array API standard lacks, computed with the namespace `xp`."""
 
     xp: Any
+    put: Callable[[AnyArray, Any, Any], AnyArray]
+    put_sum: Callable[[AnyArray, Any, Any], AnyArray]
 
-    def scatter_add(self, a: AnyArray, index: Any, values: Any) -> None:
-        """`a[index] += values` in place; a place that `index` names twice is added to twice.
+    mutable: bool
+
+    def scatter_add(self, a: AnyArray, index: Any, values: Any) -> AnyArray:
+        """`a[index] += values`; a place that `index` names twice is added to twice. Gives `a`.
 
         Where `index` holds arrays, the additions to one place happen in the order of `values`.
+        Where arrays are not mutable, gives a new array.
         """
         from core.arrays import scatter
 
@@ -30,7 +35,11 @@ class Fallbacks:
             values = xp.reshape(xp.broadcast_to(values, places.shape), (-1,))
         flat = xp.reshape(a, (-1,))
         added = scatter.add_at(xp, flat, xp.reshape(places, (-1,)), values)
-        a[...] = xp.reshape(added, a.shape)
+        added = xp.reshape(added, a.shape)
+        if not self.mutable:
+            return added
+        a[...] = added
+        return a
 
     def windows(
         self,
@@ -51,7 +60,7 @@ class Fallbacks:
         from core.arrays.windows import pad as padded_by
 
         g = Geometry(x.shape[2:], ksize, stride, pad, dilate, cover_all).checked()
-        padded = padded_by(self.xp, x, [(0, 0), (0, 0), *g.widths()], pad_value)
+        padded = padded_by(self.xp, x, [(0, 0), (0, 0), *g.widths()], pad_value, self.put)
         parts = [padded[(slice(None), slice(None), *where)] for _, where in g.offsets()]
         return self.xp.reshape(self.xp.stack(parts, axis=2), (*x.shape[:2], *g.ksize, *g.out))
 
@@ -71,7 +80,7 @@ class Fallbacks:
         image = self.xp.zeros(shape, dtype=windows.dtype, device=windows.device)
         for place, where in g.offsets():
             part = windows[(slice(None), slice(None), *place, Ellipsis)]
-            image[(slice(None), slice(None), *where)] += part
+            image = self.put_sum(image, (slice(None), slice(None), *where), part)
         return image[(slice(None), slice(None), *g.inside())]
 
     def outside(self, numbers: AnyArray, size: int) -> bool:

@@ -1,7 +1,6 @@
 """Values written and added into places, in nothing but the array API standard.
 
-Each function takes the namespace `xp` first. None needs `out=`, or item assignment by arrays of
-integers; item assignment by slices is all that is assumed of arrays beyond the namespace.
+Each function takes the namespace `xp` first. None needs `out=`, or item assignment.
 """
 
 from __future__ import annotations
@@ -47,3 +46,22 @@ def add_at(xp: Any, flat: AnyArray, places: AnyArray, values: Any) -> AnyArray:
             extra = xp.take(xp.take(values, order, axis=0), pick, axis=0)
         flat = xp.where(count > k, flat + extra, flat)
     return flat
+
+
+def replaced(xp: Any, a: AnyArray, index: Any, value: Any) -> AnyArray:
+    """A new array: `a` with `value` in the places of an index, which names none of them twice."""
+    where = places(xp, a, index if isinstance(index, tuple) else (index,))
+    if isinstance(value, (bool, int, float, complex)):
+        value = xp.full(where.shape, value, dtype=a.dtype, device=a.device)
+    value = xp.broadcast_to(xp.astype(value, a.dtype, copy=False), where.shape)
+    if math.prod(where.shape) == 0:
+        return a
+    where, value = xp.reshape(where, (-1,)), xp.reshape(value, (-1,))
+    order = xp.argsort(where, stable=True)
+    ranked = xp.take(where, order, axis=0)
+    every = xp.arange(math.prod(a.shape), dtype=where.dtype, device=a.device)
+    last = xp.full_like(every, where.shape[0] - 1)
+    pick = xp.minimum(xp.searchsorted(ranked, every), last)
+    new = xp.take(xp.take(value, order, axis=0), pick, axis=0)
+    found = xp.where(xp.take(ranked, pick, axis=0) == every, new, xp.reshape(a, (-1,)))
+    return xp.reshape(found, a.shape)

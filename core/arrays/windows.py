@@ -150,8 +150,13 @@ def unfolded(
     )
 
 
-def pad(xp: Any, x: AnyArray, widths: Sequence[tuple[int, int]], value: float) -> AnyArray:
-    """`x` with `widths[i] = (before, after)` elements of `value` around axis i."""
+def pad(
+    xp: Any, x: AnyArray, widths: Sequence[tuple[int, int]], value: float, put: Any = None
+) -> AnyArray:
+    """`x` with `widths[i] = (before, after)` elements of `value` around axis i.
+
+    `put` is that of the backend, which assigns where its arrays are not mutable too.
+    """
     if len(widths) != x.ndim or any(min(pair) < 0 for pair in widths):
         raise ValueError(
             f"pad: expected {x.ndim} pairs (before, after), none negative; got {list(widths)}."
@@ -161,5 +166,8 @@ def pad(xp: Any, x: AnyArray, widths: Sequence[tuple[int, int]], value: float) -
     shape = tuple(b + s + a for s, (b, a) in zip(x.shape, widths, strict=True))
     around = {"dtype": x.dtype, "device": x.device}
     padded = xp.full(shape, value, **around) if value else xp.zeros(shape, **around)
-    padded[tuple(slice(b, b + s) for s, (b, _) in zip(x.shape, widths, strict=True))] = x
+    inside = tuple(slice(b, b + s) for s, (b, _) in zip(x.shape, widths, strict=True))
+    if put is not None:
+        return put(padded, inside, x)
+    padded[inside] = x
     return padded

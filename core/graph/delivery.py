@@ -19,7 +19,7 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
 
     An old gradient that nobody else holds is added to in place, once all have been checked.
     """
-    given = {id(_base(g)) for g in walk.given}
+    given = {_memory(g) for g in walk.given}
     ready, sums = [], []
     for source in walk.leaves:
         g: Any = walk.gradients[source]
@@ -37,10 +37,10 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
                 continue
             if has_old:
                 total = ensure_array(as_array(source._grad) + total, source.spec)
-            memory = id(_base(total))
+            memory = _memory(total)
             if memory in given:
                 total = BACKENDS[type(total)].copy(total)
-                memory = id(total)
+                memory = _memory(total)
             given.add(memory)
         ready.append((source, total))
     for source, g in sums:
@@ -51,8 +51,6 @@ def deliver(walk: Walk, loss_scale: float | None = None) -> None:
             source.get_variable().loss_scale = loss_scale  # type: ignore[union-attr]
 
 
-def _base(array: Any) -> Any:
-    """The array whose memory a view shows, as far as the library tells."""
-    while (base := getattr(array, "base", None)) is not None:
-        array = base
-    return array
+def _memory(array: Any) -> int:
+    """What tells whose memory an array shows."""
+    return BACKENDS[type(array)].memory(array)

@@ -72,4 +72,4 @@ class Moving:
             raise ValueError("Variable.copydata: the target has no array yet; initialize it first")
         if self.shape != var.shape:
             raise ValueError(f"Variable.copydata: expected the shape {self.shape}, got {var.shape}")
-        self.backend.copyto(self.array, to_backend(var.array, self.device))
+        self.array = self.backend.copyto(self.array, to_backend(var.array, self.device))

@@ -175,8 +175,20 @@ def generate_array(
     wanted = _agreed_dtype(backend, getattr(initializer, "dtype", None), dtype)
     with place:
         array = backend.to_device(backend.xp.zeros(shape, dtype=wanted), place)
+        return filled(array, initializer)
+
+
+def filled(array: AnyArray, initializer: Callable[[Any], object]) -> AnyArray:
+    """An array that an initializer has filled; where it cannot be, a copy filled by the host."""
+    home = backend_of(array)
+    if home.mutable:
         initializer(array)
-    return array
+        return array
+    host = host_backend()
+    there = host.copy(home.to_host(array))
+    with host.default_device():
+        initializer(there)
+    return home.asarray(there, array.dtype, home.device_of(array))
 
 
 def _backend(xp: Any) -> Backend:

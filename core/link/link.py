@@ -24,6 +24,7 @@ from core.errors.place import warn
 from core.errors.synonyms import real_names, refuse_names_of_others
 from core.graph.fitting import is_array
 from core.link.hook import LinkHook, call_observed
+from core.link.initializer import filled
 from core.link.parameter import Parameter
 from core.link.recurrent_state import RecurrentState
 from core.link.registering import Registering
@@ -331,7 +332,7 @@ class Link(RecurrentState, Registering, KnownKeywords):
         for name in self._persistent:
             mine, other = self.__dict__[name], link.__dict__[name]
             if is_array(mine) and is_array(other):
-                backend_of(mine).copyto(mine, other)
+                self.__dict__[name] = backend_of(mine).copyto(mine, other)
             else:
                 self.__dict__[name] = copy.deepcopy(other)
 
@@ -446,7 +447,7 @@ def _shape_and_dtype(value: Any) -> tuple[Any, Any]:
 def _fill_anew(parameter: Parameter) -> None:
     """Fill the parameter's array again by its initializer, if it has one."""
     if parameter.initializer is not None:
-        parameter.initializer(parameter.array)
+        parameter.array = filled(parameter.array, parameter.initializer)
         parameter.version += 1
 
 
@@ -456,5 +457,7 @@ def _serialize_parameter(serializer: Any, name: str, parameter: Parameter) -> No
         return
     if not parameter.is_initialized:
         parameter.initialize(data.shape)
-        parameter.backend.copyto(parameter.array, data)
+        parameter.array = parameter.backend.copyto(parameter.array, data)
+    elif not parameter.backend.mutable:
+        parameter.array = data
     parameter.version += 1

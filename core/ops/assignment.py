@@ -26,7 +26,7 @@ def setitem(x: Variable, slices: Any, value: Any) -> None:
         value = array_api.functions.cast(value, x.dtype)
     needs_grad = x.requires_grad or isinstance(value, Variable) and value.requires_grad
     if not needs_grad or not current_state().backprop:
-        x.array[slices] = as_array(value)
+        x.array = x.backend.put(x.array, slices, as_array(value))
         return
     if x.requires_grad and x.creator_node is None:
         raise TypeError(

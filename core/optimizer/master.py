@@ -39,7 +39,8 @@ class Master(Parameter):
 
     def round_to(self, param: Parameter) -> None:
         """Write the values, rounded, into `param`."""
-        param.backend.copyto(param.array, cast(param.backend, self.array, param.dtype))
+        rounded = cast(param.backend, self.array, param.dtype)
+        param.array = param.backend.copyto(param.array, rounded)
         self._written, self._written_version = param.array, param.version
 
 

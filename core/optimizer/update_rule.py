@@ -165,8 +165,7 @@ class UpdateRule(KnownAttributes):
         """Fill `self.state` for a parameter: arrays like it for each declared name."""
         backend = param.backend
         for name, fill in self._fills.items():
-            array = self.state[name] = backend.copy(param.array)
-            backend.copyto(array, fill)
+            self.state[name] = backend.copyto(backend.copy(param.array), fill)
 
     def update_core(self, param: Parameter) -> None:
         """Change the array of `param` by its gradient."""
@@ -193,7 +192,21 @@ class UpdateRule(KnownAttributes):
         if kernel is not None:
             done = kernel(self, backend.xp, array, grad, **state)
         if done is NotImplemented:
+            if not backend.mutable:
+                self._step_in_cells(backend, param)
+                return
             self.step(backend.xp, array, grad, **state)
+
+    def _step_in_cells(self, backend: Any, param: Parameter) -> None:
+        """The step of a library whose arrays cannot be changed: then others take their place."""
+        from core.arrays.cell import Cell, CellNamespace
+
+        state = self._state or {}
+        cell = Cell(backend, param._array)
+        cells = {k: Cell(backend, v) if is_array(v) else v for k, v in state.items()}
+        self.step(CellNamespace(backend.xp), cell, param.grad, **cells)
+        param.array = cell.array
+        state.update({k: c.array for k, c in cells.items() if isinstance(c, Cell)})
 
     # ------------------------------------------------------------------ the update
 

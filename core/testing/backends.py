@@ -11,8 +11,11 @@ import numpy as np
 from core.arrays import random_streams
 from core.arrays.array_backend import Backend
 from core.arrays.backend import get as get_backend
+from core.arrays.backend import get_device, random_state, set_random_state
+from core.arrays.backend import names as backend_names
 from core.arrays.backend import of as backend_of
-from core.arrays.backend import random_state, set_random_state
+from core.link.parameter import Parameter
+from core.optimizer import UpdateRule
 from core.registry.configuration import using_config
 from core.testing.tolerances import assert_near, tolerance
 
@@ -32,9 +35,8 @@ take tan tanh tensordot tril triu where zeros zeros_like
 def check_backend(backend: Backend | str) -> None:
     """Prove that a backend keeps its contract; AssertionError, naming the part, where not.
 
-    Values go to the host and back unchanged; dtypes keep their names and are never widened; arrays
-    change in place and are copied apart; devices do not mix; random numbers have their shapes,
-    ranges and state; each method that the standard lacks equals its definition.
+    The parts come in the order in which a backend is best written; `demands()` tells what each of
+    them asks for. The error says which part it is, and what that asks for.
 
     Args:
         backend: A backend or its name; it has to be available.
@@ -42,12 +44,27 @@ def check_backend(backend: Backend | str) -> None:
     >>> check_backend('numpy')
     """
     b = get_backend(backend) if isinstance(backend, str) else backend
-    for check in _CHECKS:
+    for number, check in enumerate(_CHECKS, 1):
         try:
             check(b)
         except Exception as error:
-            error.add_note(f"{check.__name__.strip('_').replace('_', ' ')}, of backend {b.name!r}")
+            which = f"part {number} of {len(_CHECKS)}, of backend {b.name!r}"
+            error.add_note(f"{which}; {_told(check)}")
             raise
+
+
+def demands() -> list[str]:
+    """What `check_backend` asks of a backend, part by part, in the order in which to write it.
+
+    >>> print(demands()[0][:15])
+    names and types
+    """
+    return [_told(check) for check in _CHECKS]
+
+
+def _told(check: Callable[[Backend], None]) -> str:
+    name = check.__name__.strip("_").replace("_", " ")
+    return f"{name}: {' '.join((check.__doc__ or '').split())}"
 
 
 def _demand(condition: object, what: str) -> None:
@@ -71,6 +88,7 @@ def _near(b: Backend, actual: Any, expected: Any, dtype: str, what: str) -> None
 
 
 def _names_and_types(b: Backend) -> None:
+    """`name`, `library`, `array_type`, `unavailable()`; `xp`, the standard's functions."""
     _demand(isinstance(b.name, str) and b.name, "name is a string")
     _demand(isinstance(b.library, str) and b.library, "library is a string")
     _demand(b.unavailable() is None, f"it is available: {b.unavailable()}")
@@ -82,6 +100,7 @@ def _names_and_types(b: Backend) -> None:
 
 
 def _values_there_and_back(b: Backend) -> None:
+    """`asarray` and `to_host` keep values, shapes and dtypes, of none and no dimensions too."""
     for name in (*_floats(b), "int32", "int64", "bool"):
         for shape in ((), (3,), (2, 0), (2, 3, 1)):
             host = _values(*shape).astype(name)
@@ -97,6 +116,7 @@ def _values_there_and_back(b: Backend) -> None:
 
 
 def _dtypes(b: Backend) -> None:
+    """`dtypes`, `dtype`, `dtype_name` and `kind` agree with the dtypes of arrays."""
     kinds = {"f": _floats(b), "i": ["int32", "int64"], "b": ["bool"]}
     for kind, names in kinds.items():
         for name in names:
@@ -107,6 +127,7 @@ def _dtypes(b: Backend) -> None:
 
 
 def _nothing_is_widened(b: Backend) -> None:
+    """Operators and functions keep the dtype of an array, beside Python's numbers too."""
     xp = b.xp
     for name in _floats(b):
         for shape in ((), (2, 3)):
@@ -128,40 +149,71 @@ def _nothing_is_widened(b: Backend) -> None:
                 _demand(found == name, f"{what} of {name} with shape {shape} is {found}")
 
 
-def _arrays_change_in_place(b: Backend) -> None:
-    x = b.asarray(_values(2, 3), "float32")
-    same = x
+def _arrays_change(b: Backend) -> None:
+    """`+=`, `put`, `put_sum`, `add_in_place`: in place if `mutable`; else all give new arrays."""
+    for shape in ((), (2, 3)):
+        for what, change in _CHANGES.items():
+            x = b.asarray(_values(*shape), "float32")
+            kept = b.to_host(x).copy()
+            expected = kept.copy()
+            found, expected = change(b, x, expected)
+            what = f"{what} of shape {shape}"
+            _demand(np.array_equal(b.to_host(found), expected), f"{what} writes")
+            _demand((found is x) is b.mutable, f"{what} gives the array itself, if mutable")
+            _demand(b.mutable or np.array_equal(b.to_host(x), kept), f"{what} leaves x as it was")
+    x = same = b.asarray(_values(2, 3), "float32")
     x += x
-    _demand(x is same, "+= keeps the array")
-    x[0, :] = 5.0
-    _demand(b.to_host(same)[0].tolist() == [5.0] * 3, "item assignment writes")
-    for shape in ((), (2,)):
-        a = b.asarray(np.ones(shape, "float32"))
-        total = b.add_in_place(a, b.asarray(np.ones(shape, "float32")))
-        _demand(total is a and b.to_host(a).sum() == 2 * math.prod(shape), "add_in_place adds")
+    _demand((x is same) is b.mutable, "+= keeps the array, if mutable")
+
+
+def _put(b: Backend, x: Any, expected: Any) -> tuple[Any, Any]:
+    index = (0, slice(1, None)) if expected.ndim else ...
+    expected[index] = 5.0
+    return b.put(x, index, 5.0), expected
+
+
+def _put_sum(b: Backend, x: Any, expected: Any) -> tuple[Any, Any]:
+    index = (slice(None), slice(None, None, 2)) if expected.ndim else ...
+    more = _values(*expected[index].shape).astype("float32")
+    expected[index] += more
+    return b.put_sum(x, index, b.asarray(more)), expected
+
+
+def _added(b: Backend, x: Any, expected: Any) -> tuple[Any, Any]:
+    return b.add_in_place(x, b.copy(x)), expected + expected
+
+
+_CHANGES = {"put": _put, "put_sum": _put_sum, "add_in_place": _added}
 
 
 def _copies_are_apart(b: Backend) -> None:
+    """`copy` shares no memory; `copyto` takes arrays and numbers; `owns`, `memory` know views."""
     for shape in ((), (2, 3)):
         a = b.asarray(_values(*shape), "float32")
         kept = b.to_host(a).copy()
         c = b.copy(a)
-        a[...] = 9.0
+        a = b.put(a, ..., 9.0)
         _demand(np.array_equal(b.to_host(c), kept), "copy shares no memory")
-        b.copyto(a, c)
-        _demand(np.array_equal(b.to_host(a), kept), "copyto copies an array")
-        b.copyto(a, 3.0)
-        _demand((b.to_host(a) == 3).all(), "copyto copies a number")
-        b.copyto(a, np.asarray(kept))
-        _demand(np.array_equal(b.to_host(a), kept), "copyto copies from the host")
+        for source in (c, np.asarray(kept)):
+            copied = b.copyto(a, source)
+            _demand((copied is a) is b.mutable, "copyto gives the array itself, if mutable")
+            _demand(np.array_equal(b.to_host(copied), kept), "copyto copies an array")
+            a = b.copyto(copied, 3.0)
+            _demand((b.to_host(a) == 3).all(), "copyto copies a number")
     whole = b.asarray(_values(4), "float32")
     part = whole[1:]
     if b.owns(part):
         part += 1.0
         _demand(np.array_equal(b.to_host(whole), _values(4)), "owns is False of a view")
+    if b.mutable:
+        part = b.put(whole[1:], ..., 7.0)
+        seen = b.to_host(whole)[1] == 7
+        _demand(not seen or b.memory(part) == b.memory(whole), "memory is that of the whole")
+    _demand(b.memory(b.copy(whole)) != b.memory(whole), "memory tells copies apart")
 
 
 def _devices(b: Backend) -> None:
+    """`devices`, `device_of`, `as_device`, `to_device`; each has a name that `get_device` knows."""
     devices = b.devices()
     _demand(devices, "there is a device")
     for device in devices:
@@ -172,10 +224,13 @@ def _devices(b: Backend) -> None:
         moved = b.to_device(array, devices[0])
         _demand(b.device_of(moved) == devices[0], f"to_device moves to {devices[0]}")
         _demand(b.to_host(moved).tolist() == [1.0, 1.0], "moving keeps the values")
+        if b.name in backend_names():
+            _demand(get_device(str(device)) == device, f"get_device knows {device}")
     b.synchronize()
 
 
 def _random_numbers(b: Backend) -> None:
+    """`random` draws in its range and shape, and `random_state` brings the numbers back."""
     before = random_state()
     try:
         for seed in (None, 7):
@@ -207,6 +262,7 @@ def _draws(b: Backend) -> None:
 
 
 def _sums_into_places(b: Backend) -> None:
+    """`scatter_add` adds as often as an index names a place, and gives the array."""
     for name in _floats(b):
         for index in ([0, 2, 2, 1, 2], slice(1, None), (slice(None), 1)):
             _one_sum_into_places(b, name, index)
@@ -219,11 +275,13 @@ def _one_sum_into_places(b: Backend, name: str, index: Any) -> None:
     host_index = np.array(index, "int32") if listed else index
     values = _values(*expected[host_index].shape).astype(name)
     np.add.at(expected, host_index, values)
-    b.scatter_add(a, b.asarray(host_index) if listed else index, b.asarray(values))
-    _near(b, a, expected, name, f"scatter_add at {index} in {name}")
+    found = b.scatter_add(a, b.asarray(host_index) if listed else index, b.asarray(values))
+    _demand((found is a) is b.mutable, "scatter_add gives the array itself, if mutable")
+    _near(b, found, expected, name, f"scatter_add at {index} in {name}")
 
 
 def _windows_and_back(b: Backend) -> None:
+    """`windows` and `fold` are what the host's are."""
     x = _values(2, 1, 5, 4).astype("float32")
     host = get_backend("numpy")
     for arguments in ((2, 1, 0, 1), (3, 2, 1, 1), (2, 1, 1, 2)):
@@ -236,6 +294,7 @@ def _windows_and_back(b: Backend) -> None:
 
 
 def _numbers_out_of_range(b: Backend) -> None:
+    """`outside` finds numbers out of range, in debug mode at least."""
     with using_config("debug", True):  # without, an asynchronous library need not look
         for name in ("int32", "int64", "uint8"):
             for numbers, expected in (([0, 2], False), ([0, 3], True), ([0, 200], True)):
@@ -245,16 +304,50 @@ def _numbers_out_of_range(b: Backend) -> None:
         assert b.outside(b.asarray(np.array([], "int32")), 3) is False, "outside of nothing"
 
 
+def _a_step_of_training(b: Backend) -> None:
+    """Gradients that meet, and a step of an optimizer with a state, are what NumPy's are."""
+    found = [_trained(each) for each in (b, get_backend("numpy"))]
+    for part, (actual, expected) in enumerate(zip(*found, strict=True)):
+        assert_near(actual, expected, tolerance("reduction", "float32"), f"array {part}")
+
+
+def _trained(b: Backend) -> list[Any]:
+    x = Parameter(b.asarray(_values(2, 3), "float32"))
+    rule = _Momentum()
+    rule.enabled = True
+    x.update_rule = rule
+    grads = []
+    for _ in range(2):
+        x.cleargrad()
+        for _ in range(2):  # the second adds to the first
+            y = x * x + x * b.asarray(_values(3), "float32") + x + x
+            y.grad = b.asarray(_values(2, 3), "float32")
+            y.backward()
+        grads.append(b.to_host(x.grad).copy())
+        x.update()
+    return [*grads, b.to_host(x.array), b.to_host(rule.state["v"])]
+
+
+class _Momentum(UpdateRule):
+    state_names = ("v",)
+
+    def step(self, xp: Any, param: Any, grad: Any, v: Any) -> None:
+        v *= 0.5
+        v[...] = v - 0.25 * grad
+        param += xp.clip(v, -2.0, 2.0)
+
+
 _CHECKS: tuple[Callable[[Backend], None], ...] = (
     _names_and_types,
     _values_there_and_back,
     _dtypes,
     _nothing_is_widened,
-    _arrays_change_in_place,
-    _copies_are_apart,
     _devices,
+    _arrays_change,
+    _copies_are_apart,
     _random_numbers,
     _sums_into_places,
     _windows_and_back,
     _numbers_out_of_range,
+    _a_step_of_training,
 )

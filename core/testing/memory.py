@@ -45,8 +45,7 @@ class MemoryDeserializer(Deserializer):
         """Load one value."""
         stored = self.store[self._path + key]
         if is_array(value) and stored is not None:
-            backend_of(value).copyto(value, stored)
-            return value
+            return backend_of(value).copyto(value, stored)
         return stored.copy() if is_array(stored) else stored
 
 

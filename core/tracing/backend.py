@@ -86,10 +86,11 @@ class TracingBackend(Backend):
         """Another array of the same elements, as they lie."""
         return array.copy("K")
 
-    def copyto(self, dst: Any, src: Any) -> None:
+    def copyto(self, dst: Any, src: Any) -> Any:
         """Replace the elements of `dst`."""
         self._fit(dst, src)
         dst._change("copyto", python_number(src) if is_number(src) else src)
+        return dst
 
     def _fit(self, dst: Any, src: Any) -> None:
         from core.ops.types.shapes import broadcast_shapes
@@ -103,9 +104,10 @@ class TracingBackend(Backend):
         a._change("add_in_place", b)
         return a
 
-    def scatter_add(self, a: Any, index: Any, values: Any) -> None:
+    def scatter_add(self, a: Any, index: Any, values: Any) -> Any:
         """Add `values` into places of `a`."""
         a._change("scatter_add", index, values)
+        return a
 
     def windows(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """All windows of `x`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import core
@@ -66,3 +68,19 @@ def sizes(link: str, in_size: int | None, out_size: int | None) -> tuple[int | N
     if out_size is None:
         raise TypeError(f"links.{link}: expected an out_size, got None.")
     return in_size, out_size
+
+
+@contextmanager
+def running(link: core.Link, *names: str) -> Iterator[list[Any]]:
+    """Running statistics of a link, for a function that moves them; the link has them afterwards.
+
+    Arrays move in place; those that cannot be changed are given as Variables, which take others.
+    """
+    arrays = [getattr(link, name) for name in names]
+    if core.backend.of(*arrays).mutable:
+        yield arrays
+        return
+    moved = [core.Variable(array, requires_grad=False) for array in arrays]
+    yield moved
+    for name, variable in zip(names, moved, strict=True):
+        setattr(link, name, variable.array)

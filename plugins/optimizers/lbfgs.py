@@ -68,13 +68,15 @@ class LBFGSRule(UpdateRule):
         """Store a pair in the place of the oldest."""
         pairs = int(self.state["pairs"])
         slot = pairs % self.state["s"].shape[0]
-        self.state["s"][slot, ...], self.state["y"][slot, ...] = s, y
+        for name, value in (("s", s), ("y", y)):
+            self.state[name] = backend.of(value).put(self.state[name], (slot, ...), value)
         self.state["pairs"] = pairs + 1
 
     def forget(self) -> None:
         """Start again, without pairs."""
         for name in ("s", "y", "last"):
-            self.state[name][...] = 0.0
+            array = self.state[name]
+            self.state[name] = backend.of(array).copyto(array, 0.0)
         self.state["pairs"] = 0
 
     def step(self, xp: Any, param: Any, grad: Any, last: Any, **state: Any) -> None:
@@ -203,8 +205,8 @@ class LBFGS(GradientMethod):
                 rule.forget()
             elif new:
                 rule.remember(s, y)
-            rule.state["last"][...] = t * d
-            rule.state["gradient"][...] = grad
+            for name, value in (("last", t * d), ("gradient", grad)):
+                rule.state[name] = backend.of(value).copyto(rule.state[name], value)
 
     def _dot(self, a: Vector, b: Vector) -> float:
         """The inner product over all parameters."""
@@ -242,10 +244,10 @@ class LBFGS(GradientMethod):
 
 def _place(step: Step, start: Any, change: Any = None) -> None:
     """Put a parameter, in the midst of its step, at `start`, or at a change from there."""
-    array = step.work.array
-    step.work.backend.copyto(array, start)
+    work = step.work
+    work.array = work.backend.copyto(work.array, start)
     if change is not None:
-        array += change
+        work.array += change
     step.write()
 
 

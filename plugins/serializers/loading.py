@@ -160,8 +160,8 @@ def _fill(name: str, value: Any, stored: Array) -> Any:
         return _converted(value, stored)
     owner = backend.of(value)
     device = owner.device_of(value)
-    owner.copyto(value, owner.asarray(stored, dtype=owner.dtype_name(value.dtype), device=device))
-    return value
+    stored = owner.asarray(stored, dtype=owner.dtype_name(value.dtype), device=device)
+    return owner.copyto(value, stored)
 
 
 def _converted(value: Any, stored: Array) -> Any:
@@ -252,8 +252,7 @@ class _Restorer(Deserializer):
     def __call__(self, key: str, value: Any) -> Any:
         present = self.values.get(self.path + key.lstrip("/"), value)
         if _is_array(present) and _is_array(value) and present is not value:
-            backend.of(value).copyto(value, present)
-            return value
+            return backend.of(value).copyto(value, present)
         return present
 
 

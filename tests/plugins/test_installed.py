@@ -14,7 +14,10 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("plugin_*"))
-LIBRARIES = {"plugin_torch": ["torch", "array_api_compat"]}  # that plugrad does not need
+LIBRARIES = {
+    "plugin_jax": ["jax"],
+    "plugin_torch": ["torch", "array_api_compat"],
+}  # that plugrad does not need
 DISTS = Path(__file__).parent / "dists"
 BAD = "plugrad-rival,plugrad-broken,plugrad-nonsense,plugrad-future,plugrad-offline,plugrad-misfit"
 
@@ -215,6 +218,7 @@ def test_the_listing(plugrad):
         "plugrad-rival": "loaded",
         "plugrad-offline": "loaded",
         "plugrad-misfit": "loaded",
+        "plugrad-jax": "loaded",
         "plugrad-strict": "loaded",
         "plugrad-torch": "loaded",
         "plugrad-broken": "failed",

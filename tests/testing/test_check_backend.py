@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from strict_backend import StrictBackend
+from unchanging import UnchangingBackend
 
 from core.arrays import backend
 from core.testing import check_backend
@@ -11,6 +12,17 @@ from core.testing import check_backend
 @pytest.mark.parametrize("name", ["numpy", "strict"])
 def test_the_backends_keep_their_contract(name):
     check_backend(name)
+
+
+@pytest.fixture
+def unchanging():
+    found = backend.register(UnchangingBackend())
+    yield found
+    backend.unregister(found)
+
+
+def test_arrays_need_not_be_mutable(unchanging):
+    check_backend(unchanging)
 
 
 class _Broken(StrictBackend):
@@ -22,6 +34,7 @@ def _scatter_without_repeats(self, a, index, values):
     host = np.array(a._array)
     host[np.asarray(getattr(index, "_array", index))] += values._array
     a[...] = self.asarray(host)
+    return a
 
 
 @pytest.mark.parametrize(
@@ -30,7 +43,9 @@ def _scatter_without_repeats(self, a, index, values):
         ("copy", lambda self, a: a, "copy shares no memory"),
         ("dtype_name", lambda self, dtype: "float", "stays|dtype= takes a name|dtype_name"),
         ("kind", lambda self, dtype: "f", "kind of int32 is 'i', not 'f'"),
-        ("add_in_place", lambda self, a, b: a + b, "add_in_place adds"),
+        ("add_in_place", lambda self, a, b: a + b, "add_in_place of shape"),
+        ("memory", lambda self, array: id(array), "memory is that of the whole"),
+        ("put", lambda self, a, index, value: self.copy(a), "put of shape"),
         ("owns", lambda self, array: True, "owns is False of a view"),
         ("scatter_add", _scatter_without_repeats, "scatter_add at"),
         ("outside", lambda self, numbers, size: False, "outside of"),
@@ -48,4 +63,4 @@ def test_a_broken_backend_is_found_out(monkeypatch, method, fault, message):
             check_backend(broken)
     finally:
         backend.unregister(broken)
-    assert "of backend 'broken'" in caught.value.__notes__[-1]
+    assert "of 12, of backend 'broken'; " in caught.value.__notes__[-1]

@@ -37,3 +37,7 @@ class StrictBackend(Backend):
     def to_host(self, array: Any) -> Any:
         """An array of NumPy: the only way out."""
         return np.asarray(array._array)
+
+    def memory(self, array: Any) -> int:
+        """What tells whose memory an array shows, if it is a view."""
+        return super().memory(array._array)

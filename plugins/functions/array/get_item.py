@@ -39,8 +39,7 @@ class ScatterAdd(FunctionNode):
 
     def compute(self, xp, x):
         full = xp.zeros(self.shape, dtype=x.dtype, device=x.device)
-        self.backend.scatter_add(full, self.slices, x)
-        return full
+        return self.backend.scatter_add(full, self.slices, x)
 
     def gradient(self, xp, g):
         return GetItem(self.slices).evaluate(g)
@@ -64,8 +63,7 @@ class SetItem(FunctionNode):
 
     def compute(self, xp, x, value):
         y = self.backend.copy(x)
-        y[self.slices] = value
-        return y
+        return self.backend.put(y, self.slices, value)
 
     def gradient_x(self, xp, g):
         zero = xp.zeros((), dtype=g.dtype, device=g.device)

@@ -41,7 +41,8 @@ class AddTaken(FunctionNode):
         kept = rows.shape[1:]
         n = self.shape[self.axis]
         full = xp.zeros((n, prod(kept)), dtype=x.dtype, device=x.device)
-        self.backend.scatter_add(full, indices, xp.reshape(rows, (rows.shape[0], prod(kept))))
+        rows = xp.reshape(rows, (rows.shape[0], prod(kept)))
+        full = self.backend.scatter_add(full, indices, rows)
         return xp.moveaxis(xp.reshape(full, (n, *kept)), 0, self.axis)
 
     def gradient_x(self, xp, g, indices):

@@ -67,8 +67,7 @@ class EmbedIDGradient(FunctionNode):
             flat = xp.where(ignored, xp.zeros_like(flat), flat)
             g = xp.where(ignored[:, None], xp.zeros_like(g), g)
         table = xp.zeros((self.rows, g.shape[-1]), dtype=g.dtype, device=g.device)
-        self.backend.scatter_add(table, flat, g)
-        return table
+        return self.backend.scatter_add(table, flat, g)
 
     def gradient_g(self, xp, g, x):
         return EmbedIDFunction(self.ignore_label).evaluate(x, g)

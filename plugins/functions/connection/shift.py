@@ -44,7 +44,8 @@ class Shift(FunctionNode):
         for channels, (dy, dx) in self.moves(x.shape[1]):
             to_rows, from_rows = _overlap(x.shape[2], dy)
             to_columns, from_columns = _overlap(x.shape[3], dx)
-            y[:, channels, to_rows, to_columns] = x[:, channels, from_rows, from_columns]
+            part = x[:, channels, from_rows, from_columns]
+            y = self.backend.put(y, (slice(None), channels, to_rows, to_columns), part)
         return y
 
     def gradient(self, xp, g):

@@ -50,7 +50,7 @@ class ClassificationSummary(FunctionNode):
         place = xp.where(counted & (values >= 0) & (values < labels), values, labels)
         place = xp.reshape(xp.astype(place, xp.int64), (-1,))
         counts = xp.zeros((labels + 1,), dtype=xp.int64, device=values.device)
-        self.backend.scatter_add(counts, place, xp.ones_like(place))
+        counts = self.backend.scatter_add(counts, place, xp.ones_like(place))
         return counts[:labels]
 
     def _share(self, xp: Any, part: AnyArray, whole: AnyArray, like: AnyArray) -> AnyArray:

@@ -30,8 +30,7 @@ class CooMatMul(FunctionNode):
 
     def compute(self, xp, data, row, col, b):
         y = xp.zeros((self.rows, b.shape[1]), dtype=b.dtype, device=b.device)
-        self.backend.scatter_add(y, row, data[:, None] * xp.take(b, col, axis=0))
-        return y
+        return self.backend.scatter_add(y, row, data[:, None] * xp.take(b, col, axis=0))
 
     def gradient_data(self, xp, g, row, col, b):
         return xp.sum(Take(0).evaluate(g, row) * Take(0).evaluate(b, col), axis=1)

@@ -45,7 +45,8 @@ class AddAlongAxis(FunctionNode):
         places = xp.reshape(xp.arange(size, device=x.device), self.shape)
         places = xp.take_along_axis(places, indices, axis=self.axis)
         full = xp.zeros((size,), dtype=x.dtype, device=x.device)
-        self.backend.scatter_add(full, xp.reshape(places, (-1,)), xp.reshape(x, (-1,)))
+        flat, values = xp.reshape(places, (-1,)), xp.reshape(x, (-1,))
+        full = self.backend.scatter_add(full, flat, values)
         return xp.reshape(full, self.shape)
 
     def gradient_x(self, xp, g, indices):

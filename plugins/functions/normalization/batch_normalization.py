@@ -6,7 +6,7 @@ from itertools import combinations
 from math import prod
 from typing import Any
 
-from core import Domain, FunctionNode, Variable, as_variable, choice, number, real
+from core import Domain, FunctionNode, Variable, as_array, as_variable, choice, number, real
 from core.arrays.backend import of
 from core.errors import InvalidType
 from core.errors.kinds import checked
@@ -124,7 +124,7 @@ def batch_normalization(
         beta: Shifts, alike.
         eps: Added to the variance, greater than 0.
         running_mean: An array that is moved in place towards the mean: times `decay`, plus
-            (1 - `decay`) times the new one. None keeps none.
+            (1 - `decay`) times the new one. Of a Variable the array is. None keeps none.
         running_var: Alike for the variance, of which the unbiased estimate is taken.
         decay: In [0, 1].
         axis: The reduced axes; None takes the first one and those after the axes of `gamma`.
@@ -155,10 +155,21 @@ def batch_normalization(
 
 
 def move(running: Any, new: Any, decay: float) -> None:
-    """Move a running statistic, which keeps its dtype, towards a new value, in place."""
+    """Move a running statistic, which keeps its dtype, towards a new value.
+
+    An array is moved in place; a Variable has the array then.
+    """
     if running is not None:
         if not 0 <= decay <= 1:
             raise ValueError(f"running statistics: expected a decay in [0, 1], got {decay}")
-        backend = of(running)
-        moved = running * decay + backend.xp.astype(new, running.dtype) * (1 - decay)
-        backend.copyto(running, moved)
+        backend, array = of(running), as_array(running)
+        moved = array * decay + backend.xp.astype(new, array.dtype) * (1 - decay)
+        if isinstance(running, Variable):
+            running.array = backend.copyto(array, moved)
+        elif backend.mutable:
+            backend.copyto(array, moved)
+        else:
+            raise TypeError(
+                f"running statistics: arrays of {backend.name} cannot be changed in place. Give a "
+                "Variable, which has the new array afterwards."
+            )

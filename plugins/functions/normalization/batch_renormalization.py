@@ -84,8 +84,8 @@ def batch_renormalization(
     r, d = xp.astype(r, gamma.dtype), xp.astype(d, gamma.dtype)
     if update_statistics:
         count = prod([x.shape[i] for i in axis])
-        move(m, mean.array, decay)
-        move(v, var.array * (count / max(count - 1, 1)), decay)
+        move(running_mean, mean.array, decay)
+        move(running_var, var.array * (count / max(count - 1, 1)), decay)
     shape = expanded(x.shape, axis)
     return z * reshape(gamma * r, shape) + reshape(gamma * d + beta, shape)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from core import Variable, as_array, as_variable
+from core import Variable, as_variable
 from core.arrays.backend import of
 from core.errors import InvalidType
 from core.errors.kinds import checked
@@ -135,4 +135,4 @@ def _by_channel(y: Variable, shape: tuple[int, ...]) -> Variable:
 
 def _update(running: Any, new: Any, decay: float) -> None:
     if running is not None:
-        move(as_array(running), of(new).xp.reshape(new, running.shape), decay)
+        move(running, of(new).xp.reshape(new, running.shape), decay)

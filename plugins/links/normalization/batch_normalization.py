@@ -142,16 +142,17 @@ class BatchNormalization(Link):
         """Normalize by the batch, and keep `decay` of the running averages."""
         if x.size == self.avg_mean.size > 0 and x.ndim > self.avg_mean.ndim:
             place.warn(_SINGLE)
-        return F.batch_normalization(
-            x,
-            gamma,
-            beta,
-            eps=self.eps,
-            running_mean=self.avg_mean,
-            running_var=self.avg_var,
-            decay=decay,
-            axis=self.axis,
-        )
+        with arguments.running(self, "avg_mean", "avg_var") as (mean, var):
+            return F.batch_normalization(
+                x,
+                gamma,
+                beta,
+                eps=self.eps,
+                running_mean=mean,
+                running_var=var,
+                decay=decay,
+                axis=self.axis,
+            )
 
     def _constant(self, value: float) -> Any:
         """What stands for a parameter that is left out."""

@@ -9,6 +9,7 @@ from core import functions as F
 from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.typing import DType, NotNegative, Positive, Probability
+from plugins.links import arguments
 from plugins.links.normalization.batch_normalization import BatchNormalization
 
 
@@ -85,15 +86,16 @@ class BatchRenormalization(BatchNormalization):
         self.freeze_running_statistics = freeze_running_statistics
 
     def _normalized(self, x: Any, gamma: Any, beta: Any, decay: float) -> Variable:
-        return F.batch_renormalization(
-            x,
-            gamma,
-            beta,
-            self.rmax,
-            self.dmax,
-            self.eps,
-            self.avg_mean,
-            self.avg_var,
-            decay,
-            update_statistics=not self.freeze_running_statistics,
-        )
+        with arguments.running(self, "avg_mean", "avg_var") as (mean, var):
+            return F.batch_renormalization(
+                x,
+                gamma,
+                beta,
+                self.rmax,
+                self.dmax,
+                self.eps,
+                mean,
+                var,
+                decay,
+                update_statistics=not self.freeze_running_statistics,
+            )

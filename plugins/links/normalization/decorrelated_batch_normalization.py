@@ -10,6 +10,7 @@ from core import functions as F
 from core.errors.kinds import checked
 from core.link.initializer import Constant, generate_array
 from core.typing import Array, Count, DType, Positive, Probability
+from plugins.links import arguments
 
 
 class DecorrelatedBatchNormalization(Link):
@@ -60,9 +61,8 @@ class DecorrelatedBatchNormalization(Link):
         k = size // groups
         zero = Constant(0, config.dtype if dtype is None else dtype)
         self.avg_mean = generate_array(zero, (groups, k), device=self.device)
-        self.avg_projection = generate_array(zero, (groups, k, k), device=self.device)
-        for i in range(k):
-            self.avg_projection[:, i, i] = 1
+        identity = Constant(self.device.xp.eye(k), zero.dtype)
+        self.avg_projection = generate_array(identity, (groups, k, k), device=self.device)
         self.N = 0
         for name in ("avg_mean", "avg_projection", "N"):
             self.register_persistent(name)
@@ -79,14 +79,15 @@ class DecorrelatedBatchNormalization(Link):
             )
         if finetune:
             self.N += 1
-        return F.decorrelated_batch_normalization(
-            x,
-            groups=self.groups,
-            eps=self.eps,
-            running_mean=self.avg_mean,
-            running_projection=self.avg_projection,
-            decay=1 - 1 / self.N if finetune else self.decay,
-        )
+        with arguments.running(self, "avg_mean", "avg_projection") as (mean, projection):
+            return F.decorrelated_batch_normalization(
+                x,
+                groups=self.groups,
+                eps=self.eps,
+                running_mean=mean,
+                running_projection=projection,
+                decay=1 - 1 / self.N if finetune else self.decay,
+            )
 
     @property
     def printable_specs(self) -> Iterator[tuple[str, Any, Any]]:

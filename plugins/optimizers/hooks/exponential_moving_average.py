@@ -120,7 +120,7 @@ class ExponentialMovingAverage(KnownAttributes, NeedsInit):
             self._applied = before
             for parameter, array in former:
                 place = backend.to_backend(array, parameter.device)
-                parameter.backend.copyto(parameter.array, place)
+                parameter.array = parameter.backend.copyto(parameter.array, place)
                 parameter.version += 1
 
     def averaged_model(self) -> Link:
@@ -139,7 +139,8 @@ class ExponentialMovingAverage(KnownAttributes, NeedsInit):
             if path in self._averages:
                 home = parameter.backend
                 average = self._average(path, parameter)
-                home.copyto(parameter.array, home.xp.astype(average, parameter.dtype))
+                average = home.xp.astype(average, parameter.dtype)
+                parameter.array = home.copyto(parameter.array, average)
                 parameter.version += 1
 
     def serialize(self, serializer: Any) -> None:

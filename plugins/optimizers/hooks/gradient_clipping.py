@@ -48,9 +48,9 @@ class GradientClipping(KnownAttributes, NeedsInit):
 
     def __call__(self, opt: Optimizer) -> None:
         """Scale the gradients of the step in place."""
-        grads = [param.grad for _, param in opt.working()]
-        squares = opt.everywhere([float(squared_norm(grad)) for grad in grads])
+        params = [param for _, param in opt.working()]
+        squares = opt.everywhere([float(squared_norm(param.grad)) for param in params])
         norm = math.sqrt(math.fsum(squares))
         if self.threshold < norm < math.inf:
-            for grad in grads:
-                grad *= self.threshold / norm
+            for param in params:
+                param.grad *= self.threshold / norm

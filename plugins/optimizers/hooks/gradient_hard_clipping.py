@@ -43,4 +43,5 @@ class GradientHardClipping(PerParameter):
 
     def change(self, rule: UpdateRule, param: Parameter, grad: AnyArray) -> None:
         """Change the gradient of one parameter in place."""
-        grad[...] = param.xp.clip(grad, self.lower_bound, self.upper_bound)
+        clipped = param.xp.clip(grad, self.lower_bound, self.upper_bound)
+        param.grad = param.backend.put(grad, ..., clipped)

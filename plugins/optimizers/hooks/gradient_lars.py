@@ -56,6 +56,6 @@ class GradientLARS(PerParameter):
         size = math.sqrt(float(squared_norm(param.array)))
         slope = math.sqrt(float(squared_norm(grad)))
         if self.weight_decay:
-            grad += self.weight_decay * param.array
+            param.grad += self.weight_decay * param.array
         if size > self.threshold:
-            grad *= size / (self.eps + slope + self.weight_decay * size)
+            param.grad *= size / (self.eps + slope + self.weight_decay * size)

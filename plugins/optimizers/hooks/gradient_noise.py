@@ -73,4 +73,4 @@ class GradientNoise(PerParameter):
     def change(self, rule: UpdateRule, param: Parameter, grad: AnyArray) -> None:
         """Change the gradient of one parameter in place."""
         with param.device:
-            grad += self.noise_func(param.xp, tuple(grad.shape), grad.dtype, self, rule)
+            param.grad += self.noise_func(param.xp, tuple(grad.shape), grad.dtype, self, rule)

@@ -39,4 +39,5 @@ class GradientValueClipping(PerParameter):
 
     def change(self, rule: UpdateRule, param: Parameter, grad: AnyArray) -> None:
         """Change the gradient of one parameter in place."""
-        grad[...] = param.xp.clip(grad, -self.threshold, self.threshold)
+        clipped = param.xp.clip(grad, -self.threshold, self.threshold)
+        param.grad = param.backend.put(grad, ..., clipped)

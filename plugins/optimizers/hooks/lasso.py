@@ -37,4 +37,4 @@ class Lasso(PerParameter):
 
     def change(self, rule: UpdateRule, param: Parameter, grad: AnyArray) -> None:
         """Change the gradient of one parameter in place."""
-        grad += self.rate * param.xp.sign(param.array)
+        param.grad += self.rate * param.xp.sign(param.array)

@@ -6,6 +6,7 @@ from typing import Any
 
 from core import FunctionNode
 from core.arrays import backend
+from core.arrays.array_backend import unwrapped
 
 
 class SquaredNorm(FunctionNode):
@@ -18,7 +19,7 @@ class SquaredNorm(FunctionNode):
 
 def squared_norm(array: Any) -> Any:
     """The sum of squares as an array without axes; float16 and bfloat16 count in float32."""
-    return SquaredNorm().evaluate(array)
+    return SquaredNorm().evaluate(unwrapped(array))
 
 
 def inner(array: Any, other: Any) -> Any:

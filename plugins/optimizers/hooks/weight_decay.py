@@ -38,4 +38,4 @@ class WeightDecay(PerParameter):
 
     def change(self, rule: UpdateRule, param: Parameter, grad: AnyArray) -> None:
         """Change the gradient of one parameter in place."""
-        grad += self.rate * param.array
+        param.grad += self.rate * param.array

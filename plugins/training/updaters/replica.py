@@ -65,7 +65,7 @@ class Board:
             parameter = parameters[path]
             parameter.initialize(shown.shape)
             array = backend.to_backend(shown, parameter.device)
-            parameter.backend.copyto(parameter.array, array)
+            parameter.array = parameter.backend.copyto(parameter.array, array)
             parameter.version += 1
 
     def put_gradients(self, model: Link, number: int) -> list[str]:

@@ -1,0 +1,10 @@
+"""JAX's arrays for plugrad. Importing this does not import JAX."""
+
+from core import hookimpl
+
+requires_plugin_api = 1
+
+
+@hookimpl
+def register_backends():
+    return {"jax": "plugrad_jax.backend:JaxBackend"}

@@ -1,0 +1,130 @@
+"""The backend, proved, and used as any other."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import core
+import core.functions as F
+import core.links as L
+from core import optimizers
+from core.errors import BackendError, CheckpointError
+from core.testing import check_backend, check_link, check_op, check_optimizer
+
+jax = pytest.importorskip("jax", reason="the backend of JAX needs JAX")
+B = core.backend.get("jax")
+
+
+def test_what_the_core_asks_of_a_backend():
+    check_backend("jax")
+
+
+def test_jax_is_not_imported_before_it_is_asked_for():
+    code = (
+        "import sys, core, numpy, core.functions as F; F.relu(numpy.ones(2, 'f'))\n"
+        "assert core.backend.available()['jax'] is None\n"
+        "print('jax' in sys.modules)\n"
+        "core.use('jax'); print('jax' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.split() == ["False", "True"]
+
+
+def test_devices_have_words():
+    assert str(core.get_device("jax:cpu:0")) == "jax:cpu:0"
+    with pytest.raises(BackendError, match="no device jax:cpu:7; it has"):
+        core.get_device("jax:cpu:7")
+
+
+class Swish(core.Elementwise):
+    """An operation of somebody else, written in the standard's words."""
+
+    domain = core.Domain(x=core.real(-6, 6))
+
+    def compute(self, xp, x):
+        return x / (1 + xp.exp(-x))
+
+    def gradient(self, xp, g, x):
+        s = 1 / (1 + xp.exp(-x))
+        return g * s * (1 + x * (1 - s))
+
+
+def test_an_operation_is_proved_on_it():
+    check_op(Swish, backends=["jax"], examples=2)
+
+
+def test_a_link_with_running_statistics_is_proved_on_it():
+    check_link(lambda: L.BatchNormalization(3), (np.ones((4, 3)),), None, ["jax"], double=False)
+
+
+def test_an_optimizer_with_a_state_is_proved_on_it():
+    check_optimizer(lambda: optimizers.AMSGrad(), None, ["jax"], half=False)
+
+
+def test_arrays_stay_as_they_were():
+    x = core.Variable(jax.numpy.zeros(3), requires_grad=False)
+    before = x.array
+    x[1] = 5.0
+    core.backend.copyto(x, np.array([1.0, 2.0, 3.0]))
+    assert x.array.tolist() == [1, 2, 3] and before.tolist() == [0, 0, 0]
+    with pytest.raises(BackendError, match="an array of 'jax' cannot be changed. Give a Variable"):
+        core.backend.copyto(before, 1.0)
+    with pytest.raises(TypeError, match="arrays of jax cannot be changed in place. Give a Var"):
+        mean = jax.numpy.zeros(1)
+        F.batch_normalization(mean[None], mean, mean, running_mean=mean)
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_random_numbers_are_resumed_to_the_bit(seed):
+    before = core.backend.random_state()
+    try:
+        core.seed(seed)
+        B.random.normal((3,))
+        state = json.loads(json.dumps(core.backend.random_state()))
+
+        def drawn():
+            r = B.random
+            return [np.asarray(a) for a in (r.normal((5,)), r.uniform((5,)), r.permutation(9))]
+
+        first, other = drawn(), drawn()
+        core.backend.set_random_state(state)
+        for a, b, c in zip(first, drawn(), other, strict=True):
+            assert np.array_equal(a, b) and not np.array_equal(a, c)
+        with pytest.raises(CheckpointError):
+            core.backend.set_random_state({})
+    finally:
+        core.backend.set_random_state(before)
+
+
+def trained(backend):
+    core.seed(0)
+    model = core.Sequential(L.Linear(1, 8), F.tanh, L.Linear(8, 1))
+    model.to_device(backend)
+    optimizer = optimizers.MomentumSGD(lr=0.1).setup(model)
+    optimizer.add_hook(core.optimizer_hooks.GradientClipping(1.0))
+    x = core.get_device(backend).send(np.linspace(-2, 2, 32, dtype="f")[:, None])
+    losses = []
+    for _ in range(20):
+        optimizer.update(lambda: F.mean_squared_error(model(x), F.sin(x)))
+        with core.no_backprop_mode():
+            losses.append(F.mean_squared_error(model(x), F.sin(x)).item())
+    return losses
+
+
+def test_a_model_learns_what_it_learns_with_numpy():
+    try:
+        losses = {name: trained(name) for name in ("numpy", "jax")}
+    finally:
+        core.seed(None)
+    np.testing.assert_allclose(losses["jax"], losses["numpy"], rtol=1e-3)
+    assert losses["jax"][-1] < losses["jax"][0] / 2
+
+
+def test_captured_steps_are_left_to_eager():
+    x = core.Variable(jax.numpy.ones(3))
+    step = core.capture(lambda: F.sum(x * x))
+    with pytest.warns(Warning, match="step|captur|eager"):
+        assert [step().item() for _ in range(3)] == [3.0] * 3

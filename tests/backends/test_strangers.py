@@ -1,0 +1,139 @@
+"""Operations, links and optimizers on array libraries that plugrad was not written for.
+
+They are the tensors of PyTorch (examples/plugin_torch), the arrays of JAX (examples/plugin_jax),
+and those of tests/unchanging.py, which cannot be changed either. CI shows each operation few cases,
+and JAX, which compiles anew for each shape, none. All that a profile asks for are drawn by
+
+    export HYPOTHESIS_PROFILE=ci PLUGRAD_WHOLE_SWEEP=1
+    python -m pytest tests/backends/test_strangers.py -k torch
+"""
+
+import os
+import sys
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+from all_ops import CHECKED, KINDS, REFERENCES
+from unchanging import UnchangingBackend
+
+import core
+from core.registry.lazy import resolve
+from core.testing import check_backend, check_link, check_op, check_optimizer
+
+TESTS = Path(__file__).parents[1]
+EXAMPLES = TESTS.parent / "examples"
+WHOLE = bool(os.environ.get("PLUGRAD_WHOLE_SWEEP"))
+CASES = {"torch": 2, "unchanging": 1, "jax": 1}
+NEEDED = {"torch": ("torch", "array_api_compat"), "jax": ("jax",)}
+SECTIONS = {"compute": "kernels", "gradient": "gradient_kernels", "update_all": None}
+
+
+def offered(name):
+    """What the plugin in examples/ offers, registered with its kernels, as if it were installed."""
+    plugin = import_module(f"plugrad_{name}")
+    found = core.backend.register(resolve(plugin.register_backends()[name])())
+    tables = plugin.register_kernels(name) if hasattr(plugin, "register_kernels") else {}
+    for section, kernels in tables.items():
+        table = getattr(found, SECTIONS[section] or f"{section}_kernels")
+        table.update({whose: resolve(kernel) for whose, kernel in kernels.items()})
+    return found
+
+
+@pytest.fixture(scope="module", params=["torch", "unchanging", "jax"])
+def stranger(request):
+    """The name of a backend that is registered for the tests of this file."""
+    name = request.param
+    if name == "jax" and not WHOLE:
+        pytest.skip("JAX compiles for each shape anew: set PLUGRAD_WHOLE_SWEEP=1")
+    for library in NEEDED.get(name, ()):
+        pytest.importorskip(library, reason=f"the backend {name!r} needs {library}")
+    path = str(EXAMPLES / f"plugin_{name}")
+    sys.path.insert(0, path)
+    found = core.backend.register(UnchangingBackend()) if name == "unchanging" else offered(name)
+    if name == "torch":
+        import_module("torch").set_num_threads(1)
+    yield name
+    core.backend.unregister(found)
+    sys.path.remove(path)
+
+
+def test_the_contract(stranger):
+    check_backend(stranger)
+
+
+@pytest.mark.parametrize("op", CHECKED.values(), ids=CHECKED)
+def test_op(op, stranger):
+    name, cases = op.__name__, None if WHOLE else CASES[stranger]
+    check_op(op, REFERENCES.get(name), [stranger], kind=KINDS.get(name), examples=cases)
+
+
+def module(path):
+    """A file of tests, for the cases that it has."""
+    spec = spec_from_file_location(f"cases_for_strangers_{path.stem}", path)
+    made = sys.modules[spec.name] = module_from_spec(spec)  # where pickles look for its classes
+    spec.loader.exec_module(made)
+    return made
+
+
+LINKS = module(TESTS / "links" / "test_every_link.py").TABLES
+OPTIMIZERS = module(TESTS / "optimizers" / "test_bundled_optimizers.py").OPTIMIZERS
+FEWER = ("test_bundled_links", "test_normalization_links")  # parameters and running statistics
+
+
+@pytest.mark.parametrize("file", LINKS)
+def test_links(file, stranger):
+    if stranger == "unchanging" and file not in FEWER and not WHOLE:
+        pytest.skip("has nothing that is changed: set PLUGRAD_WHOLE_SWEEP=1")
+    cases = module(TESTS / "links" / f"{file}.py")
+    for table in LINKS[file]:
+        for given in getattr(cases, table).values():
+            check_link(*given, backends=[stranger])
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_optimizer(name, stranger):
+    make, arguments, loop, settings = OPTIMIZERS[name]
+    check_optimizer(
+        lambda: make(**arguments),
+        lambda theta, gradients: list(loop(theta, gradients, **settings)),
+        [stranger],
+    )
+
+
+def test_lamb(stranger):
+    check_optimizer(lambda: core.optimizers.LAMB(alpha=0.1), None, [stranger])
+
+
+HOOKS = {
+    "WeightDecay": (0.1,),
+    "Lasso": (0.1,),
+    "GradientClipping": (0.5,),
+    "GradientHardClipping": (-0.1, 0.1),
+    "GradientValueClipping": (0.1,),
+    "GradientLARS": (0.01, 0.1),
+    "ExponentialMovingAverage": (0.5,),
+}
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_hooks_change_gradients_that_cannot_be_changed(name, stranger):
+    found = []
+    for place in ("numpy", stranger):
+        x = core.Parameter(core.get_device(place).send(core.backend.host().asarray([3.0, -0.5])))
+        model = core.Link()
+        with model.init_scope():
+            model.x = x
+        optimizer = core.optimizers.SGD(lr=0.5).setup(model)
+        hook = getattr(core.optimizer_hooks, name)(*HOOKS[name])
+        optimizer.add_hook(hook)
+        for _ in range(2):
+            x.grad = x.backend.copy(x.array)
+            optimizer.update()
+        found.append(core.backend.to_host(x.array).tolist())
+        if name == "ExponentialMovingAverage":
+            with hook.applied():
+                found[-1] += core.backend.to_host(x.array).tolist()
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+    assert found[0] != [0.75, -0.125]
