@@ -85,7 +85,8 @@ class _Code(Writer):
             function = getattr(self._program.backend.xp, _FUNCTIONS[call.name])
         elif call.kind == "xp" and call.name not in ("pow", "power") and not equation.kwargs:
             function = call.found(self._program.backend)
-        if not equation.inputs or not hasattr(function, "nargs"):
+        waits = any([value.waits for value in equation.inputs])  # and is to be added as it is
+        if not equation.inputs or waits or not hasattr(function, "nargs"):
             return super().expression(equation)
         texts = [self._operand_beside(x, equation.inputs) for x in args]
         if None in texts:

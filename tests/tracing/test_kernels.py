@@ -102,3 +102,33 @@ def test_weights_that_are_used_at_each_step_have_eagers_bits():
     assert "LinearFunction, backward" in str(program)
     for one, other in zip(program(x), step(x), strict=True):
         assert one.tobytes() == other.tobytes()
+
+
+def test_gradients_that_wait_are_added_up_as_often_as_in_eager(monkeypatch):
+    from backends.numpy_backend.deferred import Deferred
+    from core.registry.threads import using_threads
+
+    made = []
+    whole = Deferred._sum
+    monkeypatch.setattr(Deferred, "_sum", lambda self: made.append(1) or whole(self))
+    link = L.Linear(512, 512)
+
+    def step(x):
+        link.cleargrads()
+        h = x
+        for _ in range(6):
+            h = F.tanh(link(h))
+        F.mean(h * h).backward()
+        return link.W.grad
+
+    x = np.ones((4, 512), "f")
+    captured = core.capture(step)
+    with using_threads(1):
+        for _ in range(3):
+            captured(x)
+        made.clear()
+        expected = step(x)
+        eager = len(made)
+        found = captured(x)
+    assert found.tobytes() == expected.tobytes()
+    assert 0 < len(made) - eager <= eager
