@@ -9,6 +9,7 @@ from plugins.serializers.hdf5 import save_hdf5 as save_hdf5
 from plugins.serializers.npz import NpzDeserializer as NpzDeserializer
 from plugins.serializers.npz import load_npz as load_npz
 from plugins.serializers.npz import save_npz as save_npz
+from plugins.serializers.pickled import load_pickled as load_pickled
 from plugins.serializers.safetensors import load_safetensors as load_safetensors
 from plugins.serializers.safetensors import save_safetensors as save_safetensors
 from plugins.serializers.torch import load_torch as load_torch

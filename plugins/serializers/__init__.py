@@ -8,6 +8,7 @@ provides = {
     "dictionary": "DictionarySerializer",
     "hdf5": "HDF5Deserializer HDF5Serializer load_hdf5 save_hdf5",
     "npz": "NpzDeserializer load_npz save_npz",
+    "pickled": "load_pickled",
     "torch": "load_torch",
     "torch_saving": "save_torch",
     "safetensors": "load_safetensors save_safetensors",

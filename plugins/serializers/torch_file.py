@@ -113,7 +113,7 @@ class _Reader:
 
     def load(self) -> Any:
         data = self._bytes(self._pickle, LONGEST)
-        _check_memo(data)
+        check_memo(data)
         made = _Restricted(BytesIO(data), self._functions())
         made.reader = self
         return made.load()
@@ -166,7 +166,7 @@ class _Reader:
         )
 
 
-def _check_memo(data: bytes) -> None:
+def check_memo(data: bytes) -> None:
     """Raise where numbers of the memo are not plausible: a place is made for each number below."""
     for opcode, number, _ in pickletools.genops(data):
         if "PUT" in opcode.name and (number or 0) > len(data):
