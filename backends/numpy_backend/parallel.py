@@ -109,8 +109,11 @@ def count(size: int, least: int, parts_of_each: int = 2, threads: int | None = N
 
     There are two for each thread, so that one which is late is not waited for that long.
     """
+    most = size // max(least, 1)
+    if most < 2:
+        return 1
     threads = threads or num_threads()
-    return max(1, min(size // max(least, 1), threads * parts_of_each if threads > 1 else 1))
+    return min(most, threads * parts_of_each) if threads > 1 else 1
 
 
 def bounds(size: int, least: int) -> list[int]:

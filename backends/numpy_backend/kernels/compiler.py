@@ -281,7 +281,8 @@ def in_loops(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 def contiguous(*arrays: Array) -> list[Array]:
     """Arrays as one axis each, copied where they are not contiguous, or not aligned."""
-    flat = [np.ascontiguousarray(a).reshape(-1) for a in arrays]
+    # Loops take no subclasses, such as that of arrays in files.
+    flat = [(a if type(a) is np.ndarray else np.asarray(a)).ravel() for a in arrays]
     return [a if a.flags.aligned else a.copy() for a in flat]
 
 

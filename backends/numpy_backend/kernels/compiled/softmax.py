@@ -217,9 +217,9 @@ def softmax_cross_entropy(f: Any, xp: Any, x: Any, t: Any) -> Any:
     if f.reduce == "no":
         f.w = w
         return loss
-    count = max(np.sum(w), 1) if f.normalize else len(x)
+    count = max(np.add.reduce(w), 1) if f.normalize else len(x)
     f.w = w / w.dtype.type(count)
-    return np.sum(loss * f.w)
+    return np.add.reduce(loss * f.w)
 
 
 def softmax_cross_entropy_gradient(f: Any, g: Any, needs_grad: int) -> Any:

@@ -133,7 +133,7 @@ def _run(loop: Compiled, sets: list[tuple[Array, ...]], numbers: tuple[float, ..
 
 
 def _flat(array: Array) -> Array:
-    return np.ascontiguousarray(array).reshape(-1)
+    return np.asarray(array).ravel()
 
 
 @inlined_exactly

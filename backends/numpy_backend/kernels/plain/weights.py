@@ -41,7 +41,7 @@ def linear_gradient(f: Any, g: Array, needs_grad: int) -> Any:
     gx = matmul(g, W.data) if needs_grad & 1 else None
     if len(f._sources) == 2:
         return gx, gW
-    return gx, gW, np.sum(g, axis=0) if needs_grad & 4 else None
+    return gx, gW, np.add.reduce(g, axis=0) if needs_grad & 4 else None
 
 
 def matmul_gradient(f: Any, g: Array, needs_grad: int) -> Any:
