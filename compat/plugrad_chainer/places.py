@@ -38,7 +38,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     ),
     "chainer.initializers": ("core.initializers", _HERE + "initializers"),
     "chainer.links": (_HERE + "links", "core.links", _HERE + "missing"),
-    "chainer.optimizers": ("core.optimizers", _HERE + "optimizers"),
+    "chainer.optimizers": (_HERE + "optimizers", "core.optimizers"),
     "chainer.testing": (
         _HERE + "parameterized",
         "core.testing",

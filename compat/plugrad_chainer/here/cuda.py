@@ -112,6 +112,16 @@ def elementwise(*args: Any, **kwargs: Any) -> Any:
     return cuda.elementwise(*args, **kwargs)
 
 
+def reduce(*args: Any, **kwargs: Any) -> Any:
+    """`core.cuda.reduce`; the form that PyCUDA had is refused with today's."""
+    if len(args) + len(kwargs) < 7:
+        raise TypeError(
+            "chainer.cuda.reduce: a kernel with one list of arguments was PyCUDA's. Write "
+            "reduce('T x', 'T y', 'x', 'a + b', 'y = a', '0', 'sum')(x), which returns y."
+        )
+    return cuda.reduce(*args, **kwargs)
+
+
 _OF_PYCUDA = {
     "GPUArray": "Use chainer.cuda.ndarray.",
     "gpuarray": "Use chainer.cuda.cupy.",

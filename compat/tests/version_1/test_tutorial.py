@@ -1,4 +1,15 @@
-"""What version 1's documents tell people to write, block by block, in the words of its programs."""
+"""What version 1's documents tell people to write, block by block, in the words of its programs.
+
+Blocks that are not run as they stand, and why:
+
+- `fetch_mldata` is gone from scikit-learn, and `print 'epoch'` and `xrange` are Python 2's: the
+  perceptron learns from numbers that are made here.
+- A state of the shape (50,) beside a batch, `np.random.rand((4, 3), dtype=...)` and
+  `acumulate_grads` are slips of the document; the last one is told of (see below).
+- Kernels that say `w[i] = x[i]` are PyCUDA's, as are `GPUArray`, contexts and generators: refused
+  with what to write.
+- Two GPUs: model and data are divided on the host in the same words, and what needs a GPU says so.
+"""
 
 import copy
 import unittest
@@ -336,6 +347,25 @@ def test_two_copies_of_a_model_share_the_work():
         np.testing.assert_allclose(one, right, rtol=1e-4, atol=1e-6)
 
 
+def test_two_halves_of_a_model_exchange_what_they_compute():
+    """The model-parallel network, with -1 for each of the two devices."""
+    parts = [FunctionSet(l1=F.Linear(12, 6), l2=F.Linear(6, 3)) for _ in range(2)]
+    model = FunctionSet(gpu0=parts[0].to_cpu(), gpu1=parts[1].to_cpu())
+    x, t = f32(5, 12), labels(5, 3)
+    h_0, h_1 = F.relu(model.gpu0.l1(Variable(x))), F.relu(model.gpu1.l1(Variable(x)))
+    h_0 += F.copy(h_1, -1)
+    h_1 = F.copy(h_0, -1)
+    y = model.gpu0.l2(h_0) + F.copy(model.gpu1.l2(h_1), -1)
+    model.zerograds()
+    F.softmax_cross_entropy(y, Variable(t)).backward()
+    assert len(model.parameters) == 8 and all(np.abs(g).sum() > 0 for g in model.gradients)
+
+
+def test_a_slip_in_a_name_is_told():
+    with pytest.raises(AttributeError, match="Did you mean 'accumulate_grads'"):
+        optimizers.SGD().acumulate_grads  # noqa: B018
+
+
 def test_parameters_are_set_as_a_whole():
     model, other = perceptron(), perceptron()
     other.parameters = [p * 0 + 2 for p in model.parameters]
@@ -402,6 +432,42 @@ def test_a_function_with_parameters_is_trained():
     assert (x.grad == 1).all()
 
 
+def test_a_function_has_its_arrays():
+    function = EltwiseParamProduct(3, 2)
+    (w,), (gw,) = function.parameters, function.gradients
+    assert w is function.w and gw is function.gw and function.to_cpu() is function
+    assert MulAdd().parameters == ()
+
+    class Owner(Function):
+        def __init__(self):
+            self.parameters = "its own"
+
+    assert Owner().parameters == "its own"
+
+
+class Grown(chainer.Link):
+    """Makes its parameter when the first input comes, as links of version 1.11 and later did."""
+
+    def __init__(self):
+        super().__init__()
+        self.add_uninitialized_param("W")
+
+    def __call__(self, x):
+        if self.has_uninitialized_params:
+            self.add_param("W", x.shape[1:])
+            self.W.data[...] = 2
+        return x * F.broadcast_to(self.W, x.shape)
+
+
+def test_a_parameter_that_is_announced():
+    link = Grown()
+    assert link.has_uninitialized_params and not list(link.params())
+    assert (link(Variable(np.ones((3, 2), "f"))).data == 2).all()
+    assert not link.has_uninitialized_params and link.W.shape == (2,)
+    with pytest.raises(AttributeError, match="has an attribute 'W' already"):
+        link.add_uninitialized_param("W")
+
+
 def test_the_function_that_is_a_parameter():
     p = F.Parameter(f32(4, 3))
     x = Variable(f32(4, 3))
@@ -452,6 +518,68 @@ def test_gradients_are_measured_clipped_and_decayed():
     np.testing.assert_allclose(model.W.grad, before + 0.1 * model.W.data, rtol=1e-6)
     with pytest.raises(RuntimeError, match="expected 1 gradients, got 2"):
         optimizer.accumulate_grads([before, before])
+
+
+class Momentum(chainer.Optimizer):
+    """As versions 1.5 to 1.24 had optimizers of one's own: a parameter and a dict."""
+
+    def __init__(self, lr=0.1):
+        self.lr = lr
+
+    def init_state(self, param, state):
+        state["v"] = np.zeros_like(param.data)
+
+    def update_one_cpu(self, param, state):
+        state["v"] *= 0.9
+        state["v"] -= self.lr * param.grad
+        param.data += state["v"]
+
+
+class FirstMomentum(chainer.Optimizer):
+    """As the first versions had them: arrays, and a state of any kind."""
+
+    def __init__(self, lr=0.1):
+        self.lr = lr
+
+    def init_state_cpu(self, param, grad):
+        return np.zeros_like(param)
+
+    def update_one_cpu(self, param, grad, state):
+        state *= 0.9
+        state -= self.lr * grad
+        param += state
+
+
+class GradientMomentum(Momentum, chainer.GradientMethod):
+    """The same, of the base class of those that follow a gradient."""
+
+
+@pytest.mark.parametrize("make", [Momentum, FirstMomentum, GradientMomentum])
+def test_optimizers_of_ones_own(make):
+    model, same = F.Linear(3, 2), F.Linear(3, 2)
+    same.copyparams(model)
+    optimizer, reference = make(0.1), optimizers.MomentumSGD(0.1)
+    optimizer.setup(model)
+    reference.setup(same)
+    for _ in range(3):
+        for link, each in ((model, optimizer), (same, reference)):
+            link.zerograds()
+            F.sum(link(Variable(f32(4, 3))) ** 2).backward()
+            each.update()
+    np.testing.assert_allclose(model.W.data, same.W.data, rtol=1e-5)
+    assert optimizer.t == 3 and optimizer.lr == 0.1 and isinstance(optimizer, make)
+    optimizer.prepare()
+
+
+def test_adams_first_arguments():
+    assert optimizers.Adam(lam=1 - 1e-8).alpha == 0.001
+    with pytest.raises(ValueError, match="Leave it out"):
+        optimizers.Adam(lam=0.9)
+
+
+def test_a_reduction_in_pycudas_form_is_refused_with_todays():
+    with pytest.raises(TypeError, match="'y = a', '0', 'sum'"):
+        cuda.reduce("const float* x", "x[i]", "a+b", "0", "sum")
 
 
 def test_arrays_alone_cannot_be_set_up():
