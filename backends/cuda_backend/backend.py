@@ -110,6 +110,16 @@ class CudaBackend(Backend):
         """A context in which CuPy itself works on the device."""
         return self._on(device)
 
+    def around(self, spec_device: Any) -> Callable[[], AbstractContextManager[Any]] | None:
+        """CuPy computes on the device that is current, wherever arrays lie."""
+        if self._count < 2:
+            return None
+        return lambda: self._on(spec_device)
+
+    @once
+    def _count(self) -> int:
+        return int(self.cupy.cuda.runtime.getDeviceCount())
+
     def synchronize(self, device: Any = None) -> None:
         """Wait until the device has done all that was asked of it."""
         self.native_device(device).synchronize()

@@ -7,6 +7,7 @@ CuPy's between the loops.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from core.arrays.backend import BACKENDS
@@ -157,10 +158,9 @@ def update_all(rule: Any, xp: Any, params: list[Any], grads: list[Any], states: 
 
 
 def erf(f: Any, xp: Any, x: Any) -> Any:
-    """The error function in one kernel, CuPy's own."""
-    from importlib import import_module
-
-    return import_module("cupyx.scipy.special").erf(x)
+    """The error function in one kernel, CuPy's own, which gives float64 of float16."""
+    found = import_module("cupyx.scipy.special").erf(x)
+    return found if found.dtype == x.dtype else found.astype(x.dtype)
 
 
 def dropout(f: Any, xp: Any, x: Any) -> Any:

@@ -300,6 +300,14 @@ class Backend(Fallbacks, ABC):
         """A context in which the library itself takes `device` as current."""
         return _ANYWHERE
 
+    def around(self, spec_device: Any) -> Callable[[], AbstractContextManager[Any]] | None:
+        """What gives the context that operations on arrays of a device are computed in.
+
+        None where any will do: the library finds out by itself where arrays are, or there is but
+        one device.
+        """
+        return None
+
     def overflowing(self) -> AbstractContextManager[Any]:
         """A context in which overflow and NaN are no news: the library does not warn of them."""
         return nullcontext()

@@ -238,6 +238,23 @@ def copy(array: Any, out: Any = None, out_device: Any = None, stream: Any = None
     return out
 
 
+# -- random numbers -------------------------------------------------------------------------------
+
+
+def seed(n: int | None, device: Any = None) -> None:
+    """Let one GPU, the current one or another, draw from a stream of its own that starts at `n`.
+
+    It is in snapshots, and does not depend on what other devices draw. None gives the GPU back to
+    `core.seed`. What `cupy.random` draws has seeds of its own.
+
+    Raises:
+        BackendUnavailable: CUDA cannot be used here.
+        TypeError: `n` is neither an integer nor None.
+    """
+    random: Any = backend.get("cuda").random
+    random.seed(n, _target(device))
+
+
 # -- kernels --------------------------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ from core.ops import operands
 from core.ops.checking import checked
 from core.ops.types.shapes import broadcast_shapes
 from core.ops.widening import widened, widening
-from core.ops.wrappers import Compute, ensured, whole, with_rules
+from core.ops.wrappers import Compute, ensured, placed, whole, with_rules
 from core.registry.configuration import current_state
 from core.registry.once import publishing
 
@@ -77,6 +77,9 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
         compute = whole(compute, operand, result)
     if result is not None and not result.shape:
         compute = ensured(compute, result)
+    around = backend.around(specs[0].device)
+    if around is not None:
+        compute = placed(compute, around)
     if cls._inlined and compute is cls.compute:  # type: ignore[attr-defined]
         return None, xp, result
     return compute, xp, result

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from core.arrays.backend import of as backend_of
@@ -155,7 +156,10 @@ class GeneralForm(GraphNode):
         self.needs_grad = sum([1 << i for i, v in enumerate(variables) if v.requires_grad])
         checked(self, [v._spec for v in variables], state.check)
         self._before_forward(state, arrays)
-        outputs = tuple([wrap(y) for y in self._forward(arrays)])
+        spec = variables[0]._spec if variables else None
+        around = None if spec is None else spec.backend.around(spec.device)
+        with nullcontext() if around is None else around():
+            outputs = tuple([wrap(y) for y in self._forward(arrays)])
         self._after_forward(state, arrays, outputs)
         if self.needs_grad and state.backprop:
             self._record(variables, arrays, outputs)

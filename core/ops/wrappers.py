@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.arrays.spec import Spec, ensure_array
@@ -35,6 +36,25 @@ def with_rules(
         return compute(f, xp, *arrays)
 
     return ruled
+
+
+def placed(compute: Compute, around: Callable[[], Any]) -> Compute:
+    """Where a library has to be told on which device it computes; so are gradients."""
+
+    def within(raw: Any, f: FunctionNode, g: Any, needs_grad: int) -> Any:
+        with around():
+            return raw(f, g, needs_grad)
+
+    def placed(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
+        with around():
+            y = compute(f, xp, *arrays)
+        if f._raw is not None:
+            f._raw = partial(within, f._raw)
+            if f._plain_raw is not None:
+                f._plain_raw = f._raw
+        return y
+
+    return placed
 
 
 def ensured(compute: Compute, result: Spec) -> Compute:

@@ -161,13 +161,17 @@ class Backends(Generic[B]):
         return min(found, key=lambda b: kind.__mro__.index(b.array_type), default=None)
 
     def _candidates(self) -> list[B]:
-        """Backends whose arrays can exist: those added, and those whose library is imported."""
+        """Backends whose arrays can exist: those added, and those whose library is imported.
+
+        A library may be imported where it has no device to make an array on.
+        """
         imported = [
             name
             for name in _catalogue().names()
             if name not in self.added
             and _broken(name) is None
             and _class(name).library in sys.modules
+            and (name in self.made or self.reason(name) is None)
         ]
         return [*self.added.values(), *self.unnamed.values(), *map(self._make, imported)]
 

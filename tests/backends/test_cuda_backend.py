@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,10 @@ def test_no_visible_device_and_two_of_them(cupy: Imitation) -> None:
         lambda: cuda.check_cuda_available(),
         lambda: cuda.to_gpu(np.zeros(2)),
         lambda: cuda.cupy,
+        lambda: cuda.seed(0),
+        lambda: core.Variable(np.zeros(2)).to_gpu(),
+        lambda: L.Linear(2, 3).to_gpu(),
+        lambda: L.Linear(2, 3).to_device("cuda:0"),
         lambda: cuda.elementwise("T x", "T y", "y = x", "same"),
     ],
 )
@@ -231,6 +236,69 @@ def test_a_training_takes_the_kernels_and_learns_what_it_learns_on_the_host(
     assert on_gpu[-1] < on_gpu[0]
 
 
+SEEN: list[int] = []
+
+
+class Here(core.FunctionNode):
+    """Notes which device is current while it computes."""
+
+    def compute(self, xp: Any, x: Any) -> Any:
+        SEEN.append(cuda.Device().id)
+        return x * 2
+
+    def gradient(self, xp: Any, g: Any) -> Any:
+        SEEN.append(cuda.Device().id)
+        return g * 2
+
+
+class GeneralHere(core.FunctionNode):
+    def forward_gpu(self, inputs: Any) -> Any:
+        SEEN.append(cuda.Device().id)
+        return (inputs[0] * 2,)
+
+
+def test_operations_compute_on_the_device_of_their_arrays(gpu: CudaBackend) -> None:
+    for number in (0, 1):
+        x = core.Variable(gpu.asarray(np.ones((2, 2), np.float32), device=number))
+        SEEN.clear()
+        y = Here.call(x)
+        y.grad = gpu.asarray(np.ones((2, 2), np.float32), device=number)
+        y.backward()
+        GeneralHere()(x)
+        assert [number] * 3 == SEEN
+        np.testing.assert_array_equal(gpu.to_host(x.grad), 2)
+    assert cuda.Device().id == 0
+
+
+def test_the_error_function_keeps_float16(
+    gpu: CudaBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def erf(x: Any) -> Any:  # of the types 'e->d', 'f->f' and 'd->d', as CuPy's
+        return x.astype("d") if x.dtype == np.float16 else x
+
+    monkeypatch.setitem(sys.modules, "cupyx.scipy.special", SimpleNamespace(erf=erf))
+    for dtype in ("float16", "float32", "float64"):
+        assert F.erf(gpu.asarray(np.ones(2), dtype)).dtype == dtype
+
+
+def test_one_device_is_always_current(cupy: Imitation) -> None:
+    cupy.count = 1
+    backend = CudaBackend()
+    assert backend.around(0) is None
+
+
+def test_copies_between_devices_are_differentiable(gpu: CudaBackend) -> None:
+    x = core.Variable(gpu.asarray(np.full(3, 2, np.float32)))
+    there = F.copy(x * x, "cuda:1")
+    assert str(there.device) == "cuda:1"
+    back = F.copy(there * there, 0)
+    (g,) = core.grad([F.sum(back)], [x], enable_double_backprop=True)
+    assert str(g.device) == "cuda:0"
+    np.testing.assert_allclose(gpu.to_host(g.array), 32.0)
+    (second,) = core.grad([F.sum(g)], [x])
+    np.testing.assert_allclose(gpu.to_host(second.array), 48.0)
+
+
 def test_an_unknown_dtype_is_refused(gpu: CudaBackend) -> None:
     with pytest.raises(BackendError, match="no dtype 'flot'"):
         gpu.dtype("flot")
@@ -307,6 +375,17 @@ def test_the_facade_copies_and_tells_devices(gpu: CudaBackend) -> None:
     assert cuda.get_device(core.get_device("cuda:1")).id == 1
     assert cuda.get_device(b).id == 1
     assert cuda.memory_pool.used_bytes() == cuda.pinned_memory_pool.used_bytes() == 1
+
+
+@on_cpu
+def test_each_gpu_may_have_a_seed_of_its_own(gpu: CudaBackend) -> None:
+    cuda.seed(4, 1)
+    first = gpu.random.uniform((4,), device=1)
+    cuda.seed(4, cuda.Device(1))
+    gpu.random.uniform((4,), device=0)
+    np.testing.assert_array_equal(gpu.random.uniform((4,), device=1), first)
+    cuda.seed(None, 1)
+    assert gpu.random.get_state() == {}
 
 
 def test_kernels_are_made_once_for_each_gpu(gpu: CudaBackend, cupy: Imitation) -> None:

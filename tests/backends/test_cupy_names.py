@@ -174,6 +174,12 @@ def test_what_is_asked_of_arrays_is_there():
     assert not missing
 
 
+def test_which_dtypes_the_error_function_has():
+    import cupyx.scipy.special
+
+    assert cupyx.scipy.special.erf.types == ["e->d", "f->f", "d->d"]
+
+
 def test_a_wrong_name_and_a_wrong_call_are_seen():
     from backends.cuda_backend.backend import CudaBackend
 

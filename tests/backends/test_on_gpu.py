@@ -1,0 +1,194 @@
+"""What only a GPU can show: run by `python -m pytest -m cuda` where there is one."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from cuda_kernels import DRAWN, FORMULAS, RULES, drawn
+from cuda_on_cpu import Kernels
+
+import core
+import core.functions as F
+import core.links as L
+from backends.cuda_backend import presence
+from backends.cuda_backend.random import CudaRandom
+from core.arrays.backend import host
+from core.testing import check_backend, check_link, check_optimizer
+from core.testing.checks import CHECKS
+from core.testing.trial import Trial
+
+ABSENT = presence.missing()
+pytestmark = [pytest.mark.cuda, pytest.mark.skipif(ABSENT is not None, reason=str(ABSENT))]
+
+
+@pytest.fixture(scope="module")
+def gpu():
+    return core.backend.get("cuda")
+
+
+@contextmanager
+def nobody_waits() -> Iterator[None]:
+    """A context in which CuPy refuses what waits for the GPU, copies to the host among it."""
+    import cupyx
+
+    with pytest.warns(DeprecationWarning), cupyx.allow_synchronize(False):
+        yield
+
+
+def sent(array):
+    return core.backend.get("cuda").asarray(array)
+
+
+def test_the_backend_keeps_its_contract():
+    check_backend("cuda")
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_kernels_compute_what_operations_declare(name, gpu):
+    for case in drawn(name, 3):
+        CHECKS["kernels"](Trial(case, gpu, None, "reduction"))
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_an_operation_waits_for_nothing(name, gpu):
+    for case in drawn(name, 2):
+        trial = Trial(case, gpu, None, "reduction")
+        trial.run_with_gradients("float32")  # kernels are compiled, constants are copied
+        inputs = [sent(array) for array in case.arrays("float32")]
+        with nobody_waits():
+            outputs = FORMULAS[name](**case.settings).apply(inputs)
+        assert all(y.backend is gpu for y in outputs)
+
+
+def test_a_step_of_training_waits_for_nothing(gpu):
+    with core.using("cuda"):
+        model = core.Sequential(L.Linear(20, 30), F.gelu, L.LayerNormalization(30), F.dropout)
+        model.append(L.Linear(30, 5))
+        x, t = sent(np.ones((8, 20), "f")), sent(np.arange(8, dtype="i") % 5)
+        optimizer = core.optimizers.Adam().setup(model)
+
+        def step():
+            loss = F.softmax_cross_entropy(model(x), t)
+            model.cleargrads()
+            loss.backward()
+            optimizer.update()
+
+        for _ in range(3):
+            step()
+        with nobody_waits():
+            for _ in range(3):
+                step()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_rules_have_the_bits_of_their_formulas(rule, gpu):
+    found = []
+    for together in (True, False):
+        random = np.random.default_rng(0)
+        params = [core.Parameter(sent(random.normal(size=n).astype("f"))) for n in (7, 9000)]
+        for param in params:
+            param.update_rule = rule()
+        for _ in range(3):
+            for param in params:
+                param.grad = sent(random.normal(size=param.shape).astype("f"))
+                param.update_rule._prepare(param)
+                param.update_rule._count()
+            if together:
+                states = [p.update_rule.state or {} for p in params]
+                arrays, grads = [p.array for p in params], [p.grad for p in params]
+                first = params[0].update_rule
+                assert gpu.updates.update_all(first, gpu.xp, arrays, grads, states) == []
+            else:
+                for param in params:
+                    param.update_rule.step(
+                        gpu.xp, param.array, param.grad, **(param.update_rule.state or {})
+                    )
+        found.append([core.backend.to_host(p) for p in params])
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_allclose(one, two, rtol=3e-7)
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam", "RMSprop"])
+def test_optimizers_are_proven(optimizer):
+    check_optimizer(getattr(core.optimizers, optimizer), backends=["cuda"])
+
+
+def test_draws_are_those_that_the_same_text_gives_on_a_cpu(gpu):
+    here = CudaRandom(host(), np, Kernels())
+    draws = [
+        lambda r: r.uniform((9001,)),
+        lambda r: r.uniform((9001,), "float64", -1, 3),
+        lambda r: r.bernoulli(0.3, (50, 99)),
+        lambda r: r.integers(-4, 9, (5000,)),
+    ]
+    for draw in draws:
+        try:
+            core.seed(11)
+            expected = draw(here)
+            core.seed(11)
+            found = draw(gpu.random)
+        finally:
+            core.seed(None)
+        np.testing.assert_array_equal(core.backend.to_host(found), expected)
+
+
+def test_random_state_is_saved_and_resumed(gpu):
+    try:
+        core.seed(2)
+        gpu.random.seed(3, 0)
+        F.dropout(sent(np.ones(100, "f")))
+        state = core.backend.random_state()
+        first = gpu.random.normal((100,)), gpu.random.permutation(50)
+        core.backend.set_random_state(state)
+        second = gpu.random.normal((100,)), gpu.random.permutation(50)
+    finally:
+        core.seed(None)
+        gpu.random.seed(None, 0)
+    for one, two in zip(first, second, strict=True):
+        assert core.backend.to_host(one).tobytes() == core.backend.to_host(two).tobytes()
+
+
+def test_several_streams_compute_the_same(gpu):
+    x = sent(np.random.default_rng(0).normal(size=(300, 200)).astype("f"))
+    expected = core.backend.to_host(F.softmax(F.gelu(x)))
+    found = []
+    gpu.synchronize()
+    for _ in range(4):
+        with gpu.stream():
+            found.append(F.softmax(F.gelu(x)))
+    gpu.synchronize()
+    for y in found:
+        assert core.backend.to_host(y).tobytes() == expected.tobytes()
+
+
+def test_arrays_go_through_pinned_memory(gpu):
+    upload = gpu.uploader()
+    arrays = [np.arange(1000, dtype="f") + i for i in range(3)]
+    for array in arrays:
+        (there,) = upload([array])
+        np.testing.assert_array_equal(core.backend.to_host(there * 2), array * 2)
+
+
+def test_operations_compute_on_a_device_that_is_not_current(gpu):
+    if len(gpu.devices()) < 2:
+        pytest.skip("needs two GPUs")
+    x = core.Variable(gpu.asarray(np.ones((5, 4), "f"), device=1))
+    y = F.sum(F.softmax(F.gelu(x)))
+    y.backward()
+    assert str(y.device) == "cuda:1" and str(gpu.device_of(x.grad)) == "cuda:1"
+    back = F.copy(y, "cuda:0")
+    assert str(back.device) == "cuda:0"
+
+
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [
+        (lambda: L.Linear(4, 3), (2, 4)),
+        (lambda: L.LayerNormalization(4), (5, 4)),
+        (lambda: L.BatchNormalization(4), (5, 4)),
+        (lambda: L.Convolution2D(2, 3, 3, pad=1), (2, 2, 5, 4)),
+    ],
+)
+def test_links_are_proven(make, shape):
+    check_link(make, (np.random.default_rng(0).normal(size=shape).astype("f"),), backends=["cuda"])
