@@ -14,11 +14,14 @@ from core.errors.place import warn
 from core.registry.configuration import current_state
 from core.tracing.equation import Value
 from core.tracing.group import Group
+from core.tracing.lifetimes import peak
 from core.tracing.live import Live, variables_in
 from core.tracing.names_around import Around
 from core.tracing.passes import optimized
 from core.tracing.places import roots
+from core.tracing.program import Program
 from core.tracing.recording import PLAIN_LEAVES, Recording, Refusal, unlike
+from core.tracing.rematerializing import rematerialized
 from core.tracing.reports import Recorder, refuse_numbers
 from core.tracing.structure import Leaf, flattened
 from core.tracing.tape import Tape, under_way
@@ -32,14 +35,18 @@ kept: list[Captured] | None = None
 
 
 @overload
-def capture(step: Callable[..., Any], *, fuse: bool = False) -> Captured: ...
+def capture(
+    step: Callable[..., Any], *, fuse: bool = False, remat: int | None = None
+) -> Captured: ...
 
 
 @overload
-def capture(*, fuse: bool = False) -> Callable[[Callable[..., Any]], Captured]: ...
+def capture(
+    *, fuse: bool = False, remat: int | None = None
+) -> Callable[[Callable[..., Any]], Captured]: ...
 
 
-def capture(step: Any = None, *, fuse: bool = False) -> Any:
+def capture(step: Any = None, *, fuse: bool = False, remat: int | None = None) -> Any:
     """Record a step of a training, or of anything else, and replay it without a graph.
 
     Args:
@@ -49,6 +56,10 @@ def capture(step: Any = None, *, fuse: bool = False) -> Any:
             `optimizer.update()`. What it returns is given without a graph.
         fuse: Whether loops are compiled of what is recorded, as by `Program.fused`. Then results
             are those of the function within rounding. Without numba they are the same.
+        remat: Bytes that a replay may have in use at once, beside parameters, states and
+            arguments. Where it takes more, what is cheap (elementwise operations, views, loops) is
+            computed again where it is read, and not kept until then. The bits are the same. A
+            warning says what is reached where that is more.
 
     Returns:
         A function that does the same, and has a method `report`.
@@ -81,17 +92,24 @@ def capture(step: Any = None, *, fuse: bool = False) -> Any:
     >>> print(step.report())
     step: 3 calls, 2 of them replayed, 1 recording
     """
-    return partial(Captured, fuse=fuse) if step is None else Captured(step, fuse)
+    if step is None:
+        return partial(Captured, fuse=fuse, remat=remat)
+    return Captured(step, fuse, remat)
 
 
 class Captured:
     """What `core.capture` gives."""
 
-    def __init__(self, function: Callable[..., Any], fuse: bool = False) -> None:
+    def __init__(
+        self, function: Callable[..., Any], fuse: bool = False, remat: int | None = None
+    ) -> None:
         if not callable(function):
             raise TypeError(f"capture: expected a function, got {type(function).__name__}.")
+        if remat is not None and (type(remat) is not int or remat < 0):
+            raise ValueError(f"capture: expected remat to be a number of bytes, got {remat!r}.")
         self.function = function
         self.fuse = fuse
+        self.remat = remat
         self._loops: list[str] = []
         self.calls = self.replayed = 0
         self.reasons: list[str] = []
@@ -150,7 +168,7 @@ class Captured:
             )
             return None
         try:
-            made: Recording | Refusal = self._made(given, form, self.fuse)
+            made: Recording | Refusal = self._made(given, form, True)
             self._recordings += 1
         except Exception as error:
             self._tell(str(error))
@@ -160,6 +178,8 @@ class Captured:
             return None
         if form == (tuple([Leaf(i, "array") for i in range(len(given))]), {}):
             self._plain.setdefault(tuple([spec[1:] for spec in key]), []).append(made)
+        if self.remat is not None:
+            self._tell_peak(made.program)
         return made
 
     def _again(self, found: list[Any], i: int, given: list[Any], form: Any) -> Recording | None:
@@ -185,7 +205,8 @@ class Captured:
         self._tell(reason)
         return made
 
-    def _made(self, given: list[Any], form: Any, fuse: bool) -> Recording:
+    def _made(self, given: list[Any], form: Any, final: bool) -> Recording:
+        """A recording; a final one has loops, and what is computed again, if asked for."""
         for leaf in _leaves(form):
             if not isinstance(leaf, (Leaf, *PLAIN_LEAVES)):
                 raise TraceError(
@@ -224,7 +245,7 @@ class Captured:
             raise
         places.refuse_chained(program.places)
         first = program
-        if fuse:
+        if final and self.fuse:
             began = time.perf_counter()
             program = program.fused()
             seconds = time.perf_counter() - began
@@ -233,9 +254,30 @@ class Captured:
             self._loops.append(
                 f"  {len(inside)} loops of {sum(inside)} operations, made in {seconds:.2f} s"
             )
+        if final and self.remat is not None:
+            program = self._rematerialized(program, self.remat)
         made = Recording(program, places, around, [each.put for each in step.left])  # type: ignore[attr-defined]
         made.first = first
         return made
+
+    def _rematerialized(self, program: Program, most: int) -> Program:
+        found = rematerialized(program, most)
+        repeated, reached = len(found.equations) - len(program.equations), peak(found)
+        self._loops.append(
+            f"  {reached:,} bytes in use at most, {repeated} operations repeated; "
+            f"{peak(program):,} without"
+        )
+        return found
+
+    def _tell_peak(self, program: Program) -> None:
+        """Warn where as few bytes as may be in use cannot be reached."""
+        reached = peak(program)
+        if self.remat is not None and reached > self.remat:
+            warn(
+                f"core.capture: {self.name}: expected at most {self.remat:,} bytes in use (remat), "
+                f"got {reached:,}. What is left is not computed again cheaply: give smaller "
+                "batches, or more bytes."
+            )
 
     def _tell(self, reason: str) -> None:
         if reason not in self.reasons:

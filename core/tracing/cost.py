@@ -9,6 +9,7 @@ from typing import NamedTuple
 from core.tracing import names
 from core.tracing.equation import Equation, Value
 from core.tracing.group import Group
+from core.tracing.lifetimes import peak
 from core.tracing.recorded import Recorded
 
 _CUBIC = {
@@ -38,11 +39,13 @@ class Cost:
 
     An addition, a comparison, a root or an exponential of one number is one operation; a product of
     matrices (m, k) and (k, n) is 2mkn. Bytes are those of the arrays that each equation reads and
-    writes; views cost nothing.
+    writes; views cost nothing. `peak` is what a run has in use of memory at most, in bytes, beside
+    arguments, places and constants, and what functions take for themselves while they compute.
     """
 
-    def __init__(self, lines: list[Line]) -> None:
+    def __init__(self, lines: list[Line], peak: int) -> None:
         self.lines = lines
+        self.peak = peak
 
     @property
     def operations(self) -> int:
@@ -72,6 +75,7 @@ class Cost:
     def __repr__(self) -> str:
         """A table, the most expensive first."""
         rows = [("", "operations", "bytes"), ("in all", *_shown(self.operations, self.bytes))]
+        rows.append(("in use at most", "", f"{self.peak:,}"))
         for title, table in (("operation", self.by_operation()), ("link", self.by_link())):
             rows.append((f"by {title}", "", ""))
             for name, costs in sorted(table.items(), key=lambda item: item[1], reverse=True):
@@ -90,7 +94,8 @@ def _shown(operations: int, size: int) -> tuple[str, str]:
 
 def cost(program: Recorded) -> Cost:
     """The costs of all equations; see `Program.cost`."""
-    return Cost([line for equation in program.equations for line in _lines(equation)])
+    lines = [line for equation in program.equations for line in _lines(equation)]
+    return Cost(lines, peak(program))
 
 
 def _lines(equation: Equation) -> list[Line]:
@@ -117,7 +122,7 @@ def operations_of(equation: Equation) -> int:
     call, inputs = equation.call, equation.inputs
     size = sum([value.size for value in equation.outputs])
     name = call.name.rpartition(".")[2]
-    if _is_view(equation) or name in names.MOVING:
+    if is_view(equation) or name in names.MOVING:
         return 0
     if name in ("matmul", "imatmul", "dot", "vecdot"):
         return 2 * size * inputs[0].shape[-1]
@@ -147,7 +152,7 @@ def _of_einsum(equation: Equation) -> int:
 
 def bytes_of(equation: Equation) -> int:
     """How many bytes an equation reads and writes."""
-    if _is_view(equation):
+    if is_view(equation):
         return 0
     written = sum([value.nbytes for value in equation.outputs])
     read: list[Value] = list(dict.fromkeys(equation.inputs))
@@ -156,7 +161,8 @@ def bytes_of(equation: Equation) -> int:
     return written + sum([value.nbytes for value in read])
 
 
-def _is_view(equation: Equation) -> bool:
+def is_view(equation: Equation) -> bool:
+    """Whether an equation gives its argument's elements as they lie, without a copy."""
     name = equation.call.name
     if name == "getitem":
         return len(equation.inputs) == 1

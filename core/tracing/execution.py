@@ -6,9 +6,8 @@ import linecache
 from collections.abc import Callable
 from typing import Any
 
-from core.arrays.backend import Backend
 from core.tracing.equation import Call, Equation, Value, values_in
-from core.tracing.group import Group
+from core.tracing.lifetimes import Lifetimes
 from core.tracing.places import Place
 from core.tracing.recorded import Recorded
 from core.tracing.text import Writer
@@ -45,20 +44,10 @@ class _Code(Writer):
         self.scope["asarray"] = program.backend.asarray
         self._functions: dict[Any, str] = {}  # names by calls, and by functions themselves
         self._numbers: dict[Any, str] = {}
-        self._shared = program.memories()
-        self._results = [*program.outputs, *[value for _, value in program.changes]]
+        self._lives = Lifetimes(program)
+        self._changeable = self._lives.changeable()
         parameters = [*program.inputs, *[place.value for place in program.places]]
-        self._given = set(parameters) | set(program.constants)
         self._lines = [f"def program({', '.join([named[value] for value in parameters])}):"]
-        self._last: dict[Value, int] = {}
-        for i, equation in enumerate(program.equations):
-            for value in equation.inputs:
-                self._last[value] = i
-        self._last |= dict.fromkeys(self._results, len(program.equations))
-        self._until = dict(self._last)  # when memory is last read, by whatever shows it
-        for value, memory in self._shared.items():
-            self._until[memory] = max(self._until.get(memory, -1), self._last.get(value, -1))
-        self._own: set[Value] = set()  # that an equation has made, in memory of their own
 
     def _bound(self, x: Any) -> str:
         name = f"k{len(self.scope)}"
@@ -121,23 +110,16 @@ class _Code(Writer):
         outputs = equation.outputs
         left = ", ".join([self._named[value] for value in outputs])
         left += "," if equation.several and len(outputs) == 1 else ""
-        changed = equation.args[0] if equation.call.kind == "change" and outputs else None
-        if (
-            changed in self._own
-            and self._until[changed] == i
-            and equation.inputs.count(changed) == 1
-        ):
+        lives, changed = self._lives, self._changeable.get(i)
+        if changed is not None:
             self._lines += self._in_place(equation, self._named[changed], left)
-            self._last.pop(changed)
         else:
             right = self.expression(equation)
             if equation.call.kind == "kernel":
                 right = f"{self.function(equation.call)}({self._arrays(equation)})"
             self._lines.append(f"  {left} = {right}" if left else f"  {right}")
-        if _makes(equation, self._program.backend):
-            self._own.update([value for value in outputs if not value.scalar])
-        dead = {v for v in equation.inputs if self._last.get(v) == i} - self._given
-        dead |= {v for v in outputs if v not in self._last}
+        dead = {v for v in equation.inputs if lives.last[v] == i} - lives.given - {changed}
+        dead |= {v for v in outputs if v not in lives.last}
         if dead:
             self._lines.append(f"  del {', '.join(sorted([self._named[v] for v in dead]))}")
 
@@ -146,7 +128,7 @@ class _Code(Writer):
         keeps = getattr(equation.call.function, "keeps", False)
         texts = []
         for value in equation.args:
-            given = self._shared.get(value, value) in self._given
+            given = self._lives.memory_of(value) in self._lives.given
             texts.append(f"copy({self._named[value]})" if keeps and given else self._named[value])
         return ", ".join(texts)
 
@@ -175,8 +157,8 @@ class _Code(Writer):
         }
         seen = written | set(program.constants)
         returned = []
-        for i, value in enumerate(self._results):
-            memory, text = self._shared.get(value, value), self._named[value]
+        for i, value in enumerate(self._lives.results):
+            memory, text = self._lives.memory_of(value), self._named[value]
             if memory in seen:
                 text = f"copy({text})"
             if live and value.scalar:
@@ -217,31 +199,3 @@ _SIGNS = {
     "irshift": ">>=",
     "imatmul": "@=",
 }
-
-
-_MAKES = frozenset(
-    [
-        "matmul",
-        "sum",
-        "where",
-        "zeros",
-        "zeros_like",
-        "ones_like",
-        "full",
-        "full_like",
-        "concat",
-        "stack",
-    ]
-)
-
-
-def _makes(equation: Equation, backend: Backend) -> bool:
-    """Whether its result is known to lie in memory that nobody else shows."""
-    call = equation.call
-    if isinstance(call.function, Group):
-        return True
-    if call.kind in ("change", "random"):
-        return bool(equation.outputs)
-    if call.kind == "operator":
-        return call.name != "getitem"
-    return call.kind == "xp" and (call.name in _MAKES or hasattr(call.found(backend), "nargs"))

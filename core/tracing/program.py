@@ -121,14 +121,18 @@ class Program(Recorded):
     def cost(self) -> Cost:
         """Operations and bytes, in all, by operation and by link: a `Cost`, shown as a table.
 
+        The bytes in all are those that are read and written; those in use at most are the peak of
+        the memory that a run takes.
+
         >>> import core, numpy as np
         >>> core.trace(lambda x: x @ x + 1, np.ones((10, 10))).cost()
-                         operations  bytes
-        in all                2,100  3,200
+                        operations  bytes
+        in all               2,100  3,200
+        in use at most              1,600
         by operation
-          (outside)           2,100  3,200
+          (outside)          2,100  3,200
         by link
-          (outside)           2,100  3,200
+          (outside)          2,100  3,200
         """
         from core.tracing.cost import cost
 
