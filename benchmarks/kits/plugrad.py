@@ -44,8 +44,8 @@ class Kit(chainer.Kit):
     def chain(self, w: Any, module: Any) -> Prepared:
         if self.device is None:
             return self.perhaps_captured(super().chain(w, module))
-        there = Elsewhere(self.c, self.device)
-        return Prepared(self.written(module)(w, there)[w.form], lambda y: float(y.sum()))
+        there, total = Elsewhere(self.c, self.device), self.device.xp.sum
+        return Prepared(self.written(module)(w, there)[w.form], lambda y: float(total(y)))
 
     def perhaps_captured(self, prepared: Prepared) -> Prepared:
         if self.setting not in ("captured", "fused"):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from core.testing import gradient_check as gradient_check
     from core.testing import leaving_out as leaving_out
     from core.testing.backends import check_backend as check_backend
+    from core.testing.backends import demands as demands
     from core.testing.communicators import check_communicator as check_communicator
     from core.testing.distributions import check_distribution as check_distribution
     from core.testing.gradient_check import assert_allclose as assert_allclose
@@ -38,7 +39,7 @@ else:  # checkers shall not take every name for known
         {
             "core.testing.strategies": "Case cases",
             "core.testing.gradient_check": "assert_allclose",
-            "core.testing.backends": "check_backend",
+            "core.testing.backends": "check_backend demands",
             "core.testing.distributions": "check_distribution",
             "core.testing.communicators": "check_communicator",
             "core.testing.links": "check_link",

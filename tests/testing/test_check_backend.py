@@ -1,12 +1,14 @@
 """check_backend passes on the backends there are, and finds what is wrong with a broken one."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from strict_backend import StrictBackend
 from unchanging import UnchangingBackend
 
 from core.arrays import backend
-from core.testing import check_backend
+from core.testing import check_backend, demands
 
 
 @pytest.mark.parametrize("name", ["numpy", "strict"])
@@ -64,3 +66,9 @@ def test_a_broken_backend_is_found_out(monkeypatch, method, fault, message):
     finally:
         backend.unregister(broken)
     assert "of 12, of backend 'broken'; " in caught.value.__notes__[-1]
+
+
+def test_the_page_tells_what_is_asked_for():
+    page = (Path(__file__).parents[2] / "docs" / "backends.md").read_text(encoding="utf-8")
+    told = "\n".join([f"{number}. {text}" for number, text in enumerate(demands(), 1)])
+    assert told in page and not any([text.endswith(": ") for text in demands()])
