@@ -8,6 +8,8 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from onnx_runs import compare, exported, run
 
 import core
@@ -237,9 +239,46 @@ def test_exporters_are_named_by_class():
         checked("register_exporters", {"Mish": "plugrad_mish.as_onnx:mish"})
 
 
+def decomposed(x):
+    return x.__array_namespace__().linalg.qr(x).R
+
+
+@settings(max_examples=10, deadline=None, derandomize=True, database=None)
+@given(st.integers(1, 9), st.integers(0, 99))
+def test_elimination_of_any_matrix(n, seed):
+    """Rows are exchanged where they have to be, in batches of any size."""
+
+    def model(a, b):
+        xp = a.__array_namespace__()
+        sign, size = xp.linalg.slogdet(a)
+        square = a @ xp.matrix_transpose(a) + xp.eye(n, dtype=a.dtype)
+        return xp.linalg.solve(a, b), xp.linalg.inv(a), sign, size, xp.linalg.cholesky(square)
+
+    rng = np.random.default_rng(seed)
+
+    def drawn(batch):
+        a = rng.normal(size=(batch, n, n)) * rng.integers(0, 2, (batch, n, n))
+        turned = np.eye(n)[rng.permutation(n)] * 3  # 0 where the first pivots would be
+        return [x.astype("f") for x in (a * 0.2 + turned, rng.normal(size=(batch, n, 2)))]
+
+    message = exported(model, tuple(drawn(2)))
+    for batch in (1, 3):
+        a, b = drawn(batch)
+        expected = [core.as_array(y) for y in model(core.as_variable(a), core.as_variable(b))]
+        compare(message, [a, b], expected, rtol=1e-2, atol=1e-3)
+
+
+def test_a_singular_matrix_has_no_finite_inverse():
+    message = exported(lambda x: F.inv(x), np.eye(2, dtype="f"), batch=None)
+    (y,) = run(message, [np.ones((2, 2), "f")])
+    assert not np.isfinite(y).any()
+
+
 def test_refusals_name_the_place():
-    with pytest.raises(ExportError, match=r"linalg\.inv cannot be exported.*Inv.*test_onnx_links"):
-        exported(lambda x: F.inv(x), np.eye(2, dtype="f"), batch=None)
+    with pytest.raises(ExportError, match=r"linalg\.qr cannot be exported.*QR.*test_onnx_links"):
+        exported(decomposed, np.eye(2, dtype="f"), batch=None)
+    with pytest.raises(ExportError, match=r"linalg\.inv cannot be .*steps are written for 32 rows"):
+        exported(lambda x: F.inv(x), np.eye(33, dtype="f"), batch=None)
     with pytest.raises(ExportError, match=r"numpy\.arange.*batch=None"):
         exported(lambda x: x + np.arange(len(x), dtype="f"), np.zeros(3, "f"))
     with pytest.raises(ExportError, match="other things with a larger batch"):
@@ -273,5 +312,5 @@ def test_a_refusal_leaves_the_old_file(tmp_path):
     before = path.read_bytes()
     onnx.checker.check_model(onnx.load(path))
     with pytest.raises(ExportError):
-        core.export.onnx(F.inv, np.eye(2, dtype="f"), path, batch=None)
+        core.export.onnx(decomposed, np.eye(2, dtype="f"), path, batch=None)
     assert path.read_bytes() == before and [*tmp_path.iterdir()] == [path]

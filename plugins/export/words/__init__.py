@@ -11,6 +11,7 @@ from plugins.export.words import (
     arithmetic,
     elementary,
     indexing,
+    linear_algebra,
     making,
     products,
     reductions,
@@ -25,5 +26,6 @@ WORDS: dict[str, Translation] = {
     **making.WORDS,
     **products.WORDS,
     **indexing.WORDS,
+    **linear_algebra.WORDS,
 }
 """Call -> translation."""
