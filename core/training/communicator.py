@@ -241,7 +241,8 @@ class Communicator(NeedsInit, ABC):
         """
         single = not isinstance(data, (tuple, list))
         arrays = [data] if single else list(data)
-        _hosted("allreduce", [each[:0] if each.ndim else each for each in arrays])
+        for each in arrays:
+            _hosted("allreduce", each[:0] if getattr(each, "ndim", 0) else each)
         self.compare("allreduce", [_shown(array) for array in arrays])
         found = []
         for array in arrays:
@@ -311,6 +312,10 @@ class Communicator(NeedsInit, ABC):
 
     def compare_models(self, what: str, model: Link) -> None:
         """Raise on every rank where parameters, their shapes or dtypes are not alike on all."""
+        if not isinstance(model, Link):
+            raise CommunicatorError(
+                f"{what}: expected a model, which is a link, got {type(model).__name__}."
+            )
         named = sorted(model.namedparams())
         self.compare(what, [(path, p.array is not None and _shown(p.array)) for path, p in named])
 

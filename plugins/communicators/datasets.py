@@ -10,6 +10,7 @@ from core.dataset import DatasetMixin
 from core.errors import CommunicatorError
 from core.errors.kinds import checked
 from core.training import Communicator
+from plugins.communicators.argument import length_of
 from plugins.datasets.sub_dataset import SubDataset
 
 
@@ -50,7 +51,7 @@ def scatter_dataset(
     ['a', 'b', 'c']
     """
     rank = comm._peer("scatter_dataset", root, itself=True)
-    given = comm.allgather_obj(None if dataset is None else len(dataset))
+    given = comm.allgather_obj(None if dataset is None else length_of("scatter_dataset", dataset))
     length = given[rank]
     if length is None:
         raise DataSizeError(f"scatter_dataset: expected a dataset on rank {root}, got None.")
@@ -107,7 +108,7 @@ def create_empty_dataset(dataset: Any) -> DatasetMixin:
     >>> create_empty_dataset("abc")[1]
     ()
     """
-    return _Empty(len(dataset))
+    return _Empty(length_of("create_empty_dataset", dataset))
 
 
 @checked

@@ -10,6 +10,7 @@ from core.dataset import concat_examples
 from core.errors.kinds import checked
 from core.training import Communicator
 from core.training.reporter import report_scope
+from plugins.communicators.argument import refuse_other
 from plugins.training.calling import call_with
 from plugins.training.extensions.evaluator import Evaluator
 
@@ -43,6 +44,9 @@ def create_multi_node_evaluator(actual_evaluator: Evaluator, communicator: Commu
     The parts, as `scatter_dataset` makes them with `force_equal_length=False`, are weighted by the
     number of their examples. It shares all that `actual_evaluator` has.
     """
+    who = "create_multi_node_evaluator"
+    refuse_other(who, "actual_evaluator", actual_evaluator, Evaluator, "an evaluator")
+    refuse_other(who, "communicator", communicator, Communicator, "a communicator")
     own = type(actual_evaluator)
     made: Any = object.__new__(type(f"MultiNode{own.__name__}", (MultiNodeEvaluator, own), {}))
     made.__dict__ = vars(actual_evaluator)

@@ -23,6 +23,7 @@ from core.training import (
     TriggerSpec,
     get_trigger,
 )
+from plugins.communicators.argument import refuse_other
 from plugins.serializers.dictionary import entries_of
 from plugins.serializers.npz import NpzDeserializer, load_npz, save_npz
 from plugins.training.extensions.snapshot import Snapshot
@@ -40,6 +41,7 @@ class AllreducePersistent(Extension):
     priority = PRIORITY_WRITER + 1  # before evaluators
 
     def __init__(self, model: Link, comm: Communicator) -> None:
+        refuse_other("AllreducePersistent", "model", model, Link, "a link")
         self.model, self.comm = model, comm
 
     def __call__(self, trainer: Any = None) -> None:
@@ -262,6 +264,8 @@ def multi_node_snapshot(
             over; ranks in none save for themselves, and need different file names. None is one
             list of all ranks.
     """
+    what = "what extensions.snapshot(...) makes"
+    refuse_other("multi_node_snapshot", "snapshot", snapshot, Snapshot, what)
     sets = (
         [[*range(comm.size)]] if replica_sets is None else [sorted(each) for each in replica_sets]
     )

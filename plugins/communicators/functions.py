@@ -20,6 +20,7 @@ from typing import Any
 from core import FunctionNode, Variable, as_variable, config
 from core.arrays import backend
 from core.arrays.spec import spec_of
+from core.errors import CommunicatorError
 from core.training import Communicator
 
 
@@ -101,7 +102,13 @@ def send(x: Any, communicator: Communicator, rank: int, tag: int = 0) -> Variabl
         communicator.send(arrays, rank, tag)
 
     def adjoint(delegate: Any) -> Any:
-        return recv(communicator, rank, delegate, tag, force_tuple=True)
+        try:
+            return recv(communicator, rank, delegate, tag, force_tuple=True)
+        except CommunicatorError as error:
+            raise CommunicatorError(
+                f"backward of functions.send to rank {rank}: no gradient has come. Rank {rank} has "
+                f"to call backward() on what it has computed of what was sent to it. {error}"
+            ) from None
 
     return _across(xs, needs, values, adjoint)[0]
 
@@ -219,6 +226,8 @@ def bcast(comm: Communicator, x: Any, root: int = 0) -> Variable:
         return (reduce(add, found),) if comm.rank == root else [found] * len(own)
 
     own = [] if x is None else [x]
+    if comm.rank == root and not own:
+        raise CommunicatorError(f"functions.bcast: expected an array on rank {root}, got None.")
     needs = _anywhere(comm, f"functions.bcast from {root}", *own)
 
     def values(arrays: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -8,6 +8,9 @@ import time
 from types import TracebackType
 from typing import Any
 
+from plugins.communicators.watched import leave
+from plugins.communicators.watcher import ENDING
+
 _former = None
 
 
@@ -42,6 +45,7 @@ def end_all(world: Any, reason: str) -> None:
 
     Launchers pass on what ranks print, and lose what they have not passed on when a job is ended.
     """
+    leave(ENDING)
     print(reason, file=sys.stderr, flush=True)
     time.sleep(0.5)
     world.Abort(1)

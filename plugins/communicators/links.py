@@ -14,6 +14,7 @@ from core.errors.kinds import checked
 from core.link.initializer import InitializerSpec
 from core.training import Communicator
 from core.typing import Axis, DType, Positive, Probability
+from plugins.communicators.argument import refuse_other
 from plugins.communicators.functions import pseudo_connect, recv, send, weighted_sum
 from plugins.functions.normalization.batch_normalization import expanded, move, reduced_axes
 from plugins.links.normalization.batch_normalization import BatchNormalization
@@ -169,6 +170,7 @@ def create_mnbn_model(link: Link, comm: Communicator, communication_backend: str
     >>> type(create_mnbn_model(model, create_communicator("local"))[1]).__name__
     'MultiNodeBatchNormalization'
     """
+    refuse_other("create_mnbn_model", "link", link, Link, "a link")
     made = copy.deepcopy(link)
     for each in made.links():
         if type(each) is BatchNormalization:

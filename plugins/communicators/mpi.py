@@ -22,6 +22,8 @@ from core.errors.kinds import checked
 from core.registry import threads
 from core.training import Communicator, Pending
 from plugins.communicators.global_except_hook import add_hook, end_all
+from plugins.communicators.watched import be_watched, leave
+from plugins.communicators.watcher import ENDING
 from plugins.extras import need
 from plugins.processes.ipc import decode, encode
 
@@ -60,8 +62,9 @@ class MpiCommunicator(Communicator):
         self.time_limit = float(time_limit)
         self._refuse_lone_processes()
         self._where = f"rank {self.rank} of {self.size} on {socket.gethostname()}"
-        self._place_among_machines()
-        if self.size > 1 and mpi_comm is None:
+        is_job = self.size > 1 and mpi_comm is None
+        self._place_among_machines(is_job)
+        if is_job:
             add_hook()
             atexit.register(self._end)
 
@@ -77,8 +80,10 @@ class MpiCommunicator(Communicator):
                     "of the MPI that mpi4py uses; `plugrad doctor` says which that is."
                 )
 
-    def _place_among_machines(self) -> None:
+    def _place_among_machines(self, is_job: bool) -> None:
         within = self._comm.Split_type(self._mpi.COMM_TYPE_SHARED, self.rank)
+        if is_job:
+            be_watched(self._where, within)
         self.intra_rank, self.intra_size = within.Get_rank(), within.Get_size()
         firsts = self._comm.allgather(within.bcast(self.rank))
         within.Free()
@@ -109,6 +114,10 @@ class MpiCommunicator(Communicator):
         except BaseException as error:
             end_all(self._mpi.COMM_WORLD, str(error))
 
+    def _abort(self) -> None:
+        leave(ENDING)
+        self._mpi.COMM_WORLD.Abort(1)
+
     def abort(self, reason: str) -> None:
         """Print the reason and end all processes of the job."""
         end_all(self._mpi.COMM_WORLD, f"{self._where}: {reason}")
@@ -125,7 +134,7 @@ class MpiCommunicator(Communicator):
             waited = time.monotonic() - began
             if waited > self.time_limit:
                 atexit.unregister(self._end)
-                atexit.register(self._mpi.COMM_WORLD.Abort, 1)  # which would wait for ever
+                atexit.register(self._abort)  # which would wait for ever
                 raise CommunicatorError(
                     f"{what}: {self._where} has waited {waited:.0f} seconds for another rank, "
                     f"which is the time limit. Did all ranks call it? A longer limit is set by "

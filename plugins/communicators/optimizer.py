@@ -21,6 +21,7 @@ from core.link import Link, Parameter
 from core.link.serializer import Deserializer
 from core.optimizer import GradientMethod, Step, UpdateRule
 from core.training import Buckets, Communicator, reporter
+from plugins.communicators.argument import refuse_other
 from plugins.communicators.sharding import Shards
 
 _WORD = (1 << 64) - 1
@@ -74,6 +75,9 @@ def create_multi_node_optimizer(
     >>> optimizer
     MultiNodeSGD(lr=0.1)
     """
+    who = "create_multi_node_optimizer"
+    refuse_other(who, "actual_optimizer", actual_optimizer, GradientMethod, "an optimizer")
+    refuse_other(who, "communicator", communicator, Communicator, "a communicator")
     own = type(actual_optimizer)
     derived: Any = type(f"MultiNode{own.__name__}", (MultiNodeOptimizer, own), {})
     made = object.__new__(derived)

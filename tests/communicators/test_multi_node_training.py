@@ -110,9 +110,12 @@ def test_the_example_is_killed_at_drawn_points_and_goes_on(default_ranks, tmp_pa
         ranks = processes_of(tmp_path)
         assert len(ranks) == count
         time.sleep(draws.random() * 0.2)
-        os.kill(draws.choice(ranks), signal.SIGKILL)
+        killed = draws.choice(ranks)
+        os.kill(killed, signal.SIGKILL)
         assert job.wait(timeout=10) != 0
-        assert socket.gethostname() in said.read_text()
+        place = re.escape(socket.gethostname())
+        lost = rf"rank \d of {count} on {place} \(process {killed}\) ended"
+        assert re.search(lost, said.read_text())
         assert not processes_of(tmp_path)
     ended = subprocess.run(
         [*default_ranks.launcher(2), *example, "--epoch", str(newest(tmp_path) + 1)],

@@ -14,6 +14,13 @@ comm = create_communicator("mpi", time_limit=3)
 what = sys.argv[1]
 
 
+def trained(rate):
+    """A step whose rate differs by rank."""
+    optimizer = core.communicators.create_multi_node_optimizer(core.optimizers.SGD(rate), comm)
+    model = core.links.Classifier(core.links.Linear(2, 2))
+    optimizer.setup(model).update(model, np.ones((1, 2), "f"), np.zeros(1, "i"))
+
+
 def of_other_calls():
     """Shapes, calls and roots that differ are an error on every rank, after which all go on."""
     x = np.ones(2, "f")
@@ -23,6 +30,7 @@ def of_other_calls():
         "count": lambda: comm.allreduce((x,) * (1 + comm.rank)),
         "call": lambda: comm.barrier() if comm.rank else comm.bcast(x),
         "root": lambda: comm.bcast(x, comm.rank),
+        "optimizer": lambda: trained(0.1 + comm.rank),
         "model": lambda: comm.bcast_data(core.links.Linear(2 + comm.rank, 3)),
     }.items():
         try:
@@ -41,6 +49,23 @@ def of_other_calls():
         assert "plugrad-own 0.0" in str(error) and "plugrad-own 1.0" in str(error), error
     else:
         raise AssertionError("versions")
+    optimizer = core.communicators.create_multi_node_optimizer
+    for call in (
+        lambda: comm.allreduce(None),
+        lambda: comm.allreduce((np.ones(1), None)),
+        lambda: comm.bcast_data(None),
+        lambda: core.communicators.functions.bcast(comm, None, comm.rank),
+        lambda: optimizer(None, comm),
+        lambda: optimizer(core.optimizers.SGD(), None),
+        lambda: core.communicators.multi_node_snapshot(comm, None),
+        lambda: core.communicators.scatter_dataset(3, comm),
+    ):
+        try:
+            call()
+        except (CommunicatorError, TypeError) as error:
+            assert ": expected " in str(error), error
+        else:
+            raise AssertionError("what is no array, model or optimizer was taken")
     comm.barrier()
     if comm.rank == 0:
         print("all are refused")
@@ -63,6 +88,15 @@ def ends():
         comm.allreduce(np.ones(3))
 
 
+def never_goes_back():
+    """Send what another rank makes no use of."""
+    if comm.rank == 0:
+        x = core.Variable(np.ones(2, "f"))
+        core.communicators.functions.send(x * 2, comm, 1).backward()
+    else:
+        core.communicators.functions.recv(comm, 0)
+
+
 def dies():
     comm.barrier()
     if comm.rank == 1:
@@ -71,4 +105,4 @@ def dies():
 
 
 if __name__ == "__main__":
-    {f.__name__: f for f in (of_other_calls, waits, raises, ends, dies)}[what]()
+    {f.__name__: f for f in (of_other_calls, waits, raises, ends, never_goes_back, dies)}[what]()

@@ -1,0 +1,21 @@
+"""Arguments that are no numbers or names: what they have to be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def refuse_other(where: str, name: str, value: Any, kind: type, such_as: str) -> None:
+    """Raise TypeError for a value of another kind."""
+    if not isinstance(value, kind):
+        got = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+        raise TypeError(f"{where}: expected {name} to be {such_as}, got {got}.")
+
+
+def length_of(where: str, value: Any) -> int:
+    """The length of a dataset. Raises TypeError for what has none."""
+    if isinstance(value, type) or not hasattr(value, "__len__"):
+        raise TypeError(
+            f"{where}: expected a dataset that has a length, got {type(value).__name__}."
+        )
+    return len(value)

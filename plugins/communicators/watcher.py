@@ -1,0 +1,93 @@
+"""The process that watches the ranks of a machine: `python watcher.py PATH COUNT`.
+
+Each rank holds a connection to it, and takes leave at the end of its program. The one whose
+connection breaks before that was killed, or has crashed: it is told, with the time, and the others
+are asked to end the job; those that do not are ended. Launchers end ranks as well, and name
+processes at best.
+
+It imports the standard library alone, and has a session of its own, so that what ends the ranks
+does not end it.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from contextlib import suppress
+
+LEAVING, ENDING = b".", b"!"
+"""What a rank says last: at the end of its program, and where it ends the job, having told why."""
+
+_COMING, _GOING = 60.0, 5.0
+"""Seconds for all ranks to come, and for the others to go after one is lost."""
+
+
+def watch(server: socket.socket, count: int) -> None:
+    """Return when all ranks have left, or one is lost and the others have been ended."""
+    selector = selectors.DefaultSelector()
+    selector.register(server, selectors.EVENT_READ)
+    said: dict[socket.socket, bytes] = {}  # process, name, and what came last
+    until, is_lost = time.monotonic() + _COMING, False
+    while said or count:
+        left = None if until == float("inf") else max(0.0, until - time.monotonic())
+        ready = selector.select(left)
+        if not ready and is_lost:
+            break
+        if not ready:  # those that have not come by now do not
+            count, until = 0, float("inf")
+        lost = []
+        for key, _ in ready:
+            if key.fileobj is server:
+                connection, _ = server.accept()
+                said[connection] = b""
+                selector.register(connection, selectors.EVENT_READ)
+                count -= 1
+                until = until if count else float("inf")
+                continue
+            connection = next(each for each in said if each is key.fileobj)
+            with suppress(OSError):
+                said[connection] += (news := connection.recv(1000))
+                if news and news[-1:] not in (LEAVING, ENDING):
+                    continue
+            selector.unregister(connection)
+            words = said.pop(connection)
+            if words.endswith(ENDING):
+                return  # what follows is no news
+            if not words.endswith(LEAVING):
+                lost.append(words)
+        if lost and not is_lost:
+            is_lost, count, until = True, 0, time.monotonic() + _GOING
+            _tell(lost, [*said])
+    for words in said.values():
+        with suppress(OSError, ValueError):
+            os.kill(int(words.split()[0]), signal.SIGKILL)
+
+
+def _tell(lost: list[bytes], others: list[socket.socket]) -> None:
+    """Say who is lost, and ask the others to end."""
+    names = " and ".join([words.decode(errors="replace").partition(" ")[2] for words in lost])
+    now = time.time()
+    clock = time.strftime("%H:%M:%S", time.localtime(now)) + f".{int(now % 1 * 1000):03}"
+    print(
+        f"CommunicatorError: {names} ended at {clock} without a word: killed, as for want of "
+        "memory, or crashed. This ends all ranks; of several that are told, the first has gone by "
+        "itself.",
+        file=sys.stderr,
+        flush=True,
+    )
+    for connection in others:
+        with suppress(OSError):
+            connection.sendall(ENDING)
+
+
+if __name__ == "__main__":
+    with socket.socket(socket.AF_UNIX) as _server:
+        _server.bind(sys.argv[1])
+        _server.listen(1024)
+        print(flush=True)  # they may come
+        with suppress(KeyboardInterrupt):
+            watch(_server, int(sys.argv[2]))
