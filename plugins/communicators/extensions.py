@@ -200,7 +200,7 @@ class MultiNodeSnapshot(Extension):
     def __call__(self, trainer: Any) -> None:
         """Save on the masters, all ranks being at the same iteration; return when that is done."""
         self.comm.compare("multi_node_snapshot at iteration", [trainer.updater.iteration])
-        wanted = self._is_master and self._snapshot.is_wanted()
+        wanted = self._is_master and self._snapshot.is_due()
         told = self.comm.allgather_obj((wanted, backend.random_state()))
         if not any([each for each, _ in told]):
             return

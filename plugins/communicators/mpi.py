@@ -306,9 +306,9 @@ class MpiCommunicator(Communicator):
         parts = [_words(buffer[begin:end]) for begin, end in pairwise(bounds)]
         incoming = [(rank, part) for rank, part in enumerate(parts) if rank != self.rank]
         outgoing = [(rank, parts[self.rank]) for rank, _ in incoming]
-        return self._exchange(channel, tag, incoming, outgoing)
+        return self._messages(channel, tag, incoming, outgoing)
 
-    def _exchange(
+    def _messages(
         self,
         channel: _Channel,
         tag: int,
@@ -376,7 +376,7 @@ class _OrderedSum(Pending):
         self._parts = {rank: np.empty_like(mine) for rank in ranks}
         incoming = [(rank, _words(part)) for rank, part in self._parts.items()]
         outgoing = [(r, _words(buffer[slice(*self._shares[r : r + 2])])) for r in ranks]
-        self._requests = comm._exchange(channel, self._tag, incoming, outgoing)
+        self._requests = comm._messages(channel, self._tag, incoming, outgoing)
         self._is_added = False
 
     def test(self) -> bool:
@@ -413,7 +413,7 @@ class _OrderedSum(Pending):
                     self.result[low - begin : high - begin] = part
                 else:
                     outgoing.append((rank, _words(part)))
-        return comm._exchange(self._channel, self._tag, incoming, outgoing)
+        return comm._messages(self._channel, self._tag, incoming, outgoing)
 
     def _total(self) -> Any:
         mine = self._buffer[self._own]

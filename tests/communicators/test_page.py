@@ -21,10 +21,53 @@ def test_the_batch_script_is_one():
     assert options == ["nodes", "ntasks-per-node", "cpus-per-task", "time"]
 
 
+def test_the_form_of_the_file_of_hosts_is_read(default_ranks, tmp_path):
+    lines = block("text").split()
+    assert all([re.fullmatch(r"node\d:\d", line) for line in lines])
+    hosts = tmp_path / "hosts"
+    hosts.write_text("localhost:1\n127.0.0.1:1\n")
+    mpiexec = default_ranks.launcher(1)[0]
+    done = subprocess.run(
+        [mpiexec, "-f", hosts, "-n", "2", "echo", "started"], capture_output=True, text=True
+    )
+    if "unrecognized" in done.stderr.lower() or "unknown option" in done.stderr.lower():
+        pytest.skip("this is not the mpiexec of MPICH")
+    assert done.stdout.split() == ["started"] * 2, done.stderr
+
+
+JOB = {  # of the fields of an MPIJob those that are used here, by their kinds
+    "slotsPerWorker": int,
+    "mpiImplementation": ("OpenMPI", "Intel", "MPICH"),
+    "launcherCreationPolicy": ("AtStartup", "WaitForWorkersReady"),
+    "runPolicy": {"cleanPodPolicy": ("None", "Running", "All"), "backoffLimit": int},
+    "mpiReplicaSpecs": dict.fromkeys(
+        ("Launcher", "Worker"),
+        {
+            "replicas": int,
+            "restartPolicy": ("Never", "OnFailure"),
+            "template": {"spec": {"containers": list}},
+        },
+    ),
+}
+
+
+def fits(value, form, path="spec"):
+    """Whether a value has the fields and kinds of a form."""
+    if isinstance(form, dict):
+        assert {*value} <= {*form}, path
+        for name, part in value.items():
+            fits(part, form[name], f"{path}.{name}")
+    elif isinstance(form, tuple):
+        assert value in form, path
+    else:
+        assert isinstance(value, form), path
+
+
 def test_the_job_of_kubernetes_is_one():
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
     job = yaml.safe_load(block("yaml"))
     assert (job["apiVersion"], job["kind"]) == ("kubeflow.org/v2beta1", "MPIJob")
+    fits(job["spec"], JOB)
     replicas = job["spec"]["mpiReplicaSpecs"]
     assert {*replicas} == {"Launcher", "Worker"}
     command = replicas["Launcher"]["template"]["spec"]["containers"][0]["command"]
@@ -36,5 +79,9 @@ def test_the_job_of_kubernetes_is_one():
 
 
 def test_the_container_copies_before_it_installs():
-    words = [line.split()[0] for line in block("dockerfile").replace("\\\n", "").splitlines()]
+    text = block("dockerfile").replace("\\\n", "")
+    words = [line.split()[0] for line in text.splitlines()]
+    for line in text.splitlines():
+        if line.startswith("RUN"):
+            subprocess.run(["bash", "-n"], input=line[3:], text=True, check=True)
     assert words == ["FROM", "RUN", "COPY", "RUN", "WORKDIR"]

@@ -244,10 +244,10 @@ class Snapshot(Extension):
 
     def __call__(self, trainer: Loop) -> None:
         """Save, then remove what is not to be kept."""
-        if self.is_wanted():
+        if self.is_due():
             self.save(trainer)
 
-    def is_wanted(self) -> bool:
+    def is_due(self) -> bool:
         """Whether to save this time, as `condition` says."""
         return self.condition is None or bool(self.condition())
 
