@@ -63,9 +63,18 @@ def test_the_contract(stranger):
     check_backend(stranger)
 
 
+CHANGING = """
+    AveragePooling2D ClassificationSummary ConstantPad Convolution CooMatMul Deconvolution
+    EmbedIDFunction GetItem Im2Col LogSoftmax MaxPooling2D NeighbourSum SetItem Shift Softmax Take
+    TakeAlongAxis Windows
+"""  # whose formulas, or gradients, put something into arrays
+
+
 @pytest.mark.parametrize("op", CHECKED.values(), ids=CHECKED)
 def test_op(op, stranger):
     name, cases = op.__name__, None if WHOLE else CASES[stranger]
+    if stranger == "unchanging" and name not in CHANGING.split() and not WHOLE:
+        pytest.skip("changes nothing: set PLUGRAD_WHOLE_SWEEP=1")
     check_op(op, REFERENCES.get(name), [stranger], kind=KINDS.get(name), examples=cases)
 
 
