@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -127,6 +128,31 @@ def test_what_needs_a_gpu_says_why_there_is_none(ask: Any) -> None:
         ask()
     assert str(ABSENT) in str(caught.value)
     assert "numpy" in str(caught.value)
+
+
+def test_a_library_that_is_imported_and_has_no_device_makes_no_backend(tmp_path: Path) -> None:
+    (tmp_path / "cupy.py").write_text(
+        "class ndarray: pass\n"
+        "class cuda:\n"
+        "    class runtime:\n"
+        "        def getDeviceCount(): raise RuntimeError('cudaErrorNoDevice: none')\n"
+    )
+    code = (
+        "import cupy, core, numpy as np\n"
+        "try: core.Variable(object())\n"
+        "except Exception: pass\n"
+        "try: core.Variable(np.zeros(2)).to_gpu()\n"
+        "except core.errors.BackendUnavailable as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "sees no GPU" in done.stdout
 
 
 # -- the backend on the imitation -----------------------------------------------------------------
