@@ -7,7 +7,7 @@ from core import functions as F
 from core.typing import Array, Operand
 from plugins.distributions.beta_draws import StandardBeta
 from plugins.distributions.distribution import Distribution, within
-from plugins.distributions.incomplete import Betainc, Betaincinv
+from plugins.distributions.incomplete import Betainc, Betaincc, Betaincinv
 
 
 class Beta(Distribution):
@@ -41,7 +41,7 @@ class Beta(Distribution):
         return found
 
     def survival_function(self, x: Array) -> Variable:
-        found: Variable = Betainc.call(self.b, self.a, 1 - self._point(x))
+        found: Variable = Betaincc.call(self.a, self.b, self._point(x))
         return found
 
     def icdf(self, p: Array) -> Variable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core import Domain, FunctionNode, real
-from plugins.distributions.gamma_draws import standard_gamma
+from plugins.distributions.gamma_draws import log_standard_gamma
 from plugins.distributions.incomplete import beta_rate
 
 
@@ -30,11 +30,13 @@ class StandardBeta(FunctionNode):
 
     def compute(self, xp: Any, a: Any, b: Any) -> Any:
         random, device = self.backend.random, self.backend.device_of(a)
-        one = standard_gamma(random, xp, a, device)
-        return one / (one + standard_gamma(random, xp, b, device))
+        one, other = (log_standard_gamma(random, xp, k, device) for k in (a, b))
+        less = xp.exp(-xp.abs(one - other))  # shares by logarithms, for both may be below numbers
+        share = xp.where(one < other, less, 1.0) / (1.0 + less)
+        return xp.maximum(share, xp.full_like(share, float(xp.finfo(a.dtype).smallest_normal)))
 
     def gradient_a(self, xp: Any, g: Any, a: Any, b: Any, out: Any) -> Any:
         return g * beta_rate(xp, a, b, out)
 
     def gradient_b(self, xp: Any, g: Any, a: Any, b: Any, out: Any) -> Any:
-        return -(g * beta_rate(xp, b, a, 1.0 - out))
+        return g * beta_rate(xp, a, b, out, in_b=True)

@@ -224,8 +224,9 @@ def within(
 ) -> Variable:
     """The formula's log-density where a point lies inside, -inf elsewhere; `at` is a point inside.
 
-    What lies outside gets the gradient 0.
+    What lies outside gets the gradient 0; NaN stays NaN.
     """
+    inside = inside | (x.array != x.array)
     return where(inside, formula(where(inside, x, at)), -float("inf"))
 
 

@@ -12,7 +12,20 @@ TERMS = 20  # of the series, between looks at how much is left
 
 
 def standard_gamma(random: Any, xp: Any, k: Any, device: Any) -> Any:
-    """Draws from gamma distributions of scale 1, by rejection.
+    """Draws from gamma distributions of scale 1, at least the smallest normal number."""
+    found, log_lift = _drawn(random, xp, k, device)
+    drawn = found * xp.exp(log_lift)
+    return xp.maximum(drawn, xp.full_like(drawn, float(xp.finfo(k.dtype).smallest_normal)))
+
+
+def log_standard_gamma(random: Any, xp: Any, k: Any, device: Any) -> Any:
+    """The logarithms of such draws, however small these are."""
+    found, log_lift = _drawn(random, xp, k, device)
+    return xp.log(found) + log_lift
+
+
+def _drawn(random: Any, xp: Any, k: Any, device: Any) -> tuple[Any, Any]:
+    """Draws, by rejection, and the logarithms of what they are to be multiplied by.
 
     Shapes below 1 are drawn at k + 1 and multiplied by u^(1/k).
 
@@ -35,9 +48,7 @@ def standard_gamma(random: Any, xp: Any, k: Any, device: Any) -> Any:
         taken = missing & (cubic > 0) & fits
         found = xp.where(taken, d * v, found)
         missing = missing & ~taken
-    lifted = found * xp.exp(xp.log(uniform()) / xp.where(small, k, 1.0))
-    drawn = xp.where(small, lifted, found)
-    return xp.maximum(drawn, xp.full_like(drawn, float(xp.finfo(k.dtype).smallest_normal)))
+    return found, xp.where(small, xp.log(uniform()) / xp.where(small, k, 1.0), 0.0)
 
 
 class GammaSlope(FunctionNode):

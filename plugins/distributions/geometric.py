@@ -5,7 +5,7 @@ from __future__ import annotations
 from core import Variable, as_variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, where
+from plugins.distributions.distribution import Distribution, within
 
 
 class Geometric(Distribution):
@@ -27,7 +27,7 @@ class Geometric(Distribution):
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
         inside = (x.array >= 1) & (x.array == self.xp.floor(x.array))
-        return where(inside, F.log(self.p) + (x - 1) * F.log1p(-self.p), -float("inf"))
+        return within(inside, x, 1.0, lambda x: F.log(self.p) + (x - 1) * F.log1p(-self.p))
 
     def cdf(self, x: Array) -> Variable:
         return -F.expm1(F.relu(F.floor(self._point(x))) * F.log1p(-self.p))

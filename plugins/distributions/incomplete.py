@@ -5,6 +5,7 @@ Derivatives in `x` are densities; those in parameters are summed along, and have
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from core import Domain, Elementwise, real
@@ -40,10 +41,12 @@ class GammaincSlope(_Slope):
 
 
 class BetaincSlope(_Slope):
-    """The derivative of Betainc in `a`; in `b` it is that of (b, a, 1 - x), negated."""
+    """The derivative of Betainc in `a`, or in `b`."""
+
+    in_b: bool = False
 
     def compute(self, xp: Any, a: Any, b: Any, x: Any) -> Any:
-        return _in_double(formulas.betainc_slope, xp, a, b, x)
+        return _in_double(partial(formulas.betainc_slope, in_b=self.in_b), xp, a, b, x)
 
 
 def _gamma_density(xp: Any, a: Any, x: Any) -> Any:
@@ -63,11 +66,14 @@ def _beta_density(xp: Any, a: Any, b: Any, x: Any) -> Any:
     return xp.where(inside, xp.exp(log), 0.0)
 
 
-def beta_rate(xp: Any, a: Any, b: Any, x: Any) -> Any:
-    """dx/da at a fixed I(x; a, b); 0 where x has been rounded to 0 or 1."""
-    density = _beta_density(xp, a, b, x)
-    slope = BetaincSlope().evaluate(a, b, x)
-    return xp.where(density > 0, -slope / xp.where(density > 0, density, 1.0), 0.0)
+def _over(xp: Any, y: Any, density: Any) -> Any:
+    """The quotient; 0 where the density is 0, as of a point that was rounded to an edge."""
+    return xp.where(density > 0, y / xp.where(density > 0, density, 1.0), 0.0)
+
+
+def beta_rate(xp: Any, a: Any, b: Any, x: Any, in_b: bool = False) -> Any:
+    """dx/da, or dx/db, at a fixed I(x; a, b); 0 where x has been rounded to 0 or 1."""
+    return _over(xp, -BetaincSlope(in_b).evaluate(a, b, x), _beta_density(xp, a, b, x))
 
 
 class Gammainc(Elementwise):
@@ -112,10 +118,10 @@ class Gammaincinv(Elementwise):
         return _in_double(formulas.gammaincinv, xp, a, p)
 
     def gradient_a(self, xp: Any, g: Any, a: Any, out: Any) -> Any:
-        return -(g * GammaincSlope().evaluate(a, out) / _gamma_density(xp, a, out))
+        return -_over(xp, g * GammaincSlope().evaluate(a, out), _gamma_density(xp, a, out))
 
     def gradient_p(self, xp: Any, g: Any, a: Any, out: Any) -> Any:
-        return g / _gamma_density(xp, a, out)
+        return _over(xp, g, _gamma_density(xp, a, out))
 
 
 class Betainc(Elementwise):
@@ -131,10 +137,29 @@ class Betainc(Elementwise):
         return g * BetaincSlope().evaluate(a, b, x)
 
     def gradient_b(self, xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
-        return -(g * BetaincSlope().evaluate(b, a, 1.0 - x))
+        return g * BetaincSlope(in_b=True).evaluate(a, b, x)
 
     def gradient_x(self, xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
         return g * _beta_density(xp, a, b, x)
+
+
+class Betaincc(Elementwise):
+    """1 - I(x; a, b), precise also where it is small."""
+
+    wide = True
+    domain = Domain(a=_PARAMETER, b=_PARAMETER, x=real(0.1, 0.9), leave_out=_SUMMED)
+
+    def compute(self, xp: Any, a: Any, b: Any, x: Any) -> Any:
+        return _in_double(formulas.betaincc, xp, a, b, x)
+
+    def gradient_a(self, xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
+        return -(g * BetaincSlope().evaluate(a, b, x))
+
+    def gradient_b(self, xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
+        return -(g * BetaincSlope(in_b=True).evaluate(a, b, x))
+
+    def gradient_x(self, xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
+        return -(g * _beta_density(xp, a, b, x))
 
 
 class Betaincinv(Elementwise):
@@ -150,7 +175,7 @@ class Betaincinv(Elementwise):
         return g * beta_rate(xp, a, b, out)
 
     def gradient_b(self, xp: Any, g: Any, a: Any, b: Any, out: Any) -> Any:
-        return -(g * beta_rate(xp, b, a, 1.0 - out))
+        return g * beta_rate(xp, a, b, out, in_b=True)
 
     def gradient_p(self, xp: Any, g: Any, a: Any, b: Any, out: Any) -> Any:
-        return g / _beta_density(xp, a, b, out)
+        return _over(xp, g, _beta_density(xp, a, b, out))

@@ -8,6 +8,7 @@ along with them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import inf, nan, pi
 from typing import Any, TypeAlias
 
@@ -175,9 +176,10 @@ def beta_tails(xp: Any, a: Any, b: Any, x: Any, y: Any) -> Pair:
     return low.value, high.value
 
 
-def beta_slope(xp: Any, a: Any, b: Any, x: Any) -> AnyArray:
-    """The derivative of I(x; a, b) in `a`."""
-    first, second = Sloped(a, xp.ones_like(a)), Sloped(b, xp.zeros_like(b))
+def beta_slope(xp: Any, a: Any, b: Any, x: Any, in_b: bool) -> AnyArray:
+    """The derivative of I(x; a, b) in `a`, or in `b`."""
+    slopes = xp.ones_like(x), xp.zeros_like(x)
+    first, second = Sloped(a, slopes[in_b]), Sloped(b, slopes[not in_b])
     return _beta_tails(xp, first, second, x, 1.0 - x)[0].slopes[0]
 
 
@@ -265,7 +267,8 @@ def _edges(xp: Any, known: Any, below: tuple[Any, float], above: tuple[Any, floa
 
 def _over_gamma(xp: Any, formula: Any, a: Any, x: Any, first: float, last: float) -> AnyArray:
     """The formula for a > 0 and x > 0, with its values at 0 and at infinity."""
-    edges = _edges(xp, a > 0, (x <= 0, first), (x == inf, last))
+    below = (x <= 0) | ((a == inf) & (x < inf))
+    edges = _edges(xp, a > 0, (below, first), (x == inf, last))
     return inside(xp, formula, (a > 0) & (a < inf) & (x > 0) & (x < inf), edges, a, x)
 
 
@@ -301,10 +304,12 @@ def _gammaincinv(xp: Any, a: Any, p: Any) -> AnyArray:
     return xp.exp(inverse(xp, tails, p, xp.minimum(small, middle)))
 
 
-def _over_beta(xp: Any, formula: Any, a: Any, b: Any, x: Any, last: float) -> AnyArray:
-    """The formula for positive a and b, and x in (0, 1), with 0 below and its value above."""
+def _over_beta(
+    xp: Any, formula: Any, a: Any, b: Any, x: Any, first: float, last: float
+) -> AnyArray:
+    """The formula for positive a and b, and x in (0, 1), with its values below and above."""
     known = (a > 0) & (b > 0)
-    edges = _edges(xp, known, (x <= 0, 0.0), (x >= 1, last))
+    edges = _edges(xp, known, (x <= 0, first), (x >= 1, last))
     fit = known & (a < inf) & (b < inf) & (x > 0) & (x < 1)
     return inside(xp, formula, fit, edges, a, b, x)
 
@@ -315,18 +320,27 @@ def betainc(xp: Any, a: Any, b: Any, x: Any) -> AnyArray:
     def lower(xp: Any, a: Any, b: Any, x: Any) -> AnyArray:
         return beta_tails(xp, a, b, x, 1.0 - x)[0]
 
-    return _over_beta(xp, lower, a, b, x, 1.0)
+    return _over_beta(xp, lower, a, b, x, 0.0, 1.0)
 
 
-def betainc_slope(xp: Any, a: Any, b: Any, x: Any) -> AnyArray:
-    """The derivative of I(x; a, b) in `a`."""
-    return _over_beta(xp, beta_slope, a, b, x, 0.0)
+def betaincc(xp: Any, a: Any, b: Any, x: Any) -> AnyArray:
+    """1 - I(x; a, b); NaN unless a > 0 and b > 0."""
+
+    def upper(xp: Any, a: Any, b: Any, x: Any) -> AnyArray:
+        return beta_tails(xp, a, b, x, 1.0 - x)[1]
+
+    return _over_beta(xp, upper, a, b, x, 1.0, 0.0)
+
+
+def betainc_slope(xp: Any, a: Any, b: Any, x: Any, in_b: bool = False) -> AnyArray:
+    """The derivative of I(x; a, b) in `a`, or in `b`."""
+    return _over_beta(xp, partial(beta_slope, in_b=in_b), a, b, x, 0.0, 0.0)
 
 
 def betaincinv(xp: Any, a: Any, b: Any, p: Any) -> AnyArray:
     """The x with I(x; a, b) = p; NaN unless a > 0, b > 0 and 0 <= p <= 1."""
     fit = (p >= 0) & (p <= 1)
-    return xp.where(fit, _over_beta(xp, _betaincinv, a, b, p, 1.0), nan)
+    return xp.where(fit, _over_beta(xp, _betaincinv, a, b, p, 0.0, 1.0), nan)
 
 
 def _betaincinv(xp: Any, a: Any, b: Any, p: Any) -> AnyArray:

@@ -38,7 +38,7 @@ class LogNormal(Distribution):
 
     def cdf(self, x: Array) -> Variable:
         x = self._point(x)
-        inside = x.array > 0
+        inside = ~(x.array <= 0)
         z = (F.log(where(inside, x, 1.0)) - self.mu) / self.sigma
         return where(inside, F.ndtr(z), 0.0)
 

@@ -46,7 +46,7 @@ class Poisson(Distribution):
     def _tail(self, tail: Any, x: Array, below: float) -> Variable:
         """A tail by the gamma distribution of the time at which event floor(x) + 1 comes."""
         events = F.floor(self._point(x)) + 1
-        inside = events.array > 0
+        inside = ~(events.array <= 0)
         return where(inside, tail.call(where(inside, events, 1.0), self.lam), below)
 
     def sample_n(self, n: int) -> Variable:

@@ -7,11 +7,13 @@ from scipy import special
 
 import core
 import core.distributions as D
+import core.functions as F
 from core import real
 from core.testing import check_distribution
 from core.testing.gradient_check import check_backward
 from plugins.distributions.incomplete import (
     Betainc,
+    Betaincc,
     Betaincinv,
     Gammainc,
     Gammaincc,
@@ -269,6 +271,9 @@ def test_cumulative_functions_of_beta_distributions_against_scipys():
         np.testing.assert_allclose(d.cdf(x).array, expected, rtol=1e-9, atol=1e-290)
         expected = special.betaincinv(a, b, p)
         np.testing.assert_allclose(d.icdf(p).array, expected, rtol=1e-9, atol=1e-280)
+    a, x = logs(rng, -3, 0), logs(rng, -40, -1)
+    found = D.Beta(a, b).survival_function(x).array
+    np.testing.assert_allclose(found, special.betaincc(a, b, x), rtol=1e-8, atol=1e-280)
     outside = D.Beta(np.full(4, 2.0), 3.0).cdf(np.array([-1, 0, 1, 2.0])).array
     np.testing.assert_array_equal(outside, [0, 0, 1, 1])
 
@@ -280,6 +285,7 @@ def test_cumulative_functions_of_beta_distributions_against_scipys():
         (Gammaincc, [[0.6, 2.5, 30.0], [0.9, 2.0, 35.0]]),
         (Gammaincinv, [[0.6, 2.5, 30.0], [0.3, 0.9, 0.6]]),
         (Betainc, [[0.6, 2.5, 9.0], [4.0, 0.7, 8.0], [0.1, 0.8, 0.5]]),
+        (Betaincc, [[0.6, 2.5, 9.0], [4.0, 0.7, 8.0], [0.1, 0.8, 0.5]]),
         (Betaincinv, [[0.6, 2.5, 9.0], [4.0, 0.7, 8.0], [0.3, 0.9, 0.6]]),
     ],
 )
@@ -288,11 +294,54 @@ def test_derivatives_of_incomplete_functions(op, points):
     check_backward(op.call, inputs, np.ones(3), eps=1e-4, atol=1e-6, rtol=1e-6)
 
 
+def test_derivatives_where_points_are_tiny():
+    b, step = 3.0, 1e-4
+    for x in (1e-10, 1e-25):  # 1 - x is 1
+        second = core.Variable(np.array([b]))
+        Betainc.call(np.array([0.05]), second, np.array([x])).backward()
+        ends = special.betainc(0.05, [b + step, b - step], x)
+        np.testing.assert_allclose(second.grad, (ends[0] - ends[1]) / (2 * step), rtol=1e-6)
+        other = core.Variable(np.array([b]))
+        F.log(Betaincinv.call(np.array([0.05]), other, special.betainc([0.05], b, x))).backward()
+        ends = special.betaincinv(0.05, [b + step, b - step], special.betainc(0.05, b, x))
+        np.testing.assert_allclose(other.grad, np.log(ends[0] / ends[1]) / (2 * step), rtol=1e-6)
+    k, p = core.Variable(np.full(1, 1e-3)), core.Variable(np.full(1, 0.3))
+    Gammaincinv.call(k, p).backward()  # whose result is below all numbers
+    assert k.grad == p.grad == 0
+
+
+def test_draws_of_tiny_parameters():
+    """Of which both gamma draws are below all numbers."""
+    core.seed(0)
+    a = np.full(4000, 0.004, "f")
+    drawn = D.Beta(a, 2 * a).sample().array
+    core.seed(None)
+    assert (drawn > 0).all() and ((drawn > 0.4) & (drawn < 0.6)).mean() < 0.01
+    assert abs(drawn.mean() - 1 / 3) < 0.03
+
+
+def test_nan_stays():
+    point = np.full(1, np.nan)
+    for d in (
+        D.Beta(np.ones(1), 2.0),
+        D.Exponential(np.ones(1)),
+        D.Gamma(np.ones(1), 2.0),
+        D.Geometric(np.full(1, 0.5)),
+        D.LogNormal(np.ones(1), 2.0),
+        D.Pareto(np.ones(1), 2.0),
+        D.Poisson(np.ones(1)),
+        D.Uniform(np.zeros(1), 2.0),
+    ):
+        for name in ("log_prob", "cdf", "survival_function", "log_cdf"):
+            assert np.isnan(getattr(d, name)(point).array).all(), (d, name)
+
+
 def test_incomplete_functions_are_in_the_words_of_the_standard():
     for op, *values in [
         (Gammainc, 2.0, 3.0),
         (Gammaincinv, 2.0, 0.5),
         (Betainc, 2.0, 0.5, 0.25),
+        (Betaincc, 2.0, 0.5, 0.25),
         (Betaincinv, 2.0, 0.5, 0.25),
     ]:
         for backend in (core.backend.get("strict"), core.backend.get("numpy")):
@@ -309,6 +358,9 @@ def test_poisson_counts_what_is_not_above():
     x = np.array([-3, -0.5, 0, 0.5, 1, 7, 30])
     np.testing.assert_allclose(d.cdf(x).array, reference.cdf(x), rtol=1e-12)
     np.testing.assert_allclose(d.survival_function(x).array, reference.sf(x), rtol=1e-9)
+    ends = np.array([-np.inf, np.inf])
+    np.testing.assert_array_equal(d.cdf(ends).array, [0, 1])
+    np.testing.assert_array_equal(d.survival_function(ends).array, [1, 0])
     many = D.Poisson(np.array([1e10])).sample(3).array
     assert many.dtype == "int64" and (abs(many - 1e10) < 1e6).all()
 
