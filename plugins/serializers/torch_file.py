@@ -106,7 +106,7 @@ class _Reader:
             )
         self._pickle = names[0]
         self._folder = names[0].removesuffix("data.pkl")
-        self._read: dict[str, Array] = {}
+        self._read: dict[_Stored, Array] = {}
         order = self._folder + "byteorder"
         big = order in archive.namelist() and self._bytes(order, 16) == b"big"
         self._order = ">" if big else "<"
@@ -135,7 +135,7 @@ class _Reader:
             ("torch._utils", "_rebuild_tensor_v2"): self.tensor,
         }
 
-    def tensor(self, stored: _Stored, offset: int, shape: Any, strides: Any, *_: Any) -> Array:
+    def tensor(self, stored: _Stored, offset: int, shape: Any, strides: Any, *more: Any) -> Array:
         """A tensor in a storage, copied."""
         if not isinstance(stored, _Stored) or len(shape) != len(strides):
             raise ValueError("a tensor that lies nowhere")
@@ -148,16 +148,19 @@ class _Reader:
         steps = [s * flat.itemsize for s in strides]
         view = np.lib.stride_tricks.as_strided(flat[offset:], shape, steps, writeable=False)
         array = np.array(view, order="C")
+        told = more[2] if len(more) > 2 else {}  # of tensors that are to be seen otherwise
+        array = np.conj(array) if told.get("conj") else array
+        array = -array if told.get("neg") else array
         return widened(array) if stored.kind.name == "BFloat16" else array
 
     def _storage(self, stored: _Stored) -> Array:
-        if stored.key not in self._read:
+        if stored not in self._read:  # of which a file may give one key to several
             dtype = np.dtype(self._order + stored.kind.dtype)
             size = stored.length * dtype.itemsize
             data = self._bytes(f"{self._folder}data/{stored.key}", size)
             flat = np.frombuffer(data, dtype, stored.length)
-            self._read[stored.key] = flat.astype(dtype.newbyteorder("="))
-        return self._read[stored.key]
+            self._read[stored] = flat.astype(dtype.newbyteorder("="))
+        return self._read[stored]
 
     def refuse(self, module: str, name: str) -> CheckpointError:
         return CheckpointError(

@@ -180,7 +180,20 @@ def _prelu(link: Any) -> Iterator[Part]:
     yield Part(("W",), (("weight",),), lambda x: [x.reshape(shape)], lambda x: [x.reshape(-1)])
 
 
+def _bilinear(link: Any) -> Iterator[Part]:
+    """Outputs come first there, and no linear terms."""
+
+    def back(x: Array) -> list[Array]:
+        return [np.moveaxis(x, -1, 0)]
+
+    yield Part(("W",), (("weight",),), lambda x: [np.moveaxis(x, 0, -1)], back, "outputs last")
+    for name in ("V1", "V2", "b"):
+        if getattr(link, name) is not None:
+            yield _same(name, NAMES.get(name, name))
+
+
 RULES: dict[str, Callable[[Any], Iterator[Part]]] = {
+    "Bilinear": _bilinear,
     "LSTM": _lstm("_l0", ""),
     "StatelessLSTM": _lstm("", "_l0"),
     "MultiHeadAttention": _attention,

@@ -324,7 +324,24 @@ def test_what_is_no_number_is_told_by_column():
         (pd.Series(times), r"'k', got datetime64\[.*\]; categories have \.cat\.codes"),
         (pd.Series([1, 2], dtype="category"), "'k', got category"),
         (pa.array([1, None]), "'k', got 1 missing values; fill them by fill_null"),
+        (pa.array([[1, None]], pa.list_(pa.int8(), 2)), "'k', got 1 missing values; fill them by"),
         (pa.array([[1], [2, 3]]), "'k', got list"),
     ]:
         with pytest.raises(ValueError, match=f"expected numbers, truth .* in the column {text}"):
             from_data({"k": column})
+
+
+def test_columns_of_one_name_are_refused():
+    pd = pytest.importorskip("pandas")
+    for frame in (pd.DataFrame([[1, 2]], columns=["x", "x"]), pd.DataFrame({1: [1], "1": [2]})):
+        with pytest.raises(ValueError, match=r"columns whose names differ, got 2 called '[x1]'\."):
+            from_data(frame)
+    pa = pytest.importorskip("pyarrow")
+    with pytest.raises(ValueError, match="got 2 called 'x'"):
+        from_data(pa.table([[1], [2]], names=["x", "x"]))
+
+
+def test_sparse_columns_are_filled():
+    pd = pytest.importorskip("pandas")
+    column = pd.Series(pd.arrays.SparseArray([0, 0, 3]))
+    assert from_data(("x", column)).fetch().tolist() == [0, 0, 3]

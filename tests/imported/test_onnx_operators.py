@@ -218,6 +218,8 @@ ASKED = {
         model("Col2Im", ["x", "s", "b"]),
         [np.ones((1, 4, 1), "f"), np.array([1 << 20, 1 << 20]), np.array([2, 2])],
     ),
+    "Gather": (model("Gather", ["x", "i"]), [np.ones(2, "f"), np.array([2])]),
+    "Gather, before": (model("Gather", ["x", "i"]), [np.ones(2, "f"), np.array([-3])]),
     "SequenceAt": (model("SequenceAt", ["s", "i"]), [[np.ones(2, "f")], np.array(1)]),
     "OptionalGetElement": (model("OptionalGetElement", ["x"]), [None]),
     "SplitToSequence": (model("SplitToSequence", ["x", "n"]), [np.ones(2, "f"), np.array(0)]),
@@ -229,6 +231,37 @@ def test_what_numbers_ask_for_is_refused_first(name):
     link, given = ASKED[name]
     with pytest.raises(CheckpointError, match=rf"ONNXModel: {name.split(',')[0]}: expected "):
         link(*given)
+
+
+UNASKED = {
+    "ScatterND": (
+        [np.full((2, 2), -np.inf, "f"), [[0, 1]], np.array([3], "f")],
+        "-inf 3 -inf -inf",
+    ),
+    "ScatterND, of small": ([np.array([1e9, 2], "f"), [[0]], np.array([0.1], "f")], "0.1 2"),
+    "ScatterND, twice": ([np.zeros(2, "f"), [[1], [1]], np.array([5, 7], "f")], "0 7"),
+    "ScatterElements": ([np.full((2, 1), np.nan, "f"), [[1]], np.array([[3]], "f")], "nan 3"),
+    "TensorScatter": ([np.full((1, 2, 1), 1e9, "f"), np.full((1, 1, 1), 0.1, "f"), [1]], "1e9 0.1"),
+    "Slice": ([np.arange(3.0), [-9], [-9], [0], [-1]], "0"),
+    "Slice, of nothing": ([np.arange(3.0), [-9], [-2], [0], [-1]], ""),
+    "ReduceMean": ([np.array([[1, 2], [4, 5]], "i"), [1]], "1 4"),
+}
+
+
+@pytest.mark.parametrize("name", UNASKED)
+def test_values_that_the_cases_do_not_have(name):
+    inputs, text = UNASKED[name]
+    given = [np.asarray(x) for x in inputs]
+    y = model(name.split(",")[0], list("abcde")[: len(given)], opset=24)(*given).array
+    assert y.dtype == given[0].dtype
+    np.testing.assert_array_equal(y.reshape(-1), np.array(text.split(), y.dtype))
+
+
+def test_gradients_of_what_is_replaced():
+    link = model("ScatterND", ["x", "i", "u"])
+    x, u = core.Variable(np.ones((2, 2), "f")), core.Variable(np.ones((2, 2), "f"))
+    F.sum(link(x, np.array([[1], [1]]), u) * np.array([[1, 2], [3, 4]], "f")).backward()
+    assert x.grad.tolist() == [[1, 2], [0, 0]] and u.grad.tolist() == [[0, 0], [3, 4]]
 
 
 def loop(body_op, state):

@@ -14,6 +14,7 @@ import core.functions as F
 import core.links as L
 from core.errors import CheckpointDamaged, CheckpointError
 from core.serializers import load_torch, save_safetensors, save_torch
+from plugins.serializers.torch_file import tensors_of
 
 RNG = np.random.default_rng(0)
 
@@ -91,6 +92,7 @@ FOREIGN = {
     "huge": (state(w=tensor(0, 4, (1 << 30,), (0,))), CheckpointDamaged, "much larger"),
     "short": (state(w=tensor(0, 400, (400,))), CheckpointDamaged, "damaged"),
     "missing": (state(w=tensor(7, 4, (4,))), CheckpointDamaged, "damaged"),
+    "larger": (state(w=tensor(0, 4, (4,)), v=tensor(0, 99, (99,))), CheckpointDamaged, "smaller"),
     "kind": (state(w=tensor(0, 4, (4,), kind="EvilStorage")), CheckpointError, "EvilStorage"),
     "cut": (state(w=tensor(0, 4, (4,)))[:-9], CheckpointDamaged, "damaged"),
     "memo": (b"\x80\x02}r\0\0\0\xff.", CheckpointDamaged, "numbers more objects than it has"),
@@ -355,6 +357,31 @@ class Tied(core.Chain):
         with self.init_scope():
             self.embed, self.out = L.EmbedID(3, 2), L.Linear(2, 3, nobias=True)
             self.out.W = self.embed.W
+
+
+def test_bilinear_layers_have_their_outputs_last():
+    torch = pytest.importorskip("torch")
+    module, link = torch.nn.Bilinear(3, 3, 3, bias=False), L.Bilinear(3, 3, 3, nobias=True)
+    file, back = io.BytesIO(), io.BytesIO()
+    torch.save(module.state_dict(), file)
+    file.seek(0)
+    load_torch(file, link)
+    x, y = np.random.default_rng(0).standard_normal((2, 5, 3)).astype("f")
+    with torch.no_grad():
+        expected = module(torch.from_numpy(x), torch.from_numpy(y)).numpy()
+    np.testing.assert_allclose(link(x, y).array, expected, atol=1e-5)
+    save_torch(back, link)
+    back.seek(0)
+    assert torch.equal(torch.load(back)["weight"], module.weight)
+
+
+def test_tensors_that_are_seen_conjugate_or_negative():
+    torch = pytest.importorskip("torch")
+    z = torch.tensor([1 + 2j, 3 - 4j]).conj()
+    for seen, expected in ((z, [1 - 2j, 3 + 4j]), (z.imag, [-2, 4])):
+        file = io.BytesIO()
+        torch.save({"z": seen}, file)
+        np.testing.assert_array_equal(tensors_of(file.getvalue(), "file")["z"], expected)
 
 
 def test_a_shared_parameter_has_one_array():

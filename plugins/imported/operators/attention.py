@@ -13,11 +13,11 @@ from plugins.imported.operators.common import (
     cast,
     dtype_of,
     host,
-    is_float,
     like,
     plain,
     xp_of,
 )
+from plugins.imported.operators.moving import replaced
 
 
 def _heads(x: Any, count: Any) -> Any:
@@ -130,12 +130,7 @@ def _tensor_scatter(node: Any, cache: Any, new: Any, start: Any = None) -> Any:
     elif places.size and not 0 <= places.min() <= places.max() < cache.shape[axis]:
         raise Refused(f"expected places below {cache.shape[axis]}, got {places.max()}")
     c, y = F.moveaxis(cache, axis, 1), F.moveaxis(new, axis, 1)
-    index = tuple([like(cache, each) for each in (np.arange(len(first))[:, None], places)])
-    if not is_float(c):
-        a = np.array(host(c))
-        a[np.arange(len(first))[:, None], places] = host(y)
-        return F.moveaxis(like(cache, a), 1, axis)
-    return F.moveaxis(F.scatter_add(c, index, y - c[index]), 1, axis)
+    return F.moveaxis(replaced(c, (np.arange(len(first))[:, None], places), y), 1, axis)
 
 
 @plain

@@ -8,6 +8,7 @@ import numpy as np
 
 from core import functions as F
 from plugins.imported.operators.common import (
+    Refused,
     axes_of,
     host,
     ints,
@@ -94,8 +95,9 @@ def _slice(node: Any, x: Any, *given: Any) -> Any:
     index = [slice(None)] * x.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         n = x.shape[axis]
-        if step < 0 and end < -n:
-            index[axis] = slice(min(start, n - 1) if start >= 0 else start, None, step)
+        if step < 0:
+            start = min(max(start + n if start < 0 else start, 0), n - 1)
+            index[axis] = slice(start, None if end < -n else end, step)
         else:
             index[axis] = slice(start, end, step)
     return x[tuple(index)]
@@ -104,8 +106,10 @@ def _slice(node: Any, x: Any, *given: Any) -> Any:
 @plain
 def _gather(node: Any, x: Any, index: Any) -> Any:
     axis = node.get("axis", 0) % x.ndim
-    places = host(index).astype("int64")
-    flat = places.reshape(-1) % max(x.shape[axis], 1)
+    places, n = host(index).astype("int64"), x.shape[axis]
+    if places.size and not -n <= places.min() <= places.max() < n:
+        raise Refused(f"expected indexes from {-n} to {n - 1}, got others")
+    flat = places.reshape(-1) % max(n, 1)
     found = xp_of(x).take(x, like(x, flat), axis=axis)
     return F.reshape(found, (*x.shape[:axis], *places.shape, *x.shape[axis + 1 :]))
 
@@ -126,19 +130,26 @@ def _gather_nd(node: Any, x: Any, index: Any) -> Any:
     return x[tuple([like(x, each) for each in grid])]
 
 
+def replaced(x: Any, grid: Any, updates: Any) -> Any:
+    """The array with others in some places; the last one where a place is named twice."""
+    if not updates.size:
+        return x
+    number = np.full(x.shape, -1)
+    number[tuple(grid)] = np.arange(updates.size).reshape(updates.shape)
+    chosen, xp = like(x, np.maximum(number, 0).reshape(-1)), xp_of(x)
+    new = xp.take(F.reshape(updates, (-1,)), chosen, axis=0)
+    return xp.where(like(x, number >= 0), F.reshape(new, x.shape), x)
+
+
 def _put(x: Any, grid: Any, updates: Any, how: str) -> Any:
-    index = tuple([like(x, each) for each in grid])
-    if how == "none" and is_float(x):
-        return F.scatter_add(x, index, updates - x[index])
+    if how == "none":
+        return replaced(x, grid, updates)
     a = np.array(host(x))
     places, given = tuple(grid), host(updates)
-    if how == "none":
-        a[places] = given
-    else:
-        change = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}[how]
-        change.at(a, places, given)
     if how == "add" and is_float(x):
-        return F.scatter_add(x, index, updates)
+        return F.scatter_add(x, tuple([like(x, each) for each in grid]), updates)
+    change = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}[how]
+    change.at(a, places, given)
     return like(x, a)
 
 

@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 
 from core import functions as F
-from plugins.imported.operators.common import axes_of, host, ints, is_float, like, plain, xp_of
+from plugins.imported.operators.common import (
+    axes_of,
+    cast,
+    dtype_of,
+    host,
+    ints,
+    is_float,
+    like,
+    plain,
+    xp_of,
+)
 
 
 def _over(function: Any) -> Any:
@@ -62,7 +72,7 @@ def _product(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _average(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    return xp.mean(x, axis=axis, keepdims=keepdims) if axis else x
+    return cast(xp.mean(x, axis=axis, keepdims=keepdims), dtype_of(x)) if axis else x
 
 
 def _log_sum_exp(xp: Any, x: Any, axis: Any, keepdims: bool) -> Any:
