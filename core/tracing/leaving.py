@@ -84,9 +84,9 @@ def writing(parameters: list[Any]) -> Callable[[Any], None]:
 
 def attributes(
     path: str, link: Any, before: dict[str, Any], kept: dict[str, Any], put: dict[str, Any]
-) -> list[Left]:
+) -> dict[str, Left]:
     """What a step has set attributes of a link to; refused where that is no array."""
-    own, found = vars(link), []
+    own, found = vars(link), {}
     for name in {**put, **own}:
         old, new = before.get(name), own.get(name)
         if name in kept and kept[name] != before[name]:
@@ -95,7 +95,7 @@ def attributes(
             continue
         held = isinstance(old, Variable) or is_array(old)
         if flattened(new)[0] or (held and new is None):
-            found.append(Left(setting(own, name), new))
+            found[name] = Left(setting(own, name), new)
         elif not (isinstance(new, PLAIN) and type(old) is type(new) and new == old):
             raise TraceError(
                 f"capture: {path}/{name} goes from {old!r} to {new!r}, which is no array, and so "

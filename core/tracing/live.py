@@ -64,6 +64,7 @@ class Live(Places):
         self._first: list[Any] | None = None  # whose gradients are replaced before others are read
         self._written: dict[int, Value] = {}  # of parameters, by id: what their arrays hold
         self._put: dict[int, dict[str, Any]] = {}  # what attributes of links have been set to
+        self.assigned: dict[int, set[str]] = {}  # the names of those that the step sets
         self._chained: list[tuple[str, Any]] = []
 
     # ------------------------------------------------------------------ taking
@@ -312,7 +313,9 @@ class Live(Places):
             arrays = [p._array for p, _ in written]
             found.append(Left(writing([p for p, _ in written]), arrays))
         for path, each, before, kept in self.links.values():
-            found += attributes(path.rstrip("/"), each, before, kept, self._put[id(each)])
+            put = attributes(path.rstrip("/"), each, before, kept, self._put[id(each)])
+            found += put.values()
+            self.assigned[id(each)] = set(put)
         for parameter in self.unmade:
             if parameter._array is not None:
                 parameter._array = None

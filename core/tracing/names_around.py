@@ -22,6 +22,9 @@ from core.tracing.places import names_in, roots
 MOST = 16
 """Longer lists and dicts are told by their lengths."""
 
+DEEPEST = 4
+"""So many lists and dicts within each other are looked into."""
+
 
 class Name(NamedTuple):
     """A name from outside: a key of a dict, or an attribute of another object."""
@@ -133,17 +136,13 @@ def _is_bundled(function: FunctionType) -> bool:
 _OTHERS = (Optimizer, Variable, type, FunctionType, ModuleType)
 
 
-def told(x: Any) -> Any:
+def told(x: Any, depth: int = 0) -> Any:
     """What a name stands for: numbers and text by value, others by identity, and by entries."""
     if isinstance(x, PLAIN):
         return type(x), x
-    if isinstance(x, (list, dict)):
-        return id(x), len(x), [_told_part(part) for part in _parts(x)]
+    if isinstance(x, (list, dict)) and depth < DEEPEST:
+        return id(x), len(x), [told(part, depth + 1) for part in _parts(x)]
     return id(x)
-
-
-def _told_part(x: Any) -> Any:
-    return (type(x), x) if isinstance(x, PLAIN) else id(x)
 
 
 def _parts(x: Any) -> list[Any]:
@@ -157,7 +156,7 @@ class Around:
 
     def __init__(self, function: Any) -> None:
         self._names = names_of(function)
-        self._held = [(x, _copied(x)) for x in [each.read() for each in self._names]]
+        self._held = [(x, _entries(x)) for x in [each.read() for each in self._names]]
         self._told = [told(x) for x, _ in self._held]
         self._same = self._comparison()
 
@@ -201,7 +200,7 @@ class Around:
     def _arrays(self) -> Iterator[Any]:
         array_type: Any = host().array_type
         for x, entries in self._held:
-            for part in [x, *(_parts(x) if entries else ())]:
+            for part in [x, *[part for _, copy in entries for part in _parts(copy)]]:
                 if isinstance(part, array_type) and part.flags.writeable:
                     owner = part if part.base is None else part.base
                     if isinstance(owner, array_type) and owner.flags.owndata:  # or it stays so
@@ -230,10 +229,15 @@ class Around:
         for name, (x, entries) in zip(self._names, self._held, strict=True):
             if name.read() is not x:
                 name.write(x)
-            if entries is not None and told(x)[1:] != told(entries)[1:]:
-                x.clear()
-                x.extend(entries) if isinstance(x, list) else x.update(entries)
+            for of, copy in entries:
+                if told(of)[1:] != told(copy)[1:]:
+                    of.clear()
+                    of.extend(copy) if isinstance(of, list) else of.update(copy)
 
 
-def _copied(x: Any) -> Any:
-    return x.copy() if isinstance(x, (list, dict)) and len(x) <= MOST else None
+def _entries(x: Any, depth: int = 0) -> list[tuple[Any, Any]]:
+    """A list or dict with a copy of it, and those in it with theirs."""
+    if not isinstance(x, (list, dict)) or len(x) > MOST or depth == DEEPEST:
+        return []
+    within = [pair for part in _parts(x) for pair in _entries(part, depth + 1)]
+    return [(x, x.copy()), *within]

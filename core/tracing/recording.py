@@ -8,9 +8,12 @@ from itertools import zip_longest
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from core.arrays.backend import on_kernels_changed
+from core.arrays.backend import host, on_kernels_changed
 from core.errors import TraceError
+from core.graph.fitting import is_array
+from core.graph.variable import Variable
 from core.registry.configuration import current_state
+from core.tracing.equation import mapped
 from core.tracing.execution import compiled
 from core.tracing.leaving import PLAIN
 from core.tracing.live import Live, variables_in
@@ -78,6 +81,11 @@ class Recording(Signature):
         owned = [vars(link) for _, link, _, _ in places.links.values()]
         self._owned = [(own, name, own[name]) for own in owned for name in own["_params"]]
         self._links = [_plain_attributes(vars(link)) for _, link, _, _ in places.links.values()]
+        self._objects = [
+            each
+            for key, (_, link, _, _) in places.links.items()
+            for each in _other_attributes(vars(link), places.assigned[key])
+        ]
         self._optimizers = [(o, _of_optimizer(o)) for o in places.optimizers]
         held = {each.place for each in places.held}
         self._others = [
@@ -111,6 +119,9 @@ class Recording(Signature):
                 return False
         for own, count, values_of, values in self._links:
             if len(own) != count or values_of(own) != values:
+                return False
+        for own, name, held in self._objects:
+            if not _stands_for(own.get(name), held):
                 return False
         for optimizer, values in self._optimizers:
             if _of_optimizer(optimizer) != values:
@@ -214,6 +225,29 @@ def _plain_attributes(own: dict[str, Any]) -> tuple[dict[str, Any], int, Any, An
     values = [own[name] for name in names]
     values = [v.copy() if isinstance(v, (list, dict, set)) else v for v in values]
     return own, len(own), itemgetter(*names), values[0] if len(names) == 1 else tuple(values)
+
+
+def _other_attributes(own: dict[str, Any], put: set[str]) -> Iterator[tuple[Any, str, Any]]:
+    """Attributes that are neither plain, nor arrays, which are read anew, nor set by the step."""
+    for name, x in own.items():
+        if not (name in put or _is_plain(x) or is_array(x) or isinstance(x, Variable)):
+            yield own, name, mapped(_itself, x, ())  # a copy of structures
+
+
+def _itself(x: Any) -> Any:
+    return x
+
+
+def _stands_for(x: Any, held: Any) -> bool:
+    """Whether there are the same objects in two structures, or equal numbers and text."""
+    if x is held:
+        return True
+    if isinstance(x, dict) and isinstance(held, dict):
+        return list(x) == list(held) and all(map(_stands_for, x.values(), held.values()))
+    if isinstance(x, (tuple, list)) and isinstance(held, (tuple, list)):
+        return len(x) == len(held) and all(map(_stands_for, x, held))
+    known = (*PLAIN, host().xp.generic)
+    return type(x) is type(held) and isinstance(x, known) and bool(x == held)
 
 
 _of_optimizer = attrgetter("target", "_loss_scale", "_use_cleargrads")

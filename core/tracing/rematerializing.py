@@ -129,9 +129,10 @@ class _Peak:
         if not waits or at in reads:
             return None
         number = min([i for i in reads if i > at], default=-1)
-        between = equations[lives.born[memory] : number]
-        if number < 0 or any(map(keeps, between)):
-            return None  # what changes parameters stands between
+        if number < 0:
+            return None
+        # What stands before a change of parameters is not computed again behind it.
+        first = max([i for i in range(number) if keeps(equations[i])], default=-1)
         chain: dict[int, Equation] = {}
         needed = [v for v in shown if lives.born[v] < at and max(self._reads[v], default=-1) > at]
         size, stack = memory.nbytes, list(needed)
@@ -143,7 +144,7 @@ class _Peak:
             if root is not memory and lives.until.get(root, -1) >= at:
                 continue  # it is there
             equation = equations[lives.born[value]]
-            if self._cheap(equation):
+            if lives.born[value] > first and self._cheap(equation):
                 chain[lives.born[value]] = equation
                 stack += equation.inputs
             elif root is memory:

@@ -14,6 +14,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
 from core.tracing.equation import Call, Equation, Origin, Value
+from core.tracing.lifetimes import keeps
 from core.tracing.loops import name_of
 from core.tracing.recorded import Recorded
 
@@ -35,7 +36,7 @@ def _parts(equations: list[Equation]) -> Iterator[list[Equation]]:
     part: list[Equation] = []
     for equation in equations:
         part.append(equation)
-        if getattr(equation.call.function, "keeps", False):
+        if keeps(equation):
             yield part[:-1]
             yield part[-1:]
             part = []
@@ -90,8 +91,12 @@ def _summed(program: Recorded) -> list[Equation]:
     sums: dict[Value, _Sum] = {}
     gone: dict[Value, set[Equation]] = {}  # which equations a sum stands for
     ends: dict[Equation, Value] = {}
+    complete: dict[Value, _Sum] = {}  # for what they are made of is changed
     for equation in program.equations:
         values = equation.inputs
+        if keeps(equation):
+            complete |= sums
+            sums = {}
         if equation.call.name == "T" and len(values) == 1 and len(values[0].shape) == 2:
             transposed[equation.outputs[0]] = values[0]
         elif _is_product(equation):
@@ -109,6 +114,7 @@ def _summed(program: Recorded) -> list[Equation]:
                 for v in known:
                     ends = {e: value for e, value in ends.items() if value is not v}
                 ends[equation] = made
+    sums |= complete
     ends = {e: value for e, value in ends.items() if len(sums[value].left) > 1}
     left_out = set().union(*[gone[value] for value in ends.values()])
     found: list[Equation] = []

@@ -534,6 +534,80 @@ def test_attributes_of_links_and_numbers_around_the_step():
     compare(made, 5, between=between)
 
 
+SMALL, LARGE = [np.full(3, k, "f") for k in (0.5, 2.0)]
+
+
+def replace(k):
+    return lambda m: setattr(m, "k", k)
+
+
+@pytest.mark.parametrize(
+    ("held", "factor", "change"),
+    [
+        (lambda: np.float32(0.5), lambda k: k, replace(np.float32(2.0))),
+        (lambda: [SMALL], lambda k: k[0], replace([LARGE])),
+        (lambda: [SMALL], lambda k: k[0], lambda m: m.k.__setitem__(0, LARGE)),
+        (lambda: (SMALL, "text"), lambda k: k[0], replace((LARGE, "text"))),
+        (lambda: {"of": [SMALL]}, lambda k: k["of"][0], replace({"of": [LARGE]})),
+        (lambda: {"of": [SMALL]}, lambda k: k["of"][0], lambda m: m.k.update(of=[LARGE])),
+    ],
+)
+def test_attributes_of_links_that_hold_numbers_of_numpy_and_structures(held, factor, change):
+    class Scaled(core.Chain):
+        def __init__(self):
+            super().__init__()
+            self.k = held()
+            with self.init_scope():
+                self.below = L.Linear(6, 3)
+
+        def forward(self, x):
+            self.latest = [F.relu(x)]  # set by the step itself
+            return self.below(x) * factor(self.k)
+
+    def made():
+        m = Scaled()
+        o = optimizers.SGD().setup(m)
+        return m, o, lambda x, t: o.update(lambda: F.softmax_cross_entropy(m(x), t))
+
+    compare(made, 6, between=lambda run, i: change(run.model) if i == 3 else None)
+
+
+def test_lists_and_dicts_within_each_other_around_the_step():
+    settings = {"loss": {"factor": 1.0, "powers": [2, [1.0]]}}
+
+    def made():
+        m = L.Linear(6, 3)
+        o = optimizers.SGD().setup(m)
+
+        def step(x, t):
+            own = settings["loss"]
+            y = m(x) ** own["powers"][0] * own["powers"][1][0] * own["factor"]
+            o.update(lambda: F.softmax_cross_entropy(y, t))
+
+        return m, o, step
+
+    def between(run, i):
+        settings["loss"]["factor"] = 0.5 if i > 2 else 1.0
+        settings["loss"]["powers"][0] = 3 if i > 4 else 2
+        settings["loss"]["powers"][1][0] = 0.1 if i > 6 else 1.0
+
+    compare(made, 9, between=between)
+
+
+def test_a_list_within_another_that_the_step_fills():
+    log = {"losses": [[]]}
+
+    def step(x):
+        log["losses"][0].append(1.0)
+        return x * 2
+
+    captured = core.capture(step)
+    with pytest.warns(UserWarning, match="log, outside of the step, is changed by it"):
+        for _ in range(4):
+            captured(X)
+    assert log == {"losses": [[1.0] * 4]}
+
+
 def test_parts_of_a_model_that_are_replaced():
     def between(run, i):
         if i == 3:

@@ -175,6 +175,27 @@ def test_what_draws_or_stands_before_an_update_is_not_computed_again():
     assert found[0] == found[1]
 
 
+def test_what_is_computed_again_reads_no_parameters_behind_an_update():
+    def made():
+        model = L.Linear(48, 48, initialW=np.eye(48, dtype="f"))
+        optimizer = optimizers.SGD(0.1).setup(model)
+
+        def step(x):
+            scale = F.exp(model.W)  # needed once more after the update, and then no longer
+            optimizer.update(lambda: F.sum(F.tanh(model(x)) ** 2))
+            waits = scale * x
+            wide = F.exp(F.sin(x) * x)  # the peak
+            return F.sum(waits * F.sum(F.cos(wide) + wide * x))
+
+        return step
+
+    x = X[:48] * 0.1
+    eager, captured = made(), core.capture(made(), remat=0)
+    with pytest.warns(UserWarning, match="expected at most 0 bytes in use"):
+        assert [bits(captured(x)) for _ in range(4)] == [bits(eager(x)) for _ in range(4)]
+    assert captured.replayed == 3
+
+
 @given(st.lists(st.sampled_from(LAYERS[:5] + LAYERS[6:]), min_size=1, max_size=6))
 def test_programs_that_compute_again_are_programs(layers):
     def function(x):

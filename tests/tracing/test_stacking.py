@@ -146,3 +146,25 @@ def test_weights_are_read_before_an_update_and_after_it():
         runs.append([y.array for y in found])
     for eager, fused in zip(*runs, strict=True):
         np.testing.assert_allclose(fused, eager, rtol=1e-4, atol=1e-5)
+
+
+def test_products_before_an_update_are_not_made_after_it():
+    pytest.importorskip("numba")
+    x = R.normal(size=(3, N)).astype("f")
+    runs = []
+    for capture in (lambda step: step, core.capture(fuse=True)):
+        model = core.Link()
+        with model.init_scope():
+            model.W = core.Parameter(x * 2)
+        optimizer = core.optimizers.SGD(0.5).setup(model)
+
+        def step(x, m=model, o=optimizer):
+            before = F.matmul(x.T, m.W)
+            o.update(lambda: F.sum(m.W**2) * 0.1)
+            return (before + F.matmul(x.T, m.W)).array
+
+        call = capture(step)
+        runs.append([call(x) for _ in range(4)])
+    assert call.replayed == 3
+    for eager, fused in zip(*runs, strict=True):
+        np.testing.assert_allclose(fused, eager, rtol=1e-4, atol=1e-5)
