@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import libcst as cst
-from libcst.metadata import PositionProvider
+from libcst import matchers
+from libcst.metadata import (
+    PositionProvider,
+    QualifiedNameProvider,
+    QualifiedNameSource,
+    ScopeProvider,
+)
 
 from plugrad.commands import port
 
@@ -31,23 +38,66 @@ def _expression(text: str) -> Any:
 
 
 class _Port(cst.CSTTransformer):
-    METADATA_DEPENDENCIES = (PositionProvider,)
+    METADATA_DEPENDENCIES = (PositionProvider, QualifiedNameProvider, ScopeProvider)
 
     def __init__(self) -> None:
         super().__init__()
         self.open: list[tuple[int, str]] = []
-        self.bound: dict[str, str] = {}  # name in the program -> path in Chainer
         self._fronts: set[Any] = set()
+        self._known: set[Any] = set()  # what is called, or derived from
+        self._methods: set[str] = set()  # the program's own
         self.layers: set[str] = set()  # names of attributes that hold Chainer's links
-        self._imported = self._needed = self._serializes = False
+        self._depth = 0  # of blocks
+        self._serializes: list[bool] = []  # of the functions around
+        self._imported = self._needed = self._commented = False
 
     def _decide(self, node: Any, what: str) -> None:
         self.open.append((self.get_metadata(PositionProvider, node).start.line, what))
 
-    def _ours(self, path: str) -> Any:
-        """A name of plugrad's in the program, which imports it for that if it has to."""
-        self._needed = self._needed or "chainer" not in self.bound
+    def _ours(self, node: Any, path: str) -> Any:
+        """A name of plugrad's in the program, which imports it for that if it has to.
+
+        None where `chainer` is something else, which a person is told of.
+        """
+        scope: Any = self.get_metadata(ScopeProvider, node)
+        names = scope.get_qualified_names_for("chainer")
+        if any([n.source is not _IMPORT or n.name not in ("chainer", "core") for n in names]):
+            self._decide(node, f"chainer is something else here: write core.{path} under its name.")
+            return None
+        self._needed = self._needed or not names
         return _expression(f"chainer.{path}")
+
+    def visit_Module(self, node: cst.Module) -> None:
+        """Note which methods the program has itself."""
+        found = matchers.findall(node, matchers.FunctionDef())
+        self._methods = {each.name.value for each in found}  # type: ignore[attr-defined]
+
+    def visit_IndentedBlock(self, node: cst.IndentedBlock) -> None:
+        """Count blocks, which may not be run."""
+        self._depth += 1
+
+    def leave_IndentedBlock(
+        self, original: cst.IndentedBlock, updated: cst.IndentedBlock
+    ) -> cst.IndentedBlock:
+        """Count blocks."""
+        self._depth -= 1
+        return updated
+
+    def visit_SimpleStatementSuite(self, node: cst.SimpleStatementSuite) -> None:
+        """Count blocks on the line of their heads."""
+        self._depth += 1
+
+    def leave_SimpleStatementSuite(
+        self, original: cst.SimpleStatementSuite, updated: cst.SimpleStatementSuite
+    ) -> cst.SimpleStatementSuite:
+        """Count blocks."""
+        self._depth -= 1
+        return updated
+
+    def visit_SimpleStatementLine(self, node: cst.SimpleStatementLine) -> None:
+        """Note whether a comment would be lost with the line."""
+        around = *node.leading_lines, node.trailing_whitespace
+        self._commented = any(["#" in _code(each) for each in around])
 
     def leave_Module(self, original: cst.Module, updated: cst.Module) -> cst.Module:
         """Import what was made use of, before other parts of plugrad are imported."""
@@ -69,17 +119,13 @@ class _Port(cst.CSTTransformer):
     # -- imports --------------------------------------------------------------------------------
 
     def visit_Import(self, node: cst.Import) -> bool:
-        """Note what names mean before they are used; the paths themselves are no expressions."""
-        for alias in node.names:
-            path = _dotted(alias.name)
-            if path.partition(".")[0] == "chainer":
-                name = _dotted(alias.asname.name) if alias.asname else "chainer"
-                self.bound[name] = path if alias.asname else "chainer"
+        """Paths are no expressions."""
         return False
 
     def leave_Import(self, original: cst.Import, updated: cst.Import) -> Any:
         """Name plugrad's modules; `chainer` itself stays a name, of `core`."""
         names = []
+        imported = self._imported and not self._commented
         for alias in updated.names:
             path = _dotted(alias.name)
             root = path.partition(".")[0]
@@ -88,9 +134,10 @@ class _Port(cst.CSTTransformer):
             if root != "chainer":
                 names.append(alias)
             elif alias.asname is None:
-                if not self._imported:
+                if not imported:
                     names.append(cst.ImportAlias(cst.Name("core"), _as("chainer")))
-                self._imported = True
+                imported = True
+                self._imported = self._imported or not self._depth
             else:
                 names.append(alias.with_changes(name=_expression(port.place(path))))
         if not names:
@@ -99,12 +146,7 @@ class _Port(cst.CSTTransformer):
         return updated.with_changes(names=names)
 
     def visit_ImportFrom(self, node: cst.ImportFrom) -> bool:
-        """Note what names mean before they are used; the paths themselves are no expressions."""
-        path = _dotted(node.module)
-        if path.partition(".")[0] == "chainer" and not isinstance(node.names, cst.ImportStar):
-            for alias in node.names:
-                name = _dotted(alias.asname.name) if alias.asname else _dotted(alias.name)
-                self.bound[name] = f"{path}.{_dotted(alias.name)}"
+        """Paths are no expressions."""
         return False
 
     def leave_ImportFrom(self, original: cst.ImportFrom, updated: cst.ImportFrom) -> Any:
@@ -117,7 +159,9 @@ class _Port(cst.CSTTransformer):
             return updated
         target = port.place(path)
         names: Any = updated.names
-        if not isinstance(names, cst.ImportStar):
+        if isinstance(names, cst.ImportStar):
+            self._decide(original, f"from {path} import *: import by name what is used.")
+        else:
             kept = []
             for alias in names:
                 name = _dotted(alias.name)
@@ -134,17 +178,24 @@ class _Port(cst.CSTTransformer):
 
     def _path(self, node: Any) -> str:
         """What an expression means in Chainer: 'chainer.functions.relu', or ''."""
-        front, _, rest = _dotted(node).partition(".")
-        if front not in self.bound:
+        if not _dotted(node):
             return ""
-        return f"{self.bound[front]}.{rest}" if rest else self.bound[front]
+        found = self.get_metadata(QualifiedNameProvider, node, set())
+        paths = [n.name for n in found if n.source is _IMPORT and _is_chainers(n.name)]
+        if paths and len(found) > 1 and node not in self._fronts:
+            self._decide(node, f"{_dotted(node)} is not always {paths[0]}: rewrite it by hand.")
+        return paths[0] if paths and len(found) == 1 else ""
+
+    def _look(self, node: Any, path: str) -> None:
+        """Tell of evaluators that are made elsewhere."""
+        if _is_evaluator(path) and node not in self._known:
+            self._decide(node, f"{_dotted(node)}: {port._MEANS}")
 
     def leave_Name(self, original: cst.Name, updated: cst.Name) -> Any:
         """Version 1's sets of functions are chains."""
-        if self.bound.get(original.value) in (
-            "chainer.FunctionSet",
-            "chainer.function_set.FunctionSet",
-        ):
+        path = self._path(original)
+        self._look(original, path)
+        if path in ("chainer.FunctionSet", "chainer.function_set.FunctionSet"):
             return cst.Name("Chain") if original.value == "FunctionSet" else updated
         return updated
 
@@ -159,18 +210,19 @@ class _Port(cst.CSTTransformer):
             self._decide(original, port._DECIDE["volatile"])
         if not path:
             return updated
+        self._look(original, path)
         module, _, name = path.rpartition(".")
+        whole = original not in self._fronts
         if path == "chainer.FunctionSet":
             return updated.with_changes(attr=cst.Name("Chain"))
         if path == "chainer.__version__":
             self._decide(original, "core.__version__ is plugrad's own version.")
         if module.startswith("chainer.functions") and not port.has("core.functions", name):
             if port.has("core.links", name):
-                return self._ours(f"links.{name}")
-            if name not in _FAMILIES:
+                return self._ours(original, f"links.{name}") or updated
+            if name not in _FAMILIES and whole:
                 self._decide(original, f"{path} is not in plugrad.")
             return updated
-        whole = original not in self._fronts
         if module == "chainer" and whole and not port.has("core", name):
             if port.has("core.distributions", name):
                 return _expression(f"{_dotted(original.value)}.distributions.{name}")
@@ -182,7 +234,7 @@ class _Port(cst.CSTTransformer):
             return updated
         place = port.place(module)
         if place != module.replace("chainer", "core", 1) and _dotted(original).count(".") > 2:
-            return _expression(place.replace("core", "chainer", 1) + f".{name}")
+            return self._ours(original, f"{place.partition('.')[2]}.{name}") or updated
         return updated
 
     def visit_Assign(self, node: cst.Assign) -> None:
@@ -203,32 +255,48 @@ class _Port(cst.CSTTransformer):
         self, original: cst.ExceptHandler, updated: cst.ExceptHandler
     ) -> cst.ExceptHandler:
         """`except KeyError` around a serializer also catches what plugrad raises."""
-        if self._serializes and _dotted(updated.type) == "KeyError":
-            refused = cst.Element(self._ours("errors.CheckpointError"))
-            return updated.with_changes(
-                type=cst.Tuple([cst.Element(cst.Name("KeyError")), refused]),
-                whitespace_after_except=cst.SimpleWhitespace(" "),
-            )
+        if any(self._serializes[-1:]) and _dotted(updated.type) == "KeyError":
+            refused = self._ours(original, "errors.CheckpointError")
+            if refused is not None:
+                return updated.with_changes(
+                    type=cst.Tuple([cst.Element(cst.Name("KeyError")), cst.Element(refused)]),
+                    whitespace_after_except=cst.SimpleWhitespace(" "),
+                )
         return updated
 
     def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
         """Note whether a serializer is at hand."""
-        self._serializes = any(p.name.value == "serializer" for p in node.params.params)
+        self._serializes.append(any(p.name.value == "serializer" for p in node.params.params))
+
+    def leave_FunctionDef(
+        self, original: cst.FunctionDef, updated: cst.FunctionDef
+    ) -> cst.FunctionDef:
+        """Forget the serializer."""
+        self._serializes.pop()
+        return updated
 
     def visit_ClassDef(self, node: cst.ClassDef) -> None:
         """Tell of classes whose base class has other defaults here."""
-        if any(self._path(base.value).endswith(_EVALUATOR) for base in node.bases):
+        self._known.update([base.value for base in node.bases])
+        if any(_is_evaluator(self._path(base.value)) for base in node.bases):
             self._decide(node, f"class {node.name.value}: {port._MEANS}")
 
     # -- calls ----------------------------------------------------------------------------------
+
+    def visit_Call(self, node: cst.Call) -> None:
+        """Note what is called."""
+        self._known.add(node.func)
 
     def leave_Call(self, original: cst.Call, updated: cst.Call) -> Any:
         """Rewrite arguments that have another name, or none, and calls that have become others."""
         path = self._path(original.func)
         method = original.func.attr.value if isinstance(original.func, cst.Attribute) else ""
-        if method == "collect_parameters" and not original.args:
+        own = method in self._methods and method in ("collect_parameters", "zero_grads")
+        if own:
+            self._decide(original, f"{method}: taken for the program's own, and left.")
+        elif method == "collect_parameters" and not original.args:
             return updated.func.value  # type: ignore[attr-defined]
-        if method == "zero_grads" and not original.args:
+        elif method == "zero_grads" and not original.args:
             owner = updated.func.value  # type: ignore[attr-defined]
             target = cst.Attribute(cst.Attribute(owner, cst.Name("target")), cst.Name("cleargrads"))
             return updated.with_changes(func=target)
@@ -240,10 +308,10 @@ class _Port(cst.CSTTransformer):
                 if keyword in ("train", "test"):
                     self._decide(original, f"{method}({keyword}=...): {port._DECIDE[keyword]}")
         if method == "extend":
-            updated = self._extended(updated)
+            updated = self._extended(original, updated)
         return self._with_arguments(original, updated, path) if path else updated
 
-    def _extended(self, call: cst.Call) -> cst.Call:
+    def _extended(self, original: cst.Call, call: cst.Call) -> cst.Call:
         """`extend(snapshot(trigger=t))` as `extend(snapshot(), trigger=t)`."""
         args = [
             a.with_changes(keyword=cst.Name("call_before_training"))
@@ -251,14 +319,16 @@ class _Port(cst.CSTTransformer):
             else a
             for a in call.args
         ]
-        inner = args[0].value if args else None
-        if isinstance(inner, cst.Call) and "snapshot" in _dotted(inner.func).rpartition(".")[2]:
+        inner: Any = args[0].value if args else None
+        given: Any = original.args[0].value if args else None
+        if isinstance(given, cst.Call) and "snapshot" in self._path(given.func).rpartition(".")[2]:
             own = [a for a in inner.args if a.keyword is not None and a.keyword.value == "trigger"]
             if own and not any(a.keyword and a.keyword.value == "trigger" for a in args):
                 rest = [a for a in inner.args if a is not own[0]]
                 args[0] = args[0].with_changes(value=inner.with_changes(args=_joined(rest)))
                 args.append(own[0])
-        return call.with_changes(args=_joined(args))
+        same = len(args) == len(call.args) and all(map(operator.is_, args, call.args))
+        return call if same else call.with_changes(args=_joined(args))
 
     def _with_arguments(self, original: cst.Call, call: cst.Call, path: str) -> cst.Call:
         name = path.rpartition(".")[2]
@@ -266,15 +336,17 @@ class _Port(cst.CSTTransformer):
         args = []
         for arg in call.args:
             keyword = arg.keyword.value if arg.keyword is not None else ""
-            if keyword in _DROPPED:
-                continue
-            if keyword == "volatile" and _is_off(arg.value):
-                continue
+            if keyword in _DROPPED or (keyword == "volatile" and _is_off(arg.value)):
+                if "#" not in _code(arg):
+                    continue
+                self._decide(original, f"{name}({keyword}=...): leave it out, with its comment.")
             if keyword == "bias" and "nobias" not in given and port.has("core.links", name):
                 arg = arg.with_changes(keyword=cst.Name("initial_bias"))
             elif keyword == "wscale" and "initialW" not in given:
-                value = cst.Call(self._ours("initializers.LeCunNormal"), [_plain(arg.value)])
-                arg = arg.with_changes(keyword=cst.Name("initialW"), value=value)
+                scaled = self._ours(original, "initializers.LeCunNormal")
+                if scaled is not None:
+                    value = cst.Call(scaled, [_plain(arg.value)])
+                    arg = arg.with_changes(keyword=cst.Name("initialW"), value=value)
             elif keyword in port._DECIDE:
                 self._decide(original, f"{name}({keyword}=...): {port._DECIDE[keyword]}")
             args.append(arg)
@@ -284,7 +356,7 @@ class _Port(cst.CSTTransformer):
             and port.downloads(name)
         ):
             args = _appended(args, cst.Arg(cst.Name("True"), cst.Name("download"), _TIGHT))
-        if path.endswith(_EVALUATOR) and "weigh_batches" not in given:
+        if _is_evaluator(path) and "weigh_batches" not in given:
             args = _appended(args, cst.Arg(cst.Name("False"), cst.Name("weigh_batches"), _TIGHT))
         if len(args) == len(call.args) and all(
             a is b for a, b in zip(args, call.args, strict=True)
@@ -298,7 +370,7 @@ _FLAT = {f"chainer.{name}" for name in (
     "function_hooks", "link_hooks", "distributions", "training.extensions", "training.triggers",
     "training.updaters")}  # fmt: skip
 """Packages whose names stand in them, not in modules below them."""
-_EVALUATOR = ".training.extensions.Evaluator"
+_IMPORT = QualifiedNameSource.IMPORT
 _TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
 _FAMILIES = ("activation", "array", "connection", "evaluation", "loss", "math", "noise",
              "normalization", "pooling", "rnn", "util")  # fmt: skip
@@ -326,9 +398,20 @@ def _plain(value: Any) -> cst.Arg:
     return cst.Arg(value)
 
 
+def _is_chainers(path: str) -> bool:
+    return path.partition(".")[0] == "chainer"
+
+
+def _is_evaluator(path: str) -> bool:
+    return path.startswith("chainer.training.extensions.") and path.endswith(".Evaluator")
+
+
+def _code(node: Any) -> str:
+    return cst.Module([]).code_for_node(node)
+
+
 def _is_off(value: Any) -> bool:
-    code = cst.Module([]).code_for_node(value)
-    return code in ("False", "'off'", '"off"', "'auto'", '"auto"')
+    return _code(value) in ("False", "'off'", '"off"', "'auto'", '"auto"')
 
 
 def _appended(args: list[Any], arg: Any) -> list[Any]:
@@ -345,7 +428,7 @@ def _joined(args: list[Any]) -> list[Any]:
     for i, arg in enumerate(args):
         last = i == len(args) - 1
         if last:
-            broken = isinstance(arg.comma, cst.Comma) and "\n" in cst.Module([]).code_for_node(arg)
+            broken = isinstance(arg.comma, cst.Comma) and "\n" in _code(arg)
             arg = arg if broken else arg.with_changes(comma=cst.MaybeSentinel.DEFAULT)
         elif not isinstance(arg.comma, cst.Comma):
             arg = arg.with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))

@@ -223,6 +223,79 @@ def test_an_argument_is_added_as_the_others_stand():
     assert "    scale=1.0,\n    download=True,\n)\n" in rewritten(text).text
 
 
+OTHERS = """\
+import chainer.functions as F
+from chainer import FunctionSet as Chainer1
+def a(F):
+    return F.relu(x, use_cudnn=False), F.Linear(3, 2, wscale=1)
+def b():
+    from mine import functions as F
+    return F.Linear(3, 2, bias=1), [F.relu(x, use_cudnn=0) for F in fs]
+class Net:
+    def collect_parameters(self):
+        return self.zero_grads()
+    def zero_grads(self, Chainer1=1):
+        items.extend(read_snapshots(trigger=1),)
+        return Chainer1, F.relu(x)
+"""
+
+
+def test_names_that_mean_something_else_are_left():
+    text, left = rewritten(OTHERS)
+    assert text == OTHERS.replace("import chainer.functions", "import core.functions").replace(
+        "chainer import FunctionSet", "core import Chain"
+    )
+    assert [line for line, _ in left] == [10]
+    text, left = rewritten("chainer = 3\nfrom chainer import functions as F\nF.Linear(2, 3)\n")
+    assert text.endswith("F.Linear(2, 3)\n") and "something else here" in left[0][1]
+
+
+def test_names_that_are_not_always_chainers_are_listed():
+    text, left = rewritten(
+        "try:\n    import chainer.functions as F\nexcept ImportError:\n    F = None\n"
+        "F.relu(x, use_cudnn=False)\nfrom chainer.functions import *\n"
+    )
+    assert "use_cudnn" in text and [line for line, _ in left] == [5, 6]
+    assert "not always chainer.functions.relu" in left[0][1] and "by name" in left[1][1]
+
+
+def test_each_scope_keeps_its_import_and_each_line_its_comment():
+    text = """\
+def a():
+    import chainer
+    return chainer
+def b():
+    import chainer
+if c:
+    import chainer
+else:
+    import chainer.links
+import chainer
+# why
+import chainer
+import chainer  # twice
+chainer.functions.relu(x,
+    use_cudnn=False,  # too slow
+)
+"""
+    ported, left = rewritten(text)
+    expected = text.replace("import chainer.links", "import chainer")
+    assert ported == expected.replace("import chainer", "import core as chainer")
+    assert [line for line, _ in left] == [14]
+
+
+def test_evaluators_that_are_made_elsewhere_are_listed():
+    text = """\
+import chainer
+from chainer.training.extensions import Evaluator
+a = partial(Evaluator, it)
+b = chainer.training.extensions.evaluator.Evaluator(it, model)
+"""
+    ported, left = rewritten(text)
+    assert "b = chainer.training.extensions.Evaluator(it, model, weigh_batches=False)" in ported
+    assert [line for line, _ in left] == [3] and "weigh_batches" in left[0][1]
+
+
 OPEN = """\
 import chainer, chainerx
 import chainer.functions as F
