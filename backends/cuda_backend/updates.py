@@ -92,7 +92,8 @@ class Updates:
         if table is None:
             chunks = [(n, b) for n, size in enumerate(sizes) for b in range(0, size, CHUNK)]
             owners, begins = zip(*chunks, strict=True)
-            table = self._backend.asarray([*places, *sizes, *owners, *begins], "int64")
+            device = self._backend.device_of(like)
+            table = self._backend.asarray([*places, *sizes, *owners, *begins], "int64", device)
             with publishing:
                 if len(self._tables) >= MOST:
                     self._tables.clear()

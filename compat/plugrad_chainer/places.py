@@ -89,6 +89,13 @@ for _pair in _OPERATORS.split():
     _theirs, _, _ours = _pair.partition(":")
     NAMES[f"chainer.functions.math.basic_math.{_theirs}"] = f"operator.{_ours or _theirs}"
 
+_WHOLE = (
+    "Chainer has pickled this link as a whole, with what is inside of its classes. Load the values "
+    "into the same model, made here: chainer.serializers.load_pickled(file, model)."
+)
+PICKLED = dict.fromkeys(("chainer.variable._recover_parameter",), _WHOLE)
+"""Names that only pickles ask for -> the sentence that says what to do."""
+
 SETTINGS = {"chainer.disable_experimental_feature_warning": "core"}
 """What programs set in a module -> the module that reads it."""
 
@@ -120,8 +127,11 @@ def find(path: str, name: str) -> Any:
 
     Raises:
         AttributeError: There is nothing; the message says what to write instead.
+        ImportError: A pickle asks for it, which would not show the words of an AttributeError.
     """
     full = f"{path}.{name}"
+    if full in PICKLED:
+        raise ImportError(PICKLED[full], name=path)
     if full in NAMES:
         home, _, theirs = NAMES[full].rpartition(".")
         return getattr(import_module(home), theirs)

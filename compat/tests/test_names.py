@@ -1,6 +1,7 @@
 """Which of the public names of Chainer's versions there are, and what is said of the others."""
 
 import importlib
+import pickle
 import re
 from functools import cache
 from pathlib import Path
@@ -9,7 +10,7 @@ import chainer
 import chainer.functions as F
 import numpy as np
 import pytest
-from plugrad_chainer import gone
+from plugrad_chainer import gone, version_1
 from plugrad_chainer.facts import VERSIONS, modules, names_of
 
 from core.errors import BackendUnavailable
@@ -198,6 +199,18 @@ FLAT = IMAGE.reshape(2, -1)
             [FLAT, np.ones(192, "f"), np.zeros(192, "f")],
             F.batch_normalization,
         ),
+        (
+            "normalization.batch_normalization.BatchNormalizationFunction",
+            (2e-5, None, None, False),
+            [FLAT, *np.full((4, 192), 0.5, "f")],
+            F.fixed_batch_normalization,
+        ),
+        (
+            "connection.dilated_convolution_2d.DilatedConvolution2DFunction",
+            (2, 1, 2, True, True) if not version_1() else (2, 1, 2, True, True, True),
+            [IMAGE, np.ones((2, 3, 2, 2), "f")],
+            lambda x, W: F.dilated_convolution_2d(x, W, None, 2, 1, 2, cover_all=True),
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -217,6 +230,12 @@ def test_operators_are_nodes_of_the_classes_that_chainer_had():
     x = chainer.Variable(FLAT)
     for y, name in [(x - x, "Sub"), (x * 2, "MulConstant"), (-x, "Neg"), (x**x, "PowVarVar")]:
         assert isinstance(y.creator, getattr(basic_math, name))
+
+
+def test_pickled_links_of_chainer_7_are_told_how_to_load():
+    with pytest.raises(ImportError, match=r"load_pickled\(file, model\)"):
+        pickle.loads(b"cchainer.variable\n_recover_parameter\n.")
+    assert callable(chainer.serializers.load_pickled)
 
 
 def test_settings_of_a_class_are_checked():

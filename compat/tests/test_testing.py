@@ -170,6 +170,13 @@ def test_conditions_attributes_and_requirements():
     assert result.wasSuccessful() and len(result.skipped) == 2
 
 
+@testing.with_requires("numpy<1.0")
+@testing.parameterize({"n": 1}, {"n": 2})
+class TestNeedingAboveParameters(unittest.TestCase):
+    def test_it(self):
+        raise AssertionError
+
+
 def test_tools():
     with testing.assert_warns(DeprecationWarning):
         import warnings

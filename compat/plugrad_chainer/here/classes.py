@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
+from plugrad_chainer import version_1
+
 from core import functions as F
 from plugins.functions.composed import Composed
 
@@ -262,12 +264,18 @@ def DilatedConvolution2DFunction(
     stride: Any = 1,
     pad: Any = 0,
     dilate: Any = 1,
-    use_cudnn: bool = True,
     cover_all: bool = False,
     requires_x_grad: bool = True,
+    use_cudnn: bool = True,
 ) -> Any:
     """A convolution with gaps in its filter."""
     return F.dilated_convolution_2d(x, W, b, stride, pad, dilate, cover_all)
+
+
+if version_1():  # which had the switch of cuDNN in fourth place
+    _of_dilated: Any = DilatedConvolution2DFunction
+    *_rest, _switch = _of_dilated._taken.parameters.values()
+    _of_dilated._taken = inspect.Signature([*_rest[:3], _switch, *_rest[3:]])
 
 
 @_class
@@ -312,6 +320,8 @@ def BatchNormalizationFunction(
     x: Any,
     gamma: Any,
     beta: Any,
+    fixed_mean: Any = None,
+    fixed_var: Any = None,
     /,
     eps: float = 2e-5,
     mean: Any = None,
@@ -320,12 +330,13 @@ def BatchNormalizationFunction(
     decay: float = 0.9,
     use_cudnn: bool = True,
 ) -> Any:
-    """Version 1's batch normalization: by the batch with `train`, else by `mean` and `var`."""
+    """Version 1's batch normalization: by the batch with `train`, else by two more inputs."""
     if train:
         return F.batch_normalization(
             x, gamma, beta, eps=eps, running_mean=mean, running_var=var, decay=decay
         )
-    return F.fixed_batch_normalization(x, gamma, beta, mean, var, eps)
+    fixed = (mean, var) if fixed_mean is None else (fixed_mean, fixed_var)
+    return F.fixed_batch_normalization(x, gamma, beta, *fixed, eps)
 
 
 @_class

@@ -29,7 +29,12 @@ from core.compat import cuda
 
 
 def _needs(there: Callable[[], bool], reason: str) -> Callable[[Any], Any]:
-    return lambda test: unittest.skipUnless(there(), reason)(test)
+    def decorate(test: Any) -> Any:
+        if isinstance(test, Cases):
+            return test.each(decorate)
+        return unittest.skipUnless(there(), reason)(test)
+
+    return decorate
 
 
 def _cuda() -> bool:
