@@ -60,7 +60,10 @@ def _binary(operate: Callable[[Any, Any], Any], reflected: bool = False) -> Call
 
 def _in_place(operate: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def method(self: Cell, other: Any) -> Cell:
-        self.array = operate(self.array, _array(other))
+        before, found = self.array, operate(self.array, _array(other))
+        if found.dtype != before.dtype or found.shape != before.shape:
+            found = self._backend.copyto(before, found)  # a place keeps both, or refuses
+        self.array = found
         return self
 
     return method

@@ -329,7 +329,7 @@ class Communicator(NeedsInit, ABC):
         for parameter, array in values:
             found = self.bcast(array)
             if self.rank != 0:
-                backend.copyto(array, found)
+                backend.copyto(parameter, found)
                 parameter.version += 1
         persistent = [(link, name) for _, link in sorted(model.namedlinks(), key=_path)
                       for name in sorted(link._persistent)]  # fmt: skip

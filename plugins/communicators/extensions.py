@@ -51,7 +51,8 @@ class AllreducePersistent(Extension):
                 value = getattr(link, name)
                 if backend.of(value).kind(value.dtype) == "f" if hasattr(value, "dtype") else False:
                     mean = self.comm.allreduce(value) / self.comm.size
-                    backend.copyto(value, mean.astype(value.dtype))
+                    moved = backend.of(value).copyto(value, mean.astype(value.dtype))
+                    setattr(link, name, moved)
 
 
 class ObservationAggregator(Extension):

@@ -92,7 +92,7 @@ class Shards:
         for parameter, owner, start in places:
             if owner != self.comm.rank:
                 part = buffer[start : start + parameter.size].reshape(parameter.shape)
-                backend.copyto(parameter.array, part)
+                backend.copyto(parameter, part)
                 parameter.version += 1
 
     def save(self, path: str, rule: UpdateRule, serializer: Any) -> None:

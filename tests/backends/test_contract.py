@@ -10,7 +10,10 @@ import core.links as L
 from benchmarks.work import Work
 from benchmarks.workloads import WORKLOADS
 from core.arrays.backend import Device
+from core.arrays.cell import Cell
+from core.communicators import create_communicator
 from core.errors import BackendError
+from plugins.communicators.extensions import AllreducePersistent
 
 
 class Worded(UnchangingBackend):
@@ -118,3 +121,38 @@ def test_benchmarks_run_on_any_backend(workload):
     w = WORKLOADS[workload]
     values = [Work("plugrad", way, 1, w).values(2) for way in ("default", "on strict")]
     assert values[0] == pytest.approx(values[1], rel=1e-4)
+
+
+class Wide(core.UpdateRule):
+    """Multiplies by numbers of NumPy's, which promote what they are multiplied with."""
+
+    def step(self, xp, param, grad):
+        param -= np.float64(0.5) * grad
+
+
+def test_a_parameter_keeps_its_dtype_and_shape(registered):
+    p = core.Parameter(registered.asarray(np.ones((2, 1), "f")))
+    p.grad, p.update_rule = registered.asarray(np.ones((2, 1), "f")), Wide()
+    p.update()
+    assert p.dtype == np.float32 and p.array.tolist() == [[0.5], [0.5]]
+    cell = Cell(registered, p.array)
+    with pytest.raises(ValueError, match="broadcast"):
+        cell += registered.asarray(np.ones((2, 2), "f"))
+
+
+def test_communicators_give_arrays_that_never_change_others(registered):
+    comm = create_communicator("local")
+    comm.rank, comm.size = 1, 2  # what rank 0 has comes from here
+
+    def asked(obj, root=0):
+        return np.full_like(obj, 3) if obj is not None else np.full((1, 1), 3, "f")
+
+    comm.bcast_obj, comm.compare_models = asked, lambda *args: None
+    model = L.Linear(1, 1, nobias=True)
+    model.to_device(registered.default_device())
+    comm.bcast_data(model)
+    assert model.W.array.tolist() == [[3]]
+    layer = L.BatchNormalization(2)
+    layer.to_device(registered.default_device())
+    AllreducePersistent(layer, create_communicator("local"))()
+    assert type(layer.avg_var) is registered.array_type

@@ -46,6 +46,8 @@ class Tensors(TorchBackend):
             place = obj.device if device is None else self.native_device(device)
             return obj.to(place, wanted or obj.dtype)
         host = np.array(obj, order="C")
+        if not host.dtype.isnative:  # for which PyTorch has no dtype
+            host = host.astype(host.dtype.newbyteorder("="))
         if host.dtype.name == "bfloat16":
             made = torch.from_numpy(host.view("int16")).view(torch.bfloat16)
         else:

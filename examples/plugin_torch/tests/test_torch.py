@@ -142,6 +142,36 @@ def test_what_is_kept_of_a_maximum_is_its_place_in_the_window():
         assert np.array_equal(places.numpy(), there) and places.dtype is torch.int32
 
 
+def test_a_cell_of_one_unit_leaves_its_input_as_it_is():
+    x = torch.randn(1, 4)
+    before = x.clone()
+    F.lstm(torch.zeros(1, 1), x)
+    assert torch.equal(x, before)
+
+
+@pytest.mark.parametrize("name", ["Adam", "AMSGrad", "AdamW", "MomentumSGD", "SGD"])
+@pytest.mark.parametrize("turned", ["parameter", "gradient"])
+def test_arrays_that_do_not_lie_in_order_are_updated_in_order(name, turned):
+    rng, moved = np.random.default_rng(0), []
+    w, g = rng.normal(size=(2, 3, 4)).astype("f")
+    for lib in (np, torch):
+        model = core.Link()
+        with model.init_scope():
+            made = lib.asarray(w.T.copy())
+            model.p = core.Parameter(lib.asarray(w.copy()).T if turned == "parameter" else made)
+        optimizer = getattr(optimizers, name)().setup(model)
+        for _ in range(2):
+            made = lib.asarray(g.T.copy())
+            model.p.grad = lib.asarray(g.copy()).T if turned == "gradient" else made
+            optimizer.update()
+        moved.append(np.asarray(model.p.array))
+    np.testing.assert_allclose(moved[1], moved[0], atol=1e-6)
+
+
+def test_arrays_of_the_other_order_of_bytes_come_in():
+    assert B.asarray(np.arange(3, dtype=">f4")).tolist() == [0, 1, 2]
+
+
 def trained(backend, steps=30):
     core.seed(0)
     model = core.Sequential(L.Linear(1, 8), F.tanh, L.Linear(8, 1))

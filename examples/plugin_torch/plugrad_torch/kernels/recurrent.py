@@ -16,7 +16,8 @@ def lstm(f: Any, xp: Any, c_prev: Tensor, x: Tensor) -> Any:
     n, columns = x.shape[:2]
     if x.ndim != 2 or c_prev.shape != (n, columns // 4) or c_prev.dtype is not x.dtype:
         return NotImplemented
-    gates = x.reshape(n, columns // 4, 4).permute(2, 0, 1).contiguous()
+    gates = x.reshape(n, columns // 4, 4).permute(2, 0, 1)
+    gates = gates.clone(memory_format=torch.contiguous_format)  # which contiguous() need not copy
     a = gates[0].tanh_()
     i, remember, o = gates[1:].sigmoid_()
     c = torch.addcmul(remember * c_prev, a, i)

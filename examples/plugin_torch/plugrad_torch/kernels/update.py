@@ -10,10 +10,15 @@ import torch
 _FLOATS = (torch.float32, torch.float64)
 
 
-def _suits(params: Any, grads: Any) -> bool:
-    """Whether all are of one dtype, of 32 bits or 64."""
-    dtype = params[0].dtype
-    return dtype in _FLOATS and all([each.dtype is dtype for each in (*params, *grads)])
+def _suits(kept: Any, grads: Any) -> bool:
+    """Whether all are of one dtype, of 32 bits or 64, and what is changed lies in the order of C.
+
+    PyTorch's fused steps take elements as they lie, whatever the strides are.
+    """
+    dtype = kept[0].dtype
+    if dtype not in _FLOATS or not all([each.is_contiguous() for each in kept]):
+        return False
+    return all([each.dtype is dtype for each in (*kept, *grads)])
 
 
 def _states(states: Any, *names: str) -> list[list[Any]]:
@@ -45,12 +50,12 @@ def amsgrad(rule: Any, xp: Any, params: Any, grads: Any, states: Any) -> Any:
 
 def _adam(rule: Any, params: Any, grads: Any, m: Any, v: Any, largest: Any) -> Any:
     decay = rule.weight_decay_rate
-    if not _suits(params, grads) or (decay and not rule.alpha):
+    if not _suits([*params, *m, *v, *largest], grads) or (decay and not rule.alpha):
         return list(range(len(params)))
     step = torch.tensor(float(rule.t), device=params[0].device)
     torch._fused_adamw_(
         params,
-        grads,
+        [grad.contiguous() for grad in grads],
         m,
         v,
         largest,
