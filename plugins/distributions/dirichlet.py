@@ -6,7 +6,7 @@ from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
 from plugins.distributions.distribution import Distribution, within
-from plugins.distributions.gamma_draws import StandardGamma
+from plugins.distributions.gamma_draws import LogStandardGamma
 
 
 class Dirichlet(Distribution):
@@ -41,8 +41,9 @@ class Dirichlet(Distribution):
         return F.sum(terms, axis=-1) - self.log_norm
 
     def sample_n(self, n: int) -> Variable:
-        drawn: Variable = StandardGamma.call(F.broadcast_to(self.alpha, (n, *self.alpha.shape)))
-        return drawn / F.sum(drawn, axis=-1, keepdims=True)
+        alpha = F.broadcast_to(self.alpha, (n, *self.alpha.shape))
+        shares = F.softmax(LogStandardGamma.call(alpha), axis=-1)
+        return F.clip(shares, float(self.xp.finfo(shares.dtype).smallest_normal), 1.0)
 
     @property
     def mean(self) -> Variable:

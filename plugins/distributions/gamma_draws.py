@@ -54,10 +54,14 @@ def _drawn(random: Any, xp: Any, k: Any, device: Any) -> tuple[Any, Any]:
 class GammaSlope(FunctionNode):
     """dx/dk of draws x at a fixed probability: -∂P(k, x)/∂k over the density.
 
+    With `of_logs`, x is the logarithm of the draws, and the result its own derivative.
+
     P(k, x) = Σ x^(k+n) exp(-x) / Γ(k+n+1), whose terms are differentiated one by one.
 
     Source: Figurnov, Mohamed and Mnih 2018 (arXiv:1805.08498), equation 6.
     """
+
+    of_logs: bool = False
 
     domain = Domain(
         "(...),(...)->(...)",
@@ -69,9 +73,9 @@ class GammaSlope(FunctionNode):
     def compute(self, xp: Any, k: Any, x: Any) -> Any:
         dtype = x.dtype
         k, x = xp.astype(k, xp.float64), xp.astype(x, xp.float64)
-        log_x = xp.log(x)
-        # The term of n over the density: x^(n+1) Γ(k) / Γ(k+n+1).
-        term = x / k
+        log_x, x = (x, xp.exp(x)) if self.of_logs else (xp.log(x), x)
+        # The term of n over the density: x^(n+1) Γ(k) / Γ(k+n+1); for logarithms, x times less.
+        term = 1 / k if self.of_logs else x / k
         psi = digamma(k + 1).array
         total, n = xp.zeros_like(x), 0
         while n == 0 or bool(xp.any((term > 1e-17 * (1 + xp.abs(total))) | (x > k + n))):
@@ -104,3 +108,15 @@ class StandardGamma(FunctionNode):
 
     def gradient_k(self, xp: Any, g: Any, k: Any, out: Any) -> Any:
         return g * GammaSlope().evaluate(k, out)
+
+
+class LogStandardGamma(FunctionNode):
+    """The logarithm of such a draw, however small that is."""
+
+    domain = StandardGamma.domain
+
+    def compute(self, xp: Any, k: Any) -> Any:
+        return log_standard_gamma(self.backend.random, xp, k, self.backend.device_of(k))
+
+    def gradient_k(self, xp: Any, g: Any, k: Any, out: Any) -> Any:
+        return g * GammaSlope(of_logs=True).evaluate(k, out)

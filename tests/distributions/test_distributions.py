@@ -11,6 +11,7 @@ import core.functions as F
 from core import real
 from core.testing import check_distribution
 from core.testing.gradient_check import check_backward
+from plugins.distributions.gamma_draws import GammaSlope
 from plugins.distributions.incomplete import (
     Betainc,
     Betaincc,
@@ -318,6 +319,26 @@ def test_draws_of_tiny_parameters():
     core.seed(None)
     assert (drawn > 0).all() and ((drawn > 0.4) & (drawn < 0.6)).mean() < 0.01
     assert abs(drawn.mean() - 1 / 3) < 0.03
+    alpha = core.Variable(np.full((2000, 3), 0.004, "f"))
+    core.seed(0)
+    shares = D.Dirichlet(alpha).sample()
+    core.seed(None)
+    assert (shares.array > 0).all() and (shares.array.max(axis=1) > 0.6).mean() > 0.98
+    F.sum(shares * shares).backward()
+    assert np.isfinite(alpha.grad).all()
+
+
+def test_derivatives_of_logarithms_of_draws():
+    k = np.array([0.002, 0.5, 3.0])
+    for log_x in (np.array([-900.0, -3.0, 1.0]), np.array([-0.1, 0.5, 2.0])):
+        x = np.exp(log_x)
+        found = GammaSlope(of_logs=True).evaluate(k, log_x)
+        plain = GammaSlope().evaluate(k[1:], x[1:])
+        np.testing.assert_allclose(found[1:], plain / x[1:], rtol=1e-12)
+    # Of tiny draws: k log x - log Γ(k + 1) is log P.
+    expected = (special.digamma(1.002) + 900.0) / 0.002
+    found = GammaSlope(of_logs=True).evaluate(k[:1], np.array([-900.0]))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_nan_stays():
