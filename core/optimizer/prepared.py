@@ -69,7 +69,6 @@ class PreparedStep:
         self._optimizer = optimizer
         self._members = members
         self._passed = passed  # parameters and their rules, which are not enabled
-        self._parameters = [member.parameter for member in members]
         self._alone: list[tuple[Any, Any, Callable[[Any], None]]] = []
         self._launches: list[_Launch] = []
         self._group()
@@ -138,12 +137,13 @@ class PreparedStep:
         for rule, parameter, run in self._alone:
             rule._count()
             run(parameter)
+            parameter.version += 1
         for rules, parameters, call in self._launches:
             for rule in rules:
                 rule._count()
             call(rules[0], [parameter.grad for parameter in parameters])
-        for parameter in self._parameters:
-            parameter.version += 1
+            for parameter in parameters:
+                parameter.version += 1
         return True
 
     def _holds(self) -> bool:
@@ -153,6 +153,7 @@ class PreparedStep:
         for p, array, rule, numbers, own, state, kept in self._members:
             if (
                 p._array is not array
+                or not array.flags.writeable
                 or p.update_rule is not rule
                 or not rule.enabled
                 or rule._hooks

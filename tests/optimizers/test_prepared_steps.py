@@ -157,6 +157,38 @@ def test_who_can_be_prepared(name):
     assert PreparedStep.of(optimizer) is None
 
 
+def test_a_rule_that_fails_leaves_the_versions_of_those_before_it():
+    class Failing(Signs):
+        def step(self, xp, param, grad, seen):
+            if fails and param.ndim == 1:
+                raise ArithmeticError
+            super().step(xp, param, grad, seen)
+
+    class Descent(core.GradientMethod):
+        rule = Failing
+
+    fails = False
+    optimizer = Descent().setup(L.Linear(6, 4))
+    prepared = updated(optimizer)
+    before = {path: p.version for path, p in optimizer.target.namedparams()}
+    fails = True
+    with pytest.raises(ArithmeticError):
+        prepared.made()
+    after = {path: p.version for path, p in optimizer.target.namedparams()}
+    assert after == before | {"/W": before["/W"] + 1}
+
+
+def test_arrays_that_may_not_be_written_are_not():
+    optimizer = optimizers.SGD().setup(L.Linear(60, 40))
+    prepared = updated(optimizer)
+    optimizer.target.W.array.flags.writeable = False
+    kept = optimizer.target.W.array.tobytes()
+    assert not prepared.made()
+    with pytest.raises(ValueError, match="read-only"):
+        optimizer.update()
+    assert optimizer.target.W.array.tobytes() == kept
+
+
 def test_who_cannot():
     class Own(optimizers.SGD):
         def before_step(self, steps):
