@@ -59,8 +59,7 @@ class LoopFuser(Fuser):
             return ""
         (made,) = outputs
         values = [*equation.inputs, made]
-        dtypes = self.dtypes
-        if equation.several or any([v.dtype.name not in dtypes or not v.size for v in values]):
+        if equation.several or not all([v.size and self._knows(v.dtype) for v in values]):
             return ""
         name = name_of(equation)
         if name in FIRST or name == "mean":
@@ -69,6 +68,9 @@ class LoopFuser(Fuser):
             same = equation.inputs[0].shape == made.shape
             return ("elementwise" if same else "relabelled") if _relabels(equation) else ""
         return "elementwise" if self.operands(equation) is not None else ""
+
+    def _knows(self, dtype: Any) -> bool:
+        return dtype.name in self.dtypes and dtype.isnative
 
     def made(self, group: Group) -> Callable[..., tuple[Any, ...]] | None:
         """None: nothing is worth while."""

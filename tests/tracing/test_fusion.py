@@ -249,6 +249,17 @@ def test_arrays_as_they_lie():
         assert program(one).tobytes() == expected.tobytes()
 
 
+def test_arrays_in_the_other_order_of_bytes_stay_out_of_loops():
+    def function(x):
+        return (x * 2 + x) * x, np.astype(x, np.float32) * 2 + 1
+
+    x = R.normal(size=(7, 40)).astype("f")
+    swapped = x.astype(x.dtype.newbyteorder())
+    program = core.trace(function, swapped).fused()
+    for found, expected in zip(program(swapped), function(x), strict=True):
+        assert (found == expected).all()
+
+
 def test_where_there_is_no_numba_a_program_stays_as_it_is(monkeypatch):
     from backends.numpy_backend.kernels import compiler
 
