@@ -219,7 +219,7 @@ class _Port(cst.CSTTransformer):
             self._decide(original, "core.__version__ is plugrad's own version.")
         if module.startswith("chainer.functions") and not port.has("core.functions", name):
             if port.has("core.links", name):
-                return self._ours(original, f"links.{name}") or updated
+                return self._shortened(original, updated, f"links.{name}")
             if name not in _FAMILIES and whole:
                 self._decide(original, f"{path} is not in plugrad.")
             return updated
@@ -234,8 +234,14 @@ class _Port(cst.CSTTransformer):
             return updated
         place = port.place(module)
         if place != module.replace("chainer", "core", 1) and _dotted(original).count(".") > 2:
-            return self._ours(original, f"{place.partition('.')[2]}.{name}") or updated
+            return self._shortened(original, updated, f"{place.partition('.')[2]}.{name}")
         return updated
+
+    def _shortened(self, original: cst.Attribute, updated: cst.Attribute, path: str) -> Any:
+        if "#" in _code(original):
+            self._decide(original, f"Write chainer.{path}, and find a place for the comment.")
+            return updated
+        return self._ours(original, path) or updated
 
     def visit_Assign(self, node: cst.Assign) -> None:
         """Note attributes that hold links: `self.bn = L.BatchNormalization(8)`."""
