@@ -7,7 +7,6 @@ beyond its library's namespace by default in the standard's words: `windows`, `s
 __all__ = [
     "array_backend",
     "backend",
-    "cell",
     "mixed",
     "random_streams",
     "scatter",

@@ -199,7 +199,7 @@ class UpdateRule(KnownAttributes):
 
     def _step_in_cells(self, backend: Any, param: Parameter) -> None:
         """The step of a library whose arrays cannot be changed: then others take their place."""
-        from core.arrays.cell import Cell, CellNamespace
+        from core.optimizer.cell import Cell, CellNamespace
 
         state = self._state or {}
         cell = Cell(backend, param._array)

@@ -49,7 +49,7 @@ class Recorders:
 def forward(cls: Any, f: Any, xp: Any, *arrays: Any) -> Any:
     """Record the kernel of an operation; NotImplemented where eager takes the formula."""
     tape = tapes.current()
-    kernel = _wanted(tape, host().kernels.get(cls))
+    kernel = _usable(tape, host().kernels.get(cls))
     if kernel is None or arrays[0].size < getattr(kernel, "least", 0):
         return NotImplemented
     own = f._own()
@@ -118,7 +118,7 @@ class _Forward:
 def gradient(cls: Any, f: Any, g: Any, needs_grad: int) -> Any:
     """Record the kernel of an operation's gradient; NotImplemented where eager takes the rules."""
     tape = tapes.current()
-    kernel = _wanted(tape, host().gradient_kernels.get(cls))
+    kernel = _usable(tape, host().gradient_kernels.get(cls))
     several = bool(f.declared.outputs)
     if kernel is None or (not several and g.size < getattr(kernel, "least", 0)):
         return NotImplemented
@@ -235,7 +235,7 @@ class _Gradient:
         return tuple([found[i] for i in self.found])
 
 
-def _wanted(tape: tapes.Tape, kernel: Any) -> Any:
+def _usable(tape: tapes.Tape, kernel: Any) -> Any:
     """A kernel that a tape records; None for formulas, which become loops together with others."""
     in_loops = tape.loops and getattr(kernel, "in_loops", False)
     return kernel if tape.kernels and not in_loops else None
