@@ -19,10 +19,13 @@ def is_array(value: object) -> bool:
     return True
 
 
-def taken(array: Any) -> Any:
-    """An array that a user brings, as its backend takes it."""
-    take = BACKENDS[type(array)].taken
-    return array if take is None else take(array)
+def taken(value: Any) -> Any:
+    """An array that a user brings, as its backend takes it; None for what no backend knows."""
+    try:
+        take = BACKENDS[type(value)].taken
+    except BackendError:
+        return None
+    return value if take is None else take(value)
 
 
 def no_array(who: str, value: object) -> TypeError:

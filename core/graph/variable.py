@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Never
 
+from core.arrays.backend import BACKENDS
 from core.arrays.spec import Spec, spec_of
 from core.errors import kinds, scalars
 from core.errors.keywords import answering
@@ -91,9 +92,9 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
         if removed:
             refuse(removed)
         if data is not None:
-            if not is_array(data):
-                raise no_array("Variable: expected", data)
-            data = taken(data)
+            given, data = data, taken(data)
+            if data is None:
+                raise no_array("Variable: expected", given)
         self._array = data  # type: ignore[assignment]  # it is some backend's
         self._spec = spec_of(data)
         if requires_grad is not True and requires_grad is not False:
@@ -114,8 +115,8 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
 
     @array.setter
     def array(self, array: Array | None) -> None:
-        if array is not None:
-            array = taken(array)
+        if array is not None and (take := BACKENDS[type(array)].taken) is not None:
+            array = take(array)
         self._spec = spec = spec_of(array)
         source = self._source or self._constant
         if source is not None:
@@ -287,7 +288,8 @@ def as_variable(obj: Any) -> Variable:
     """
     if isinstance(obj, Variable):
         return obj
-    return wrap(taken(obj)) if is_array(obj) else Variable(obj, requires_grad=False)
+    array = taken(obj)
+    return Variable(obj, requires_grad=False) if array is None else wrap(array)
 
 
 def as_array(obj: Any) -> BackendArray:

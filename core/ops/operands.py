@@ -20,10 +20,10 @@ def array_operand(f: FunctionNode, x: Any) -> tuple[Any, Spec | None, None] | No
     """Array, spec and no node of a raw array; None for a number, which needs its neighbours."""
     if is_number(x):
         return None
-    if not is_array(x):
+    array = taken(x)
+    if array is None:
         raise no_array(f"{f.label}: expected a Variable or", x) from None
-    x = taken(x)
-    return x, spec_of(x), None
+    return array, spec_of(array), None
 
 
 def beside_traced(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
