@@ -26,6 +26,10 @@ NAMES = {
 """What arrays of a layer are called there; others have the same name."""
 
 
+NORMS = ("LayerNormalization", "RMSNormalization")
+"""Normalizations of blocks that have nothing but parameters, as there."""
+
+
 class Part(NamedTuple):
     """Entries of a link, what each tensor may be called, and what is done to them, in words.
 
@@ -148,31 +152,39 @@ def _lstm(*ends: str) -> Callable[[Any], Iterator[Part]]:
 
 
 def _attention(link: Any) -> Iterator[Part]:
+    """MultiHeadAttention, whose matrices are one tensor where queries and keys are of one size."""
     thirds = ("query", "key", "value")
-    together = tuple([f"{name}/W" for name in thirds])
-    yield _together(together, "in_proj_weight", "3 matrices apart")
-    yield from _affine("output", "out_proj")
+    if len({getattr(link, name).in_size for name in thirds}) == 1:
+        matrices = tuple([f"{name}/W" for name in thirds])
+        yield _together(matrices, "in_proj_weight", "3 matrices apart")
+    else:
+        for name in thirds:
+            yield _same(f"{name}/W", f"{name[0]}_proj_weight")
+    yield from _arrays_of("output", "out_proj", link.output)
     if link.output.b is not None:
-        together = tuple([f"{name}/b" for name in thirds])
-        yield _together(together, "in_proj_bias", "3 vectors apart")
+        vectors = tuple([f"{name}/b" for name in thirds])
+        yield _together(vectors, "in_proj_bias", "3 vectors apart")
 
 
-def _affine(here: str, there: str) -> Iterator[Part]:
-    for own in ("W", "b"):
+def _arrays_of(here: str, there: str, link: Any) -> Iterator[Part]:
+    for path, _ in link.namedparams():
+        own = path.strip("/")
         yield _same(f"{here}/{own}", f"{there}.{NAMES[own]}")
 
 
 def _block(link: Any) -> Iterator[Part]:
     """TransformerBlock, as TransformerEncoderLayer(norm_first=True)."""
+    norms = [("norm1", link.norm1), ("norm2", link.norm2)]
+    if any([type(norm).__name__ not in NORMS for _, norm in norms]):
+        return
     for part in _attention(link.attention):
         entries = tuple([f"attention/{name}" for name in part.entries])
         tensors = tuple([tuple([f"self_attn.{t}" for t in each]) for each in part.tensors])
         yield part._replace(entries=entries, tensors=tensors)
-    yield from _affine("inner", "linear1")
-    yield from _affine("outer", "linear2")
-    for name in ("norm1", "norm2"):
-        for own in ("gamma", "beta"):
-            yield _same(f"{name}/{own}", f"{name}.{NAMES[own]}")
+    yield from _arrays_of("inner", "linear1", link.inner)
+    yield from _arrays_of("outer", "linear2", link.outer)
+    for name, norm in norms:
+        yield from _arrays_of(name, name, norm)
 
 
 def _prelu(link: Any) -> Iterator[Part]:
