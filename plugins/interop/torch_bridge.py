@@ -81,10 +81,14 @@ def _module_class(torch: Any) -> Any:
             super().__init__()
             self._link = link
             for path, parameter in link.namedparams():
-                shared = torch.nn.Parameter(
-                    shared_tensor(torch, parameter.backend, parameter.array),
-                    requires_grad=parameter.requires_grad,
-                )
+                try:
+                    tensor = shared_tensor(torch, parameter.backend, parameter.array)
+                except BufferError as error:
+                    raise ValueError(
+                        f"as_torch: the memory of {path} cannot be shared: {error}. "
+                        "parameter.array = parameter.array.copy() gives it other memory."
+                    ) from error
+                shared = torch.nn.Parameter(tensor, requires_grad=parameter.requires_grad)
                 name = path.strip("/").replace("/", "_")
                 while hasattr(self, name):  # as of a/b and a_b
                     name += "_"

@@ -257,6 +257,22 @@ def test_values_that_the_cases_do_not_have(name):
     np.testing.assert_array_equal(y.reshape(-1), np.array(text.split(), y.dtype))
 
 
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+@pytest.mark.parametrize("beyond", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("corners", [0, 1])
+def test_samples_from_beyond_an_image_are_those_of_pytorch(mode, beyond, corners):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    x, grid = rng.random((2, 2, 5, 7), "f"), rng.uniform(-3, 3, (2, 6, 6, 2)).astype("f")
+    settings = {"mode": mode, "padding_mode": beyond, "align_corners": corners}
+    found = model("GridSample", ["x", "g"], **settings)(x, grid).array
+    settings["mode"] = {"nearest": "nearest", "linear": "bilinear", "cubic": "bicubic"}[mode]
+    settings["align_corners"] = bool(corners)
+    sample = torch.nn.functional.grid_sample
+    expected = sample(torch.from_numpy(x), torch.from_numpy(grid), **settings)
+    np.testing.assert_allclose(found, expected.numpy(), atol=1e-4)
+
+
 def test_gradients_of_what_is_replaced():
     link = model("ScatterND", ["x", "i", "u"])
     x, u = core.Variable(np.ones((2, 2), "f")), core.Variable(np.ones((2, 2), "f"))

@@ -184,3 +184,30 @@ def test_names_that_clash_stay_apart():
     x = torch.ones(1, 2)
     net(x).sum().backward()
     assert sorted(p.grad[0].item() for p in net.parameters()) == [1, 1, 4]
+
+
+def test_tensors_that_are_seen_negative_or_conjugate():
+    z = torch.tensor([[1 + 2j, 3 - 4j]]).conj()
+    there = core.interop.as_torch(L.Linear(2, 1, nobias=True, initialW=1))
+    assert there(z.imag).tolist() == [[2.0]]
+    module = torch.nn.Module()
+    module.forward = lambda x: x * 0 + z.imag if x.requires_grad else z.imag
+    with core.no_backprop_mode():
+        assert F.from_torch(module)(np.ones((1, 2), "f")).array.tolist() == [[-2.0, 4.0]]
+
+
+def test_parameters_whose_memory_cannot_be_shared():
+    link = core.Link()
+    with link.init_scope():
+        link.p = core.Parameter(np.arange(3.0)[::-1])
+    with pytest.raises(
+        ValueError, match="as_torch: the memory of /p cannot be shared: it lies back"
+    ):
+        core.interop.as_torch(link)
+    link.p.array = link.p.array.copy()
+    assert core.interop.as_torch(link).p.tolist() == [2, 1, 0]
+    link.p.array.flags.writeable = False
+    with pytest.raises(
+        ValueError, match="as_torch: the memory of /p cannot be shared: it is read-only"
+    ):
+        core.interop.as_torch(link)

@@ -129,7 +129,8 @@ def _grid_sample(node: Any, x: Any, grid: Any) -> Any:
         places = [((p + 1) * n - 1) * 0.5 for p, n in zip(given, size, strict=True)]
     if mode == "nearest":
         places = [like(x, np.rint(host(p))) for p in places]
-    places = [b.within(p) for b, p in zip(borders, places, strict=True)]
+    if MODES.get(mode) is not _cubic or node.get("padding_mode") != "border":  # else elements are
+        places = [b.within(p) for b, p in zip(borders, places, strict=True)]
     if mode == "nearest":
         whole = [host(p).astype("int64") for p in places]
         known = [b.element(i) for b, i in zip(borders, whole, strict=True)]
