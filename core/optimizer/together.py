@@ -62,7 +62,7 @@ def _launch(kernel: Kernel, backend: Backend, steps: list[Step]) -> None:
         step.rule._count()
     with backend.entered(backend.device_of(arrays[0])):
         left = kernel(steps[0].rule, backend.xp, arrays, [work.grad for work in works], states)
-    for i in left or ():
-        steps[i].rule.update_core(works[i])
+        for i in left or ():
+            steps[i].rule.update_core(works[i])
     for step in steps:
         step.finish()

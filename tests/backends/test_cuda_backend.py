@@ -268,6 +268,29 @@ def test_tables_of_steps_lie_where_the_arrays_do(gpu: CudaBackend) -> None:
         assert gpu.updates._table(x, (1, 2), (3,)).device == Device(1)
 
 
+def test_steps_that_a_kernel_leaves_are_made_where_the_arrays_are(
+    gpu: CudaBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strided = gpu.asarray(np.ones((3, 4), np.float32), device=1).T
+    parameter = core.Parameter(strided)
+    link = core.Link()
+    with link.init_scope():
+        link.p = parameter
+    optimizer = core.optimizers.SGD(lr=0.5).setup(link)
+    parameter.grad = gpu.asarray(np.ones((4, 3), np.float32), device=1)
+    seen, rule = [], type(parameter.update_rule)
+    plain = rule.update_core
+
+    def noting(self: Any, given: Any) -> None:
+        seen.append(cuda.Device().id)
+        plain(self, given)
+
+    monkeypatch.setattr(rule, "update_core", noting)
+    optimizer.update()
+    assert seen == [1]
+    np.testing.assert_array_equal(gpu.to_host(parameter.array), np.full((4, 3), 0.5))
+
+
 SEEN: list[int] = []
 
 
