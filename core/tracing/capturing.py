@@ -157,7 +157,15 @@ class Captured:
                 if each.first is None and each.holds():
                     return args, each
         given, form = flattened((args, kwargs))
-        return given, self._recording(given, form, variables_in((args, kwargs)))
+        variables = variables_in((args, kwargs))
+        recording = self._recording(given, form, variables)
+        if recording is not None and recording.goes_on_into(variables):
+            self._tell(
+                "capture: an argument comes from a graph, into which the gradients of the step go "
+                "on, and those of a replay would not. Compute it in the step, or give its array."
+            )
+            return given, None
+        return given, recording
 
     def _recording(self, given: list[Any], form: Any, variables: list[Any]) -> Recording | None:
         if any([x.requires_grad and x._grad is not None for x in variables]):

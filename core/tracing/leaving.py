@@ -15,6 +15,18 @@ from core.training import reporter
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
+def stands_for(x: Any, held: Any) -> bool:
+    """Whether there are the same objects in two structures, or equal numbers and text."""
+    if x is held:
+        return True
+    if isinstance(x, dict) and isinstance(held, dict):
+        return list(x) == list(held) and all(map(stands_for, x.values(), held.values()))
+    if isinstance(x, (tuple, list)) and isinstance(held, (tuple, list)):
+        return len(x) == len(held) and all(map(stands_for, x, held))
+    known = (*PLAIN, set, host().xp.generic)
+    return type(x) is type(held) and isinstance(x, known) and bool(x == held)
+
+
 class Left(NamedTuple):
     """What a step leaves behind: `put(tree)` delivers it, the tree with arrays in it."""
 
@@ -89,7 +101,7 @@ def attributes(
     own, found = vars(link), {}
     for name in {**put, **own}:
         old, new = before.get(name), own.get(name)
-        if name in kept and kept[name] != before[name]:
+        if name in kept and not stands_for(before[name], kept[name]):
             raise TraceError(f"capture: {path}/{name} has other entries after the step.")
         if new is put.get(name):
             continue
@@ -114,7 +126,7 @@ def restoring(own: dict[str, Any], before: dict[str, Any], kept: dict[str, Any])
             if own.get(name, own) is not value:
                 own[name] = value
         for name, content in kept.items():
-            if before[name] != content:
+            if not stands_for(before[name], content):
                 if isinstance(content, list):
                     before[name][:] = content
                 else:

@@ -8,14 +8,14 @@ from itertools import zip_longest
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from core.arrays.backend import host, on_kernels_changed
+from core.arrays.backend import on_kernels_changed
 from core.errors import TraceError
 from core.graph.fitting import is_array
 from core.graph.variable import Variable
 from core.registry.configuration import current_state
 from core.tracing.equation import mapped
 from core.tracing.execution import compiled
-from core.tracing.leaving import PLAIN
+from core.tracing.leaving import PLAIN, stands_for
 from core.tracing.live import Live, variables_in
 from core.tracing.names_around import Around
 from core.tracing.places import Place
@@ -121,7 +121,7 @@ class Recording(Signature):
             if len(own) != count or values_of(own) != values:
                 return False
         for own, name, held in self._objects:
-            if not _stands_for(own.get(name), held):
+            if not stands_for(own.get(name), held):
                 return False
         for optimizer, values in self._optimizers:
             if _of_optimizer(optimizer) != values:
@@ -139,6 +139,11 @@ class Recording(Signature):
         except (AttributeError, KeyError):  # what held an array holds none
             return False
         return True
+
+    def goes_on_into(self, variables: list[Any]) -> bool:
+        """Whether gradients of arguments go on into the graphs that these come from."""
+        graded = self._arguments is not None
+        return graded and any([x.creator_node is not None for x in variables])
 
     def shared(self, given: Any) -> bool:
         """Whether a change of one argument in place would change another as well."""
@@ -236,18 +241,6 @@ def _other_attributes(own: dict[str, Any], put: set[str]) -> Iterator[tuple[Any,
 
 def _itself(x: Any) -> Any:
     return x
-
-
-def _stands_for(x: Any, held: Any) -> bool:
-    """Whether there are the same objects in two structures, or equal numbers and text."""
-    if x is held:
-        return True
-    if isinstance(x, dict) and isinstance(held, dict):
-        return list(x) == list(held) and all(map(_stands_for, x.values(), held.values()))
-    if isinstance(x, (tuple, list)) and isinstance(held, (tuple, list)):
-        return len(x) == len(held) and all(map(_stands_for, x, held))
-    known = (*PLAIN, host().xp.generic)
-    return type(x) is type(held) and isinstance(x, known) and bool(x == held)
 
 
 _of_optimizer = attrgetter("target", "_loss_scale", "_use_cleargrads")

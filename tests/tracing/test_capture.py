@@ -608,6 +608,39 @@ def test_a_list_within_another_that_the_step_fills():
     assert log == {"losses": [[1.0] * 4]}
 
 
+def test_an_argument_with_a_graph_is_left_to_eager():
+    below = L.Linear(6, 6)
+    captured = core.capture(lambda x: F.sum(x * x).backward())
+    captured(below(X))
+    expected = below.W.grad
+    with pytest.warns(UserWarning, match="an argument comes from a graph"):
+        for _ in range(3):
+            below.cleargrads()
+            captured(below(X))
+            assert below.W.grad.tobytes() == expected.tobytes()
+    assert captured.replayed == 0
+    for _ in range(3):
+        x = core.Variable(X)
+        captured(x)
+        assert x.grad.tobytes() == (2 * X).tobytes()
+    assert captured.replayed == 3
+
+
+def test_a_dict_of_a_link_that_the_step_fills_with_arrays_is_as_it_was():
+    link = L.Linear(6, 3)
+    link.__dict__["latest"] = {"y": None}
+
+    def step(x):
+        link.latest["y"] = F.tanh(link(x)).array
+        return link.latest["y"]
+
+    captured = core.capture(step)
+    with pytest.warns(UserWarning, match="latest has other entries"):
+        for i in range(4):
+            assert captured(X * i) is link.latest["y"]
+            assert type(link.latest["y"]) is np.ndarray
+
+
 def test_parts_of_a_model_that_are_replaced():
     def between(run, i):
         if i == 3:
