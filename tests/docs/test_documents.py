@@ -97,15 +97,16 @@ def test_the_backend_of_the_page_is_one():
     assert done.stdout.splitlines() == promised(code)
 
 
-def test_the_readme_shows_the_model_as_it_prints(tmp_path, monkeypatch):
+def test_the_readme_shows_the_model_and_the_program_as_they_print(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     scope = {"__name__": "snippet"}
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = re.findall(r"```text\n(.*?)```", text, re.S)[1]
+    _, model, program = [t.rstrip() for t in re.findall(r"```text\n(.*?)```", text, re.S)]
     with contextlib.redirect_stdout(io.StringIO()):
         for snippet in snippets(ROOT / "README.md"):
             exec(snippet.replace("epochs=3", "epochs=1, show=False"), scope)
-    assert repr(scope["model"]) == shown.rstrip()
+    assert repr(scope["model"]) == model
+    assert str(scope["program"]) == program
 
 
 def test_the_readme_begins_with_the_two_commands():
