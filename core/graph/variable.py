@@ -91,12 +91,11 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
     ) -> None:
         if removed:
             refuse(removed)
-        if data is not None:
-            given, data = data, taken(data)
-            if data is None:
-                raise no_array("Variable: expected", given)
-        self._array = data  # type: ignore[assignment]  # it is some backend's
-        self._spec = spec_of(data)
+        array = None if data is None else taken(data)
+        if array is None and data is not None:
+            raise no_array("Variable: expected", data)
+        self._array = array  # type: ignore[assignment]  # it is some backend's
+        self._spec = spec_of(array)
         if requires_grad is not True and requires_grad is not False:
             requires_grad = kinds.truth(type(self).__name__, "requires_grad", requires_grad)
         self._source = VariableNode(self) if requires_grad else None

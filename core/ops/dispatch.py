@@ -77,9 +77,7 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
         compute = whole(compute, operand, result)
     if result is not None and not result.shape:
         compute = ensured(compute, result)
-    around = backend.around(specs[0].device)
-    if around is not None:
-        compute = placed(compute, around)
+    compute = placed(compute, backend.around(specs[0].device))
     if cls._inlined and compute is cls.compute:  # type: ignore[attr-defined]
         return None, xp, result
     return compute, xp, result

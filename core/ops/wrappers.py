@@ -38,8 +38,10 @@ def with_rules(
     return ruled
 
 
-def placed(compute: Compute, around: Callable[[], Any]) -> Compute:
+def placed(compute: Compute, around: Callable[[], Any] | None) -> Compute:
     """Where a library has to be told on which device it computes; so are gradients."""
+    if around is None:
+        return compute
 
     def within(raw: Any, f: FunctionNode, g: Any, needs_grad: int) -> Any:
         with around():
