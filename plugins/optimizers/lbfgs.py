@@ -206,7 +206,8 @@ class LBFGS(GradientMethod):
             elif new:
                 rule.remember(s, y)
             for name, value in (("last", t * d), ("gradient", grad)):
-                rule.state[name] = backend.of(value).copyto(rule.state[name], value)
+                kept = rule.state[name]
+                rule.state[name] = backend.of(kept).copyto(kept, value)
 
     def _dot(self, a: Vector, b: Vector) -> float:
         """The inner product over all parameters."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import array_api_strict as strict
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.arrays import windows
+from core.arrays.array_backend import Backend
 from core.arrays.fallbacks import Fallbacks
 
 NAMESPACES = [np, strict]
@@ -21,7 +23,9 @@ namespaces = pytest.mark.parametrize("xp", NAMESPACES, ids=["numpy", "strict"])
 def by(xp: Any) -> Fallbacks:
     """The formulas with a namespace."""
     formulas = Fallbacks()
-    formulas.xp = xp
+    formulas.xp, formulas.mutable = xp, True
+    formulas.put = partial(Backend.put, formulas)
+    formulas.put_sum = partial(Backend.put_sum, formulas)
     return formulas
 
 

@@ -114,7 +114,7 @@ def test_the_example_is_killed_at_drawn_points_and_goes_on(default_ranks, tmp_pa
         os.kill(killed, signal.SIGKILL)
         assert job.wait(timeout=10) != 0
         place = re.escape(socket.gethostname())
-        lost = rf"rank \d of {count} on {place} \(process {killed}\) ended"
+        lost = rf"rank \d of {count} on {place} \(process {killed}\).* ended"
         assert re.search(lost, said.read_text())
         assert not processes_of(tmp_path)
     ended = subprocess.run(

@@ -180,6 +180,7 @@ NEEDLESS = (
     initializers.Initializer,
     initializers.UpsamplingDeconvFilter,
     initializers.DownsamplingConvFilter,
+    training.Pending,
 )
 """Their methods do without what their `__init__` sets."""
 

@@ -35,3 +35,7 @@ class ThingBackend(Backend):
     def to_host(self, array: Any) -> Any:
         """An array of NumPy."""
         return np.asarray(array._array)
+
+    def memory(self, array: Any) -> int:
+        """What tells whose memory an array shows, if it is a view."""
+        return super().memory(array._array)
