@@ -10,9 +10,9 @@ import core.links as L
 from benchmarks.work import Work
 from benchmarks.workloads import WORKLOADS
 from core.arrays.backend import Device
-from core.arrays.cell import Cell
 from core.communicators import create_communicator
 from core.errors import BackendError
+from core.optimizer.cell import Cell
 from plugins.communicators.extensions import AllreducePersistent
 
 

@@ -25,7 +25,7 @@ LAYERS = [
     F.softplus,
     F.relu,
     lambda x: F.dropout(x, 0.3),
-    lambda x: x * x + 0.5,
+    lambda x: x * F.sigmoid(x) + 0.5,
     lambda x: F.exp(F.clip(x, -1, 1)),
     lambda x: F.transpose(F.tanh(F.transpose(x))),
     lambda x: F.reshape(F.reshape(x, (48, 64)) * 0.5, (64, 48)),
