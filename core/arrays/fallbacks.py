@@ -25,7 +25,8 @@ class Fallbacks:
         """`a[index] += values`; a place that `index` names twice is added to twice. Gives `a`.
 
         Where `index` holds arrays, the additions to one place happen in the order of `values`.
-        Where arrays are not mutable, gives a new array.
+        Where arrays are not mutable, gives a new array. The default looks how often a place is
+        named at most, and so waits for the device.
         """
         from core.arrays import scatter
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.arrays.backend import of as backend_of
 from core.errors.keywords import answering
 from core.errors.scalars import as_number
 
@@ -51,11 +50,14 @@ class LossScaling:
         self._clean_steps = -1
 
     def check_nan_in_grads(self: Any) -> bool:
-        """Whether any gradient of the target contains NaN or infinity; waits for the device."""
-        grads = [p.grad for p in self._target().params(False) if p.grad is not None]
-        spaces = [(backend_of(grad).xp, grad) for grad in grads]
-        finite = [xp.all(xp.isfinite(grad)) for xp, grad in spaces]
-        return not all(map(bool, finite))
+        """Whether any gradient of the target contains NaN or infinity; waits for a device once."""
+        finite: dict[Any, list[Any]] = {}
+        for parameter in self._target().params(False):
+            if parameter.grad is not None:
+                xp = parameter.xp
+                found = finite.setdefault(parameter.device, [])
+                found.append(xp.all(xp.isfinite(parameter.grad)))
+        return not all([bool(each.xp.all(each.xp.stack(xs))) for each, xs in finite.items()])
 
     def is_safe_to_update(self) -> bool:
         """Whether the step can be made: without loss scaling always, otherwise if all is finite."""

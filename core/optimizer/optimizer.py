@@ -141,12 +141,13 @@ class Optimizer(LossScaling, KnownAttributes):
             if parameter.grad is not None:
                 yield parameter.update_rule, parameter
 
-    def everywhere(self, numbers: Iterable[float]) -> list[float]:
+    def everywhere(self, numbers: Iterable[Any]) -> list[Any]:
         """Numbers about the parameters of a step, of all processes that divide them.
 
         For hooks that look at all parameters together, in which each process gives those of
         `working()`: `math.fsum(optimizer.everywhere(...))` is then the same for all, and does not
-        depend on how they are divided. In a process alone they are just the numbers.
+        depend on how they are divided. Arrays without axes count as numbers. In a process alone
+        they are given back as they are, so that nobody waits for the device that they are on.
         """
         return list(numbers)
 

@@ -172,6 +172,13 @@ def _put(b: Backend, x: Any, expected: Any) -> tuple[Any, Any]:
     return b.put(x, index, 5.0), expected
 
 
+def _put_backwards(b: Backend, x: Any, expected: Any) -> tuple[Any, Any]:
+    index = (slice(None), slice(None, None, -1)) if expected.ndim else ...
+    more = _values(*expected.shape).astype("float32")
+    expected[index] = more
+    return b.put(x, index, b.asarray(more)), expected
+
+
 def _put_sum(b: Backend, x: Any, expected: Any) -> tuple[Any, Any]:
     index = (slice(None), slice(None, None, 2)) if expected.ndim else ...
     more = _values(*expected[index].shape).astype("float32")
@@ -183,7 +190,12 @@ def _added(b: Backend, x: Any, expected: Any) -> tuple[Any, Any]:
     return b.add_in_place(x, b.copy(x)), expected + expected
 
 
-_CHANGES = {"put": _put, "put_sum": _put_sum, "add_in_place": _added}
+_CHANGES = {
+    "put": _put,
+    "put backwards": _put_backwards,
+    "put_sum": _put_sum,
+    "add_in_place": _added,
+}
 
 
 def _copies_are_apart(b: Backend) -> None:

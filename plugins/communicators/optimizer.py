@@ -12,10 +12,12 @@ from typing import Any
 
 import core
 from core.arrays import backend
+from core.arrays.backend import to_host
 from core.arrays.spec import ensure_array
 from core.errors import UpdateError
 from core.errors.kinds import checked
 from core.graph.backprop import backward_from
+from core.graph.fitting import is_array
 from core.graph.history import history_of
 from core.link import Link, Parameter
 from core.link.serializer import Deserializer
@@ -260,11 +262,12 @@ class MultiNodeOptimizer(GradientMethod):
         super()._make(steps)
         self._shards.spread()
 
-    def everywhere(self, numbers: Iterable[float]) -> list[float]:
+    def everywhere(self, numbers: Iterable[Any]) -> list[Any]:
         """Numbers about the parameters of a step, of all ranks where these are divided."""
         if self._shards is None:
             return list(numbers)
-        parts = self._communicator.allgather_obj(list(numbers))
+        own = [to_host(x).item() if is_array(x) else x for x in numbers]
+        parts = self._communicator.allgather_obj(own)
         return [number for part in parts for number in part]
 
     def check_nan_in_grads(self) -> bool:

@@ -15,7 +15,7 @@ from core.errors import BackendError
 from core.typing import Sizes
 from plugrad_torch import devices
 from plugrad_torch.backend import TorchBackend
-from plugrad_torch.indexing import part_of
+from plugrad_torch.indexing import goes_back, part_of, places_of
 from plugrad_torch.namespace import NAMESPACE
 from plugrad_torch.random import TorchRandom
 
@@ -149,18 +149,31 @@ class Tensors(TorchBackend):
         base = array._base
         return id(array if base is None else base)
 
+    def put(self, a: Tensor, index: Any, value: Any) -> Tensor:
+        """`a[index] = value`, also where PyTorch has no such slices."""
+        if not goes_back(index):
+            a[index] = value
+        elif a.numel():
+            a[places_of(a, index)] = value
+        return a
+
+    def put_sum(self, a: Tensor, index: Any, value: Any) -> Tensor:
+        """`a[index] += value`, the same."""
+        return self.put(a, index, part_of(a, index) + value)
+
     def scatter_add(self, a: Tensor, index: Any, values: Any) -> Tensor:
         """`a[index] += values`, as often as a place is named."""
         parts = index if isinstance(index, tuple) else (index,)
-        if not parts or not all([isinstance(part, Tensor) for part in parts]):
-            places = part_of(torch.arange(a.numel(), device=a.device).reshape(a.shape), index)
-            flat = a.view(-1)
-            spread = torch.as_tensor(values, dtype=a.dtype, device=a.device).expand(places.shape)
-            flat.index_add_(0, places.reshape(-1), spread.reshape(-1))
+        if not a.numel():
             return a
+        if parts and all([isinstance(part, Tensor) for part in parts]):
+            places = tuple([p.long() if p.dtype is not torch.bool else p for p in parts])
+        elif not a.ndim:
+            return a.add_(values)
+        else:
+            places = places_of(a, index)
         values = torch.as_tensor(values, dtype=a.dtype, device=a.device)
-        whole = tuple([part.long() if part.dtype is not torch.bool else part for part in parts])
-        return a.index_put_(whole, values, accumulate=True)
+        return a.index_put_(places, values, accumulate=True)
 
     def windows(
         self,

@@ -21,6 +21,12 @@ def part_of(x: Tensor, index: Any) -> Tensor:
     return torch.flip(x, turned)[index]
 
 
+def places_of(x: Tensor, index: Any) -> tuple[Tensor, ...]:
+    """For each axis, the places of the elements that x[index] has, of which x has one at least."""
+    flat = torch.arange(x.numel(), device=x.device).reshape(x.shape)
+    return torch.unravel_index(part_of(flat, index), x.shape)
+
+
 def _turned(shape: Any, index: Any) -> tuple[list[int], tuple[Any, ...]]:
     """The axes to turn, and the index of what they are then."""
     parts = index if isinstance(index, tuple) else (index,)

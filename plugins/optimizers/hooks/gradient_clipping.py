@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 
-from core import Optimizer
+from core import Optimizer, Parameter
+from core.arrays.backend import of
 from core.errors.known_attributes import KnownAttributes
 from core.errors.set_by_init import NeedsInit
+from core.graph.fitting import is_array
 from core.optimizer import Quantity
-from plugins.optimizers.hooks.norms import squared_norm
+from core.typing import AnyArray
+from plugins.optimizers.hooks.norms import joint_norm, squared_norm
 
 
 class GradientClipping(KnownAttributes, NeedsInit):
@@ -17,7 +20,7 @@ class GradientClipping(KnownAttributes, NeedsInit):
     .. math:: g \leftarrow g \cdot \min(1, c / \|g\|_2)
 
     The norm is that of all gradients of the step, so this hooks an optimizer only. A norm that is
-    not finite leaves the gradients as they are.
+    not finite leaves the gradients as they are. On a GPU it stays there: nobody waits for it.
 
     Args:
         threshold: The largest norm c.
@@ -49,8 +52,18 @@ class GradientClipping(KnownAttributes, NeedsInit):
     def __call__(self, opt: Optimizer) -> None:
         """Scale the gradients of the step in place."""
         params = [param for _, param in opt.working()]
-        squares = opt.everywhere([float(squared_norm(param.grad)) for param in params])
-        norm = math.sqrt(math.fsum(squares))
-        if self.threshold < norm < math.inf:
+        norm = joint_norm(opt.everywhere([squared_norm(param.grad) for param in params]))
+        if is_array(norm):
+            self._scale_on_device(params, norm)
+        elif self.threshold < norm < math.inf:
             for param in params:
                 param.grad *= self.threshold / norm
+
+    def _scale_on_device(self, params: list[Parameter], norm: AnyArray) -> None:
+        """The same by a rate that the host never sees; it is 1 where nothing is to be clipped."""
+        xp = of(norm).xp
+        ones = xp.ones_like(norm)
+        above = (norm > self.threshold) & (norm < math.inf)
+        rate = xp.where(above, self.threshold / xp.where(above, norm, ones), ones)
+        for param in params:
+            param.grad *= param.xp.astype(param.device.send(rate), param.dtype, copy=False)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from core import Parameter
 from core.optimizer import Quantity, UpdateRule
 from core.typing import AnyArray
-from plugins.optimizers.hooks.norms import squared_norm
+from plugins.optimizers.hooks.norms import norm
 from plugins.optimizers.hooks.per_parameter import PerParameter
 
 
@@ -53,9 +51,11 @@ class GradientLARS(PerParameter):
 
     def change(self, rule: UpdateRule, param: Parameter, grad: AnyArray) -> None:
         """Change the gradient of one parameter in place."""
-        size = math.sqrt(float(squared_norm(param.array)))
-        slope = math.sqrt(float(squared_norm(grad)))
+        xp = param.xp
+        size, slope = norm(param.array), norm(grad)
         if self.weight_decay:
             param.grad += self.weight_decay * param.array
-        if size > self.threshold:
-            param.grad *= size / (self.eps + slope + self.weight_decay * size)
+        ones, divisor = xp.ones_like(size), self.eps + slope + self.weight_decay * size
+        above = size > self.threshold
+        rate = xp.where(above, size / xp.where(above, divisor, ones), ones)
+        param.grad *= xp.astype(rate, grad.dtype, copy=False)

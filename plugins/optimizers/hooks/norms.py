@@ -1,12 +1,14 @@
-"""Sums of products, exact enough for 16-bit gradients."""
+"""Sums of products, exact enough for 16-bit gradients, and norms that nobody has to wait for."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from core import FunctionNode
 from core.arrays import backend
 from core.arrays.array_backend import unwrapped
+from core.graph.fitting import is_array
 
 
 class SquaredNorm(FunctionNode):
@@ -29,3 +31,29 @@ def inner(array: Any, other: Any) -> Any:
         wide, device = home.dtype("float32"), home.device_of(array)
         array, other = home.asarray(array, wide, device), home.asarray(other, wide, device)
     return home.xp.sum(array * other)
+
+
+def norm(array: Any) -> Any:
+    """The root of the sum of squares, as an array without axes of the widest real dtype."""
+    home = backend.of(array)
+    return home.xp.sqrt(_wide(home, squared_norm(array)))
+
+
+def joint_norm(squares: list[Any]) -> Any:
+    """The root of a sum of squares of several arrays, which are numbers, or arrays without axes.
+
+    A number where the host has them all: it then follows from no order. Else an array on the device
+    of the first, for to look at it would be to wait for the device.
+    """
+    arrays = [x for x in squares if is_array(x)]
+    home = backend.of(*arrays[:1]) if arrays else backend.host()
+    if home is backend.host():
+        return math.sqrt(math.fsum(map(float, squares)))
+    device = home.device_of(arrays[0])
+    wide = [_wide(home, device.send(x)) for x in squares]
+    return home.xp.sqrt(home.xp.sum(home.xp.stack(wide)))
+
+
+def _wide(home: Any, x: Any) -> Any:
+    name = "float64" if "float64" in home.dtypes() else "float32"
+    return home.xp.astype(x, home.dtype(name), copy=False)
