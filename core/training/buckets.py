@@ -263,8 +263,8 @@ class Buckets(NeedsInit):
                 parameter.grad = None
                 if counts[id(parameter)] and self._is_here(parameter):
                     part = sum_[start : start + parameter.size].reshape(parameter.shape)
-                    if part.dtype != parameter.array.dtype:
-                        part = part.astype(parameter.array.dtype)
+                    name = parameter.backend.dtype_name(parameter.array.dtype)
+                    part = bucket.place.backend.asarray(part, name, bucket.place)
                     parameter.grad = parameter.device.send(part)
 
     def _is_here(self, parameter: Parameter) -> bool:

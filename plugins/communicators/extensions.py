@@ -51,7 +51,7 @@ class AllreducePersistent(Extension):
                 value = getattr(link, name)
                 if backend.of(value).kind(value.dtype) == "f" if hasattr(value, "dtype") else False:
                     mean = self.comm.allreduce(value) / self.comm.size
-                    moved = backend.of(value).copyto(value, mean.astype(value.dtype))
+                    moved = backend.of(value).copyto(value, mean)
                     setattr(link, name, moved)
 
 

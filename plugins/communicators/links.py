@@ -17,6 +17,7 @@ from core.typing import Axis, DType, Positive, Probability
 from plugins.communicators.argument import refuse_other
 from plugins.communicators.functions import pseudo_connect, recv, send, weighted_sum
 from plugins.functions.normalization.batch_normalization import expanded, move, reduced_axes
+from plugins.links.arguments import running
 from plugins.links.normalization.batch_normalization import BatchNormalization
 
 
@@ -145,9 +146,10 @@ class MultiNodeBatchNormalization(BatchNormalization):
         var = self._mean(F.sum(centred * centred, axis=axis, keepdims=True), own, count)
         scale = F.reshape(gamma, shape) / F.sqrt(var + self.eps)
         y = centred * F.broadcast_to(scale, x.shape)
-        move(self.avg_mean, F.reshape(mean, gamma.shape).array, decay)
         unbiased = F.reshape(var, gamma.shape).array * (count / max(count - 1, 1))
-        move(self.avg_var, unbiased, decay)
+        with running(self, "avg_mean", "avg_var") as (average, average_var):
+            move(average, F.reshape(mean, gamma.shape).array, decay)
+            move(average_var, unbiased, decay)
         return core.as_variable(y + F.broadcast_to(F.reshape(beta, shape), x.shape))
 
     def _mean(self, part: Any, own: int, count: int) -> Variable:

@@ -60,17 +60,18 @@ class Shards:
         most = self.comm.get_config("bucket_bytes")
         filling: dict[Any, list[tuple[int, Parameter]]] = {}
         for path, parameter in self._parameters.items():
-            kind = parameter.array.dtype, self.comm.place_of_buffers(parameter.device)
+            name = parameter.backend.dtype_name(parameter.array.dtype)
+            kind = name, self.comm.place_of_buffers(parameter.device)
             members = filling.setdefault(kind, [])
             size = parameter.size + sum([p.size for _, p in members])
-            if members and size * parameter.array.dtype.itemsize > most:
+            if members and size * backend.host().dtype(name).itemsize > most:
                 yield kind, members
                 members = filling[kind] = []
             members.append((self.owners[path], parameter))
         yield from filling.items()
 
     def _begin(self, kind: Any, members: list[tuple[int, Parameter]]) -> Any:
-        dtype, place = kind
+        name, place = kind
         places, bounds, end = [], [0], 0
         for rank in range(self.comm.size):
             for owner, parameter in members:
@@ -78,7 +79,7 @@ class Shards:
                     places.append((parameter, owner, end))
                     end += parameter.size
             bounds.append(end)
-        buffer = place.xp.empty(end, dtype=dtype)
+        buffer = place.xp.empty(end, dtype=place.backend.dtype(name))
         for parameter, owner, start in places:
             if owner == self.comm.rank:
                 part = buffer[start : start + parameter.size].reshape(parameter.shape)

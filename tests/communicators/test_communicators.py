@@ -29,6 +29,13 @@ def test_processes_of_mpi(ranks, count):
     assert f"proved {count} {count}" in ranks.run(count, "proof", "mpi", megabytes)
 
 
+@pytest.mark.parametrize("name", ["unchanging", "torch"])
+def test_arrays_of_other_libraries(default_ranks, name):
+    for needed in ("torch", "array_api_compat") if name == "torch" else ():
+        pytest.importorskip(needed)
+    assert "alike" in default_ranks.run(2, "strangers", name)
+
+
 def test_what_does_not_fit_together_is_an_error_on_every_rank(ranks):
     assert "all are refused" in ranks.run(2, "faults", "of_other_calls")
 
