@@ -16,7 +16,7 @@ from dataclasses import asdict
 from typing import Any
 
 from benchmarks import BenchmarkError, results
-from benchmarks.contestants import FRAMEWORKS, PLAIN, SUBJECT, chosen
+from benchmarks.contestants import COMPILED, FRAMEWORKS, PLAIN, SUBJECT, chosen
 from benchmarks.machine import machine
 from benchmarks.overhead import names_among, positive
 from benchmarks.process import Worker
@@ -132,10 +132,32 @@ def measure(
                 return remembered(
                     w, labels, {v.name: v.ask("peak", steps=2) for v in workers}
                 ), versions
-            values = list(pool.map(lambda v: v.ask("values", steps=STEPS), workers))
-        agree(w, dict(zip(labels, values, strict=True)))
+            settings = [contestants[v.name].setting for v in workers]
+            steps = dict(zip(labels, pool.map(first_steps, workers, settings), strict=True))
+        refused = {labels.pop(n): why for n, why in steps.items() if isinstance(why, str)}
+        workers = [v for v in workers if v.name in labels]
+        values: dict[str, Any] = {n: steps[n] for n in labels}
+        agree(w, values)
         row = described(w, labels, run(workers, w, options), options.clock)
-        return {**row, "work": workers[0].ask("amount"), "values": values[0]}, versions
+        more = {
+            "work": workers[0].ask("amount"),
+            "values": values[SUBJECT],
+            "warming": {v.name: v.ask("warming") for v in workers},
+            "refused": refused,
+        }
+        return row | more, versions
+
+
+def first_steps(worker: Worker, setting: str) -> list[float] | str:
+    """What the first steps give; of who compiles them and cannot, why."""
+    try:
+        found: list[float] = worker.ask("values", steps=STEPS)
+        return found
+    except BenchmarkError as error:
+        if setting != COMPILED:
+            raise
+        lines = [line for line in str(error).splitlines() if line and not line.startswith(" ")]
+        return lines[-1]
 
 
 def agree(w: Workload, values: dict[str, list[float]]) -> None:

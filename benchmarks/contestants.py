@@ -12,6 +12,8 @@ from benchmarks.workloads import Workload
 SUBJECT = "plugrad"
 PLAIN = "plugrad-plain"
 EAGER = "plugrad-eager"
+COMPILED = "compiled"
+"""The setting of those who compile whole steps, as captures do, where they can."""
 ON = "on "
 """What the setting begins with that names a backend."""
 CAPTURED = {"captured": "plugrad captured", "fused": "plugrad captured, fused"}
@@ -29,6 +31,8 @@ class Contestant:
 
     def takes_part(self, w: Workload) -> bool:
         """Whether a workload has this setting."""
+        if self.setting == COMPILED:
+            return w.mode != "memory"
         return self.setting != "best" or bool(w.best)
 
     def describe(self, w: Workload) -> str:
@@ -54,6 +58,7 @@ ALL = {
         Contestant(EAGER, "plugrad", "plugrad eager"),
         Contestant("torch", "torch", "PyTorch eager"),
         Contestant("torch-best", "torch", "PyTorch", "best"),
+        Contestant("torch-compiled", "torch", "PyTorch, torch.compile", COMPILED),
         Contestant("jax", "jax", "JAX, jit"),
         Contestant("chainer", "chainer", "Chainer"),
         Contestant("numpy", "numpy", "NumPy by hand"),
@@ -67,10 +72,12 @@ def chosen(
 ) -> list[Contestant]:
     """Return plugrad and all settings of the frameworks; `[fast]` is a setting if it is there.
 
-    With `captured`, a setting, the subject are captured steps, beside those of eager; with
-    `backend`, the name of one, steps on its arrays.
+    With `captured`, a setting, the subject are captured steps, beside those of eager, and others
+    compile theirs as well; with `backend`, the name of one, steps on its arrays.
     """
-    others = [c for c in ALL.values() if c.framework in against]
+    others = [
+        c for c in ALL.values() if c.framework in against and (captured or c.setting != COMPILED)
+    ]
     if captured:
         subject = Contestant(SUBJECT, "plugrad", CAPTURED[captured], captured)
         return [subject, ALL[EAGER], *others]

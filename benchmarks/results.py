@@ -115,6 +115,10 @@ def notes(row: Row, result: Result) -> list[str]:
     total = len(row["rounds"])
     left_out = ", ".join(f"{n} {why}" for why, n in row["disturbed"].items())
     lines = [f"  {row['kept']} of {count(total, 'round')}" + (f" ({left_out})" if left_out else "")]
+    if warming := row.get("warming"):
+        seconds = [f"{row['labels'][n]} {s:.2f} s" for n, s in warming.items()]
+        lines.append(f"  first steps: {', '.join(seconds)}")
+    lines += [f"  {label} cannot: {why}" for label, why in row.get("refused", {}).items()]
     for name, used in row["processors"].items():
         if used > OVERUSED * result["threads"]:
             lines.append(f"  {row['labels'][name]} kept {used:.1f} processors busy")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from benchmarks.kits import Prepared
@@ -47,7 +48,14 @@ class Work:
 
     def values(self, steps: int) -> list[float]:
         """What the first steps give, in numbers; they warm up as well."""
-        return [self.prepared.value(self.prepared.step()) for _ in range(steps)]
+        prepared, start = self.prepared, perf_counter()
+        found = [prepared.value(prepared.step()) for _ in range(steps)]
+        self._seconds = perf_counter() - start
+        return found
+
+    def warming(self) -> float:
+        """Seconds that the last `values` took: of the first, what is compiled in them included."""
+        return self._seconds
 
     def settle(self) -> None:
         """Take batches that were made while nobody measured."""

@@ -166,6 +166,36 @@ def test_frameworks_take_part_in_all_their_settings():
     assert {c.framework for c in ALL.values()} - {"plugrad"} == set(contestants.FRAMEWORKS)
 
 
+def test_others_compile_their_steps_where_plugrad_captures_them():
+    names = [c.name for c in chosen(["torch"], captured="fused")]
+    assert names == ["plugrad", "plugrad-eager", "torch", "torch-best", "torch-compiled"]
+    compiled = ALL["torch-compiled"]
+    assert compiled.takes_part(LENET) and not compiled.takes_part(WORKLOADS["memory-lenet"])
+
+
+class Failing:
+    """A worker whose steps cannot be computed."""
+
+    def ask(self, question, **values):
+        raise BenchmarkError("the worker failed:\n  File ...\nRuntimeError: no compiler\n\n  more")
+
+
+def test_who_cannot_compile_a_step_says_why_and_others_end_the_run():
+    assert compare.first_steps(Failing(), "compiled") == "RuntimeError: no compiler"
+    with pytest.raises(BenchmarkError, match="no compiler"):
+        compare.first_steps(Failing(), "default")
+    more = {"warming": {"torch": 0.5}, "refused": {"PyTorch, torch.compile": "RuntimeError: no"}}
+    lines = results.block(row_of(ROUNDS) | more, result_of()).splitlines()
+    assert "  first steps: PyTorch eager 0.50 s" in lines
+    assert "  PyTorch, torch.compile cannot: RuntimeError: no" in lines
+
+
+def test_the_first_steps_are_timed():
+    work = Work("numpy", "default", 1, tiny("mlp-sgd"))
+    work.values(3)
+    assert work.warming() > 0
+
+
 # ---------------------------------------------------------------------------- what is said
 
 

@@ -57,6 +57,9 @@ class Kit:
 
         return Prepared(step, lambda y: float((y * y).mean()), jax.block_until_ready)
 
+    def chain(self, w: Any, module: Any) -> Prepared:
+        return Prepared(module.jax(w)[w.form], lambda y: float(y.sum()), jax.block_until_ready)
+
     def update(self, w: Any, module: Any) -> Prepared:
         p = self.arrays(w, module)
         state = [p, start(w, p)]

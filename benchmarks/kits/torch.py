@@ -1,4 +1,8 @@
-"""PyTorch: eager with its defaults, or, setting `best`, with the workload's best honest setting."""
+"""PyTorch: eager with its defaults, or with the workload's best honest setting, or compiled.
+
+With the setting `best` it is that setting, with `compiled` whole steps are those of `torch.compile`
+(which needs a compiler of C++).
+"""
 
 from typing import Any
 
@@ -24,6 +28,7 @@ class Kit:
         torch.set_num_threads(threads)
         torch.set_num_interop_threads(1)
         self.best = setting == "best"
+        self.perhaps_compiled = torch.compile if setting == "compiled" else lambda step: step
 
     def versions(self) -> dict[str, str]:
         return {"torch": torch.__version__}
@@ -64,7 +69,7 @@ class Kit:
             optimizer.step()
             return loss.detach()
 
-        return Prepared(step, float)
+        return Prepared(self.perhaps_compiled(step), float)
 
     def memory(self, w: Any, module: Any) -> Prepared:
         model, batch = self.model(w, module), self.batch(w, module)
@@ -80,7 +85,8 @@ class Kit:
         return Prepared(step, float)
 
     def chain(self, w: Any, module: Any) -> Prepared:
-        return Prepared(module.torch(w)[w.form], lambda y: float(y.sum()))
+        step = self.perhaps_compiled(module.torch(w)[w.form])
+        return Prepared(step, lambda y: float(y.sum()))
 
     def load(self, w: Any, module: Any) -> Prepared:
         loader = torch.utils.data.DataLoader(
@@ -97,7 +103,7 @@ class Kit:
             with without():
                 return model(x)
 
-        return Prepared(step, lambda y: float(y.square().mean()))
+        return Prepared(self.perhaps_compiled(step), lambda y: float(y.square().mean()))
 
     def update(self, w: Any, module: Any) -> Prepared:
         parameters = [torch.nn.Parameter(torch.from_numpy(a)) for a in module.arrays(w).values()]

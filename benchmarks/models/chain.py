@@ -91,3 +91,29 @@ def torch(w):
         "recording": recording,
         "captured": returning,
     }
+
+
+def jax(w):
+    import jax
+    from jax import numpy as jnp
+
+    given = [jnp.asarray(a, "f") for a in (X, W, B)]
+
+    def chain(x, scale, shift):
+        h = x
+        for _ in range(REPETITIONS):
+            h = jnp.tanh(h * scale + shift)
+        return h * scale
+
+    def differentiated(*given):
+        h, gradients = jax.vjp(chain, *given)
+        return h, *gradients(jnp.ones(4, "f"))
+
+    without, recording = jax.jit(chain), jax.jit(differentiated)
+    returning = jax.jit(lambda *given: sum(differentiated(*given)))
+    return {
+        "backward": lambda: recording(*given)[0],
+        "without": lambda: without(*given),
+        "recording": lambda: recording(*given)[1],
+        "captured": lambda: returning(*given),
+    }

@@ -98,10 +98,21 @@ def torch(w):
     return Model()
 
 
+def jax_cell(state, x, weight):
+    """Output and cell after a step, of the products with inputs."""
+    import jax.numpy as jnp
+    from jax import nn
+
+    h, cell = state
+    i, f, g, o = jnp.split(x + h @ weight, 4, axis=1)
+    cell = nn.sigmoid(f) * cell + nn.sigmoid(i) * jnp.tanh(g)
+    return nn.sigmoid(o) * jnp.tanh(cell), cell
+
+
 def jax(w, p, x):
     """The products with inputs of all steps at once, then a scan."""
     import jax.numpy as jnp
-    from jax import lax, nn
+    from jax import lax
 
     h = p["embed/W"][x].swapaxes(0, 1)
     for i in LAYERS:
@@ -109,11 +120,8 @@ def jax(w, p, x):
         weight = p[f"h{i}"].T
 
         def step(state, x, weight=weight):
-            h, cell = state
-            i, f, g, o = jnp.split(x + h @ weight, 4, axis=1)
-            cell = nn.sigmoid(f) * cell + nn.sigmoid(i) * jnp.tanh(g)
-            h = nn.sigmoid(o) * jnp.tanh(cell)
-            return (h, cell), h
+            state = jax_cell(state, x, weight)
+            return state, state[0]
 
         zeros = jnp.zeros((w.batch, w.sizes[1]), "f")
         _, h = lax.scan(step, (zeros, zeros), inputs)

@@ -14,7 +14,7 @@ from benchmarks.workloads import WORKLOADS
 
 def main(framework: str, setting: str, threads: str, workload: str) -> None:
     work = Work(framework, setting, int(threads), WORKLOADS[workload])
-    asked = (work.able, work.amount, work.values, work.settle, work.peak)
+    asked = (work.able, work.amount, work.values, work.warming, work.settle, work.peak)
     questions = {question.__name__: question for question in asked}
     serve({workload: work.run}, work.kit.versions(), questions)
 
