@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,8 +16,8 @@ from plugins.extras import need
 DEEPEST = 16
 """How deep graphs may lie in graphs."""
 
-MOST = 1 << 22
-"""Nodes of a model, those of inner graphs included."""
+MOST = 1 << 18
+"""Nodes of a model, those of inner graphs and of called functions included."""
 
 
 PACKED = {"uint4": 2, "int4": 2, "float4_e2m1fn": 2, "uint2": 4, "int2": 4}
@@ -24,6 +25,25 @@ PACKED = {"uint4": 2, "int4": 2, "float4_e2m1fn": 2, "uint2": 4, "int2": 4}
 
 FIELDS = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
 """Where a tensor may keep its elements, apart from raw bytes."""
+
+
+class Scope(NamedTuple):
+    """What names mean: in the model, or in one call of a function of its own.
+
+    Values of a call are called as in the function after a prefix, but for what it is given; a
+    setting of a node may be one of the call's.
+    """
+
+    opsets: dict[str, int]
+    prefix: str = ""
+    given: Mapping[str, str] = {}
+    settings: Mapping[str, Any] = {}
+
+    def name(self, own: Any) -> Any:
+        """What the model calls a value."""
+        if not own or not isinstance(own, str):
+            return own  # none, or what is refused later
+        return self.given.get(own, self.prefix + own)
 
 
 class Graph(NamedTuple):
@@ -36,10 +56,13 @@ class Graph(NamedTuple):
 
 
 class Node(NamedTuple):
-    """One operator: its name, its settings, and names of what it takes and gives."""
+    """One operator: its name, its settings, and names of what it takes and gives.
+
+    `group` is what an operator belongs to, as a layer, where models are made of such.
+    """
 
     op: str
-    domain: str
+    group: str
     opset: int
     settings: dict[str, Any]
     inputs: tuple[str, ...]
@@ -70,12 +93,9 @@ def read(file: str | os.PathLike[str] | Any) -> tuple[Graph, str]:
         ) from None
     if not model.HasField("graph") or not model.opset_import:
         raise CheckpointDamaged(f"{label}: it is no ONNX model: there is no graph in it.")
-    if model.functions:
-        raise CheckpointError(
-            f"{label}: the model has functions of its own. Inline them: onnx.inliner."
-        )
-    opsets = {each.domain: each.version for each in model.opset_import}
-    graph = _Reader(onnx, label, folder, opsets).graph(model.graph, 0)
+    graph = _Reader(onnx, label, folder, model.functions).graph(
+        model.graph, 0, Scope(_opsets(model.opset_import))
+    )
     _check_names(graph, label, ())
     return graph, label
 
@@ -102,7 +122,7 @@ def _check_names(graph: Graph, label: str, around: tuple[set[str], ...]) -> None
     if not all([isinstance(name, str) for name in known]):
         raise CheckpointDamaged(f"{label}: names of inputs or arrays are no text.")
     for node in graph.nodes:
-        if not all([isinstance(name, str) for name in (node.op, node.domain, *node.settings)]):
+        if not all([isinstance(name, str) for name in (node.op, *node.settings)]):
             raise CheckpointDamaged(f"{label}: the name of an operator is no text: {node.op!r}.")
         read(node.inputs, f"{node.op} takes")
         for setting in node.settings.values():
@@ -116,47 +136,111 @@ def _text(x: Any) -> str:
     return x.decode("utf-8", "replace") if isinstance(x, bytes) else str(x)
 
 
-class _Reader:
-    def __init__(self, onnx: Any, label: str, folder: Path | None, opsets: dict[str, int]) -> None:
-        self._onnx, self._label, self._folder, self._opsets = onnx, label, folder, opsets
-        self._count = 0
+def _opsets(imports: Iterable[Any]) -> dict[str, int]:
+    return {_domain(each.domain): each.version for each in imports}
 
-    def graph(self, graph: Any, depth: int) -> Graph:
-        if depth > DEEPEST:
-            raise CheckpointError(f"{self._label}: graphs lie in graphs, over {DEEPEST} deep.")
-        self._count += len(graph.node)
-        if self._count > MOST:
-            raise CheckpointError(f"{self._label}: the model has more than {MOST} nodes.")
+
+def _domain(name: str) -> str:
+    return "" if name == "ai.onnx" else name
+
+
+class _Reader:
+    def __init__(self, onnx: Any, label: str, folder: Path | None, functions: Iterable[Any]):
+        self._onnx, self._label, self._folder = onnx, label, folder
+        self._functions = {(_domain(f.domain), f.name, f.overload): f for f in functions}
+        self._count = self._calls = 0
+        self._read: dict[int, tuple[Any, Any]] = {}
+
+    def graph(self, graph: Any, depth: int, scope: Scope) -> Graph:
+        self._deep(depth)
         if graph.sparse_initializer:
             raise CheckpointError(f"{self._label}: sparse arrays are not read.")
-        arrays = {tensor.name: self.array(tensor) for tensor in graph.initializer}
+        arrays = {scope.name(tensor.name): self.array(tensor) for tensor in graph.initializer}
         if len(arrays) != len(graph.initializer):
             raise CheckpointDamaged(f"{self._label}: several arrays have one name.")
+        names = [scope.name(each.name) for each in graph.input]
         return Graph(
-            tuple([each.name for each in graph.input if each.name not in arrays]),
-            tuple([each.name for each in graph.output]),
+            tuple([name for name in names if name not in arrays]),
+            tuple([scope.name(each.name) for each in graph.output]),
             arrays,
-            tuple([self._node(node, depth) for node in graph.node]),
+            self._nodes(graph.node, depth, scope),
         )
 
-    def _node(self, node: Any, depth: int) -> Node:
-        settings = {each.name: self._setting(each, depth) for each in node.attribute}
-        domain = "" if node.domain == "ai.onnx" else node.domain
-        return Node(
-            node.op_type,
-            domain,
-            self._opsets.get(node.domain, self._opsets.get("", 1)),
-            settings,
-            tuple(node.input),
-            tuple(node.output),
-        )
+    def _deep(self, depth: int) -> None:
+        if depth > DEEPEST:
+            raise CheckpointError(
+                f"{self._label}: graphs lie in graphs, or functions call functions, over {DEEPEST} "
+                "deep."
+            )
 
-    def _setting(self, attribute: Any, depth: int) -> Any:
+    def _nodes(self, nodes: Any, depth: int, scope: Scope) -> tuple[Node, ...]:
+        """Nodes in order, with those of a function in the place of its calls."""
+        self._count += len(nodes)
+        if self._count > MOST:
+            raise CheckpointError(f"{self._label}: the model has more than {MOST} nodes.")
+        found: list[Node] = []
+        for node in nodes:
+            domain = _domain(node.domain)
+            function = self._functions.get((domain, node.op_type, node.overload))
+            settings = self._settings(node, depth, scope)
+            if function is not None:
+                found += self._called(function, node, settings, depth + 1, scope)
+                continue
+            found.append(
+                Node(
+                    f"{domain}.{node.op_type}" if domain else node.op_type,
+                    "",
+                    scope.opsets.get(domain, scope.opsets.get("", 1)),
+                    settings,
+                    tuple([scope.name(name) for name in node.input]),
+                    tuple([scope.name(name) for name in node.output]),
+                )
+            )
+        return tuple(found)
+
+    def _called(
+        self, function: Any, node: Any, settings: dict[str, Any], depth: int, around: Scope
+    ) -> list[Node]:
+        """The nodes of a function of the model's own, and what they give by the caller's names."""
+        self._deep(depth)
+        self._calls += 1
+        given = [around.name(name) for name in node.input]
+        if len(given) > len(function.input) or len(node.output) > len(function.output):
+            raise CheckpointDamaged(
+                f"{self._label}: {node.op_type} takes {len(function.input)} values and gives "
+                f"{len(function.output)}, and is called with {len(given)} for {len(node.output)}."
+            )
+        given += [""] * (len(function.input) - len(given))
+        scope = Scope(
+            _opsets(function.opset_import) or around.opsets,
+            f"{function.name}:{self._calls}/",
+            dict(zip(function.input, given, strict=True)),
+        )
+        usual = {each.name: self._setting(each, depth, scope) for each in function.attribute_proto}
+        nodes = self._nodes(function.node, depth, scope._replace(settings=usual | settings))
+        passed = [
+            Node("Identity", "", 1, {}, (scope.name(own),), (around.name(name),))
+            for own, name in zip(function.output, node.output, strict=False)
+            if name
+        ]
+        return [*nodes, *passed]
+
+    def _settings(self, node: Any, depth: int, scope: Scope) -> dict[str, Any]:
+        """The settings of a node; those that stand for a setting of the call may be missing."""
+        found = {}
+        for each in node.attribute:
+            if not each.ref_attr_name:
+                found[each.name] = self._setting(each, depth, scope)
+            elif each.ref_attr_name in scope.settings:
+                found[each.name] = scope.settings[each.ref_attr_name]
+        return found
+
+    def _setting(self, attribute: Any, depth: int, scope: Scope) -> Any:
         kinds = self._onnx.AttributeProto
         if attribute.type == kinds.GRAPH:
-            return self.graph(attribute.g, depth + 1)
+            return self.graph(attribute.g, depth + 1, scope)
         if attribute.type == kinds.TENSOR:
-            return self.array(attribute.t)
+            return self._once(attribute.t)
         known = (kinds.FLOAT, kinds.INT, kinds.STRING, kinds.FLOATS, kinds.INTS, kinds.STRINGS)
         if attribute.type not in known:
             return None  # refused by the operator that needs it
@@ -166,6 +250,15 @@ class _Reader:
         if isinstance(found, (int, float)):
             return found
         return [_text(x) if isinstance(x, bytes) else x for x in found]
+
+    def _once(self, tensor: Any) -> Any:
+        """The array of a tensor, which calls of a function share."""
+        if id(tensor) not in self._read:
+            self._read[id(tensor)] = (
+                tensor,
+                self.array(tensor),
+            )  # kept, so that its id stays its own
+        return self._read[id(tensor)][1]
 
     def array(self, tensor: Any) -> Any:
         """The array of a tensor; what it says of its size is compared with what is there."""

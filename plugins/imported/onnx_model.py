@@ -65,13 +65,13 @@ class GraphModel(Link):
     def _run(
         self, values: dict[str, Any], wanted: Sequence[str], disable: Sequence[str] = ()
     ) -> list[Any]:
-        """The values of these names, of inputs by name; nodes of a domain may be left out."""
+        """The values of these names, of inputs by name; nodes of a group may be left out."""
         run = Run(next((x for x in values.values() if isinstance(x, Variable)), None))
         for name, array in self._constants.items():
             values[name] = run.constant(array)
         for name, own in self._names.items():
             values[name] = as_variable(getattr(self, own))
-        nodes = tuple([_passing(n) if n.domain in disable else n for n in self._graph.nodes])
+        nodes = tuple([_passing(n) if n.group in disable else n for n in self._graph.nodes])
         return run.graph(self._graph._replace(outputs=tuple(wanted), nodes=nodes), values)
 
 
@@ -167,10 +167,7 @@ def _nodes(graph: Graph) -> Any:
 
 
 def _refuse_unknown(graph: Graph, label: str) -> None:
-    def name(node: Node) -> str:
-        return f"{node.domain}.{node.op}" if node.domain else node.op
-
-    unknown = sorted({name(n) for n in _nodes(graph) if n.domain or n.op not in OPERATORS})
+    unknown = sorted({n.op for n in _nodes(graph) if n.op not in OPERATORS})
     if unknown:
         hint = nearest(unknown[0], OPERATORS) if len(unknown) == 1 else ""
         raise CheckpointError(

@@ -20,6 +20,8 @@ class Run:
     def __init__(self, like: Variable | None) -> None:
         self.owner = backend.current() if like is None else like.backend
         self.device = None if like is None else like.device
+        self.within = Graph((), (), {}, ())
+        """The graph whose node is run."""
         self._steps = 0
 
     def constant(self, array: Any) -> Any:
@@ -37,6 +39,7 @@ class Run:
     def graph(self, graph: Graph, values: dict[str, Any]) -> list[Any]:
         """The outputs of a graph, of values by name; only what they need is computed."""
         for node in _needed(graph, values):
+            self.within = graph
             given = [values[name] if name else None for name in node.inputs]
             if node.op not in ANY_VALUE:
                 _refuse_others(node, given)

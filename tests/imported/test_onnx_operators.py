@@ -1,6 +1,7 @@
 """What ONNX's own cases do not ask: gradients, hostile numbers, values that are no arrays."""
 
 import io
+import zlib
 
 import ml_dtypes
 import numpy as np
@@ -335,6 +336,21 @@ def test_small_floats_are_no_parameters():
     np.testing.assert_array_equal(link(np.array(2.0, "f")).array, W.astype("f") * 2)
 
 
-def test_images_are_not_decoded():
-    with pytest.raises(CheckpointError, match="not known here: ImageDecoder"):
-        model("ImageDecoder", ["x"])
+def test_images_are_decoded_with_suspicion():
+    image = pytest.importorskip("PIL.Image")
+    file = io.BytesIO()
+    image.new("RGB", (4, 3), (1, 2, 3)).save(file, "PNG")
+    data = np.frombuffer(file.getvalue(), "u1").copy()
+    assert model("ImageDecoder", ["x"], pixel_format="BGR")(data).array[0, 0].tolist() == [3, 2, 1]
+    huge = data.copy()
+    huge[16:24] = np.frombuffer(np.array([1 << 15, 1 << 15], ">u4").tobytes(), "u1")
+    huge[29:33] = np.frombuffer(np.array(zlib.crc32(huge[12:29].tobytes()), ">u4").tobytes(), "u1")
+    for bad in (huge, data[:40], np.zeros(0, "u1")):
+        with pytest.raises(CheckpointError, match="ImageDecoder: expected an"):
+            model("ImageDecoder", ["x"])(bad)
+
+
+def test_patterns_are_refused():
+    """Python's take time without bound for hostile ones."""
+    with pytest.raises(CheckpointError, match="not known here: RegexFullMatch"):
+        model("RegexFullMatch", ["x"], pattern="(a*)*b")

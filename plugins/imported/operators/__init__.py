@@ -11,6 +11,7 @@ from plugins.imported.operators import (
     casting,
     control,
     elementwise,
+    images,
     layers,
     losses,
     making,
@@ -24,7 +25,10 @@ from plugins.imported.operators import (
     sampling,
     sequences,
     signal,
+    tables,
     text,
+    training,
+    trees,
 )
 
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -47,8 +51,17 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     **signal.OPERATORS,
     **sequences.OPERATORS,
     **text.OPERATORS,
+    **tables.OPERATORS,
+    **trees.OPERATORS,
+    **training.OPERATORS,
+    **images.OPERATORS,
 }
 """All that are known."""
 
-ANY_VALUE = {"Identity", "If", "Loop", "Scan", *sequences.OPERATORS, *text.OPERATORS}
+ANY_VALUE = {
+    *("Identity", "If", "Loop", "Scan"),
+    *sequences.OPERATORS,
+    *text.OPERATORS,
+    *tables.LOOK_UP,
+}
 """Those that take sequences or text as well."""

@@ -11,12 +11,14 @@ from core import functions as F
 from plugins.imported.operators.common import (
     Refused,
     cast,
+    dtype_name,
     dtype_of,
     host,
     like,
     plain,
     xp_of,
 )
+from plugins.imported.operators.control import inner
 from plugins.imported.operators.moving import replaced
 
 
@@ -98,6 +100,26 @@ def _attention(node: Any, q: Any, k: Any, v: Any, *more: Any) -> Any:
         n, heads, length, size = y.shape
         y = F.reshape(F.transpose(y, (0, 2, 1, 3)), (n, length, heads * size))
     return [y, k, v, kept[node.get("qk_matmul_output_mode", 0)]]
+
+
+def _flexible(run: Any, node: Any, values: Any, q: Any, k: Any, v: Any) -> Any:
+    """Attention whose scores and weights graphs of the node change."""
+
+    def changed(name: str, x: Any) -> Any:
+        graph = node.get(name)
+        if graph is None:
+            return x
+        if len(graph.inputs) != 1 or len(graph.outputs) != 1:
+            raise Refused(f"expected {name} of one array to one, got another graph")
+        return inner(run, graph, values, {graph.inputs[0]: x})[0]
+
+    number, own = node.get("softmax_precision"), dtype_of(q)
+    wide = dtype_name(number) if number else "float64" if own == "float64" else "float32"
+    root = math.sqrt(node.get("scale") or 1 / math.sqrt(q.shape[-1]))
+    k, v = (_shared(x, q.shape[1]) for x in (k, v))
+    scores = cast(F.matmul(q * root, k * root, transb=True), wide)
+    weights = changed("prob_mod", F.softmax(changed("score_mod", scores), axis=-1))
+    return cast(F.matmul(weights, cast(v, wide)), own)
 
 
 @plain
@@ -185,6 +207,7 @@ def _linear_attention(node: Any, q: Any, k: Any, v: Any, *more: Any) -> Any:
 
 
 OPERATORS: dict[str, Any] = {
+    "ai.onnx.preview.FlexAttention": _flexible,
     "Attention": _attention,
     "CausalConvWithState": _causal_conv,
     "LinearAttention": _linear_attention,

@@ -205,6 +205,22 @@ def _global(function: Any) -> Any:
     return plain(operator)
 
 
+@plain
+def _global_lp_pool(node: Any, x: Any) -> Any:
+    p = float(node.get("p", 2))
+    total = F.sum(F.absolute(x) ** p, axis=tuple(range(2, x.ndim)), keepdims=True)
+    return total ** (1 / p)
+
+
+@plain
+def _roi_pool(node: Any, x: Any, rois: Any) -> Any:
+    height, width = node.get("pooled_shape")
+    sized((len(host(rois)), x.shape[1], height, width))
+    corners = np.floor(host(rois)[:, 1:] * node.get("spatial_scale", 1.0) + 0.5)
+    rounded = np.concatenate([host(rois)[:, :1], corners], axis=1)
+    return F.roi_pooling_2d(x, like(x, rounded.astype(host(x).dtype)), height, width, 1.0)
+
+
 def _by_channel(x: Any, *arrays: Any) -> Any:
     return [F.reshape(a, (1, -1, *(1,) * (x.ndim - 2))) for a in arrays]
 
@@ -322,12 +338,14 @@ OPERATORS: dict[str, Any] = {
     "ConvTranspose": _conv_transpose,
     "GlobalAveragePool": _global(F.mean),
     "GlobalMaxPool": _global(F.max),
+    "GlobalLpPool": _global_lp_pool,
     "GroupNormalization": _group_normalization,
     "InstanceNormalization": _instance_normalization,
     "LRN": _lrn,
     "LayerNormalization": _layer_normalization,
     "LpPool": _lp_pool,
     "MaxPool": _max_pool,
+    "MaxRoiPool": _roi_pool,
     "MeanVarianceNormalization": _mean_variance,
     "RMSNormalization": _rms_normalization,
 }

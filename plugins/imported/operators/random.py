@@ -41,18 +41,32 @@ def _bernoulli(node: Any, p: Any) -> Any:
 
 
 @plain
+def _multinomial(node: Any, scores: Any) -> Any:
+    """Classes of rows, drawn by log probabilities that lack their norm."""
+    p = np.cumsum(host(F.softmax(scores, axis=1)).astype("d"), axis=1)
+    n = node.get("sample_size", 1)
+    shape = sized((len(p), n, p.shape[1]))[:2]
+    drawn = scores.backend.random.uniform(shape, "float64", device=scores.device)
+    at = np.asarray(scores.backend.to_host(drawn)) * p[:, -1:]
+    found = (at[..., None] >= p[:, None, :-1]).sum(axis=-1)
+    return like(scores, found.astype(dtype_name(node.get("dtype", 6))))
+
+
+@plain
 def _dropout(node: Any, x: Any, ratio: Any = None, training: Any = None) -> Any:
     from core import config
 
-    p = float(host(ratio)) if ratio is not None else node.get("ratio", 0.5)
-    asked = bool(host(training)) if training is not None else False
-    y = F.dropout(x, p) if asked and config.train and p else x
-    return [y, like(x, host(y) != 0 if y is not x else np.ones(x.shape, bool))]
+    p = float(host(ratio).reshape(-1)[0]) if ratio is not None else node.get("ratio", 0.5)
+    asked = bool(host(training).reshape(-1)[0]) if training is not None else False
+    y, mask = F.dropout(x, p, return_mask=True) if asked and config.train and p else (x, None)
+    kept = np.ones(x.shape, bool) if mask is None else np.asarray(x.backend.to_host(mask)) != 0
+    return [y, like(x, kept)]
 
 
 OPERATORS: dict[str, Any] = {
     "Bernoulli": _bernoulli,
     "Dropout": _dropout,
+    "Multinomial": _multinomial,
     "RandomNormal": _of_shape,
     "RandomNormalLike": _like,
     "RandomUniform": _of_shape,

@@ -7,15 +7,53 @@ from typing import Any
 import numpy as np
 
 from core import functions as F
-from plugins.imported.operators.common import host, like, plain
+from plugins.imported.operators.common import Refused, host, like, plain
 
-ACTIVATIONS: dict[str, Any] = {
-    "Sigmoid": F.sigmoid,
-    "Tanh": F.tanh,
-    "Relu": F.relu,
-    "Softplus": F.softplus,
-    "Softsign": lambda x: x / (1 + F.absolute(x)),
+ACTIVATIONS: dict[str, tuple[Any, tuple[tuple[str, float], ...]]] = {
+    "affine": (lambda x, a, b: a * x + b, (("alpha", 1.0), ("beta", 0.0))),
+    "elu": (lambda x, a: F.elu(x, a), (("alpha", 1.0),)),
+    "hardsigmoid": (
+        lambda x, a, b: F.clip(a * x + b, 0.0, 1.0),
+        (("alpha", 0.2), ("beta", 0.5)),
+    ),
+    "leakyrelu": (lambda x, a: F.leaky_relu(x, a), (("alpha", 0.01),)),
+    "relu": (F.relu, ()),
+    "scaledtanh": (lambda x, a, b: a * F.tanh(b * x), (("alpha", 1.0), ("beta", 1.0))),
+    "sigmoid": (F.sigmoid, ()),
+    "softplus": (F.softplus, ()),
+    "softsign": (lambda x: x / (1 + F.absolute(x)), ()),
+    "tanh": (F.tanh, ()),
+    "thresholdedrelu": (
+        lambda x, a: x * like(x, (host(x) > a).astype(host(x).dtype)),
+        (("alpha", 1.0),),
+    ),
 }
+"""By names in small letters: the function, and which settings it takes, with their defaults."""
+
+
+def _activations(node: Any, usual: list[str], count: int) -> list[Any]:
+    """The functions of all directions; each takes its settings from the node's lists in turn.
+
+    What a function of a gate or of new values is given is clipped; states are not, at the output
+    of an LSTM, as in onnxruntime.
+    """
+    named = node.get("activations") or usual * count
+    unknown = [name for name in named if name.lower() not in ACTIVATIONS]
+    if unknown:
+        raise NotImplementedError(f"an activation of {unknown}")
+    if len(named) != len(usual) * count:
+        raise Refused(f"expected {len(usual) * count} activations, got {len(named)}")
+    lists = {key: iter(node.get(f"activation_{key}") or ()) for key in ("alpha", "beta")}
+
+    def applied(function: Any, own: list[float], clip: Any) -> Any:
+        return lambda x: function(x if clip is None else F.clip(x, -clip, clip), *own)
+
+    found = []
+    for i, name in enumerate(named):
+        function, wanted = ACTIVATIONS[name.lower()]
+        own = [next(lists[key], default) for key, default in wanted]
+        found.append(applied(function, own, node.get("clip") if i % len(usual) < 2 else None))
+    return found
 
 
 def _zeros(x: Any, *shape: int) -> Any:
@@ -23,32 +61,29 @@ def _zeros(x: Any, *shape: int) -> Any:
 
 
 def _directions(node: Any, cell: Any, usual: list[str], states: int, *inputs: Any) -> Any:
-    """All directions of a layer; `cell(d, x, states)` gives the states of the next step."""
-    whole: list[Any] = [*inputs, *[None] * (5 + states - len(inputs))]
+    """All directions of a layer; `cell(node, functions, weights, x, states)` gives a step's."""
+    whole: list[Any] = [*inputs, *[None] * (6 + states - len(inputs))]
     x, W, R, b, lengths, *first = whole
+    peeps = first.pop()
     if node.get("layout", 0):
         x = F.transpose(x, (1, 0, 2))
         first = [None if s is None else F.transpose(s, (1, 0, 2)) for s in first]
-    if node.get("clip") is not None:
-        raise NotImplementedError("clip")
     steps, n, _ = x.shape
     units, count = R.shape[-1], W.shape[0]
-    named = node.get("activations") or usual * count
-    if any([name not in ACTIVATIONS for name in named]):
-        raise NotImplementedError(f"an activation of {named}")
+    functions = _activations(node, usual, count)
     given = None if lengths is None else host(lengths)
     outputs, last = [], []
     for d in range(count):
-        functions = [ACTIVATIONS[name] for name in named[d * len(usual) : (d + 1) * len(usual)]]
+        own = functions[d * len(usual) : (d + 1) * len(usual)]
         bias = _zeros(x, 2 * R.shape[1]) if b is None else b[d]
         half = R.shape[1]
-        weights = W[d], R[d], bias[:half], bias[half:]
+        weights = W[d], R[d], bias[:half], bias[half:], None if peeps is None else peeps[d]
         state = [_zeros(x, n, units) if s is None else s[d] for s in first[:states]]
         backwards = d == 1 or node.get("direction", "forward") == "reverse"
         order = range(steps)[::-1] if backwards else range(steps)
         found: list[Any] = [None] * steps
         for step in order:
-            new = cell(node, functions, weights, x[step], state)
+            new = cell(node, own, weights, x[step], state)
             if given is not None:
                 inside = like(x, (step < given)[:, None])
                 new = [F.where(*F.broadcast(inside, a, o)) for a, o in zip(new, state, strict=True)]
@@ -67,12 +102,12 @@ def _directions(node: Any, cell: Any, usual: list[str], states: int, *inputs: An
 
 
 def _rnn_cell(node: Any, functions: Any, weights: Any, x: Any, state: Any) -> Any:
-    W, R, bw, br = weights
+    W, R, bw, br, _ = weights
     return [functions[0](F.linear(x, W, bw) + F.linear(state[0], R, br))]
 
 
 def _gru_cell(node: Any, functions: Any, weights: Any, x: Any, state: Any) -> Any:
-    W, R, bw, br = weights
+    W, R, bw, br, _ = weights
     (h,) = state
     u = h.shape[1]
     wz, wr, wh = F.split_axis(F.linear(x, W, bw), 3, axis=1)
@@ -86,11 +121,10 @@ def _gru_cell(node: Any, functions: Any, weights: Any, x: Any, state: Any) -> An
 
 
 def _lstm_cell(node: Any, functions: Any, weights: Any, x: Any, state: Any) -> Any:
-    W, R, bw, br = weights[:4]
+    W, R, bw, br, peep = weights
     h, c = state
     gates = F.linear(x, W, bw) + F.linear(h, R, br)
     i, o, f, g = F.split_axis(gates, 4, axis=1)
-    peep = weights[4] if len(weights) > 4 else None
     if peep is not None:
         pi, po, pf = F.split_axis(peep, 3, axis=0)
         i, f = i + pi * c, f + pf * c
@@ -114,16 +148,7 @@ def _gru(node: Any, *inputs: Any) -> Any:
 
 @plain
 def _lstm(node: Any, *inputs: Any) -> Any:
-    peeps = inputs[7] if len(inputs) > 7 else None
-    if peeps is None:
-        return _directions(node, _lstm_cell, ["Sigmoid", "Tanh", "Tanh"], 2, *inputs[:7])
-    if peeps.shape[0] > 1:
-        raise NotImplementedError("peepholes in two directions")
-
-    def cell(node: Any, functions: Any, weights: Any, x: Any, state: Any) -> Any:
-        return _lstm_cell(node, functions, (*weights, peeps[0]), x, state)
-
-    return _directions(node, cell, ["Sigmoid", "Tanh", "Tanh"], 2, *inputs[:7])
+    return _directions(node, _lstm_cell, ["Sigmoid", "Tanh", "Tanh"], 2, *inputs)
 
 
 OPERATORS: dict[str, Any] = {"GRU": _gru, "LSTM": _lstm, "RNN": _rnn}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import unicodedata
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from plugins.imported.operators.common import Refused, plain, sized
+from plugins.imported.operators.common import Refused, host, plain, sized
 from plugins.imported.operators.elementwise import OPERATORS as ELEMENTWISE
 
 
@@ -70,9 +71,46 @@ def _normalized(node: Any, x: Any) -> Any:
     return [np.array(kept, "O").reshape((1, -1) if y.ndim > 1 else (-1,))]
 
 
+def _grams(node: Any) -> dict[tuple[Any, ...], int]:
+    """The pool's sequences of 1, 2, ... elements, by their numbers."""
+    pool = node.get("pool_strings") or node.get("pool_int64s") or []
+    starts = [*node.get("ngram_counts"), len(pool)]
+    found: list[tuple[Any, ...]] = []
+    for n, (a, b) in enumerate(itertools.pairwise(starts), 1):
+        if not 0 <= a <= b <= len(pool) or (b - a) % n:
+            raise Refused(f"expected places in a pool of {len(pool)}, got {starts[:-1]}")
+        found += [tuple(pool[i : i + n]) for i in range(a, b, n)]
+    return {gram: i for i, gram in enumerate(found)}
+
+
+def _counts(run: Any, node: Any, values: Any, x: Any) -> Any:
+    """How often each sequence of the pool is in a row, elements between its own skipped."""
+    columns, grams = node.get("ngram_indexes"), _grams(node)
+    if len(columns) != len(grams) or min(columns, default=0) < 0:
+        raise Refused(f"expected {len(grams)} columns, got {columns}")
+    a = x if isinstance(x, np.ndarray) else host(x)
+    rows = a.reshape(1, -1) if a.ndim < 2 else a
+    y = np.zeros(sized((len(rows), max(columns, default=-1) + 1)), "f")
+    longest = max(map(len, grams), default=0)
+    for row, counts in zip(rows.tolist(), y, strict=True):
+        for n in range(node.get("min_gram_length"), min(node.get("max_gram_length"), longest) + 1):
+            skips = node.get("max_skip_count") if n > 1 else 0
+            for step in range(1, min(skips + 1, len(row)) + 1):
+                for i in range(len(row) - (n - 1) * step):
+                    known = grams.get(tuple(row[i : i + (n - 1) * step + 1 : step]))
+                    if known is not None:
+                        counts[columns[known]] += 1
+    mode, weights = node.get("mode"), np.ones(y.shape[1], "f")
+    if node.get("weights") is not None:
+        weights[columns] = node.get("weights")
+    y = {"TF": y, "IDF": (y > 0) * weights, "TFIDF": y * weights}[mode]
+    return run.constant(y[0] if a.ndim < 2 else y)
+
+
 OPERATORS: dict[str, Any] = {
     "Equal": _equal,
     "StringConcat": _joined,
     "StringNormalizer": _normalized,
     "StringSplit": _split,
+    "TfIdfVectorizer": _counts,
 }

@@ -1,0 +1,250 @@
+"""Operators of which onnx has few cases or none: against onnxruntime."""
+
+import io
+import math
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper, numpy_helper
+from onnx_runs import OPTIONS
+
+import core.links as L
+from core.errors import CheckpointError
+
+RNG = np.random.default_rng(0)
+ML = "ai.onnx.ml"
+
+
+def one(op, inputs, outputs=1, domain="", version=22, **given):
+    """A model of one node, of inputs that are there, by name."""
+    there = {name: x for name, x in inputs.items() if x is not None}
+    kinds = {name: helper.np_dtype_to_tensor_dtype(x.dtype) for name, x in there.items()}
+    names = [name if name in there else "" for name in inputs]
+    node = helper.make_node(op, names, [f"y{i}" for i in range(outputs)], domain=domain, **given)
+    values = [helper.make_tensor_value_info(name, kinds[name], None) for name in there]
+    results = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in node.output]
+    graph = helper.make_graph([node], "g", values, results)
+    opsets = {"": 22} | {domain: version}
+    message = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid(*each) for each in opsets.items()], ir_version=10
+    )
+    for each in message.graph.output:
+        each.type.Clear()
+    return onnx.shape_inference.infer_shapes(message), there
+
+
+def loaded(message):
+    return L.ONNXModel(io.BytesIO(message.SerializeToString()))
+
+
+def compare(message, there, atol=1e-4):
+    found = loaded(message)(*there.values())
+    session = onnxruntime.InferenceSession(message.SerializeToString(), OPTIONS)
+    expected = session.run(None, there)
+    for one, other in zip(found if isinstance(found, tuple) else (found,), expected, strict=True):
+        got = np.asarray(getattr(one, "array", one))
+        assert got.shape == other.shape
+        if other.dtype.kind == "O":
+            assert got.tolist() == other.tolist()
+        else:
+            assert got.dtype == other.dtype
+            np.testing.assert_allclose(got, other, atol=atol, rtol=1e-4)
+
+
+# ---------------------------------------------------------------------- recurrent layers
+
+GATES = {"RNN": (1, 1), "GRU": (3, 2), "LSTM": (4, 3)}
+TAKE = {"Affine": 2, "Elu": 1, "HardSigmoid": 2, "LeakyRelu": 1, "ScaledTanh": 2,
+        "ThresholdedRelu": 1}  # fmt: skip
+BOUNDED = ("HardSigmoid", "Sigmoid", "Softsign", "Tanh", "ScaledTanh")
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@given(st.data(), st.sampled_from(sorted(GATES)))
+def test_recurrent_layers(data, op):
+    """With all their settings: directions, lengths, first states, peepholes, clips, activations."""
+    gates, count = GATES[op]
+    direction = data.draw(st.sampled_from(["forward", "reverse", "bidirectional"]))
+    d, t, n, i, h = 2 if direction == "bidirectional" else 1, 4, 3, 2, 3
+    rng, maybe = np.random.default_rng(data.draw(st.integers(0, 99))), st.booleans()
+
+    def drawn(*shape):
+        return rng.normal(size=shape).astype("f")
+
+    def perhaps(*shape):
+        return drawn(*shape) if data.draw(maybe) else None
+
+    inputs = {"x": drawn(t, n, i), "W": drawn(d, gates * h, i), "R": drawn(d, gates * h, h)}
+    inputs["b"] = perhaps(d, 2 * gates * h)
+    inputs["lengths"] = rng.integers(1, t + 1, n).astype("i4") if data.draw(maybe) else None
+    inputs["h"] = perhaps(d, n, h)
+    more = {"hidden_size": h, "direction": direction}
+    if op == "LSTM":
+        inputs |= {"c": perhaps(d, n, h), "p": perhaps(d, 3 * h)}
+        more["input_forget"] = int(data.draw(maybe))
+    if op == "GRU":
+        more["linear_before_reset"] = int(data.draw(maybe))
+    if data.draw(maybe):
+        more["clip"] = 0.4
+    if data.draw(maybe):
+        first = st.sampled_from(BOUNDED)  # gates that grow without bound overflow
+        later = st.sampled_from([*TAKE, "Relu", "Sigmoid", "Softplus", "Softsign", "Tanh"])
+        more["activations"] = [
+            data.draw(first if k % count == 0 or op != "LSTM" else later) for k in range(d * count)
+        ]
+        takes = [TAKE.get(name, 0) for name in more["activations"]]
+        for key, least in (("activation_alpha", 1), ("activation_beta", 2)):
+            own = [float(rng.uniform(0.2, 0.9)) for k in takes if k >= least]
+            more |= {key: own} if own else {}
+    compare(*one(op, inputs, 3 if op == "LSTM" else 2, **more))
+
+
+def test_activations_are_checked():
+    inputs = {
+        "x": np.ones((2, 1, 2), "f"),
+        "W": np.ones((1, 3, 2), "f"),
+        "R": np.ones((1, 3, 3), "f"),
+    }
+    for names, text in [(["Tanh", "Relu"], "expected 1 activations, got 2"), (["Sine"], "Sine")]:
+        message, there = one("RNN", inputs, 2, hidden_size=3, activations=names)
+        with pytest.raises(CheckpointError, match=text):
+            loaded(message)(*there.values())
+
+
+# ---------------------------------------------------------------------- tables
+
+X = RNG.normal(size=(4, 3)).astype("f")
+X[1] = 0
+GAPS = np.where(abs(X) > 1, np.float32(np.nan), X)
+TEXT = np.array(["a", "c", "z"], object)
+POOL = {"ngram_counts": [0, 3], "ngram_indexes": [0, 1, 2, 4, 3], "min_gram_length": 1}
+TABLES = {
+    "Scaler": [({"x": X}, {"offset": [1.0, 2.0, 3.0], "scale": [0.5, 0.2, 2.0]}),
+               ({"x": (X * 9).astype("i8")}, {"offset": [1.0], "scale": [0.5]})],
+    "Normalizer": [({"x": x}, {"norm": norm}) for norm in ("MAX", "L1", "L2") for x in (X, X[0])],
+    "OneHotEncoder": [({"x": np.array([[1, 2], [3, 7]])}, {"cats_int64s": [1, 3, 2]}),
+                      ({"x": np.array([1.5, 3], "f")}, {"cats_int64s": [1, 3]}),
+                      ({"x": TEXT}, {"cats_strings": ["a", "b", "c"]})],
+    "Imputer": [({"x": GAPS}, {"imputed_value_floats": [1.0, 2.0, 3.0],
+                               "replaced_value_float": math.nan}),
+                ({"x": np.array([[1, 2]])}, {"imputed_value_int64s": [9],
+                                             "replaced_value_int64": 2})],
+    "FeatureVectorizer": [({"x": X, "z": X[:, :2]}, {"inputdimensions": [3, 2]})],
+    "LinearRegressor": [({"x": X + 1}, {"coefficients": [1.0, 2, 3, 4, 5, 6], "targets": 2,
+                                        "intercepts": [0.5, 0.25], "post_transform": how})
+                        for how in ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO")],
+    "LabelEncoder": [({"x": np.array([1, 2, 9])}, {"keys_int64s": [1, 2],
+                                                   "values_floats": [0.5, 0.25]}),
+                     ({"x": TEXT}, {"keys_strings": ["a", "b"], "values_strings": ["x", "y"]})],
+    "CategoryMapper": [({"x": x}, {"cats_strings": ["a", "b"], "cats_int64s": [7, 8], **default})
+                       for x, default in [(TEXT, {"default_int64": -5}),
+                                          (np.array([7, 9]), {"default_string": "no"})]],
+    "ArrayFeatureExtractor": [({"x": x, "i": np.array([2, 0])}, {}) for x in (X, X[0])],
+    "Binarizer": [({"x": X}, {"threshold": 0.25})],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("op", TABLES)
+def test_tables(op):
+    for inputs, more in TABLES[op]:
+        compare(*one(op, inputs, domain=ML, version=3, **more))
+
+
+def test_counts_of_sequences():
+    for mode in ("TF", "IDF", "TFIDF"):
+        rows, weights = np.array([[1, 2, 3, 1], [2, 3, 2, 3]]), [1.0, 2.0, 3.0, 4.0, 5.0]
+        more = {**POOL, "max_gram_length": 2, "max_skip_count": 1, "weights": weights}
+        pool = {"pool_int64s": [1, 2, 3, 2, 3, 1, 3]}
+        compare(*one("TfIdfVectorizer", {"x": rows}, mode=mode, **more, **pool))
+
+
+def forest(dtype, how):
+    """Trees of up to four levels, with all comparisons, and values that are missing."""
+    names = ("modes", "featureids", "splits", "missing_value_tracks_true",
+             "truenodeids", "falsenodeids", "trueleafs", "falseleafs")  # fmt: skip
+    columns = {name: [] for name in names}
+    weights, targets = [], []
+
+    def grow(depth):
+        i = len(columns["modes"])
+        drawn = (RNG.integers(6), RNG.integers(3), RNG.choice([0, 0.5, -0.5]), RNG.integers(2))
+        for name, value in zip(names, (*drawn, 0, 0, 0, 0), strict=True):
+            columns[name].append(value)
+        for side in ("true", "false"):
+            leaf = depth == 0 or RNG.random() < 0.3
+            if leaf:
+                weights.append(RNG.normal())
+                targets.append(int(RNG.integers(3)))
+            columns[f"{side}leafs"][i] = int(leaf)
+            columns[f"{side}nodeids"][i] = len(weights) - 1 if leaf else grow(depth - 1)
+        return i
+
+    roots = [grow(3) for _ in range(4)]
+    tensors = {"modes": "u1", "splits": dtype}
+    given = {
+        f"nodes_{name}": numpy_helper.from_array(np.array(each, tensors[name]))
+        if name in tensors
+        else [int(n) for n in each]
+        for name, each in columns.items()
+    }
+    given["leaf_weights"] = numpy_helper.from_array(np.array(weights, dtype))
+    return given | {"leaf_targetids": targets, "tree_roots": roots, "n_targets": 3,
+                    "aggregate_function": how}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", range(4))
+@pytest.mark.parametrize("dtype", ["f", "d"])
+def test_trees(dtype, how):
+    x = RNG.choice([0, 0.5, -0.5, 1, -1, np.nan], size=(20, 3)).astype(dtype)
+    compare(*one("TreeEnsemble", {"x": x}, domain=ML, version=5, **forest(dtype, how)))
+
+
+BAD = {
+    "nodes that lead back": {"nodes_trueleafs": [0], "nodes_truenodeids": [0]},
+    "numbers of nodes": {"nodes_trueleafs": [0], "nodes_truenodeids": [5]},
+    "numbers of features": {"nodes_featureids": [9]},
+    "numbers of targets": {"leaf_targetids": [1]},
+    "an array of at most": {"n_targets": 1 << 40},
+    "as many settings as nodes": {"nodes_featureids": [0, 0]},
+    "1 sets of members": {"nodes_modes": numpy_helper.from_array(np.array([6], "u1"))},
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_hostile_trees(what):
+    number = numpy_helper.from_array(np.array([0.5], "f"))
+    tree = {"nodes_modes": numpy_helper.from_array(np.array([0], "u1")), "n_targets": 1,
+            "nodes_featureids": [0], "nodes_splits": number, "leaf_weights": number,
+            "leaf_targetids": [0], "tree_roots": [0]}  # fmt: skip
+    for side in ("true", "false"):
+        tree |= {f"nodes_{side}nodeids": [0], f"nodes_{side}leafs": [1]}
+    x = np.zeros((2, 1), "f")
+    message, _ = one("TreeEnsemble", {"x": x}, domain=ML, version=5, **tree)
+    assert loaded(message)(x).array.tolist() == [[0.5], [0.5]]
+    message, _ = one("TreeEnsemble", {"x": x}, domain=ML, version=5, **tree | BAD[what])
+    with pytest.raises(CheckpointError, match=what):
+        loaded(message)(x)
+
+
+# ---------------------------------------------------------------------- pooling
+
+
+def test_pooling_of_regions():
+    rois = np.array([[0, 0, 0, 7, 7], [1, 2, 1, 5, 6], [0, 3, 3, 4, 9]], "f")
+    x = RNG.normal(size=(2, 3, 8, 9)).astype("f")
+    for scale in (1.0, 0.5):
+        more = {"pooled_shape": [3, 2], "spatial_scale": scale}
+        compare(*one("MaxRoiPool", {"x": x, "r": rois}, version=21, **more))
+    compare(*one("GlobalLpPool", {"x": x}, version=21, p=3))
+
+
+def test_draws_of_classes():
+    scores = np.log(np.array([[0.1, 0.2, 0.7], [0.5, 0.5, 1e-9]], "f"))
+    found = loaded(one("Multinomial", {"x": scores}, sample_size=4000)[0])(scores).array
+    assert (found.shape, found.dtype) == ((2, 4000), np.int32)
+    shares = np.stack([np.bincount(row, minlength=3) for row in found]) / 4000
+    np.testing.assert_allclose(shares, np.exp(scores), atol=0.05)
