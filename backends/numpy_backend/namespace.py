@@ -9,19 +9,25 @@ import numpy as np
 
 from backends.numpy_backend.products import matmul
 
-namespace = ModuleType("numpy", "The numpy module with some functions replaced.")
-vars(namespace).update({**vars(np), "fft": np.fft, "linalg": np.linalg, "matmul": matmul})
-del namespace.__getattr__  # for rarer modules; where a module has one, Python caches no look-up
-
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True) -> Any:
     """`numpy.astype`, of numbers without dimensions too, which NumPy 2.0 refuses."""
     return x.astype(dtype, copy=copy)
 
 
-few: ModuleType = np
-"""The same for arrays of a few elements: the module itself, from NumPy 2.1 on."""
+def _module(**replaced: Any) -> ModuleType:
+    """The numpy module with some functions replaced, in which Python remembers where names are.
 
-if tuple(map(int, np.__version__.split(".")[:2])) < (2, 1):
-    vars(namespace)["astype"] = astype
-    few = namespace
+    It does not where a module has a `__getattr__`, as NumPy's has for rarer modules.
+    """
+    if tuple(map(int, np.__version__.split(".")[:2])) < (2, 1):
+        replaced["astype"] = astype
+    made = ModuleType("numpy", "The numpy module with some functions replaced.")
+    vars(made).update({**vars(np), "fft": np.fft, "linalg": np.linalg, **replaced})
+    del made.__getattr__
+    return made
+
+
+namespace = _module(matmul=matmul)
+few = _module()
+"""The same for arrays of a few elements, whose products are NumPy's."""

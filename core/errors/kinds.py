@@ -385,15 +385,15 @@ def written(
             test = kind.test(name, scope)
             takes += [f"{name} = {name} if {test} else take_{name}({name}{owner}); "]
     simple = not (defaults or keyed or rest)  # left to Python: to take any keyword costs a dict
-    had = [*removed.had] if simple else []
+    had, refusals = [*removed.had] if simple else [], []
     if "**" not in rest:
         known = [*front, *own][ordered[:1] == ("self",) :]
         scope |= {"refuse_unknown": refuse_unknown, "known": known}
         scope["cures"] = removed.cures
-        refuse = f"refuse_unknown({title}, {{}}, known, cures); "
-        takes[:0] = [f"{n} is None or {refuse.format(f'{{{n!r}: {n}}}')}" for n in had]
+        refuse = f"refuse_unknown({title}, {{}}, known, cures)"
+        refusals = [f"{refuse.format(f'{{{n!r}: {n}}}')} if {n} is not None else " for n in had]
         if checks or not simple:
-            takes.insert(0, f"{UNKNOWN} and {refuse.format(UNKNOWN)}")
+            takes.insert(0, f"{UNKNOWN} and {refuse.format(UNKNOWN)}; ")
             last = [f"**{UNKNOWN}"]
         for old, new in removed.renamed.items():
             scope[f"default_{new}"] = defaults[new]
@@ -402,7 +402,7 @@ def written(
             takes.insert(0, f"{new} = {found} if {alone_given} else {new}; ")
     alone = [name for name in ordered[: code.co_posonlyargcount] if name in front]
     head = [*alone, *["/"] * bool(alone), *front[len(alone) :], *had, *more, *own, *last]
-    body = f"{''.join(takes)}return {calls}({', '.join(passed)})"
+    body = f"{''.join(takes)}return {''.join(refusals)}{calls}({', '.join(passed)})"
     # Globals of its own cost less than a closure, of which every call takes all cells.
     scope["__name__"] = function.__globals__.get("__name__", "")
     exec(f"def made({', '.join(head)}): {body}", scope)

@@ -65,6 +65,7 @@ class _Calls(Writer):
             "array_operand": operands.array_operand,
             "in_dtype_of": operands.in_dtype_of,
             "with_numbers": operands.with_numbers,
+            "NUMBERS": frozenset({float, int}),
             "take_slow_path": dispatch.take_slow_path,
             "ensure_array": ensure_array,
             "as_outputs": outputs.as_outputs,
@@ -135,8 +136,7 @@ class _Calls(Writer):
         if scalar is not None and not hooked:
             self.scope["with_scalar"] = scalar.ready_call()
             lines += [
-                "  t = type(x1)",
-                "  if t is not Variable and (t is float or t is int): return with_scalar(x0, x1)",
+                "  if type(x1) is not Variable and type(x1) in NUMBERS: return with_scalar(x0, x1)",
             ]
         everything = f"({self.each('x#')}{',' if self.arity == 1 else ''})"
         if self.arity > 8:  # named once, so that the text does not grow with the square
@@ -168,12 +168,9 @@ class _Calls(Writer):
         comma = "," if self.arity == 1 else ""
         lines = [
             f"  key = {key}",
-            "  try: plan = plans[key]",
-            "  except (KeyError, TypeError): plan = None",
-            f"  if plan is None: plan = plan_for({self.node}, key, ({specs}{comma}))",
-            "  compute, xp, s = plan",
-            *(["  f.backend = s0.backend"] if self.declared.reads_backend else []),
-            *self._result(),
+            "  try: compute, xp, s = plans[key]",
+            "  except (KeyError, TypeError): compute = plans",
+            *self._result(f"plan_for(f, key, ({specs}{comma}))"),
         ]
         if self.declared.outputs:
             return [*lines, "  v = as_outputs(f, y, s0)"]
@@ -184,11 +181,16 @@ class _Calls(Writer):
             "  v = new(Variable); v._array = y; v._spec = s",
         ]
 
-    def _result(self) -> list[str]:
-        computed = f"y = compute(f, xp, {self.each('a#')})"
+    def _result(self, planned: str) -> list[str]:
+        """What computes; where there is no plan yet, one is made with a node for its errors."""
+        plan = f"  if compute is plans: compute, xp, s = {planned}"
+        before = "f.backend = s0.backend; " if self.declared.reads_backend else ""
+        computed = f"{before}y = compute(f, xp, {self.each('a#')})"
         if self.inline is None:
-            return [f"  {computed}"]
-        return [f"  if compute is None: y = {self.inline}", f"  else: f = {self.node}; {computed}"]
+            return [plan, f"  {computed}"]
+        inline = f"  if compute is None: {before}y = {self.inline}"
+        made = [f"    f = {self.node}"] if self.node != "f" else []
+        return [inline, "  else:", *made, f"  {plan}", f"  {inline}", f"    else: {computed}"]
 
     def _record(self) -> list[str]:
         """What the graph keeps; nothing where no input needs a gradient or none has a rule."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -150,6 +151,13 @@ def test_memory_is_its_own_unless_it_is_a_view_or_read_only() -> None:
     assert B.owns(a) and not B.owns(a[:2]) and not B.owns(np.frombuffer(bytearray(8)))
     a.flags.writeable = False
     assert not B.owns(a)
+
+
+@pytest.mark.parametrize("length", [4, 4096])
+def test_formulas_compute_with_a_module_whose_names_python_remembers(length: int) -> None:
+    namespace = B.ops_xp((length,))
+    assert type(namespace) is ModuleType and not hasattr(namespace, "__getattr__")
+    assert namespace.tanh is np.tanh
 
 
 def test_there_is_one_device() -> None:
