@@ -298,7 +298,7 @@ class Backend(Fallbacks, ABC):
 
     def entered(self, device: Device) -> AbstractContextManager[Any]:
         """A context in which the library itself takes `device` as current."""
-        return _ANYWHERE
+        return nullcontext()
 
     def around(self, spec_device: Any) -> Callable[[], AbstractContextManager[Any]] | None:
         """What gives the context that operations on arrays of a device are computed in.
@@ -357,10 +357,7 @@ class Backend(Fallbacks, ABC):
             src = self.xp.broadcast_to(self.xp.astype(src, dst.dtype, copy=False), dst.shape)
             if not self.mutable:
                 return src
-        elif not self.mutable:
-            return self.xp.full_like(dst, src)
-        dst[...] = src
-        return dst
+        return self.put(dst, ..., src)
 
     def put(self, a: AnyArray, index: Any, value: Any) -> AnyArray:
         """`a[index] = value`, an index that names no place twice; gives `a`.
@@ -376,10 +373,7 @@ class Backend(Fallbacks, ABC):
 
     def put_sum(self, a: AnyArray, index: Any, value: Any) -> AnyArray:
         """`a[index] += value`, an index that names no place twice; gives `a`, or a new array."""
-        if not self.mutable:
-            return self.put(a, index, a[index] + value)
-        a[index] += value
-        return a
+        return self.put(a, index, self.add_in_place(a[index], value))
 
     def memory(self, array: AnyArray) -> int:
         """What tells arrays apart that share no memory, as far as the library knows."""
@@ -427,8 +421,6 @@ BACKENDS = known.by_type
 on_kernels_changed: list[Callable[[Backend], None]] = []
 """Called with the backend whenever one of its kernel tables changes: the engine drops its plans."""
 
-
-_ANYWHERE = nullcontext()
 
 _KINDS = (
     ("f", "real floating"),

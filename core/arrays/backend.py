@@ -201,13 +201,15 @@ def get_device(spec: DeviceSpec) -> Device:
         return spec
     if isinstance(spec, Backend):
         return spec.default_device()
-    if isinstance(spec, str):
-        if spec.removeprefix("-").isdecimal():
-            return get_device(int(spec))
+    if isinstance(spec, str) and not spec.removeprefix("-").isdecimal():
         name, colon, word = spec.replace("@cupy", GPU).removeprefix("@").partition(":")
-        return _called(spec, name, word) if colon else get(name).default_device()
-    if is_whole(spec) and not isinstance(spec, bool):
-        number = spec.__index__()
+        backend = get(name)
+        if not colon:
+            return backend.default_device()
+        if word.isdecimal() or backend.names_devices:
+            return backend.as_device(int(word) if word.isdecimal() else word)
+    elif isinstance(spec, str) or (is_whole(spec) and not isinstance(spec, bool)):
+        number = int(spec)
         return gpu(number) if number >= 0 else host().default_device()
     raise BackendError(
         f"get_device: expected a name such as 'numpy' or 'cuda:1', a backend or a device; "
@@ -219,13 +221,6 @@ def gpu(number: SupportsIndex | None = None) -> Device:
     """The GPU of this number; None for the current one."""
     backend = get(GPU)
     return backend.default_device() if number is None else backend.as_device(number.__index__())
-
-
-def _called(spec: str, name: str, word: str) -> Device:
-    backend = get(name)
-    if word.isdecimal() or backend.names_devices:
-        return backend.as_device(int(word) if word.isdecimal() else word)
-    raise BackendError(f"get_device: expected a name such as 'numpy' or 'cuda:1'; got {spec!r}.")
 
 
 def to_host(x: Any) -> Any:

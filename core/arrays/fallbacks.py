@@ -19,8 +19,6 @@ class Fallbacks:
     put: Callable[[AnyArray, Any, Any], AnyArray]
     put_sum: Callable[[AnyArray, Any, Any], AnyArray]
 
-    mutable: bool
-
     def scatter_add(self, a: AnyArray, index: Any, values: Any) -> AnyArray:
         """`a[index] += values`; a place that `index` names twice is added to twice. Gives `a`.
 
@@ -36,11 +34,7 @@ class Fallbacks:
             values = xp.reshape(xp.broadcast_to(values, places.shape), (-1,))
         flat = xp.reshape(a, (-1,))
         added = scatter.add_at(xp, flat, xp.reshape(places, (-1,)), values)
-        added = xp.reshape(added, a.shape)
-        if not self.mutable:
-            return added
-        a[...] = added
-        return a
+        return self.put(a, ..., xp.reshape(added, a.shape))
 
     def windows(
         self,

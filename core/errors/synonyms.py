@@ -404,6 +404,22 @@ class NameOfOthers:
         raise UnknownName(f"{cls.__name__} has no {self.name!r}. Did you mean {quoted(self.ours)}?")
 
 
+class RemovedAttribute(NameOfOthers):
+    """An attribute that objects once had: to read it or to set it is an error that has the cure."""
+
+    def __init__(self, cure: str) -> None:
+        self.cure = cure
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, cls: type) -> Any:
+        raise UnknownName(f"{cls.__name__}.{self.name} no longer exists. {self.cure}")
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        self.__get__(owner, type(owner))
+
+
 def refuse_names_of_others(cls: type) -> None:
     """Let attributes of `cls` that other libraries have be refused with what to write."""
     for name, ours in TABLE[cls.__name__].items():
@@ -417,4 +433,4 @@ def real_names(owner: object) -> list[str]:
 
 def _is_refused(cls: type, name: str) -> bool:
     found = next((base.__dict__[name] for base in cls.__mro__ if name in base.__dict__), None)
-    return type(found) is NameOfOthers
+    return isinstance(found, NameOfOthers)

@@ -48,19 +48,15 @@ class Copies:
             self.name = state["name"]
 
     def _state(self: Any) -> dict[str, Any]:
+        slots = [n for cls in type(self).__mro__ for n in vars(cls).get("__slots__", ())]
+        rest = {n: getattr(self, n) for n in slots if n not in _PLACE and hasattr(self, n)}
         return {
             "array": self._array,
             "grad": self._grad,
             "name": self.name,
             "requires_grad": self.requires_grad,
-            "rest": self._rest(),
+            "rest": rest | getattr(self, "__dict__", {}),  # of a subclass
         }
-
-    def _rest(self: Any) -> dict[str, Any]:
-        """What else it has: in slots that are filled, and in the dict of a subclass."""
-        slots = [n for cls in type(self).__mro__ for n in vars(cls).get("__slots__", ())]
-        known = {n: getattr(self, n) for n in slots if n not in _PLACE and hasattr(self, n)}
-        return known | getattr(self, "__dict__", {})
 
 
 class Uncopied:

@@ -7,13 +7,14 @@ strongly, so a graph dies by reference count with the last variable that leads t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Never
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from core.arrays.backend import BACKENDS
 from core.arrays.spec import Spec, spec_of
 from core.errors import kinds, scalars
-from core.errors.keywords import answering
-from core.errors.synonyms import real_names, refuse_names_of_others
+from core.errors.keywords import answering, checked_when_called
+from core.errors.synonyms import RemovedAttribute, real_names, refuse_names_of_others
 from core.graph.attributes import Attributes, rare
 from core.graph.copies import Copies
 from core.graph.fitting import check_grad, is_array, no_array, taken
@@ -22,8 +23,6 @@ from core.graph.methods import Methods
 from core.graph.moving import Moving
 from core.graph.operators import Operators
 from core.graph.protocols import Protocols
-from core.graph.refused import meant, refuse, volatile
-from core.graph.text import Texts
 from core.graph.variable_node import VariableNode
 from core.registry.once import publishing
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @answering("cleargrad", "retain_data")
-class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocols, Texts):
+class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocols):
     """An array with a history, from which `backward` computes derivatives.
 
     Args:
@@ -76,10 +75,11 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
 
     _backward_from: ClassVar[Any]  # core.graph.backprop sets it
 
-    volatile = volatile
+    volatile: Any = RemovedAttribute("Compute under core.no_backprop_mode() instead.")
     __array_priority__ = 200
     __hash__ = object.__hash__
 
+    @partial(checked_when_called, checks=False)
     def __init__(
         self,
         data: Array | None = None,
@@ -87,10 +87,7 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
         name: str | None = None,
         grad: Array | None = None,
         requires_grad: bool = True,
-        **removed: Never,
     ) -> None:
-        if removed:
-            refuse(removed)
         array = None if data is None else taken(data)
         if array is None and data is not None:
             raise no_array("Variable: expected", data)
@@ -236,8 +233,6 @@ class Variable(Attributes, Copies, History, Methods, Moving, Operators, Protocol
         """
         self._backward_from([self], retain_grad, enable_double_backprop, loss_scale, free_graph)
 
-
-Variable.__init__.__wrapped__ = meant  # type: ignore[attr-defined] # what help() shows
 
 _new = Variable.__new__
 

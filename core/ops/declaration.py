@@ -26,7 +26,7 @@ class Declaration:
     `names` are the inputs, of which the last `optional` may be missing; with `variadic` there is
     any number of inputs, all under one name. `fields` maps settings to defaults, `kinds` to what
     they may be. `joint` is the rule for all inputs together, `rules` maps an input's name to the
-    rule for it alone.
+    rule for it alone; without any it is not `differentiable`.
     """
 
     def __init__(self, cls: Any, outputs: tuple[str, ...] = ()) -> None:
@@ -46,6 +46,7 @@ class Declaration:
         author: dict[str, Any] = next((vars(b) for b in cls.__mro__ if "gradient" in vars(b)), {})
         self.recorded: Any = author.get("recorded_gradient")
         self.rules = {n: r for n in self.names if (r := getattr(cls, f"gradient_{n}", None))}
+        self.differentiable = bool(self.joint or self.rules)
         refuse_strays(self)
         refuse_reserved(self)
         self.uses = {name: self._asked(rule) for name, rule in self.rules.items()}
@@ -55,11 +56,6 @@ class Declaration:
             for name in self.saved
             if (method := getattr(cls, f"recompute_{name}", None))
         }
-
-    @property
-    def differentiable(self) -> bool:
-        """Whether any input has a gradient rule."""
-        return bool(self.joint or self.rules)
 
     @property
     def reads_xp(self) -> bool:

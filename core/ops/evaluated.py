@@ -40,7 +40,10 @@ class Evaluated:
     def _compute(self: Any, arrays: tuple[Any, ...]) -> Any:
         """What `compute`, or what a backend has in its place, makes of arrays."""
         specs: Any = tuple([spec_of(x) for x in arrays])
-        key = self._plan_key(specs)
+        if self._plan_by_settings and self.declared.fields:  # as the specialised calls
+            key: Any = (*specs, *[getattr(self, name) for name in self.declared.fields])
+        else:
+            key = specs[0] if all([spec is specs[0] for spec in specs]) else specs
         try:
             plan = self._plans[key]
         except (KeyError, TypeError):  # TypeError: an unhashable setting
@@ -48,9 +51,3 @@ class Evaluated:
         self.backend = specs[0].backend
         compute, xp, _ = plan or dispatch.plan_for(self, key, specs)
         return (compute or type(self).compute)(self, xp, *arrays)
-
-    def _plan_key(self: Any, specs: tuple[Any, ...]) -> Any:
-        """What a plan is remembered by, as the specialised calls compute it."""
-        if self._plan_by_settings and self.declared.fields:
-            return (*specs, *[getattr(self, name) for name in self.declared.fields])
-        return specs[0] if all([spec is specs[0] for spec in specs]) else specs

@@ -44,6 +44,8 @@ class GradientWriter(Writer):
         self.broadcast = broadcast
         self.wide = wide
         self.inline = self.cls.inline and not wide
+        self.reads_xp = declared.reads_xp or wide is not None
+        self.xp = "xp" if self.reads_xp else "None"  # the text for it among a rule's arguments
 
     def written(self, kind: str) -> Callable[..., Any] | None:
         """`raw` or `var`: the declared rules with what they asked for."""
@@ -53,7 +55,7 @@ class GradientWriter(Writer):
         lines = [f"def {kind}(f, g, needs_grad):"]
         if kind == "raw" and not self.wide:
             lines += self._kernels()
-        if self._reads_xp:
+        if self.reads_xp:
             lines += [f"  xp = {'NS' if kind == 'var' else 'f._sources[0].spec.xp'}"]
         if self.wide:
             lines += ["  backend = f._sources[0].spec.backend", f"  g = {self._widened('g')}"]
@@ -86,18 +88,10 @@ class GradientWriter(Writer):
             ]
         return lines
 
-    @property
-    def _reads_xp(self) -> bool:
-        return self.declared.reads_xp or self.wide is not None
-
-    @property
-    def _xp(self) -> str:
-        return "xp" if self._reads_xp else "None"
-
     def _joint(self, kind: str) -> list[str]:
         rule: Any = self.declared.joint
         self.scope["rule"] = rule
-        texts = ["f", self._xp, "g", *[self._value(kind, n) for n in self.declared.joint_uses]]
+        texts = self._texts(kind, self.declared.joint_uses)
         if kind == "var" and self.declared.recorded:
             self.scope["recorded"] = self.declared.recorded.ready_call()
             return [f"  gradients = (recorded({', '.join(texts[2:])}),)"]
@@ -135,12 +129,13 @@ class GradientWriter(Writer):
         if rule is None:
             return "None"
         self.scope[f"rule{i}"] = rule
-        texts = ["f", self._xp, "g", *[self._value(kind, use) for use in self.declared.uses[name]]]
+        texts = self._texts(kind, self.declared.uses[name])
         inline = self.expression(rule, texts) if self.inline else None
         return inline or f"rule{i}({', '.join(texts)})"
 
-    def _arguments(self, kind: str, asked: tuple[str, ...]) -> str:
-        return "".join([", " + self._value(kind, name) for name in asked])
+    def _texts(self, kind: str, asked: tuple[str, ...]) -> list[str]:
+        """The arguments of a rule that asks for these."""
+        return ["f", self.xp, "g", *[self._value(kind, name) for name in asked]]
 
     def _value(self, kind: str, name: str) -> str:
         """The text that fetches what a rule asked for by `name`."""
@@ -171,7 +166,8 @@ class GradientWriter(Writer):
             return f"constant(f.{name})"
         method, sources = self.declared.rederived[name]
         self.scope[f"recompute_{name}"] = method
-        return f"recompute_{name}(f, NS{self._arguments(kind, sources)})"
+        texts = ["f", "NS", *[self._value(kind, source) for source in sources]]
+        return f"recompute_{name}({', '.join(texts)})"
 
 
 def wrong_number(f: FunctionNode, gradients: tuple[Any, ...]) -> None:

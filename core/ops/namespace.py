@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import Any
 
+from core import registry
 from core.arrays.backend import Backend, using
 from core.arrays.backend import current as current_backend
 from core.errors import UnknownName, nearest
@@ -105,8 +106,6 @@ def asking_for_backend(function: Any) -> Any:
 
 
 def _find(name: str) -> Any:
-    from core import registry
-
     catalogue = registry.catalogue("namespace")
     if name in catalogue:
         found = catalogue.get(name)
@@ -120,7 +119,5 @@ def _find(name: str) -> Any:
 
 
 def _names() -> list[str]:
-    from core import registry
-
     provided = registry.catalogue("namespace").names()
     return sorted({*provided, *DTYPES, "newaxis"})

@@ -10,7 +10,7 @@ from core.errors import InvalidType
 from core.errors.scalars import is_number, is_scalar, python_number
 from core.graph.fitting import is_array, no_array, taken
 from core.graph.variable import Variable, as_array, wrap
-from core.graph.variable_node import NOBODY, VariableNode
+from core.graph.variable_node import VariableNode
 
 if TYPE_CHECKING:
     from core.ops.function_node import FunctionNode
@@ -116,9 +116,6 @@ def constant_node(x: Any, spec: Spec | None) -> VariableNode:
     """The node of an input that needs no gradient."""
     if isinstance(x, Variable):
         return x.node
-    node: VariableNode = object.__new__(VariableNode)
-    node._constant = True
-    node._creator = node._sources = node._grad = node._name = node.data = None
-    node._variable = NOBODY
+    node = VariableNode(None, requires_grad=False)
     node.spec = spec
     return node

@@ -24,8 +24,8 @@ def by(xp: Any) -> Fallbacks:
     """The formulas with a namespace."""
     formulas = Fallbacks()
     formulas.xp, formulas.mutable = xp, True
-    formulas.put = partial(Backend.put, formulas)
-    formulas.put_sum = partial(Backend.put_sum, formulas)
+    for name in ("add_in_place", "put", "put_sum"):
+        setattr(formulas, name, partial(getattr(Backend, name), formulas))
     return formulas
 
 

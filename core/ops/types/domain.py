@@ -46,6 +46,10 @@ class Domain:
     - `kinks`: kinks of every real input. `leave_out`: check -> one of the five reasons, as
       `core.testing` takes them; what has no gradient has no second one.
 
+    `inputs` are the names of the inputs in order, none where the declaration gives none. A domain
+    is `elementwise` where the inputs have any shapes that broadcast, and `mixes` where some input
+    may have another floating dtype than the others.
+
     >>> print(Domain("(n,k),(m,k)->(n,m)", x=real(-2, 2), W=real(-2, 2)))
     (n,k),(m,k)->(n,m); x: real in [-2, 2]; W: real in [-2, 2]
     """
@@ -79,22 +83,10 @@ class Domain:
         if "gradient" in self.leave_out:
             self.leave_out.setdefault("double_gradient", self.leave_out["gradient"])
         self.note = note
+        self.inputs = tuple(self.values)
+        self.elementwise = self.signature.elementwise
+        self.mixes = any([value.mixed for value in self.values.values()])
         refuse_contradictions(self)
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The names of the inputs in order; empty where the declaration gives none."""
-        return tuple(self.values)
-
-    @property
-    def elementwise(self) -> bool:
-        """Whether the inputs have any shapes that broadcast."""
-        return self.signature.elementwise
-
-    @property
-    def mixes(self) -> bool:
-        """Whether some input may have another floating dtype than the others."""
-        return any([value.mixed for value in self.values.values()])
 
     def value(self, index: int) -> Input:
         """What the input at `index` holds; a repeated input has one declaration."""

@@ -81,7 +81,13 @@ class Argument(NamedTuple):
 
 
 class Signature:
-    """A parsed signature; raises DeclarationError where the text is not one."""
+    """A parsed signature; raises DeclarationError where the text is not one.
+
+    It is `elementwise` where every argument is "()", for inputs of any shapes that broadcast, and
+    `variadic` where the last input may be given any number of times. `counts` are the least and the
+    greatest number of inputs, None for no limit; `names` are the dimensions of the inputs in order,
+    without dots and sizes, and `groups` those with dots.
+    """
 
     def __init__(self, text: str) -> None:
         left, arrow, right = text.replace(" ", "").partition("->")
@@ -94,34 +100,13 @@ class Signature:
         self.inputs = _arguments(left, text)
         self.outputs = _arguments(right, text)
         _check_marks(self, text)
-
-    @property
-    def elementwise(self) -> bool:
-        """Whether every argument is '()': inputs of any shapes that broadcast."""
-        return not any(argument.dims for argument in (*self.inputs, *self.outputs))
-
-    @property
-    def variadic(self) -> bool:
-        """Whether the last input may be given any number of times."""
-        return self.inputs[-1].variadic
-
-    @property
-    def counts(self) -> tuple[int, int | None]:
-        """The least and the greatest number of inputs; None for no limit."""
+        self.elementwise = not any(a.dims for a in (*self.inputs, *self.outputs))
+        self.variadic = self.inputs[-1].variadic
         least = sum(not argument.optional for argument in self.inputs)
-        return least, None if self.variadic else len(self.inputs)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the dimensions of the inputs, in order, without dots and sizes."""
-        dims = [d for argument in self.inputs for d in argument.dims]
-        return tuple(dict.fromkeys(d for d in dims if isinstance(d, str) and not _is_dots(d)))
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The dotted groups of the inputs, in order."""
-        dims = [d for argument in self.inputs for d in argument.dims]
-        return tuple(dict.fromkeys(d for d in dims if isinstance(d, str) and _is_dots(d)))
+        self.counts = least, None if self.variadic else len(self.inputs)
+        found = dict.fromkeys(d for a in self.inputs for d in a.dims if isinstance(d, str))
+        self.names = tuple([d for d in found if not _is_dots(d)])
+        self.groups = tuple(filter(_is_dots, found))
 
     def argument(self, index: int) -> Argument:
         """The declaration of the input at `index`."""
