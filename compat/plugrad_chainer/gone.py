@@ -17,6 +17,7 @@ MODULES: tuple[tuple[str, str], ...] = (
         "Write a kernel with chainer.backends.cuda.elementwise.",
     ),
     ("chainer.cuda_fusion", "Use chainer.backends.cuda.fuse."),
+    ("chainer.cudnn*", "No backend uses cuDNN."),
     ("chainer.functions.cudnn*", "No backend uses cuDNN."),
 )
 """Modules of which nothing is here: patterns -> the sentence that says what to do."""
@@ -31,6 +32,7 @@ NAMES: tuple[tuple[str, str], ...] = (
     ("*.cudnn", "No backend uses cuDNN."),
     ("*.libcudnn", "No backend uses cuDNN."),
     ("*cudnn_dropout_states*", "No backend uses cuDNN."),
+    ("*.n_step_lstm.Dropout*States", "No backend uses cuDNN."),
     ("*CUDNN*", "No backend uses cuDNN, and arrays have one layout: leave it out."),
     ("chainer.memory_layouts.*", "Arrays have one layout: leave it out."),
     ("*.DaliIterator", "Use chainer.iterators.MultiprocessIterator."),
@@ -39,7 +41,7 @@ NAMES: tuple[tuple[str, str], ...] = (
     ("chainer.device_resident.DeviceResidentsVisitor", "Use link.to_device."),
     ("chainer.msg", "It is a variable of a loop, left over in Chainer."),
     ("chainer.thread_local", "Use chainer.config, which each thread has for itself."),
-    ("chainer.links.caffe.*.available", "Leave it out: CaffeFunction needs no Caffe."),
+    ("chainer.*.caffe.*.available", "Leave it out: CaffeFunction needs no Caffe."),
     ("chainer.*cuda.fusion", "Use chainer.backends.cuda.fuse."),
     ("chainer.links.*Base", _BASE),
     ("chainer.links.*.TreeParser", _BASE),

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from plugrad_chainer import gone
-from plugrad_chainer.facts import modules
+from plugrad_chainer.facts import VERSIONS, modules, names_of
 
 from core.errors import BackendUnavailable, nearest
 
@@ -65,6 +65,9 @@ NAMES: dict[str, str] = {
     "chainer.functions.BatchNormalization": "chainer.links.BatchNormalization",
     "chainer.functions.caffe.CaffeFunction": "chainer.links.CaffeFunction",
     "chainer.functions.caffe.caffe_function": "chainer.links.caffe.caffe_function",
+    "chainer.functions.caffe.caffe_function.CaffeFunction": "chainer.links.CaffeFunction",
+    "chainer.gradient_check.numerical_grad_cpu": "chainer.gradient_check.numerical_grad",
+    "chainer.gradient_check.numerical_grad_gpu": "chainer.gradient_check.numerical_grad",
     "chainer.functions.PReLU": "chainer.links.PReLU",
     "chainer.initializers.backend": "chainer.backend",
     "chainer.initializers.cuda": "chainer.cuda",
@@ -82,12 +85,14 @@ for _family in ("connection", "rnn"):
         _path = f"chainer.links.{_family}.{_unit.lower()}.{_unit}Base"
         NAMES[_path] = f"chainer.links.Stateless{_unit}"
     for _name in ("argsort_list_descent", "permutate_list"):
-        NAMES[f"chainer.links.{_family}.n_step_rnn.{_name}"] = f"plugrad_chainer.here.data.{_name}"
+        for _path in ("n_step_rnn", "n_step_lstm"):
+            NAMES[f"chainer.links.{_family}.{_path}.{_name}"] = f"plugrad_chainer.here.data.{_name}"
 
 _OPERATORS = "sub mul div:truediv floordiv neg pow matmul"
 for _pair in _OPERATORS.split():
     _theirs, _, _ours = _pair.partition(":")
-    NAMES[f"chainer.functions.math.basic_math.{_theirs}"] = f"operator.{_ours or _theirs}"
+    for _path in ("math.basic_math", "basic_math"):
+        NAMES[f"chainer.functions.{_path}.{_theirs}"] = f"operator.{_ours or _theirs}"
 
 _WHOLE = (
     "Chainer has pickled this link as a whole, with what is inside of its classes. Load the values "
@@ -174,8 +179,16 @@ def has(path: str, name: str) -> bool:
 
 
 def is_module(full: str) -> bool:
-    """Whether a name of a module is that of a module below it, and nothing else has it."""
-    return full in modules() and full not in NAMES
+    """Whether a name of a module is that of a module below it, and nothing else has it.
+
+    Of a name that was a module once, as `chainer.functions.relu` in version 1.2, the last version
+    decides.
+    """
+    if full not in modules() or full in NAMES:
+        return False
+    path, _, name = full.rpartition(".")
+    last = names_of(VERSIONS[3])
+    return full in last or name not in last.get(path, ())
 
 
 def set_(path: str, name: str, value: Any) -> None:

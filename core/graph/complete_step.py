@@ -40,7 +40,8 @@ def _cotangent(walk: Walk, source: Any) -> Any:
     if source is None:
         return None
     if source in walk.gradients:
-        return walk.gradients[source]
+        g = walk.gradients[source]  # a scalar where a sum of arrays without axes has become one
+        return g if isinstance(g, Variable) else ensure_array(g, source.spec)
     g = source._grad
     return g if g is None else as_variable(g) if walk.graph else as_array(g)
 

@@ -6,7 +6,7 @@ from core import Variable, as_variable
 from core import functions as F
 from core.errors.kinds import checked
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, either, times, where
+from plugins.distributions.distribution import Distribution, either, times, where, within
 
 
 class Bernoulli(Distribution):
@@ -31,28 +31,34 @@ class Bernoulli(Distribution):
         name, value = either("Bernoulli", p=p, logit=logit)
         (given,) = self._parameters(**{name: value})
         if name == "p":
-            self.p, self.log_p, self.log_q = given, F.log(given), F.log1p(-given)
+            self.log_p, self.log_q = F.log(given), F.log1p(-given)
+            self.p, self._q = given, 1 - given
             self.logit = self.log_p - self.log_q
         else:
-            self.p, self.log_p, self.log_q = (
-                F.sigmoid(given),
-                -F.softplus(-given),
-                -F.softplus(given),
-            )
+            self.log_p, self.log_q = -F.softplus(-given), -F.softplus(given)
+            self.p, self._q = F.exp(self.log_p), F.exp(self.log_q)
             self.logit = given
         self.binary_check = binary_check
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        found = times(x, self.log_p) + times(1 - x, self.log_q)
         if self.binary_check:
-            return where((x.array == 0) | (x.array == 1), found, -float("inf"))
-        return found
+            return within((x.array == 0) | (x.array == 1), x, 0.0, self._log_mass)
+        return self._log_mass(x)
+
+    def _log_mass(self, x: Variable) -> Variable:
+        return times(x, self.log_p) + times(1 - x, self.log_q)
 
     def cdf(self, x: Array) -> Variable:
+        return self._steps(x, 0.0, self._q, 1.0)
+
+    def survival_function(self, x: Array) -> Variable:
+        return self._steps(x, 1.0, self.p, 0.0)
+
+    def _steps(self, x: Array, below: float, between: Variable, above: float) -> Variable:
         x = self._point(x).array
-        below = where(x >= 0, 1 - self.p, 0.0)
-        return where(x < 1, below, 1.0)
+        found = where(x < 1, where(x < 0, below, between), above)
+        return where(x == x, found, float("nan"))
 
     def sample_n(self, n: int) -> Variable:
         drawn = self._uniform(n, *self.batch_shape) < self.p.array

@@ -6,12 +6,12 @@ from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
 from plugins.distributions.beta_draws import StandardBeta
-from plugins.distributions.distribution import Distribution, within
+from plugins.distributions.distribution import Distribution, log_power, within
 from plugins.distributions.incomplete import Betainc, Betaincc, Betaincinv
 
 
 class Beta(Distribution):
-    """Beta distributions, of density x^(a-1) (1-x)^(b-1) / B(a, b) in (0, 1).
+    """Beta distributions, of density x^(a-1) (1-x)^(b-1) / B(a, b) in [0, 1].
 
     Args:
         a: Above 0.
@@ -24,17 +24,18 @@ class Beta(Distribution):
     variable([1.4999999, 0.       ], dtype=float32)
     """
 
-    support = "(0, 1)"
+    support = "[0, 1]"
 
     def __init__(self, a: Operand, b: Operand) -> None:
         self.a, self.b = self._parameters(a=a, b=b)
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        return within((x.array > 0) & (x.array < 1), x, 0.5, self._log_density)
+        return within((x.array >= 0) & (x.array <= 1), x, 0.5, self._log_density)
 
     def _log_density(self, x: Variable) -> Variable:
-        return (self.a - 1) * F.log(x) + (self.b - 1) * F.log1p(-x) - self.log_beta
+        upper = log_power(x, self.b - 1, lambda x: F.log1p(-x), 1.0)
+        return log_power(x, self.a - 1) + upper - self.log_beta
 
     def cdf(self, x: Array) -> Variable:
         found: Variable = Betainc.call(self.a, self.b, self._point(x))

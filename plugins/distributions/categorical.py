@@ -5,7 +5,7 @@ from __future__ import annotations
 from core import Variable, as_variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, either, times
+from plugins.distributions.distribution import Distribution, either, times, where
 
 
 class Categorical(Distribution):
@@ -30,9 +30,12 @@ class Categorical(Distribution):
         self.p = given if name == "p" else F.exp(self.log_p)
 
     def log_prob(self, x: Array) -> Variable:
-        k = self.log_p.shape[-1]
-        chosen = F.one_hot(F.cast(as_variable(x), "int32"), k, dtype=self.log_p.dtype)
-        return product_sum(chosen, self.log_p)
+        xp, k, index = self.xp, self.log_p.shape[-1], as_variable(x).array
+        inside = (index >= 0) & (index < k) & (index == xp.floor(index))
+        safe = xp.astype(xp.where(inside, index, xp.zeros_like(index)), xp.int32)
+        chosen = F.one_hot(as_variable(safe), k, dtype=self.log_p.dtype)
+        found = where(inside, product_sum(chosen, self.log_p), -float("inf"))
+        return where(index == index, found, float("nan"))
 
     def sample_n(self, n: int) -> Variable:
         xp = self.xp

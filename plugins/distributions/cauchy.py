@@ -7,7 +7,7 @@ from math import log, pi
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution
+from plugins.distributions.distribution import Distribution, where
 
 
 class Cauchy(Distribution):
@@ -29,16 +29,31 @@ class Cauchy(Distribution):
 
     def log_prob(self, x: Array) -> Variable:
         z = (self._point(x) - self.loc) / self.scale
-        return -F.log1p(z * z) - F.log(self.scale) - log(pi)
+        far = abs(z.array) > 1  # where z² may be beyond the dtype, z^-2 is not
+        near = where(far, 1 / z, z)
+        size = 2 * F.log(F.absolute(where(far, z, 1.0)))
+        return -F.log1p(near * near) - size - F.log(self.scale) - log(pi)
 
     def cdf(self, x: Array) -> Variable:
-        return F.arctan((self._point(x) - self.loc) / self.scale) / pi + 0.5
+        return F.arctan2(self.scale, self.loc - self._point(x)) / pi
+
+    def survival_function(self, x: Array) -> Variable:
+        return F.arctan2(self.scale, self._point(x) - self.loc) / pi
 
     def icdf(self, p: Array) -> Variable:
-        return self.loc + self.scale * F.tan(pi * (self._point(p) - 0.5))
+        p = self._probability(p)
+        upper = p.array > 0.5
+        tail = where(upper, 1 - p, p)
+        far = tail.array < 0.25  # where 1 / tan is precise, and infinite at 0
+        size = where(
+            far,
+            1 / F.tan(pi * where(far, tail, 0.25)),
+            F.tan(pi * (0.5 - where(far, 0.25, tail))),
+        )
+        return self.loc + self.scale * where(upper, size, -size)
 
     def sample_n(self, n: int) -> Variable:
-        return self.icdf(self._uniform(n, *self.batch_shape))
+        return self.loc + self.scale * F.tan(pi * (self._uniform(n, *self.batch_shape) - 0.5))
 
     @property
     def mode(self) -> Variable:

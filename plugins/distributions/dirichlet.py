@@ -5,7 +5,7 @@ from __future__ import annotations
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, within
+from plugins.distributions.distribution import Distribution, log_power, within
 from plugins.distributions.gamma_draws import LogStandardGamma
 
 
@@ -37,7 +37,7 @@ class Dirichlet(Distribution):
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        terms = within(x.array > 0, x, 0.5, lambda x: (self.alpha - 1) * F.log(x))
+        terms = within(x.array >= 0, x, 0.5, lambda x: log_power(x, self.alpha - 1))
         return F.sum(terms, axis=-1) - self.log_norm
 
     def sample_n(self, n: int) -> Variable:

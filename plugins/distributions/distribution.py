@@ -122,7 +122,7 @@ class Distribution:
 
     def log_cdf(self, x: Array) -> Variable:
         """The logarithm of `cdf`."""
-        return _log(self.cdf(x))
+        return _log(self.cdf(x), self.survival_function(x))
 
     def survival_function(self, x: Array) -> Variable:
         """The probability of a point above `x`."""
@@ -130,7 +130,7 @@ class Distribution:
 
     def log_survival_function(self, x: Array) -> Variable:
         """The logarithm of `survival_function`."""
-        return _log(self.survival_function(x))
+        return _log(self.survival_function(x), self.cdf(x))
 
     def icdf(self, p: Array) -> Variable:
         """The point whose `cdf` is `p`, in (0, 1)."""
@@ -167,6 +167,11 @@ class Distribution:
         point = as_variable(x)
         floating = self.xp.isdtype(point.dtype, "real floating")
         return point if floating else F.cast(point, like.dtype)
+
+    def _probability(self, p: Operand) -> Variable:
+        """A probability; NaN for what is none."""
+        p = self._point(p)
+        return where((p.array >= 0) & (p.array <= 1), p, float("nan"))
 
     def _uniform(self, *shape: int) -> Any:
         """Numbers in (0, 1), of a shape."""
@@ -208,9 +213,11 @@ def either(owner: str, **given: Operand | None) -> tuple[str, Operand]:
     return found[0]
 
 
-def _log(p: Variable) -> Variable:
-    """Log p, -inf where p is 0."""
-    return within(p.array > 0, p, 1.0, F.log)
+def _log(p: Variable, rest: Variable) -> Variable:
+    """Log p, by `rest`, which is 1 - p, where that is precise; -inf where p is 0."""
+    small = p.array <= 0.5
+    lower = within(p.array > 0, where(small, p, 1.0), 1.0, F.log)
+    return where(small, lower, F.log1p(-where(small, 0.0, rest)))
 
 
 def where(condition: Any, x: Operand, y: Operand) -> Variable:
@@ -234,6 +241,14 @@ def times(p: Variable, log_p: Variable) -> Variable:
     """The product p log_p, with 0 where p is 0, whatever log_p is there."""
     p, log_p = F.broadcast(p, log_p)
     return p * where(p.array != 0, log_p, 0.0)
+
+
+def log_power(
+    x: Variable, k: Variable, log: Callable[[Variable], Variable] = F.log, edge: float = 0.0
+) -> Variable:
+    """The product k log(x), with 0 where k is 0 and x at the edge, at which log(x) is -inf."""
+    x, k = F.broadcast(x, k)
+    return k * log(where((k.array == 0) & (x.array == edge), 0.5, x))
 
 
 def summed(x: Variable, axes: int) -> Variable:

@@ -38,7 +38,7 @@ class Exponential(Distribution):
         return -self.lam * F.relu(self._point(x))
 
     def icdf(self, p: Array) -> Variable:
-        return -F.log1p(-self._point(p)) / self.lam
+        return -F.log1p(-self._probability(p)) / self.lam
 
     def sample_n(self, n: int) -> Variable:
         return -F.log(self._uniform(n, *self.batch_shape)) / self.lam

@@ -5,13 +5,13 @@ from __future__ import annotations
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, within
+from plugins.distributions.distribution import Distribution, log_power, within
 from plugins.distributions.gamma_draws import StandardGamma
 from plugins.distributions.incomplete import Gammainc, Gammaincc, Gammaincinv
 
 
 class Gamma(Distribution):
-    """Gamma distributions, of density x^(k-1) exp(-x / theta) / (Γ(k) theta^k) where x > 0.
+    """Gamma distributions, of density x^(k-1) exp(-x / theta) / (Γ(k) theta^k) where x >= 0.
 
     Args:
         k: Shapes, above 0.
@@ -24,18 +24,19 @@ class Gamma(Distribution):
     variable([0.       , 0.7357589], dtype=float32)
     """
 
-    support = "positive"
+    support = "not negative"
 
     def __init__(self, k: Operand, theta: Operand) -> None:
         self.k, self.theta = self._parameters(k=k, theta=theta)
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        return within(x.array > 0, x, 1.0, self._log_density)
+        inside = (x.array >= 0) & (x.array < float("inf"))
+        return within(inside, x, 1.0, self._log_density)
 
     def _log_density(self, x: Variable) -> Variable:
         known = -F.lgamma(self.k) - self.k * F.log(self.theta)
-        return (self.k - 1) * F.log(x) - x / self.theta + known
+        return log_power(x, self.k - 1) - x / self.theta + known
 
     def cdf(self, x: Array) -> Variable:
         found: Variable = Gammainc.call(self.k, self._point(x) / self.theta)

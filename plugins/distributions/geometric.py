@@ -5,14 +5,14 @@ from __future__ import annotations
 from core import Variable, as_variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, within
+from plugins.distributions.distribution import Distribution, times, within
 
 
 class Geometric(Distribution):
     """Distributions of how many trials it takes to succeed once: 1, 2, ...
 
     Args:
-        p: Probabilities of success, above 0 and below 1.
+        p: Probabilities of success, above 0 and at most 1.
 
     >>> import core.distributions as D, numpy as np
     >>> D.Geometric(np.full(3, 0.5, "f")).prob(np.array([0, 1, 2]))
@@ -27,10 +27,16 @@ class Geometric(Distribution):
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
         inside = (x.array >= 1) & (x.array == self.xp.floor(x.array))
-        return within(inside, x, 1.0, lambda x: F.log(self.p) + (x - 1) * F.log1p(-self.p))
+        return within(inside, x, 1.0, lambda x: F.log(self.p) + times(x - 1, F.log1p(-self.p)))
 
     def cdf(self, x: Array) -> Variable:
-        return -F.expm1(F.relu(F.floor(self._point(x))) * F.log1p(-self.p))
+        return -F.expm1(self.log_survival_function(x))
+
+    def survival_function(self, x: Array) -> Variable:
+        return F.exp(self.log_survival_function(x))
+
+    def log_survival_function(self, x: Array) -> Variable:
+        return times(F.relu(F.floor(self._point(x))), F.log1p(-self.p))
 
     def sample_n(self, n: int) -> Variable:
         xp = self.xp
@@ -52,4 +58,4 @@ class Geometric(Distribution):
     @property
     def entropy(self) -> Variable:
         q = 1 - self.p
-        return -(q * F.log1p(-self.p) + self.p * F.log(self.p)) / self.p
+        return -(times(q, F.log1p(-self.p)) + self.p * F.log(self.p)) / self.p

@@ -7,9 +7,10 @@ from math import pi
 from core import Variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution
+from plugins.distributions.distribution import Distribution, where, within
 
 EULER = 0.5772156649015329
+FAR = 20.0  # from there on, 1 - exp(-y) is y exp(-y/2) in double precision, for y = exp(-z)
 
 
 class Gumbel(Distribution):
@@ -29,13 +30,22 @@ class Gumbel(Distribution):
 
     def log_prob(self, x: Array) -> Variable:
         z = (self._point(x) - self.loc) / self.scale
-        return -z - F.exp(-z) - F.log(self.scale)
+        return within(z.array > -float("inf"), z, 0.0, lambda z: -z - F.exp(-z)) - F.log(self.scale)
 
     def cdf(self, x: Array) -> Variable:
         return F.exp(self.log_cdf(x))
 
     def log_cdf(self, x: Array) -> Variable:
         return -F.exp((self.loc - self._point(x)) / self.scale)
+
+    def survival_function(self, x: Array) -> Variable:
+        return -F.expm1(self.log_cdf(x))
+
+    def log_survival_function(self, x: Array) -> Variable:
+        z = (self._point(x) - self.loc) / self.scale
+        far = z.array > FAR
+        near = super().log_survival_function(where(far, self.loc, self._point(x)))
+        return where(far, -z - 0.5 * F.exp(-where(far, z, FAR)), near)
 
     def icdf(self, p: Array) -> Variable:
         return self.loc - self.scale * F.log(-F.log(self._point(p)))

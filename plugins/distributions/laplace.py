@@ -29,9 +29,16 @@ class Laplace(Distribution):
         return -F.absolute(self._point(x) - self.loc) / self.scale - F.log(self.scale) - log(2)
 
     def cdf(self, x: Array) -> Variable:
-        z = (self._point(x) - self.loc) / self.scale
-        half = 0.5 * F.exp(-F.absolute(z))
-        return where(z.array > 0, 1 - half, half)
+        return _tail((self._point(x) - self.loc) / self.scale)
+
+    def survival_function(self, x: Array) -> Variable:
+        return _tail((self.loc - self._point(x)) / self.scale)
+
+    def log_cdf(self, x: Array) -> Variable:
+        return _log_tail((self._point(x) - self.loc) / self.scale)
+
+    def log_survival_function(self, x: Array) -> Variable:
+        return _log_tail((self.loc - self._point(x)) / self.scale)
 
     def icdf(self, p: Array) -> Variable:
         p = self._point(p)
@@ -57,3 +64,16 @@ class Laplace(Distribution):
     @property
     def entropy(self) -> Variable:
         return F.log(self.scale) + (1 + log(2))
+
+
+def _tail(z: Variable) -> Variable:
+    """The standard distribution's cdf."""
+    half = 0.5 * F.exp(-F.absolute(z))
+    return where(z.array > 0, 1 - half, half)
+
+
+def _log_tail(z: Variable) -> Variable:
+    """Its logarithm."""
+    log_half = -F.absolute(z) - log(2)
+    upper = z.array > 0
+    return where(upper, F.log1p(-F.exp(where(upper, log_half, -1.0))), log_half)

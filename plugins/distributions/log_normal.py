@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import e, log, pi
+from typing import Any
 
 from core import Variable
 from core import functions as F
@@ -37,10 +38,26 @@ class LogNormal(Distribution):
         return -0.5 * z * z - log_x - F.log(self.sigma) - 0.5 * log(2 * pi)
 
     def cdf(self, x: Array) -> Variable:
+        inside, z = self._standard(x)
+        return where(inside, F.ndtr(z), 0.0)
+
+    def survival_function(self, x: Array) -> Variable:
+        inside, z = self._standard(x)
+        return where(inside, F.ndtr(-z), 1.0)
+
+    def log_cdf(self, x: Array) -> Variable:
+        inside, z = self._standard(x)
+        return where(inside, F.log_ndtr(z), -float("inf"))
+
+    def log_survival_function(self, x: Array) -> Variable:
+        inside, z = self._standard(x)
+        return where(inside, F.log_ndtr(-z), 0.0)
+
+    def _standard(self, x: Array) -> tuple[Any, Variable]:
+        """Where x is not outside, and the point of the standard normal distribution there."""
         x = self._point(x)
         inside = ~(x.array <= 0)
-        z = (F.log(where(inside, x, 1.0)) - self.mu) / self.sigma
-        return where(inside, F.ndtr(z), 0.0)
+        return inside, (F.log(where(inside, x, 1.0)) - self.mu) / self.sigma
 
     def icdf(self, p: Array) -> Variable:
         return F.exp(self.mu + self.sigma * F.ndtri(self._point(p)))

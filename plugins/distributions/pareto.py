@@ -36,11 +36,17 @@ class Pareto(Distribution):
         return F.log(self.alpha) + self.alpha * F.log(self.scale) - (self.alpha + 1) * F.log(x)
 
     def cdf(self, x: Array) -> Variable:
+        return -F.expm1(self.log_survival_function(x))
+
+    def survival_function(self, x: Array) -> Variable:
+        return F.exp(self.log_survival_function(x))
+
+    def log_survival_function(self, x: Array) -> Variable:
         x, scale = F.broadcast(self._point(x), self.scale)
-        return -F.expm1(self.alpha * F.log(scale / F.maximum(x, scale)))
+        return self.alpha * F.log(scale / F.maximum(x, scale))
 
     def icdf(self, p: Array) -> Variable:
-        return self.scale * F.exp(-F.log1p(-self._point(p)) / self.alpha)
+        return self.scale * F.exp(-F.log1p(-self._probability(p)) / self.alpha)
 
     def sample_n(self, n: int) -> Variable:
         return self.scale * F.exp(-F.log(self._uniform(n, *self.batch_shape)) / self.alpha)

@@ -7,7 +7,7 @@ from typing import Any
 from core import Variable, as_variable
 from core import functions as F
 from core.typing import Array, Operand
-from plugins.distributions.distribution import Distribution, where, within
+from plugins.distributions.distribution import Distribution, times, where, within
 from plugins.distributions.incomplete import Gammainc, Gammaincc
 
 LARGE = 10  # from there on draws are made by rejection, below by counting
@@ -17,7 +17,7 @@ class Poisson(Distribution):
     """Distributions of the number of events, of probability lam^x exp(-lam) / x!.
 
     Args:
-        lam: Means, above 0.
+        lam: Means, not negative.
 
     >>> import core.distributions as D, numpy as np
     >>> D.Poisson(np.full(3, 1, "f")).prob(np.array([-1, 0, 2]))
@@ -31,11 +31,12 @@ class Poisson(Distribution):
 
     def log_prob(self, x: Array) -> Variable:
         x = self._point(x)
-        inside = (x.array >= 0) & (x.array == self.xp.floor(x.array))
+        whole = (x.array == self.xp.floor(x.array)) & (x.array < float("inf"))
+        inside = (x.array >= 0) & whole
         return within(inside, x, 0.0, self._log_mass)
 
     def _log_mass(self, x: Variable) -> Variable:
-        return x * F.log(self.lam) - self.lam - F.lgamma(x + 1)
+        return times(x, F.log(self.lam)) - self.lam - F.lgamma(x + 1)
 
     def cdf(self, x: Array) -> Variable:
         return self._tail(Gammaincc, x, 0.0)

@@ -50,11 +50,15 @@ class Uniform(Distribution):
     def cdf(self, x: Array) -> Variable:
         return F.clip((self._point(x) - self.low) / self.scale, 0.0, 1.0)
 
+    def survival_function(self, x: Array) -> Variable:
+        return F.clip((self.high - self._point(x)) / self.scale, 0.0, 1.0)
+
     def icdf(self, p: Array) -> Variable:
-        return self.low + self.scale * self._point(p)
+        return self.low + self.scale * self._probability(p)
 
     def sample_n(self, n: int) -> Variable:
-        return self.icdf(self._uniform(n, *self.batch_shape))
+        found: Variable = self.low + self.scale * self._uniform(n, *self.batch_shape)
+        return found
 
     @property
     def mean(self) -> Variable:

@@ -103,6 +103,14 @@ def test_five_uses_of_a_number_without_dimensions():
     assert type(b.grad) is np.ndarray and b.grad.shape == ()
 
 
+def test_gradients_without_dimensions_that_meet_before_a_function_of_several_outputs():
+    x = Variable(np.full((), 2, "f"))
+    y, _ = F.broadcast(x, Variable(np.ones((), "f")))
+    (y * F.exp(y)).backward()
+    assert type(x.grad) is np.ndarray
+    np.testing.assert_allclose(x.grad, 3 * np.exp(2), rtol=1e-6)
+
+
 def test_inputs_without_gradient_get_none_and_their_rules_do_not_run():
     ran = []
 

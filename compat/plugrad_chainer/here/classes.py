@@ -26,6 +26,8 @@ OPERATIONS = {
     "MatMulVarVar": "math.matmul.MatMul",
     "Mul": "math.arithmetic.Multiply",
     "MulConstant": "math.with_number.MultiplyConstant",
+    "NonparameterizedConvolution2D": "connection.convolution.Convolution2DFunction",
+    "NonparameterizedLinear": "connection.linear.LinearFunction",
     "Neg": "math.arithmetic.Negative",
     "PReLUFunction": "activation.prelu.PReLU",
     "PolyGamma": "math.gamma.Polygamma",

@@ -9,7 +9,7 @@ from plugrad_chainer import version_1
 from plugrad_chainer.facts import names_of
 from plugrad_chainer.version1.keywords import accepting, signatures
 
-from core import functions
+from core import functions, links
 
 _made: dict[str, Any] = {}
 _done: set[str] = set()
@@ -31,6 +31,8 @@ def __getattr__(name: str) -> Any:
         return _made[name]
     if name == "split_axis" and version_1():
         return split_axis_of_version_1
+    if name == "create_huffman_tree":  # of the link, since version 1.3
+        return links.BinaryHierarchicalSoftmax.create_huffman_tree
     if _is_link(name):
         return getattr(import_module("chainer.links"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

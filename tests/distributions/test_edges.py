@@ -1,0 +1,147 @@
+"""Densities and cumulative functions at NaN, at infinity, at edges and outside, against SciPy's."""
+
+import numpy as np
+import pytest
+import scipy.stats as S
+
+import core.distributions as D
+from core import Variable
+
+NAN, INF = float("nan"), float("inf")
+
+
+def bernoulli(p):
+    return D.Bernoulli(p, binary_check=True)
+
+
+def bernoulli_of_logit(logit):
+    return D.Bernoulli(logit=logit, binary_check=True)
+
+
+CASES = [
+    (bernoulli, S.bernoulli, [(0.3,), (0.0,), (1.0,)], [-1, 0, 0.5, 1, 2]),
+    (
+        bernoulli_of_logit,
+        lambda logit: S.bernoulli(1 / (1 + np.exp(-logit))),
+        [(0.3,), (-20.0,)],
+        [-1, 0, 0.5, 1, 2],
+    ),
+    (D.Beta, S.beta, [(2, 3), (0.5, 0.5), (1, 1), (1, 3), (2, 1)], [-1, 0, 0.5, 1, 2]),
+    (D.Cauchy, S.cauchy, [(1, 2)], [-3, 1, 4, 1e5]),
+    (D.Chisquare, S.chi2, [(1,), (2,), (5,)], [-1, 0, 0.5, 4]),
+    (D.Exponential, lambda lam: S.expon(scale=1 / lam), [(2,)], [-1, 0, 0.5, 4]),
+    (
+        D.Gamma,
+        lambda k, theta: S.gamma(k, scale=theta),
+        [(1, 2), (0.5, 1), (3, 0.5)],
+        [-1, 0, 0.5, 4],
+    ),
+    (D.Geometric, S.geom, [(0.3,), (1,)], [-1, 0, 0.5, 1, 1.5, 2, 4]),
+    (D.Gumbel, S.gumbel_r, [(0, 1), (1, 2)], [-4, -1, 0, 3, 30]),
+    (D.Laplace, S.laplace, [(0, 1), (1, 2)], [-100, -1, 0, 1, 30]),
+    (
+        D.LogNormal,
+        lambda mu, sigma: S.lognorm(sigma, scale=np.exp(mu)),
+        [(0, 1), (1, 0.5)],
+        [-1, 0, 0.5, 1, 3],
+    ),
+    (D.Normal, S.norm, [(0, 1), (1, 2)], [-12, -1, 0, 1, 12]),
+    (
+        D.Pareto,
+        lambda scale, alpha: S.pareto(alpha, scale=scale),
+        [(1, 2), (2, 1)],
+        [-1, 0, 0.5, 1, 3],
+    ),
+    (D.Poisson, S.poisson, [(0.5,), (20,), (0,)], [-1, 0, 0.5, 1, 12]),
+    (lambda low, high: D.Uniform(low=low, high=high), lambda a, b: S.uniform(a, b - a),
+     [(0, 1), (2, 4)], [-1, 0, 0.5, 1, 2, 3, 4, 5]),
+]  # fmt: skip
+FUNCTIONS = {
+    "cdf": "cdf",
+    "survival_function": "sf",
+    "log_cdf": "logcdf",
+    "log_survival_function": "logsf",
+}
+
+
+def log_density(frozen, x):
+    """SciPy's, which is NaN for NaN, and -inf at infinity."""
+    found = (frozen.logpdf if hasattr(frozen.dist, "pdf") else frozen.logpmf)(x)
+    return np.where(np.isnan(x), NAN, np.where(np.isinf(x), -INF, found))
+
+
+@pytest.mark.parametrize("dtype", ["f", "d"])
+@pytest.mark.parametrize(("make", "reference", "parameters", "points"), CASES)
+def test_every_point_is_answered(make, reference, parameters, points, dtype):
+    x = np.array([NAN, -INF, INF, *points], dtype)
+    p = np.array([NAN, -0.5, 0, 1e-7, 0.3, 0.5, 0.9, 1, 1.5], dtype)
+    for each in parameters:
+        theirs = reference(*[float(np.array(value, dtype)) for value in each])
+        with np.errstate(all="ignore"):
+            ours = make(*[np.array(value, dtype) for value in each])
+            expected = {name: getattr(theirs, n)(x.astype("d")) for name, n in FUNCTIONS.items()}
+            found = {name: getattr(ours, name)(x) for name in FUNCTIONS}
+            expected["log_prob"] = log_density(theirs, x.astype("d"))
+            found["log_prob"] = ours.log_prob(x)
+            if type(ours).icdf is not D.Distribution.icdf:
+                expected["icdf"], found["icdf"] = theirs.ppf(p.astype("d")), ours.icdf(p)
+        for name, y in found.items():
+            assert y.dtype == x.dtype
+            rtol = 2e-5 if dtype == "f" else 1e-7
+            said = f"{name} of {each}"
+            np.testing.assert_allclose(y.array, expected[name], rtol, 1e-14, err_msg=said)
+
+
+@pytest.mark.parametrize(("make", "reference", "parameters", "points"), CASES)
+def test_parameters_and_points_are_broadcast(make, reference, parameters, points):
+    """A column of one parameter beside rows of the others, and points with axes in front."""
+    first = [np.full((2, 1), parameters[0][0], "f"), *parameters[0][1:]]
+    if len(first) > 1:
+        first[1] = np.full(3, first[1], "f")
+    ours = make(*first)
+    batch = (2, 3) if len(first) > 1 else (2, 1)
+    assert ours.batch_shape == batch
+    with np.errstate(all="ignore"):
+        single = make(*[np.array(value, "f") for value in parameters[0]])
+        for shape in [(), (5, 1, 3)]:
+            x = np.full(shape, points[2], "f")
+            for name in (*FUNCTIONS, "log_prob"):
+                found, one = getattr(ours, name)(x), getattr(single, name)(np.array(points[2], "f"))
+                assert found.shape == np.broadcast_shapes(shape, batch)
+                np.testing.assert_array_equal(found.array, np.full(found.shape, one.array))
+    assert ours.sample(4).shape == (4, *batch)
+
+
+def test_gradients_at_edges_are_finite():
+    """Of parameters and points, where the density is."""
+    for ours, x in [
+        (D.Gamma(*_parameters(1, 2)), 0.0),
+        (D.Beta(*_parameters(1, 3)), 0.0),
+        (D.Beta(*_parameters(2, 1)), 1.0),
+        (D.Cauchy(*_parameters(0, 1)), 1e30),
+        (D.Geometric(*_parameters(1)), 1.0),
+        (D.Poisson(*_parameters(0)), 0.0),
+    ]:
+        point = _parameters(x)[0]
+        with np.errstate(all="ignore"):
+            ours.log_prob(point).backward()
+        assert np.isfinite(point.grad)
+
+
+def _parameters(*values):
+    return [Variable(np.array(value, "f")) for value in values]
+
+
+def test_a_label_outside_has_no_probability():
+    ours = D.Categorical(np.array([0.25, 0.75], "f"))
+    labels = [0, 1, -1, 2, 0.5, NAN, INF]
+    with np.errstate(all="ignore"):
+        found = ours.prob(np.array(labels, "f")).array
+    np.testing.assert_allclose(found, [0.25, 0.75, 0, 0, 0, NAN, 0], rtol=1e-6)
+    np.testing.assert_allclose(ours.prob(np.array([1, 2])).array, [0.75, 0], rtol=1e-6)
+
+
+def test_a_corner_of_the_simplex_has_a_density_where_it_is_flat():
+    ours = D.Dirichlet(np.array([1, 1, 2], "f"))
+    points = np.array([[0.2, 0.3, 0.5], [0, 0.5, 0.5], [-0.1, 0.6, 0.5], [NAN, 0.5, 0.5]], "f")
+    np.testing.assert_allclose(ours.prob(points).array, [3, 3, 0, NAN], rtol=1e-5)
