@@ -14,6 +14,7 @@ __all__ = [
     "graph_node",
     "history",
     "methods",
+    "moving",
     "variable",
     "variable_node",
     "walk",

@@ -11,7 +11,6 @@ from core.errors.scalars import is_number, python_number
 from core.graph import array_api
 from core.graph.fitting import is_array
 from core.graph.variable import Variable
-from core.ops.assignment import setitem
 from core.ops.namespace import namespace
 from core.ops.operands import in_dtype_of, refuse_unlike
 
@@ -97,7 +96,7 @@ def _install() -> None:
     v.__rmatmul__ = lambda self, other: array_api.functions.matmul(other, self)
     v.__pos__, v.__abs__ = lambda self: self, lambda self: namespace.abs(self)
     v.__getitem__ = lambda self, slices: array_api.functions.get_item(self, slices)
-    v.__setitem__ = setitem
+    v.__setitem__ = lambda self, *item: array_api.functions.SetItem.assign(self, *item)
     for name, function in looked_up.items():
         setattr(v, f"__{name}__", _by_name(function))
         setattr(v, f"__r{name}__", _by_name(function, reflected=True))

@@ -5,9 +5,15 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+import core
 from core import Domain, FunctionNode, Variable, anything, as_array, choice
+from core.errors.scalars import is_number
+from core.graph.fitting import is_array
+from core.graph.moving import become
+from core.ops.operands import as_operand
 from core.typing import Array, Index
 from plugins.functions.array.broadcast import SumTo
+from plugins.functions.array.cast import cast
 
 
 class GetItem(FunctionNode):
@@ -72,6 +78,30 @@ class SetItem(FunctionNode):
     def gradient_value(self, xp, g):
         return SumTo(self.input_shape(1)).evaluate(GetItem(self.slices).evaluate(g))
 
+    @staticmethod
+    def assign(x: Variable, slices: Any, value: Any) -> None:
+        """x[slices] = value: written into the array, or, of a result, that of another function.
+
+        Where no gradient is needed, the array itself is written to. Otherwise x becomes the result
+        of this operation: its gradient goes to what it was computed from and to the value. A leaf
+        would lose its place in the graph, and is refused.
+        """
+        slices = _plain(slices)
+        if isinstance(value, Variable) or is_array(value):
+            value = cast(value, x.dtype)
+        needs_grad = x.requires_grad or (isinstance(value, Variable) and value.requires_grad)
+        if not needs_grad or not core.config.enable_backprop:
+            x.array = x.backend.put(x.array, slices, as_array(value))
+            return
+        if x.requires_grad and x.creator_node is None:
+            raise TypeError(
+                f"x[...] = value: {x.name or 'x'} is a leaf that needs a gradient, and would no "
+                "longer be one. Choose with where(mask, value, x), write to a copy, or write "
+                "under core.no_backprop_mode()."
+            )
+        value = as_operand(value, x.array) if is_number(value) else value
+        become(x, SetItem.call(x, value, slices))
+
 
 def get_item(x: Array, slices: Index) -> Variable:
     """Take the part of `x` that an index selects: `x[slices]`.
@@ -93,9 +123,12 @@ def get_item(x: Array, slices: Index) -> Variable:
     >>> F.get_item(np.arange(4, dtype="f"), slice(1, 3))
     variable([1., 2.], dtype=float32)
     """
-    if isinstance(slices, tuple):
-        slices = tuple([as_array(s) for s in slices])
-    return GetItem.call(x, as_array(slices))
+    return GetItem.call(x, _plain(slices))
+
+
+def _plain(slices: Any) -> Any:
+    """An index of arrays, where it has Variables."""
+    return tuple(map(as_array, slices)) if isinstance(slices, tuple) else as_array(slices)
 
 
 def _with_all_axes(x: Any, slices: Any, error: IndexError) -> Any:
