@@ -38,9 +38,7 @@ _shared: list[Device | None] = [None]
 def default_device() -> Device | None:
     """The device of the innermost open block, else the one that `core.use` named, else None."""
     block = _innermost.get()
-    if block is not None:
-        return block.device
-    return _shared[0]
+    return _shared[0] if block is None else block.device
 
 
 def share_default(device: Device | None) -> None:

@@ -8,11 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-functions: Any  # a facade
-provider: Any  # core.ops.namespace
-numpy_functions: Any
-shown: Any
-
 LATE = {
     "functions": "core.functions",
     "provider": "core.ops.namespace",

@@ -34,8 +34,7 @@ class GraphNode(Hooked, Uncopied):
     _single: ClassVar[bool] = False  # has one output, always
     _raw: Any = None  # gradients on arrays, and on Variables
     _var: Any = None
-    _plain_raw: Any = None  # the same for the walk's short step; None asks for the complete one
-    _plain_var: Any = None
+    _plain: bool = False  # whether the walk's short step will do: one output, nobody looks on
 
     _sources: Any  # of the inputs, once the graph is recorded; None before, and once it was cut
     needs_grad: int  # bit i: input i needs a gradient
@@ -93,7 +92,7 @@ class GraphNode(Hooked, Uncopied):
     def set_grad(self, gradient: Any) -> None:
         """Set the gradient of a lone output; the walk then clears it when it comes by."""
         self._grad = gradient
-        self._plain_raw = self._plain_var = None
+        self._plain = False
 
     def output_node(self: Any, variable: Variable | None = None) -> OutputNode:
         """The node of a lone output, the same one as long as anybody holds it."""

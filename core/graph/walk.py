@@ -82,7 +82,7 @@ class Walk:
                     f"backward: the graph was cut at {f.label} while it was walked over. "
                     "Compute the forward pass again."
                 )
-            rules = (f._plain_var if graph else f._plain_raw) if plain else None
+            rules = (f._var if graph else f._raw) if plain and f._plain else None
             if rules is None and f is first and plain and f._single and not f._local_hooks:
                 rules = f._var if graph else f._raw  # a root keeps the gradient it was given
             if rules is not None:

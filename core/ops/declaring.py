@@ -37,8 +37,7 @@ def declare(cls: type[FunctionNode]) -> None:
         cls.output_names = cls.__dict__["outputs"]
         del cls.outputs
     cls.declared = Declaration(cls, cls.output_names)
-    cls._plans, cls._unchecked_plans = {}, {}
-    cls._gradient_kernels = {}
+    cls._plans, cls._gradient_kernels = {}, {}
     cls._single = not cls.declared.outputs
     cls._plan_by_settings = cls._checks_types or bool(cls.domain and cls.domain.reads_settings)
     cls._prepares = hasattr(cls, "prepare")
@@ -110,7 +109,7 @@ def set_rules(cls: type[FunctionNode], raw: Any, var: Any) -> None:
     """What the walk calls; only operations with a lone output take its short step."""
     raw, var = (staticmethod(raw), staticmethod(var)) if raw else (None, None)
     cls._raw, cls._var = raw, var
-    cls._plain_raw, cls._plain_var = (raw, var) if cls._single else (None, None)
+    cls._plain = cls._single and raw is not None
 
 
 def variant(cls: type[FunctionNode], arity: int) -> Variant:

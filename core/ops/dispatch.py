@@ -39,8 +39,8 @@ def plan_for(f: FunctionNode, key: Any, specs: tuple[Spec | None, ...]) -> Plan:
     cls = type(f)
     check = current_state().check
     known = checked(f, specs, check)
-    plans = cls._plans if check else cls._unchecked_plans
-    before = _changes
+    plans, before = cls._plans, _changes
+    key = key if check else ("unchecked", key)
     try:
         plan = plans.get(key)
     except TypeError:  # an unhashable setting: nothing to remember it by
@@ -115,7 +115,6 @@ def forget_plans(base: type[FunctionNode], backend: Backend) -> None:
         _changes += 1
         for cls in _below(base):
             cls._plans.clear()
-            cls._unchecked_plans.clear()
             if cls._gradient_kernels.pop(backend.array_type, None) is not None:
                 cls.specialize()
 

@@ -32,5 +32,5 @@ class FromSettings:
         vars(made).update(self._own())
         hooks = getattr(self, "_local_hooks", None)
         if hooks:
-            made._local_hooks, made._plain_raw, made._plain_var = hooks, None, None
+            made._local_hooks, made._plain = hooks, False
         return made  # type: ignore[no-any-return]

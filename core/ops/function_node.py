@@ -58,7 +58,6 @@ class FunctionNode(Evaluated, GeneralForm, FromSettings):
 
     # What is derived from it when the class is created.
     _plans: ClassVar[dict[Any, Any]] = {}
-    _unchecked_plans: ClassVar[dict[Any, Any]] = {}
     _gradient_kernels: ClassVar[dict[type, Any]] = {}
     _variants: ClassVar[dict[int, Variant]] = {}
     _elementwise: ClassVar[bool] = False

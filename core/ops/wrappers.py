@@ -29,10 +29,6 @@ def with_rules(
         raw, var = planned if len(arrays) == arity else cls.variant(len(arrays)).rules(*form)
         f.shapes = shapes
         f._raw, f._var = raw, var
-        if f._single and f._local_hooks is None:
-            f._plain_raw, f._plain_var = raw, var
-        else:
-            f._plain_raw = f._plain_var = None
         return compute(f, xp, *arrays)
 
     return ruled
@@ -52,8 +48,6 @@ def placed(compute: Compute, around: Callable[[], Any] | None) -> Compute:
             y = compute(f, xp, *arrays)
         if f._raw is not None:
             f._raw = partial(within, f._raw)
-            if f._plain_raw is not None:
-                f._plain_raw = f._raw
         return y
 
     return placed
