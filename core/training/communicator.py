@@ -62,7 +62,12 @@ class Communicator(NeedsInit, ABC):
             self.set_config(name, value)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: rank {self.rank} of {self.size} on {socket.gethostname()}>"
+        return f"<{type(self).__name__}: {self.where}>"
+
+    @property
+    def where(self) -> str:
+        """Rank and machine, as errors tell them."""
+        return f"rank {self.rank} of {self.size} on {socket.gethostname()}"
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self  # copies of a model talk to the same ranks

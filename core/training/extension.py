@@ -16,6 +16,7 @@ from core.training.trigger import TriggerSpec
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from core.training.communicator import Communicator
     from core.training.loop import Loop
 
 PRIORITY_WRITER = 300
@@ -36,13 +37,25 @@ INVOKE_BEFORE_TRAINING = (
 class Extension:
     """Called by the trainer whenever its trigger fires; any callable of the trainer can be one.
 
-    `trigger` (as `get_trigger` takes it) and `priority` (higher is called first) can be set by the
-    class and overridden in `Trainer.extend`, which also sets `name`.
+    `trigger` (as `get_trigger` takes it), `priority` (higher is called first) and `ranks` can be
+    set by the class and overridden in `Trainer.extend`, which also sets `name`.
+
+    `ranks` says who calls it where several ranks of a job train together and all have it:
+
+    - 'each': every rank, by its own trigger. So it is with functions, too: what changes the
+      training has to do so everywhere.
+    - 'first': the first rank alone, and no method of it on the others. For what prints, or writes
+      about the model and what this rank observes.
+    - 'together': all ranks in the same iteration, in which they may exchange what they have by
+      `communicator`; the one that `leads` writes.
     """
 
     trigger: Any = (1, "iteration")
     priority: int = PRIORITY_READER
     name: str | None = None
+    ranks: str = "each"
+    communicator: Communicator | None = None
+    """That of the ranks which call this together; None where one calls it for itself."""
 
     @property
     def default_name(self) -> str:
@@ -57,6 +70,25 @@ class Extension:
             refuse_unknown(type(self).__name__, [name], (), {name: INVOKE_BEFORE_TRAINING})
         refuse_forgotten(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def among(self, communicator: Communicator) -> Any:
+        """Return what all ranks call together, by default this extension with the `communicator`.
+
+        Called before `initialize` where `ranks` is 'together' and all ranks have the extension.
+        """
+        self.communicator = communicator
+        return self
+
+    @property
+    def leads(self) -> bool:
+        """Whether this rank writes what the ranks have made together; so does one for itself."""
+        return self.communicator is None or self.communicator.rank == 0
+
+    def collect(self) -> None:
+        """Called on all ranks before the state of the first is saved for all of them.
+
+        What each has for itself is to go to the first one.
+        """
 
     def initialize(self, trainer: Loop) -> None:
         """Called once before the first update of a run, also of a resumed one."""
@@ -98,11 +130,13 @@ def make_extension(
     finalizer: Callable[[], Any] | None = None,
     initializer: Callable[[Loop], Any] | None = None,
     on_error: Callable[[Loop, Exception, TracebackType | None], Any] | None = None,
+    *,
+    ranks: str = "each",
 ) -> Callable[[_Function], _Function]:
     """Decorate a function of the trainer to make it an extension with these attributes.
 
     `initializer`, `on_error` and `finalizer` become what the trainer calls as the methods
-    `initialize`, `on_error` and `finalize`.
+    `initialize`, `on_error` and `finalize`. For `ranks` see `Extension`.
 
     >>> @make_extension(trigger=(10, "iteration"), default_name="hello")
     ... def greet(trainer):
@@ -119,6 +153,7 @@ def make_extension(
             "finalize": finalizer,
             "initialize": initializer,
             "on_error": on_error,
+            "ranks": ranks,
         }
         for name, value in attributes.items():
             setattr(function, name, value)

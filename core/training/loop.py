@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from core.arrays import backend
 from core.errors import RemovedArgument, nearest, place
@@ -22,9 +22,13 @@ from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import results, summary
 from core.training.extension import INVOKE_BEFORE_TRAINING, Extension
 from core.training.interruption import Interruption
+from core.training.ranks import Agreed, check_ranks, share_out, stepping
 from core.training.reporter import Reporter, loaded_observation, saved_observation
 from core.training.trigger import Trigger, TriggerSpec, get_trigger
 from core.training.updater import Updater
+
+if TYPE_CHECKING:
+    from core.training.communicator import Communicator
 
 _NOTHING_SAVED = (
     "Nothing is saved to go on from. With the extension extensions.snapshot() there would be."
@@ -33,15 +37,16 @@ _NEEDED = ("update", "get_all_optimizers", "connect_trainer", "finalize")
 
 
 class Entry:
-    """A registered extension, with its trigger and its priority."""
+    """A registered extension, with its trigger, its priority, and the ranks that call it."""
 
     def __init__(
-        self, extension: Any, trigger: Trigger, priority: float, call_before_training: bool
+        self, extension: Any, trigger: Trigger, priority: float, call_first: bool, of_ranks: str
     ) -> None:
         self.extension = extension
         self.trigger = trigger
         self.priority = priority
-        self.call_before_training = call_before_training
+        self.call_before_training = call_first
+        self.ranks = of_ranks
 
 
 class Loop:
@@ -52,6 +57,9 @@ class Loop:
 
     agree_on_signal: Callable[[signal.Signals | None], signal.Signals | None] | None = None
     """Makes of the signal that came here the one that came to any rank; asked before each step."""
+
+    epochs_agree = True
+    """Whether epochs end at the same iteration on all ranks."""
 
     _entries: dict[str, Entry] = set_by_init()
     _started_at: float | None = set_by_init()
@@ -105,6 +113,30 @@ class Loop:
         return time.perf_counter() - self._started_at + self._elapsed_before
 
     @property
+    def communicator(self) -> Communicator | None:
+        """That of the ranks that make the steps together; None for a process alone."""
+        found: Communicator | None = getattr(stepping(self.updater), "communicator", None)
+        return found
+
+    @property
+    def share(self) -> float:
+        """The share of this rank in the examples of the latest step of all ranks."""
+        return float(getattr(stepping(self.updater), "share", 1.0))
+
+    def agreed(self, trigger: Trigger, who: str) -> Trigger:
+        """A trigger, made to fire at once on all ranks that train together: as on the first.
+
+        All ask it in the same iterations. It is the same one where the ranks agree anyway, as it
+        counts iterations, or epochs that end together, or `is_alike` by what it says itself. `who`
+        is told in errors. For extensions whose `ranks` are 'together', which have triggers inside.
+        """
+        unit = getattr(trigger, "unit", None)
+        alike = unit == "iteration" or (unit == "epoch" and self.epochs_agree)
+        if self.communicator is None or getattr(trigger, "is_alike", alike):
+            return trigger
+        return Agreed(trigger, self.communicator, who)
+
+    @property
     def is_before_training(self) -> bool:
         """Whether no update has been made yet."""
         return self.updater.iteration == 0
@@ -121,10 +153,12 @@ class Loop:
         priority: float | None = None,
         *,
         call_before_training: bool = False,
+        ranks: str | None = None,
     ) -> None:
         """Add an extension: an `Extension`, or any function of the trainer.
 
-        Where `name`, `trigger` and `priority` are not given, the extension's own hold. Of several
+        Where `name`, `trigger`, `priority` and `ranks` (who calls it in a job of several ranks, as
+        `Extension` says) are not given, the extension's own hold. Of several
         extensions of one name the second is called `NAME_1`, the third `NAME_2`, in the order in
         which they were added. With `call_before_training` it is also called before the first
         update.
@@ -140,9 +174,13 @@ class Loop:
                 f"{type(self).__name__}.extend: expected a number as the priority of {name!r}, "
                 f"such as training.PRIORITY_READER; got {priority!r:.60}."
             )
+        of_ranks = getattr(extension, "ranks", Extension.ranks) if ranks is None else ranks
+        check_ranks(f"{type(self).__name__}.extend", of_ranks)
         if isinstance(extension, Extension):
             extension.name = name
-        self._entries[name] = Entry(extension, get_trigger(trigger), priority, call_before_training)
+        self._entries[name] = Entry(
+            extension, get_trigger(trigger), priority, call_before_training, of_ranks
+        )
 
     def _free_name(self, name: str) -> str:
         if name == "training":
@@ -214,6 +252,8 @@ class Loop:
                     self._tell_stopped(stopped)
 
     def _initialize(self) -> None:
+        if self.communicator is not None:
+            self._order = share_out(self, self.communicator)
         for name, entry in self._order:
             with _naming(name, "initialize"):
                 _call(entry.extension, "initialize", self)
@@ -233,7 +273,8 @@ class Loop:
         for name, entry in self._order:
             with _naming(name, "files_in_the_way"):
                 ask = getattr(entry.extension, "files_in_the_way", None)
-                found.update(() if ask is None else ask(self))
+                if ask is not None and getattr(entry.extension, "leads", True):
+                    found.update(ask(self))
         runs = set(found.values())
         # Files that do not tell their run are this one's where some are that do.
         here = self.run_id in runs or not self._run_is_told
@@ -283,8 +324,11 @@ class Loop:
         ways = []
         for _, entry in self._order:
             how_to_resume = getattr(entry.extension, "how_to_resume", None)
-            ways.append(how_to_resume(self) if how_to_resume else None)
+            if how_to_resume and getattr(entry.extension, "leads", True):
+                ways.append(how_to_resume(self))
         known = " ".join(filter(None, ways)) or _NOTHING_SAVED
+        if self.communicator is not None and self.communicator.rank:
+            return  # the first one tells
         with suppress(OSError, ValueError):  # the terminal may be what has gone
             print(
                 f"{by}: training stopped after iteration {self.updater.iteration}. {known}",
@@ -295,7 +339,7 @@ class Loop:
         if show:
             with suppress(OSError, ValueError):
                 print(
-                    f"Training stopped by {type(error).__name__}: {error}\n"
+                    f"Training stopped by {type(error).__name__}{self._where()}: {error}\n"
                     "Extensions and updater are finalized, then the error is raised again.",
                     file=sys.stderr,
                 )
@@ -326,7 +370,20 @@ class Loop:
             if training_error is not None:
                 training_error.add_note(f"Finalizing raised {failure!r} as well.")
 
+    def _where(self) -> str:
+        """Rank and machine, in a job of several ranks."""
+        return "" if self.communicator is None else f" on {self.communicator.where}"
+
     # -- saving and resuming -----------------------------------------------------------------
+
+    def collect(self) -> None:
+        """Let what each rank has for itself go to the first one, whose state is to be saved.
+
+        All ranks call this before `serialize` where one file is for all of them.
+        """
+        for name, entry in self._order:
+            with _naming(name, "collect"):
+                _call(entry.extension, "collect")
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load everything that the rest of the run depends on."""
@@ -347,8 +404,12 @@ class Loop:
             self._run_is_told = not serializer.lacks("run_id")
             self.observation = loaded_observation(observed)
             self._elapsed_before = float(elapsed)
-            self._random_state = state
-            backend.set_random_state(state)
+            self.draw_on_from(state)
+
+    def draw_on_from(self, state: dict[str, Any]) -> None:
+        """Let the rest of the run draw its random numbers from there."""
+        self._random_state = state
+        backend.set_random_state(state)
 
     def _elapsed(self) -> float:
         return self._elapsed_before if self._started_at is None else self.elapsed_time
@@ -422,7 +483,13 @@ class _naming:
         self,
         name: str,
         method: Literal[
-            "initialize", "__call__", "on_interrupt", "finalize", "serialize", "files_in_the_way"
+            "initialize",
+            "__call__",
+            "on_interrupt",
+            "finalize",
+            "collect",
+            "serialize",
+            "files_in_the_way",
         ],
     ) -> None:
         self._where = f"Raised by the extension {name!r} in {method}."

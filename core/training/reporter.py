@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Number
 from typing import Any
@@ -241,6 +241,16 @@ class Summary:
         self._sum = self._sum + value * weight
         self._squares = self._squares + weight * (value - mean) * (value - self._sum / self._weight)
 
+    def merge(self, other: Summary) -> None:
+        """Add all that another one has summed (Chan et al., 1979)."""
+        if self._weight and other._weight:
+            weight = self._weight + other._weight
+            apart = self._sum / self._weight - other._sum / other._weight
+            self._squares = self._squares + apart * apart * (self._weight * other._weight / weight)
+        self._weight += other._weight
+        self._sum = self._sum + other._sum
+        self._squares = self._squares + other._squares
+
     def compute_mean(self) -> Any:
         """Return the mean; raises ValueError if nothing was added."""
         if not self._weight:
@@ -317,17 +327,31 @@ class DictSummary:
         """Save or load all summaries, as one entry: the names in a file depend on no state."""
         import json
 
-        text = serializer("summaries", json.dumps(self._collect(Summary.__getstate__)))
+        text = serializer("summaries", json.dumps(self.state()))
         self._summaries = {}
-        for key, state in json.loads(text).items():
-            self._summaries[key] = summary = Summary()
-            summary.__dict__.update(state)
+        self.merge(json.loads(text))
 
-    def _collect(self, state: Callable[[Summary], Any]) -> dict[str, dict[str, float]]:
+    def state(self) -> dict[str, dict[str, float]]:
+        """All that has been summed, in plain numbers."""
         return {
-            key: {name: _as_float(value) for name, value in state(summary).items()}
+            key: {name: _as_float(value) for name, value in vars(summary).items()}
             for key, summary in self._summaries.items()
         }
+
+    def merge(self, state: Mapping[str, Mapping[str, float]]) -> None:
+        """Add the `state` of another one, as of another rank.
+
+        >>> here, there = DictSummary(), DictSummary()
+        >>> here.add({"loss": 1.0}), there.add({"loss": 4.0}), there.add({"loss": 4.0})
+        (None, None, None)
+        >>> here.merge(there.state())
+        >>> here.make_statistics()
+        {'loss': 3.0, 'loss.std': 1.4142135623730951}
+        """
+        for key, numbers in state.items():
+            other = Summary()
+            other.__dict__.update(numbers)
+            self._summaries.setdefault(key, Summary()).merge(other)
 
 
 def _is_single(value: Any) -> bool:

@@ -84,25 +84,8 @@ def make_trainer(arguments: argparse.Namespace) -> training.Trainer:
     loss = ["main/loss", "validation/main/loss"]
     accuracy = ["main/accuracy", "validation/main/accuracy"]
     evaluator = extensions.Evaluator(test_batches, model, device=device)
-    snapshot = extensions.snapshot(n_retains=3, autoload=arguments.resume == "auto")
-    if comm.size > 1:  # means over all ranks, and one file for all of them
-        evaluator = communicators.create_multi_node_evaluator(evaluator, comm)
-        snapshot = communicators.multi_node_snapshot(comm, snapshot)
-        for key in (loss[0], accuracy[0]):
-            trainer.extend(communicators.ObservationAggregator(comm, key))
-    else:
-        trainer.extend(extensions.dump_graph("main/loss", filename="graph.dot"))
-    trainer.extend(evaluator)
-    if comm.rank == 0:
-        show(trainer, arguments, loss, accuracy)
-    trainer.extend(snapshot, trigger=(1, "epoch"))
-    if arguments.resume not in (None, "auto"):
-        serializers.load_npz(arguments.resume, trainer)
-    return trainer
-
-
-def show(trainer: training.Trainer, arguments: argparse.Namespace, loss, accuracy) -> None:
-    """Log, table and pictures, once for the whole job."""
+    trainer.extend(communicators.create_multi_node_evaluator(evaluator, comm))
+    trainer.extend(extensions.dump_graph(loss[0], filename="graph.dot"))
     trainer.extend(extensions.LogReport())
     trainer.extend(extensions.RunRecord(arguments))
     trainer.extend(extensions.PrintReport(["epoch", *loss, *accuracy, "elapsed_time"]))
@@ -110,6 +93,10 @@ def show(trainer: training.Trainer, arguments: argparse.Namespace, loss, accurac
         trainer.extend(extensions.PlotReport(loss, "epoch", filename="loss.png"))
         trainer.extend(extensions.PlotReport(accuracy, "epoch", filename="accuracy.png"))
     trainer.extend(extensions.ProgressBar())
+    trainer.extend(extensions.snapshot(n_retains=3, autoload=arguments.resume == "auto"))
+    if arguments.resume not in (None, "auto"):
+        serializers.load_npz(arguments.resume, trainer)
+    return trainer
 
 
 def held_out_accuracy(out: str) -> float:
@@ -125,8 +112,8 @@ def main() -> int:
     except (CoreError, OSError, ValueError) as error:
         return fail(error)  # a backend that cannot run here, a file that is not there: it says why
     trainer.run()
-    if "LogReport" not in trainer.extension_names():
-        return 0  # another rank tells
+    if trainer.communicator is not None and trainer.communicator.rank:
+        return 0  # the first rank tells
 
     accuracy = held_out_accuracy(arguments.out)
     print(f"Held-out accuracy: {accuracy:.2f} %. Results are in {arguments.out}/.")

@@ -18,6 +18,8 @@ from plugins.training.extensions.evaluator import Evaluator
 class MultiNodeEvaluator(Evaluator):
     """What `create_multi_node_evaluator` puts before the class of an evaluator."""
 
+    ranks = "together"
+
     _communicator: Communicator
 
     def evaluate(self) -> dict[str, Any]:
@@ -61,6 +63,8 @@ class GenericMultiNodeEvaluator(Evaluator):
     with a list of all that they returned, in the order of the ranks, and its dict, on all ranks, is
     what is reported.
     """
+
+    ranks = "together"
 
     @checked
     def __init__(

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from core.arrays import backend
-from core.errors import CheckpointError, CommunicatorError
+from core.errors import CommunicatorError
 from core.errors.kinds import checked
 from core.link import Link
-from core.link.serializer import AbstractSerializer, Deserializer, Serializer
 from core.training import (
     PRIORITY_EDITOR,
     PRIORITY_WRITER,
@@ -24,9 +21,9 @@ from core.training import (
     get_trigger,
 )
 from plugins.communicators.argument import refuse_other
-from plugins.serializers.dictionary import entries_of
-from plugins.serializers.npz import NpzDeserializer, load_npz, save_npz
+from plugins.serializers.npz import load_npz, save_npz
 from plugins.training.extensions.snapshot import Snapshot
+from plugins.training.extensions.snapshot_of_ranks import MultiNodeSnapshot
 from plugins.training.triggers.early_stopping_trigger import EarlyStoppingTrigger
 
 
@@ -37,6 +34,7 @@ class AllreducePersistent(Extension):
     to be called before an evaluation or a snapshot.
     """
 
+    ranks = "together"
     trigger = (1, "epoch")
     priority = PRIORITY_WRITER + 1  # before evaluators
 
@@ -67,6 +65,7 @@ class ObservationAggregator(Extension):
             the mean of them all. None in a list stands for a value that was not observed.
     """
 
+    ranks = "together"
     trigger = (1, "iteration")
     priority = PRIORITY_EDITOR
 
@@ -112,6 +111,8 @@ class MultiNodeEarlyStoppingTrigger(EarlyStoppingTrigger):
     `triggers.EarlyStoppingTrigger`.
     """
 
+    is_alike = True
+
     @checked
     def __init__(
         self,
@@ -135,115 +136,6 @@ class MultiNodeEarlyStoppingTrigger(EarlyStoppingTrigger):
         if any(self._comm.allgather_obj(self.monitor in trainer.observation)):
             self._aggregator(trainer)
         return bool(self._comm.bcast_obj(super().__call__(trainer)))
-
-
-class _Giving(Serializer):
-    """Saves nothing, on ranks that give others what these save."""
-
-    def __getitem__(self, key: str) -> _Giving:
-        return self
-
-    def __call__(self, key: str, value: Any) -> Any:
-        """The value as it is."""
-        return value
-
-
-class MultiNodeSnapshot(Extension):
-    """What `multi_node_snapshot` makes."""
-
-    def __init__(self, comm: Communicator, snapshot: Snapshot, master: bool, of: Any) -> None:
-        self.comm, self._snapshot, self._is_master, self._set = comm, snapshot, master, of
-        self.trigger, self.priority = snapshot.trigger, snapshot.priority
-        self._states: list[Any] = []  # of each rank's random numbers, as they were saved
-
-    default_name = "snapshot"
-
-    def initialize(self, trainer: Any) -> None:
-        """Load the newest good snapshot on the master, and hand it to the others.
-
-        From now on a signal that asks one rank to end is one to all, at the same iteration.
-        """
-        trainer.agree_on_signal = self._signal_of_any
-        before = trainer.updater.iteration
-        if self._is_master:
-            self._snapshot.initialize(trainer)
-        saved = None
-        if self._is_master and self._snapshot._loaded is not None:
-            saved = entries_of("multi_node_snapshot", trainer)
-        saved = self._set.bcast_obj(saved)
-        if saved is not None and not self._is_master:
-            NpzDeserializer(saved, strict=False).load(trainer)
-        loaded = self.comm.allgather_obj(trainer.updater.iteration)
-        if len({*loaded}) > 1:
-            raise CheckpointError(
-                "multi_node_snapshot: expected snapshots of the same iteration on all ranks, found "
-                f"those of {', '.join(map(str, loaded))}, from {before}."
-            )
-        if saved is not None and self._states:
-            self._take_own_draws(trainer)
-
-    def _signal_of_any(self, received: signal.Signals | None) -> signal.Signals | None:
-        number = max(self.comm.tell("the next step of a trainer", int(received or 0)))
-        return signal.Signals(number) if number else None
-
-    def _take_own_draws(self, trainer: Any) -> None:
-        rank, states = self.comm.rank, self._states
-        if len(states) == self.comm.size:
-            trainer._random_state = states[rank]
-        else:  # another number of ranks: further streams, which none of the earlier ones was
-            state = dict(states[0])
-            if state["stream"] is not None and rank:
-                seed = states[0]["stream"]["seed"] + (rank << 20) + self.comm.size
-                state["stream"] = {**state["stream"], "seed": seed}
-            trainer._random_state = state
-        backend.set_random_state(trainer._random_state)
-
-    def __call__(self, trainer: Any) -> None:
-        """Save on the masters, all ranks being at the same iteration; return when that is done."""
-        self.comm.compare("multi_node_snapshot at iteration", [trainer.updater.iteration])
-        wanted = self._is_master and self._snapshot.is_due()
-        told = self.comm.allgather_obj((wanted, backend.random_state()))
-        if not any([each for each, _ in told]):
-            return
-        self._states, failure = [state for _, state in told], None
-        try:
-            if wanted:
-                self._snapshot.save(trainer)
-            else:  # what is divided among the ranks is saved by all of them together
-                self._snapshot.saved_of(trainer).serialize(_Giving())
-        except Exception as error:
-            failure = error
-        failures = self.comm.allgather_obj(failure and repr(failure))
-        if failure is not None:
-            raise failure
-        if any(failures):
-            raise CommunicatorError(
-                "multi_node_snapshot: saving failed on another rank: "
-                f"{next(filter(None, failures))}"
-            )
-
-    def on_interrupt(self, trainer: Any) -> None:
-        """Save where a single process would."""
-        if self._snapshot.snapshot_on_interrupt:
-            self(trainer)
-
-    def how_to_resume(self, trainer: Any) -> str | None:
-        """Name the newest file, and what loads it."""
-        return self._snapshot.how_to_resume(trainer) if self._is_master else None
-
-    def files_in_the_way(self, trainer: Any) -> Iterable[tuple[Path, str | None]]:
-        """The snapshots that are there, with their runs."""
-        return self._snapshot.files_in_the_way(trainer) if self._is_master else ()
-
-    def finalize(self) -> None:
-        """Wait for what is being written in the background."""
-        self._snapshot.finalize()
-
-    def serialize(self, serializer: AbstractSerializer) -> None:
-        """Save or load the random numbers of all ranks."""
-        text = serializer("ranks", json.dumps(self._states))
-        if isinstance(serializer, Deserializer):
-            self._states = json.loads(str(text))
 
 
 @checked
@@ -284,6 +176,7 @@ def multi_node_snapshot(
 class MultiNodeCheckpointer(Extension):
     """What `create_multi_node_checkpointer` makes."""
 
+    ranks = "together"
     trigger = (1, "epoch")
     priority = -100
 
@@ -312,6 +205,7 @@ class MultiNodeCheckpointer(Extension):
     def __call__(self, trainer: Any) -> None:
         """Save this rank's state; now and then remove what is older than the newest ones."""
         self._folder(trainer).mkdir(parents=True, exist_ok=True)
+        trainer.collect()
         save_npz(self._file(trainer, trainer.updater.iteration), trainer)
         self.comm.barrier()  # the file of every rank stands
         self._calls += 1

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import socket
 import time
 from collections.abc import Sequence
 from itertools import pairwise
@@ -61,7 +60,6 @@ class MpiCommunicator(Communicator):
         self._own_config = {**config, "time_limit": time_limit}
         self.time_limit = float(time_limit)
         self._refuse_lone_processes()
-        self._where = f"rank {self.rank} of {self.size} on {socket.gethostname()}"
         is_job = self.size > 1 and mpi_comm is None
         self._place_among_machines(is_job)
         if is_job:
@@ -83,7 +81,7 @@ class MpiCommunicator(Communicator):
     def _place_among_machines(self, is_job: bool) -> None:
         within = self._comm.Split_type(self._mpi.COMM_TYPE_SHARED, self.rank)
         if is_job:
-            be_watched(self._where, within)
+            be_watched(self.where, within)
         self.intra_rank, self.intra_size = within.Get_rank(), within.Get_size()
         firsts = self._comm.allgather(within.bcast(self.rank))
         within.Free()
@@ -120,7 +118,7 @@ class MpiCommunicator(Communicator):
 
     def abort(self, reason: str) -> None:
         """Print the reason and end all processes of the job."""
-        end_all(self._mpi.COMM_WORLD, f"{self._where}: {reason}")
+        end_all(self._mpi.COMM_WORLD, f"{self.where}: {reason}")
 
     # ------------------------------------------------------------------ waiting
 
@@ -136,7 +134,7 @@ class MpiCommunicator(Communicator):
                 atexit.unregister(self._end)
                 atexit.register(self._abort)  # which would wait for ever
                 raise CommunicatorError(
-                    f"{what}: {self._where} has waited {waited:.0f} seconds for another rank, "
+                    f"{what}: {self.where} has waited {waited:.0f} seconds for another rank, "
                     f"which is the time limit. Did all ranks call it? A longer limit is set by "
                     "create_communicator(..., time_limit=seconds)."
                 )
@@ -158,7 +156,7 @@ class MpiCommunicator(Communicator):
         for rank, call in enumerate(calls):
             if call != calls[0]:
                 raise CommunicatorError(
-                    f"{self._where}: expected the same on all ranks, but rank 0 is at {calls[0]!r} "
+                    f"{self.where}: expected the same on all ranks, but rank 0 is at {calls[0]!r} "
                     f"and rank {rank} at {call!r}. All ranks call the same, in the same order and "
                     "as often."
                 )

@@ -93,6 +93,8 @@ class MultiNodeOptimizer(GradientMethod):
 
     _communicator: Communicator
     _actual: GradientMethod
+    share = 1.0
+    """The share of this rank in the examples of the latest step."""
 
     def _start(
         self,
@@ -150,7 +152,7 @@ class MultiNodeOptimizer(GradientMethod):
                 f"{type(self).__name__}.update: expected examples on one rank at least, but the "
                 "batches of all ranks are empty."
             )
-        weight = count / total
+        self.share = weight = count / total
         self._begun = False
         if lossfun is not None and count:
             self._weight = weight

@@ -30,6 +30,7 @@ class DumpGraph(Extension):
     """
 
     default_name = "dump_graph"
+    ranks = "first"
 
     @removed(renamed={"out_name": "filename"})
     def __init__(

@@ -75,7 +75,7 @@ class Evaluator(Extension):
     ) -> None:
         self.capture = capture
         self.captured: Captured | None = None
-        self._shows_progress = progress_bar
+        self._shows_progress = self._shows_here = progress_bar
         self._weighs_batches = weigh_batches
         self._iterators = iterator if isinstance(iterator, dict) else {"main": iterator}
         self._targets = target if isinstance(target, dict) else {"main": target}
@@ -113,6 +113,8 @@ class Evaluator(Extension):
 
     def __call__(self, trainer: Any = None) -> dict[str, Any]:
         """Evaluate, report the means to the current reporter, and return them."""
+        comm = getattr(trainer, "communicator", None)
+        self._shows_here = self._shows_progress and (comm is None or comm.rank == 0)
         reporter = Reporter()
         prefix = "" if self.name is None else self.name + "/"
         for name, target in self._targets.items():
@@ -154,7 +156,7 @@ class Evaluator(Extension):
     def _watched(self, iterator: Any) -> Any:
         """The batches, beside a bar that goes away with the last one."""
         screen = Terminal("Evaluator", None)
-        if not (self._shows_progress and screen.is_terminal):
+        if not (self._shows_here and screen.is_terminal):
             yield from iterator
             return
         from tqdm import tqdm  # type: ignore[import-untyped]

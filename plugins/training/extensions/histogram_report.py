@@ -53,6 +53,7 @@ class HistogramReport(Extension):
     """
 
     trigger = (1, "epoch")
+    ranks = "first"
 
     @checked
     def __init__(

@@ -58,6 +58,7 @@ class ImageReport(Extension):
     """
 
     trigger = (1, "epoch")
+    ranks = "first"
 
     @checked
     def __init__(

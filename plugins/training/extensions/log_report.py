@@ -12,10 +12,10 @@ from core.errors import nearest, place
 from core.errors.removed import removed
 from core.errors.set_by_init import set_by_init
 from core.link.serializer import AbstractSerializer
-from core.training import Extension, TriggerSpec, get_trigger
+from core.training import Extension, TriggerSpec
 from core.training.reporter import DictSummary
+from plugins.training.extensions.observed import Observed
 from plugins.training.extensions.report_file import ReportFile
-from plugins.training.extensions.slips import warn_of_slips
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -25,6 +25,9 @@ _FORMATS = ("json", "jsonl")
 
 class LogReport(Extension):
     """Average what is observed, and add the means to a JSON file whenever `trigger` fires.
+
+    Where several ranks train together, the means are those over all of them: all have the same
+    `log`, and the first one writes the file.
 
     The file, `filename` in the trainer's directory, has one object for each record: the means since
     the last record of `keys` (or of everything), 'epoch', 'iteration' and 'elapsed_time' in
@@ -51,8 +54,9 @@ class LogReport(Extension):
     [(1, 3.0), (2, 3.0)]
     """
 
-    _trigger: Any = set_by_init()
-    _summary: DictSummary = set_by_init()
+    ranks = "together"
+
+    _observed: Observed = set_by_init()
     _log: list[dict[str, Any]] = set_by_init()
 
     @removed(renamed={"log_name": "filename"})
@@ -70,15 +74,14 @@ class LogReport(Extension):
                 f"LogReport: expected format 'json' or 'jsonl', got {format!r}."
                 + nearest(str(format), _FORMATS)
             )
-        self._keys = [keys] if isinstance(keys, str) else None if keys is None else list(keys)
-        self._trigger = get_trigger(trigger)
+        self._observed = Observed("LogReport", keys, trigger)
+        self._keys = self._observed.keys
         self._postprocess = postprocess
         self._filename = filename
         self._lines = format == "jsonl" or (
             format is None and filename is not None and filename.endswith(".jsonl")
         )
         self._file = ReportFile("LogReport")
-        self._summary = DictSummary()
         self._log = []
         self._diverged = False
 
@@ -89,14 +92,17 @@ class LogReport(Extension):
 
     def __call__(self, trainer: Loop) -> None:
         """Take the observation into account; when it is time, add a record."""
-        observed = trainer.observation
-        if self._keys is not None:
-            observed = {key: observed[key] for key in self._keys if key in observed}
-        self._summary.add(observed)
-        if self._trigger(trainer):
-            if not self._log and self._keys is not None:
-                warn_of_slips("LogReport", self._keys, trainer.observation)
-            self._add_record(trainer)
+        summary = self._observed(trainer)
+        if summary is not None:
+            self._add_record(trainer, summary)
+
+    def initialize(self, trainer: Loop) -> None:
+        """Let the means be those over all ranks, where these call it together."""
+        self._observed.begin(trainer, self.communicator)
+
+    def collect(self) -> None:
+        """Let the first rank have what was observed on all since the last record."""
+        self._observed.collect()
 
     def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
         """What stands where the file goes, with the run if it can be known."""
@@ -117,9 +123,8 @@ class LogReport(Extension):
         except (OSError, ValueError, LookupError, TypeError):  # not written by a LogReport
             return None
 
-    def _add_record(self, trainer: Loop) -> None:
-        record = {key: float(mean) for key, mean in self._summary.compute_mean().items()}
-        self._summary = DictSummary()
+    def _add_record(self, trainer: Loop, summary: DictSummary) -> None:
+        record = {key: float(mean) for key, mean in summary.compute_mean().items()}
         self._warn_of_divergence(record, trainer.updater.iteration)
         if hasattr(trainer.updater, "epoch"):  # there may be no data to go through
             record["epoch"] = trainer.updater.epoch
@@ -128,7 +133,7 @@ class LogReport(Extension):
         if self._postprocess is not None:
             self._postprocess(record)
         self._log.append(record)
-        if self._filename is not None:
+        if self._filename is not None and self.leads:
             text = self._text()
             self._file.write(
                 Path(trainer.out) / self._named_by(record),
@@ -148,7 +153,7 @@ class LogReport(Extension):
 
     def _warn_of_divergence(self, record: dict[str, Any], iteration: int) -> None:
         bad = [key for key in record if key.endswith("loss") and not math.isfinite(record[key])]
-        if bad and not self._diverged:
+        if bad and not self._diverged and self.leads:
             place.warn(
                 f"LogReport: {' and '.join(map(repr, bad))} became {record[bad[0]]} by iteration "
                 f"{iteration}. Lower the learning rate or add the optimizer hook GradientClipping; "
@@ -168,7 +173,5 @@ class LogReport(Extension):
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the records, and what was observed since the last one."""
-        if hasattr(self._trigger, "serialize"):
-            self._trigger.serialize(serializer["trigger"])
-        self._summary.serialize(serializer["summary"])
+        self._observed.serialize(serializer)
         self._log = json.loads(serializer("log", json.dumps(self._log)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.link.serializer import AbstractSerializer
+from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import PRIORITY_EDITOR, Extension, TriggerSpec, get_trigger
 
 if TYPE_CHECKING:
@@ -15,9 +15,10 @@ class MicroAverage(Extension):
     """Observe the sum of one observed value divided by the sum of another.
 
     Whenever `trigger` fires, `result_key` becomes sum(numerator) / sum(denominator), over all
-    iterations since it fired last in which both were observed: with the number of correct answers
-    and of examples, the accuracy over the examples, in which batches count by their size.
-    Nothing is observed where neither was; the result is NaN where the denominators add up to 0.
+    iterations since it fired last in which both were observed, and over all ranks that train
+    together: with the number of correct answers and of examples, the accuracy over the examples, in
+    which batches count by their size. Nothing is observed where neither was; the result is NaN
+    where the denominators add up to 0.
 
         trainer.extend(extensions.MicroAverage("main/correct", "main/size", "main/accuracy"))
 
@@ -32,6 +33,7 @@ class MicroAverage(Extension):
     0.75
     """
 
+    ranks = "together"
     priority = PRIORITY_EDITOR
 
     def __init__(
@@ -44,6 +46,7 @@ class MicroAverage(Extension):
         self._keys = (numerator_key, denominator_key)
         self._result_key = result_key
         self._trigger = get_trigger(trigger)
+        self._is_loaded = False
         self._reset()
 
     def _reset(self) -> None:
@@ -53,16 +56,39 @@ class MicroAverage(Extension):
     def __call__(self, trainer: Loop) -> None:
         """Add what was observed; when it is time, observe the quotient."""
         observed = trainer.observation
+        if self._is_loaded and not self.leads:  # all of it was saved by the first rank
+            self._reset()
+        self._is_loaded = False
         if all(key in observed for key in self._keys):
             numerator, denominator = (float(observed[key]) for key in self._keys)
             self._numerator += numerator
             self._denominator += denominator
             self._count += 1
-        if self._trigger(trainer) and self._count:
+        if not self._trigger(trainer):
+            return
+        self._merge()
+        if self._count:
             zero = self._denominator == 0
             observed[self._result_key] = (
                 float("nan") if zero else self._numerator / self._denominator
             )
+            self._reset()
+
+    def initialize(self, trainer: Loop) -> None:
+        """Let the sums be those of all ranks, where these call it together."""
+        if self.communicator is not None:
+            self._trigger = trainer.agreed(self._trigger, "the trigger of MicroAverage")
+
+    def _merge(self) -> None:
+        if self.communicator is not None:
+            sums = (self._numerator, self._denominator, self._count)
+            everywhere = zip(*self.communicator.allgather_obj(sums), strict=True)
+            self._numerator, self._denominator, self._count = map(sum, everywhere)
+
+    def collect(self) -> None:
+        """Let the first rank have the sums of all."""
+        self._merge()
+        if not self.leads:
             self._reset()
 
     def serialize(self, serializer: AbstractSerializer) -> None:
@@ -72,3 +98,4 @@ class MicroAverage(Extension):
         self._numerator = float(serializer("numerator", self._numerator))
         self._denominator = float(serializer("denominator", self._denominator))
         self._count = int(serializer("count", self._count))
+        self._is_loaded = isinstance(serializer, Deserializer)

@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from core.link.serializer import AbstractSerializer
-from core.training import Extension, TriggerSpec, get_trigger
-from core.training.reporter import DictSummary
+from core.training import Extension, TriggerSpec
+from plugins.training.extensions.observed import Observed
 from plugins.training.triggers.best_value_trigger import mean_of
 
 if TYPE_CHECKING:
@@ -27,37 +27,51 @@ class OptunaPruning(Extension):
             trainer.run(show_loop_exception_msg=False)
             return trainer.observation["validation/main/loss"]
 
+    Of several ranks that train together, the trial of the first one is asked, for all.
+
     Needs Optuna: `pip install 'plugrad[hpo]'`. Raises KeyError where nothing has reported `key`.
     """
+
+    ranks = "together"
 
     def __init__(self, trial: Any, key: str, trigger: TriggerSpec = (1, "epoch")) -> None:
         self._pruned = _optuna().TrialPruned
         self._trial = trial
         self._key = key
-        self._trigger = get_trigger(trigger)
-        self._summary = DictSummary()
+        self._observed = Observed("OptunaPruning", [key], trigger, warns=False)
         self._step = 0
+
+    def initialize(self, trainer: Loop) -> None:
+        """Let the mean be that over all ranks, where these call it together."""
+        self._observed.begin(trainer, self.communicator)
+
+    def collect(self) -> None:
+        """Let the first rank have what was observed on all since the last report."""
+        self._observed.collect()
 
     def __call__(self, trainer: Loop) -> None:
         """Take the observation into account; when it is time, ask the pruner."""
-        if self._key in trainer.observation:
-            self._summary.add({self._key: trainer.observation[self._key]})
-        if not self._trigger(trainer):
+        summary = self._observed(trainer)
+        if summary is None:
             return
-        value = mean_of(self._summary, self._key, "OptunaPruning", trainer.observation)
-        self._summary = DictSummary()
+        value = mean_of(summary, self._key, "OptunaPruning", trainer.observation)
         self._step += 1
-        self._trial.report(value, self._step)
-        if self._trial.should_prune():
+        if self._is_to_end(value):
             raise self._pruned(
                 f"Pruned after iteration {trainer.updater.iteration}: {self._key} is {value:.6g}."
             )
 
+    def _is_to_end(self, value: float) -> bool:
+        """Report to the trial; whether its pruner says so, of several ranks that of the first."""
+        ends = False
+        if self.leads:
+            self._trial.report(value, self._step)
+            ends = bool(self._trial.should_prune())
+        return ends if self.communicator is None else bool(self.communicator.bcast_obj(ends))
+
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the number of reports, and what was observed since the last one."""
-        if hasattr(self._trigger, "serialize"):
-            self._trigger.serialize(serializer["trigger"])
-        self._summary.serialize(serializer["summary"])
+        self._observed.serialize(serializer)
         self._step = int(serializer("step", self._step))
 
 

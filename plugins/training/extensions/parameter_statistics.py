@@ -10,9 +10,9 @@ from core import Link, report
 from core.arrays import backend
 from core.errors.kinds import checked
 from core.link.serializer import AbstractSerializer
-from core.training import PRIORITY_WRITER, Extension, TriggerSpec, get_trigger
-from core.training.reporter import DictSummary
+from core.training import PRIORITY_WRITER, Extension, TriggerSpec
 from plugins.training.extensions.distribution import SIGMAS, flat, percentiles
+from plugins.training.extensions.observed import Observed
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -61,6 +61,7 @@ class ParameterStatistics(Extension):
     {'/W/data/mean': 3.0, '/b/data/mean': 0.0}
     """
 
+    ranks = "together"
     default_name = "parameter_statistics"
     priority = PRIORITY_WRITER
     report_key_template = "{prefix}{link_name}{param_name}/{attr_name}/{function_name}"
@@ -92,9 +93,8 @@ class ParameterStatistics(Extension):
             name for name, wanted in (("data", report_params), ("grad", report_grads)) if wanted
         ]
         self._prefix = prefix
-        self._trigger = get_trigger(trigger)
+        self._observed = Observed("ParameterStatistics", None, trigger)
         self._skip_nan_params = skip_nan_params
-        self._summary = DictSummary()
 
     def register_statistics(self, name: str, function: Statistic) -> None:
         """Add `function` of a flat array as a statistic, or replace the one of that name."""
@@ -102,10 +102,17 @@ class ParameterStatistics(Extension):
 
     def __call__(self, trainer: Loop) -> None:
         """Take the statistics; when it is time, report their means."""
-        self._summary.add(dict(self._taken()))
-        if self._trigger(trainer):
-            report(self._summary.compute_mean())
-            self._summary = DictSummary()
+        summary = self._observed.take(dict(self._taken()), trainer)
+        if summary is not None:
+            report(summary.compute_mean())
+
+    def initialize(self, trainer: Loop) -> None:
+        """Let the means be those over all ranks, of which some may have no gradients."""
+        self._observed.begin(trainer, self.communicator)
+
+    def collect(self) -> None:
+        """Let the first rank have what was taken on all since the last report."""
+        self._observed.collect()
 
     def _taken(self) -> Iterator[tuple[str, Any]]:
         for link in self._links:
@@ -131,9 +138,7 @@ class ParameterStatistics(Extension):
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load what was taken since the last report."""
-        if hasattr(self._trigger, "serialize"):
-            self._trigger.serialize(serializer["trigger"])
-        self._summary.serialize(serializer["summary"])
+        self._observed.serialize(serializer)
 
 
 def _chosen(given: Any, default: Mapping[str, Statistic]) -> dict[str, Statistic]:

@@ -13,8 +13,9 @@ from core.errors import nearest
 from core.errors.kinds import checked
 from core.errors.removed import removed
 from core.link.serializer import AbstractSerializer
-from core.training import Extension, TriggerSpec, get_trigger
+from core.training import Extension, TriggerSpec
 from core.training.reporter import DictSummary
+from plugins.training.extensions.observed import Observed
 from plugins.training.extensions.picture import (
     COLOURS,
     INK,
@@ -26,7 +27,6 @@ from plugins.training.extensions.picture import (
     require_matplotlib,
 )
 from plugins.training.extensions.report_file import ReportFile
-from plugins.training.extensions.slips import warn_of_slips
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -38,9 +38,12 @@ class PlotReport(Extension):
     Whenever `trigger` fires, the means since the last time become a point of each curve, and the
     file `filename` in the trainer's directory (its ending says the format) is replaced. `x_key` is
     'iteration' or 'epoch'. `marker` is Matplotlib's, for single points; `grid` shows lines behind
-    the curves. `postprocess(figure, axes, summary)` may change the picture before it is saved.
+    the curves. Of several ranks that train together the means are taken over all, and the first
+    one draws. `postprocess(figure, axes, summary)` may change the picture before it is saved.
     Needs Matplotlib: `pip install 'plugrad[plot]'`.
     """
+
+    ranks = "together"
 
     @checked
     @removed(renamed={"file_name": "filename"})
@@ -61,13 +64,12 @@ class PlotReport(Extension):
             )
         self._y_keys = [y_keys] if isinstance(y_keys, str) else list(y_keys)
         self._x_key = x_key
-        self._trigger = get_trigger(trigger)
+        self._observed = Observed("PlotReport", self._y_keys, trigger)
         self._postprocess = postprocess
         self._filename = filename
         self._marker = marker
         self._grid = grid
         self._file = ReportFile("PlotReport")
-        self._summary = DictSummary()
         self._points: dict[str, list[tuple[float, float]]] = {key: [] for key in self._y_keys}
 
     def files_in_the_way(self, trainer: Loop) -> Iterable[tuple[Path, str | None]]:
@@ -81,23 +83,24 @@ class PlotReport(Extension):
 
     def initialize(self, trainer: Loop) -> None:
         """Check before training that Matplotlib is there."""
+        self._observed.begin(trainer, self.communicator)
         require_matplotlib("PlotReport", self.available(), self._filename)
+
+    def collect(self) -> None:
+        """Let the first rank have what was observed on all since the last point."""
+        self._observed.collect()
 
     def __call__(self, trainer: Loop) -> None:
         """Take the observation into account; when it is time, add points and draw."""
-        observed = trainer.observation
-        self._summary.add({key: observed[key] for key in self._y_keys if key in observed})
-        if not self._trigger(trainer):
+        summary = self._observed(trainer)
+        if summary is None:
             return
-        if not any(self._points.values()):
-            warn_of_slips("PlotReport", self._y_keys, observed)
-        for key, mean in self._summary.compute_mean().items():
+        for key, mean in summary.compute_mean().items():
             self._points[key].append((getattr(trainer.updater, self._x_key), float(mean)))
-        if any(self._points.values()):
-            self._draw(Path(trainer.out) / self._filename)
-        self._summary = DictSummary()
+        if any(self._points.values()) and self.leads:
+            self._draw(Path(trainer.out) / self._filename, summary)
 
-    def _draw(self, path: Path) -> None:
+    def _draw(self, path: Path, summary: DictSummary) -> None:
         figure = empty_figure()
         axes = figure.add_subplot()
         dress(axes, self._grid)
@@ -109,7 +112,7 @@ class PlotReport(Extension):
             axes.plot(x, finite, color=colour, marker=marker, markersize=4.5, lw=1.8, label=key)
         _label(axes, self._x_key, [key for key, _ in shown])
         if self._postprocess is not None:
-            self._postprocess(figure, axes, self._summary)
+            self._postprocess(figure, axes, summary)
         self._file.write(path, picture_of(figure, path))
 
     def finalize(self) -> None:
@@ -118,9 +121,7 @@ class PlotReport(Extension):
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load the curves, and what was observed since the last point."""
-        if hasattr(self._trigger, "serialize"):
-            self._trigger.serialize(serializer["trigger"])
-        self._summary.serialize(serializer["summary"])
+        self._observed.serialize(serializer)
         loaded = json.loads(serializer("points", json.dumps(self._points)))
         for key in self._y_keys:
             self._points[key] = [(x, y) for x, y in loaded.get(key, [])]

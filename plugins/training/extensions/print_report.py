@@ -49,6 +49,8 @@ class PrintReport(Extension):
     ) -> None:
         self._entries = [entries] if isinstance(entries, str) else list(entries)
         self._log_report = log_report
+        # A log of its own takes the means over all ranks.
+        self.ranks = "together" if isinstance(log_report, LogReport) else "first"
         self._terminal = Terminal(type(self).__name__, out)
         self._in_notebook = out is None and in_notebook()
         self._output = Output(type(self).__name__)
@@ -57,7 +59,15 @@ class PrintReport(Extension):
 
     def initialize(self, trainer: Loop) -> None:
         """Check before training that there is a log."""
-        self._log(trainer)
+        report = self._log(trainer)
+        if report is self._log_report:
+            report.communicator = self.communicator
+            report.initialize(trainer)
+
+    def collect(self) -> None:
+        """Collect what the LogReport has observed, if it is not the trainer's."""
+        if isinstance(self._log_report, LogReport):
+            self._log_report.collect()
 
     def _log(self, trainer: Loop) -> LogReport:
         if isinstance(self._log_report, LogReport):
@@ -77,7 +87,7 @@ class PrintReport(Extension):
         report = self._log(trainer)
         if report is self._log_report:
             report(trainer)
-        if len(report.log) == self._printed:
+        if len(report.log) == self._printed or not self.leads:
             return
         if not self._printed:
             warn_of_slips("PrintReport", self._entries, report.log[0])

@@ -30,6 +30,8 @@ class ProgressBar(Extension):
     gets a line now and then. A terminal that goes away does not end the training.
     """
 
+    ranks = "first"
+
     @checked
     def __init__(
         self,

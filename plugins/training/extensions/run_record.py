@@ -37,6 +37,7 @@ class RunRecord(Extension):
     """
 
     priority = -200  # begins after a snapshot has loaded itself
+    ranks = "first"
 
     def __init__(self, arguments: Any = None, filename: str = "run.json") -> None:
         self._arguments = _as_dict(arguments)

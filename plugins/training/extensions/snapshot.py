@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import CheckpointDamaged, CheckpointError, nearest, place
 from core.errors.kinds import checked
 from core.errors.removed import removed
+from core.link.serializer import AbstractSerializer, Deserializer
 from core.training import Extension
 from plugins.serializers.atomic import remove_stale_temporaries, replacing
 from plugins.serializers.dictionary import entries_of
@@ -20,9 +22,10 @@ from plugins.serializers.hdf5 import load_hdf5, save_hdf5
 from plugins.serializers.npz import load_npz, save_npz
 from plugins.training.extensions import snapshot_files
 from plugins.training.extensions import snapshot_writers as snapshot_writers
+from plugins.training.extensions.snapshot_of_ranks import MultiNodeSnapshot
 
 if TYPE_CHECKING:
-    from core.training import Loop
+    from core.training import Communicator, Loop
 
 Save = Callable[[Any, Any], Any]
 Load = Callable[[Any, Any], Any]
@@ -77,6 +80,10 @@ def snapshot(
     - `snapshot_on_error` saves also when training ends by an exception.
     - `snapshot_on_interrupt` saves also when training ends by SIGINT or SIGTERM: by default where
       the whole trainer is saved. Pass False where the file is that of the best result so far.
+    - Where several ranks train together, one file has the state of all: the first rank writes it,
+      all being at the same iteration, and with `autoload` hands it to the others. It resumes on as
+      many ranks to the bit, and on fewer or more with the examples that come next, where the state
+      is that of all ranks: `PartitionedIterator` sees to that for the data.
     - `on_write_error` says what an OSError means, as of a full disk: 'raise' ends the training,
       'warn' lets it go on to the next snapshot. The snapshots that stand are kept in both cases.
     """
@@ -137,6 +144,7 @@ class Snapshot(Extension):
 
     trigger = (1, "epoch")
     priority = -100  # after all others, so that their state is that of the end of the iteration
+    ranks = "together"
     default_name = "snapshot"
     n_retains = -1
     autoload: bool | Load = False
@@ -160,6 +168,11 @@ class Snapshot(Extension):
         self._target = target
         self._written: set[Path] = set()
         self.condition: Callable[[], bool] | None = None
+        self.random_states: list[Any] = []  # of all ranks, while these save or load
+
+    def among(self, communicator: Communicator) -> MultiNodeSnapshot:
+        """One snapshot for all ranks, which the first writes."""
+        return MultiNodeSnapshot(communicator, self, communicator.rank == 0, communicator)
 
     def check(self) -> None:
         """Refuse settings that contradict each other; raises ValueError."""
@@ -334,6 +347,13 @@ class Snapshot(Extension):
             f"{str(self._newest)!r}, {type(trainer).__name__.lower()}) before training begins, or "
             "pass autoload=True to extensions.snapshot and start the program again."
         )
+
+    def serialize(self, serializer: AbstractSerializer) -> None:
+        """Save or load the random numbers of all ranks, where several train together."""
+        if isinstance(serializer, Deserializer):
+            self.random_states = json.loads(str(serializer.optional_value("ranks", "[]")))
+        elif self.random_states:
+            serializer("ranks", json.dumps(self.random_states))
 
     def finalize(self) -> None:
         """Wait for what is being written in the background."""

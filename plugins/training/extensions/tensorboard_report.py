@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.link.serializer import AbstractSerializer
-from core.training import Extension, TriggerSpec, get_trigger
-from core.training.reporter import DictSummary
-from plugins.training.extensions.slips import warn_of_slips
+from core.training import Extension, TriggerSpec
+from plugins.training.extensions.observed import Observed
 
 if TYPE_CHECKING:
     from core.training import Loop
@@ -19,10 +18,11 @@ if TYPE_CHECKING:
 class TensorBoardReport(Extension):
     """Average what is observed, and write the means as scalars whenever `trigger` fires.
 
-    They are those of `keys`, or all, over the iterations since the last time; the iteration is
-    their step. `postprocess(record)` may change the dict of means before it is written. The event
-    files lie in `directory` in the trainer's: `tensorboard --logdir result` shows the curves. A
-    resumed run adds a file of its own, which makes TensorBoard forget the steps that it repeats.
+    They are those of `keys`, or all, over the iterations since the last time, and over all ranks
+    that train together, of which the first writes; the iteration is their step.
+    `postprocess(record)` may change the dict of means before it is written. The event files lie in
+    `directory` in the trainer's: `tensorboard --logdir result` shows the curves. A resumed run adds
+    a file of its own, which makes TensorBoard forget the steps that it repeats.
 
     `writer` is anything with `add_scalar(name, value, step)`, such as your own SummaryWriter,
     which is left open. Without one, tensorboardX is needed: `pip install 'plugrad[tensorboard]'`.
@@ -35,6 +35,8 @@ class TensorBoardReport(Extension):
     main/loss 0.5 7
     """
 
+    ranks = "together"
+
     def __init__(
         self,
         keys: Iterable[str] | None = None,
@@ -43,32 +45,28 @@ class TensorBoardReport(Extension):
         directory: str = "tensorboard",
         writer: Any = None,
     ) -> None:
-        self._keys = None if keys is None else list(keys)
-        self._trigger = get_trigger(trigger)
+        self._observed = Observed("TensorBoardReport", keys, trigger)
         self._postprocess = postprocess
         self._directory = directory
         self._given = writer
         self._writer = writer
-        self._summary = DictSummary()
-        self._written = False
 
     def initialize(self, trainer: Loop) -> None:
         """Check before training that a writer is available."""
-        if self._given is None:
+        self._observed.begin(trainer, self.communicator)
+        if self._given is None and self.leads:
             _summary_writer()
+
+    def collect(self) -> None:
+        """Let the first rank have what was observed on all since the last time."""
+        self._observed.collect()
 
     def __call__(self, trainer: Loop) -> None:
         """Take the observation into account; when it is time, write the means."""
-        observed = trainer.observation
-        if self._keys is not None:
-            observed = {key: observed[key] for key in self._keys if key in observed}
-        self._summary.add(observed)
-        if not self._trigger(trainer):
+        summary = self._observed(trainer)
+        if summary is None or not self.leads:
             return
-        if not self._written and self._keys is not None:
-            warn_of_slips("TensorBoardReport", self._keys, trainer.observation)
-        record = {key: float(mean) for key, mean in self._summary.compute_mean().items()}
-        self._summary = DictSummary()
+        record = {key: float(mean) for key, mean in summary.compute_mean().items()}
         if self._postprocess is not None:
             self._postprocess(record)
         self._write(record, trainer)
@@ -83,7 +81,6 @@ class TensorBoardReport(Extension):
             self._writer.add_scalar(key, value, step)
         if hasattr(self._writer, "flush"):
             self._writer.flush()
-        self._written = True
 
     def finalize(self) -> None:
         """Close the files."""
@@ -93,9 +90,7 @@ class TensorBoardReport(Extension):
 
     def serialize(self, serializer: AbstractSerializer) -> None:
         """Save or load what was observed since the last time."""
-        if hasattr(self._trigger, "serialize"):
-            self._trigger.serialize(serializer["trigger"])
-        self._summary.serialize(serializer["summary"])
+        self._observed.serialize(serializer)
 
 
 def _summary_writer() -> Any:

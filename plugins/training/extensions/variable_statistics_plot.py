@@ -49,6 +49,8 @@ class VariableStatisticsPlot(Extension):
     Raises ValueError where there would be nothing to plot.
     """
 
+    ranks = "first"
+
     @checked
     @removed(renamed={"file_name": "filename"})
     def __init__(

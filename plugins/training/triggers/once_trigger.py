@@ -21,6 +21,8 @@ class OnceTrigger(NeedsInit):
     (True, False, True)
     """
 
+    is_alike = True  # on all ranks of a job
+
     @checked
     def __init__(self, call_on_resume: bool = False) -> None:
         self._due = True

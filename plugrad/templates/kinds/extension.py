@@ -16,6 +16,7 @@ class Thing(training.Extension):
 
     trigger = (1, "iteration")
     priority = training.PRIORITY_WRITER
+    ranks = "each"  # of several that train together; "first" for what only prints or writes
 
     def __init__(self, entry: str = "norm") -> None:
         self.entry = entry
