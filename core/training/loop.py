@@ -327,8 +327,8 @@ class Loop:
             if how_to_resume and getattr(entry.extension, "leads", True):
                 ways.append(how_to_resume(self))
         known = " ".join(filter(None, ways)) or _NOTHING_SAVED
-        if self.communicator is not None and self.communicator.rank:
-            return  # the first one tells
+        if self.agree_on_signal is not None and self.communicator and self.communicator.rank:
+            return  # the first rank tells, which has stopped as well
         with suppress(OSError, ValueError):  # the terminal may be what has gone
             print(
                 f"{by}: training stopped after iteration {self.updater.iteration}. {known}",
