@@ -8,6 +8,7 @@ rounds between its quartiles.
 
 import argparse
 import math
+import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks import BenchmarkError, results
+from benchmarks import BenchmarkError, isa, results
 from benchmarks.contestants import COMPILED, FRAMEWORKS, PLAIN, SUBJECT, chosen
 from benchmarks.machine import machine
 from benchmarks.overhead import names_among, positive
@@ -79,6 +80,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="wall",
         help="cpu: processor time of one thread, where the machine is busy with other things",
     )
+    parser.add_argument(
+        "--isa",
+        choices=isa.ISAS,
+        help="instructions that all are limited to (default: what the processor has)",
+    )
     results.add_arguments(parser)
 
 
@@ -95,7 +101,7 @@ def main(options: argparse.Namespace) -> int:
         raise BenchmarkError("--clock cpu needs --threads 1: processors of several threads add up")
     result: dict[str, Any] = {
         "command": " ".join(["python -m benchmarks", *sys.argv[1:]]),
-        "machine": machine(),
+        "machine": limited(options.isa, options.against) if options.isa else machine(),
         "threads": options.threads,
         "clock": options.clock,
         "roofline": roofline(options.threads),
@@ -112,6 +118,22 @@ def main(options: argparse.Namespace) -> int:
     print(results.footing(result))
     results.write(result, options)
     return int(any(row["kept"] == 0 for row in result["rows"].values()))
+
+
+def limited(name: str, against: Sequence[str]) -> dict[str, str | int]:
+    """Have all processes that are started from here on compute with fewer instructions.
+
+    Returns:
+        The machine as it is then.
+    """
+    deaf = [peer for peer in against if peer not in isa.FRAMEWORKS]
+    if deaf:
+        raise BenchmarkError(
+            f"--isa {name}: nothing tells {', '.join(deaf)} so. Leave it out of --against."
+        )
+    os.environ.update(isa.ISAS[name])
+    found = machine()
+    return {**found, "processor": f"{found['processor']} limited to {name.upper()}"}
 
 
 def measure(

@@ -220,6 +220,16 @@ ALL = [
         sizes=DEEP,
         accumulate=True,
     ),
+    memory(
+        "mlp-accumulated-freed",
+        "50 x 1000 MLP, gradients accumulated, free_graph",
+        "mlp",
+        1.0,
+        batch=1000,
+        sizes=DEEP,
+        form="freed",
+        accumulate=True,
+    ),
     memory("lenet", "LeNet, batch 100", "lenet", 1.0, batch=100),
     memory("vgg", "VGG-like, batch 64", "vgg", 1.0, batch=64),
 ]

@@ -1,6 +1,7 @@
 """The measured workloads: what runs is the same everywhere, and what is said of it."""
 
 import json
+import platform
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from backends.numpy_backend import blas
 from benchmarks import (
     BenchmarkError,
     busy,
     compare,
     contestants,
     growth,
+    isa,
     picture,
     results,
     roofline,
@@ -272,6 +275,37 @@ def test_a_real_run_measures_checks_prints_and_writes(tmp_path, monkeypatch, cap
     assert set(row["rounds"][0]["numpy"]) >= {"wall", "cpu", "waited"}
     assert result["threads"] == 1 and {"processor", "python", "time"} <= set(result["machine"])
     assert "numpy" in result["versions"]["numpy"]
+
+
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64") or blas.control() is None,
+    reason="the variables are of x86, and of OpenBLAS",
+)
+def test_all_libraries_take_the_instructions_that_they_are_limited_to(monkeypatch):
+    for name, value in isa.AVX2.items():
+        monkeypatch.setenv(name, value)  # and is as before after the test
+    machine = compare.limited("avx2", ["torch"])
+    assert machine["processor"].endswith("limited to AVX2")
+    say = """
+import ctypes
+from numpy._core._multiarray_umath import __cpu_features__ as features
+from backends.numpy_backend import blas
+name = blas.control().library.scipy_openblas_get_corename64_
+name.restype = ctypes.c_char_p
+print(name().decode(), [k for k in features if features[k] and k in ("X86_V4", "AVX512_ICL")])
+try:
+    from numba.core.registry import cpu_target
+    print("avx512" in cpu_target.target_context.codegen().magic_tuple()[2])
+except ImportError:
+    print(False)
+"""
+    run = subprocess.run([sys.executable, "-c", say], capture_output=True, text=True, check=True)
+    assert run.stdout.split("\n")[:2] == ["Haswell []", "False"]
+
+
+def test_who_cannot_be_limited_does_not_take_part(capsys):
+    assert main(["lenet", "--isa", "avx2", "--against", "jax"]) == 2
+    assert "nothing tells jax so" in capsys.readouterr().err
 
 
 def test_processor_time_is_of_one_thread(capsys):
