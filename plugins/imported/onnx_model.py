@@ -66,7 +66,8 @@ class GraphModel(Link):
         self, values: dict[str, Any], wanted: Sequence[str], disable: Sequence[str] = ()
     ) -> list[Any]:
         """The values of these names, of inputs by name; nodes of a group may be left out."""
-        run = Run(next((x for x in values.values() if isinstance(x, Variable)), None))
+        like = next((x for x in values.values() if isinstance(x, Variable)), None)
+        run = Run(like, type(self).__name__)
         for name, array in self._constants.items():
             values[name] = run.constant(array)
         for name, own in self._names.items():

@@ -5,19 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from core import Variable, as_variable, backend
-from core.errors import CheckpointError
+from core.errors import CheckpointError, CoreError
 from plugins.imported.message import Graph, Node
 from plugins.imported.operators import ANY_VALUE, OPERATORS
 from plugins.imported.operators.common import Refused
 
-STEPS = 1 << 20
+STEPS = 1 << 15
 """Steps of all loops together."""
 
 
 class Run:
-    """One call of a model; `like` says on which backend and device constants are made."""
+    """One call of a model; `like` says on which backend and device constants are made.
 
-    def __init__(self, like: Variable | None) -> None:
+    `name` is what the model is called in errors.
+    """
+
+    def __init__(self, like: Variable | None, name: str) -> None:
+        self.name = name
         self.owner = backend.current() if like is None else like.backend
         self.device = None if like is None else like.device
         self.within = Graph((), (), {}, ())
@@ -41,28 +45,46 @@ class Run:
         for node in _needed(graph, values):
             self.within = graph
             given = [values[name] if name else None for name in node.inputs]
-            if node.op not in ANY_VALUE:
-                _refuse_others(node, given)
-            try:
-                found = OPERATORS[node.op](self, node, values, *given)
-            except NotImplementedError as error:
-                raise CheckpointError(f"ONNXModel: {node.op}: {error} is not known here.") from None
-            except Refused as error:
-                raise CheckpointError(f"ONNXModel: {node.op}: {error}.") from None
+            found = self._node(node, values, given)
             results = found if isinstance(found, (tuple, list)) else (found,)
+            if any(node.outputs[len(results) :]):
+                raise CheckpointError(
+                    f"{self.name}: {node.op}: expected at most {len(results)} names of results, "
+                    f"got {', '.join(node.outputs)}."
+                )
             values.update(zip(node.outputs, results, strict=False))
         missing = [name for name in graph.outputs if name not in values]
         if missing:
-            raise ValueError(f"ONNXModel: there are no values called {', '.join(missing)}.")
+            raise ValueError(f"{self.name}: there are no values called {', '.join(missing)}.")
         return [values[name] for name in graph.outputs]
 
+    def _node(self, node: Node, values: dict[str, Any], given: list[Any]) -> Any:
+        """The results of one operator; where it has none, the error says which one it is."""
+        try:
+            if node.op not in ANY_VALUE:
+                _refuse_others(given)
+            return OPERATORS[node.op](self, node, values, *given)
+        except NotImplementedError as error:
+            what = f"{error} is not known here"
+        except Refused as error:
+            what = f"{error}"
+        except (CoreError, ImportError) as error:
+            error.add_note(f"This is in {node.op} of the model, which gives {node.outputs}.")
+            raise
+        except Exception as error:
+            raise CheckpointError(
+                f"{self.name}: {node.op}: its inputs or settings do not fit: {error}. Check the "
+                "shapes of what the model is given; onnx.checker.check_model tells more."
+            ) from error
+        raise CheckpointError(f"{self.name}: {node.op}: {what}.") from None
 
-def _refuse_others(node: Node, given: list[Any]) -> None:
+
+def _refuse_others(given: list[Any]) -> None:
     """Raise where a value is none of numbers, and the operator takes such alone."""
     for x in given:
         if x is not None and not isinstance(x, Variable):
             what = "a sequence" if isinstance(x, list) else "text"
-            raise CheckpointError(f"ONNXModel: {node.op} of {what} is not known here.")
+            raise NotImplementedError(f"an input that is {what}")
 
 
 def _needed(graph: Graph, values: dict[str, Any]) -> list[Node]:

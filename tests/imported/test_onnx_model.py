@@ -169,7 +169,7 @@ def test_sizes_that_are_not_there():
     with pytest.raises(CheckpointDamaged, match="5 elements, and 4 are there"):
         loaded(add(short))
     text = loaded(add(numpy_helper.from_array(np.array(["a"], object), "w")))
-    with pytest.raises(CheckpointError, match="Add of text is not known"):
+    with pytest.raises(CheckpointError, match="Add: an input that is text is not known"):
         text(np.zeros(1, "f"))
 
 

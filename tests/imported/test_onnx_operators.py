@@ -317,7 +317,9 @@ def test_sequences_and_text_come_and_go():
     assert counts.array.tolist() == [2, 2]
     for op, args, what in [("Add", [x, np.ones(2)], "a sequence"), ("Neg", [words], "text")]:
         link = model(op, [f"x{i}" for i in range(len(args))])
-        with pytest.raises(CheckpointError, match=f"ONNXModel: {op} of {what} is not known here"):
+        with pytest.raises(
+            CheckpointError, match=f"ONNXModel: {op}: an input that is {what} is not known here"
+        ):
             link(*args)
 
 

@@ -49,7 +49,7 @@ DTYPES = {
 FLOATING = ("float16", "float32", "float64", "bfloat16")
 """Dtypes of arrays that have gradients."""
 
-LARGEST = 1 << 29
+LARGEST = 1 << 27
 """Elements of an array whose size comes from numbers in the model."""
 
 

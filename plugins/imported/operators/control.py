@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from core import functions as F
-from plugins.imported.operators.common import host
+from plugins.imported.operators.common import Refused, host
 
 
 def inner(run: Any, graph: Any, values: Any, given: dict[str, Any]) -> list[Any]:
@@ -48,6 +48,8 @@ def _scan(run: Any, node: Any, values: Any, *inputs: Any) -> Any:
     if node.opset < 9:
         return _scan_batch(run, node, values, *inputs)
     body, n = node.get("body"), node.get("num_scan_inputs")
+    if not 0 < n <= len(inputs):
+        raise Refused(f"expected 1 to {len(inputs)} inputs to scan, got {n}")
     state, given = list(inputs[: len(inputs) - n]), inputs[len(inputs) - n :]
     axes = node.get("scan_input_axes") or [0] * n
     back = node.get("scan_input_directions") or [0] * n

@@ -43,7 +43,7 @@ def _windowed(x: Any, ksize: Any, before: Any, after: Any) -> None:
     """Refuse padding, and windows over it, of hostile sizes."""
     whole = [n + b + a for n, b, a in zip(x.shape[2:], before, after, strict=True)]
     sized((*x.shape[:2], *whole))
-    if any([k > n for k, n in zip(ksize, whole, strict=True)]) and x.size:
+    if any([not 0 < k <= n for k, n in zip(ksize, whole, strict=True)]) and x.size:
         raise Refused(f"expected windows within the padded input {whole}, got {list(ksize)}")
 
 
@@ -77,6 +77,7 @@ def _conv_transpose(node: Any, x: Any, W: Any, b: Any = None) -> Any:
         s * (size - 1) + o + (k - 1) * d + 1
         for size, s, k, d, o in zip(x.shape[2:], stride, W.shape[2:], dilate, more, strict=True)
     ]
+    sized((*x.shape[:1], W.shape[1], *reach))
     asked = node.get("output_shape")
     auto = node.get("auto_pad", "NOTSET")
     if asked is None and auto in ("SAME_UPPER", "SAME_LOWER"):
@@ -137,6 +138,7 @@ def _windows(
         (size - (k - 1) * d - 1) // s + 1
         for size, k, s, d in zip(padded.shape[2:], ksize, stride, dilate, strict=True)
     ]
+    sized((*ksize, *x.shape[:2], *out))
     found = []
     for place in np.ndindex(*ksize):
         index = [
@@ -295,10 +297,11 @@ def _mean_variance(node: Any, x: Any) -> Any:
 @plain
 def _lrn(node: Any, x: Any) -> Any:
     n = node.get("size")
-    before = (n - 1) // 2
-    widths = [(0, 0), (before, n - 1 - before), *[(0, 0)] * (x.ndim - 2)]
+    # a window wider than the channels holds them all
+    before, after = (min(w, x.shape[1]) for w in ((n - 1) // 2, n // 2))
+    widths = [(0, 0), (before, after), *[(0, 0)] * (x.ndim - 2)]
     squares = F.pad(x * x, widths, "constant", constant_values=0.0)
-    total = sum([squares[:, i : i + x.shape[1]] for i in range(n)])
+    total = sum([squares[:, i : i + x.shape[1]] for i in range(before + 1 + after)])
     scale = node.get("bias", 1.0) + node.get("alpha", 1e-4) / n * total
     return x / scale ** node.get("beta", 0.75)
 

@@ -75,8 +75,12 @@ def _split(node: Any, x: Any, split: Any = None) -> Any:
     sizes = ints(split) if split is not None else node.get("split")
     if not sizes:
         count = node.get("num_outputs") or len(node.outputs)
+        if count != len(node.outputs):
+            raise Refused(f"expected {len(node.outputs)} parts, got {count}")
         each = -(-n // count)
         sizes = [max(0, min(each, n - i * each)) for i in range(count)]
+    if sum(sizes) != n or min(sizes) < 0:
+        raise Refused(f"expected parts of {n} elements together, got {sizes}")
     ends = np.cumsum([0, *sizes])
     before = (slice(None),) * axis
     return [x[(*before, slice(int(a), int(b)))] for a, b in zip(ends[:-1], ends[1:], strict=True)]

@@ -59,6 +59,8 @@ def _split(node: Any, x: Any, sizes: Any = None) -> Any:
         raise Refused(f"expected parts of at least 1, got {each}")
     if sizes is None or not sizes.ndim:
         each = [min(each[0], n - i) for i in range(0, n, each[0])]
+    if sum(each) != n and sizes is not None:
+        raise Refused(f"expected parts of {n} elements together, got {each}")
     ends = np.cumsum([0, *each])
     before = (slice(None),) * axis
     parts = [x[(*before, slice(int(a), int(b)))] for a, b in zip(ends, ends[1:], strict=False)]

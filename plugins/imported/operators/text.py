@@ -93,7 +93,9 @@ def _counts(run: Any, node: Any, values: Any, x: Any) -> Any:
     y = np.zeros(sized((len(rows), max(columns, default=-1) + 1)), "f")
     longest = max(map(len, grams), default=0)
     for row, counts in zip(rows.tolist(), y, strict=True):
-        for n in range(node.get("min_gram_length"), min(node.get("max_gram_length"), longest) + 1):
+        for n in range(
+            max(1, node.get("min_gram_length")), min(node.get("max_gram_length"), longest) + 1
+        ):
             skips = node.get("max_skip_count") if n > 1 else 0
             for step in range(1, min(skips + 1, len(row)) + 1):
                 for i in range(len(row) - (n - 1) * step):
