@@ -150,7 +150,7 @@ def share(
     small: bool = False,
 ) -> None:
     """Call a compiled loop, whose last arguments are 0 and a size, for so many parts of it."""
-    workers = min(threads or num_threads(), parts) - 1
+    workers = min(threads or num_threads(), parts) - 1 if parts > 1 else 0
     if workers < 1:
         loop(*arguments)
     else:
@@ -164,7 +164,7 @@ def each(
     small: bool = False,
 ) -> None:
     """Call `function(*part)` for each part, in threads; small ones if these were idle lately."""
-    workers = min(threads or num_threads(), len(parts)) - 1
+    workers = min(threads or num_threads(), len(parts)) - 1 if len(parts) > 1 else 0
     if workers < 1:
         for part in parts:
             function(*part)

@@ -42,10 +42,14 @@ def matmul(a: Array, b: Array, /, **options: Any) -> Any:
     work = a.size * b.shape[-1]
     if work < VECTOR or (work < ALONE and b.ndim == a.ndim == 2 and len(a) > 1):
         return np.matmul(a, b)
-    limits, among = blas.limits(), threads()
+    limits = blas.limits()
+    alone = limits is not None and limits.without == 1
+    if alone and a.ndim == 2 and len(a) == 1:  # a row: no product is sooner than its matrix is read
+        return np.matmul(a, b)
+    among = 1 if alone else threads()
     if compiler.available() and (found := few_rows.product(a, b, threads=among)) is not None:
         return found
-    if limits is None:
+    if alone or limits is None:
         return np.matmul(a, b)
     limit = limits.enter(1)
     try:

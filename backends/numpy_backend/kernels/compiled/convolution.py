@@ -6,9 +6,10 @@ many channels; everything else are products of panels.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -35,6 +36,9 @@ from backends.numpy_backend.kernels.compiled.panels import LANE_BYTES
 from backends.numpy_backend.kernels.compiler import contiguous
 from backends.numpy_backend.typing import Array
 from core.arrays.windows import Geometry, unfolded
+from core.registry.threads import num_threads
+
+Spec: TypeAlias = tuple[tuple[int, ...], Any]  # shape and dtype
 
 BLOCK = 960  # lanes of a panel of which the filters' gradient takes the sum
 BLOCK_ROWS = 160  # and its rows, with which it fills half of a second-level cache
@@ -42,29 +46,49 @@ BLOCK_ROWS = 160  # and its rows, with which it fills half of a second-level cac
 
 def convolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     """What `Convolution.compute` gives."""
-    g = _geometry(x.shape[2:], W.shape[2:], f.stride, f.pad, f.dilate, f.cover_all)
-    fit = x.shape[1] == f.groups * W.shape[1] and (b is None or b.shape == W.shape[:1])
-    if not fit or not _suit(len(x) * W.size * prod(g.out), x, W, b):
-        return NotImplemented
-    y = np.empty((len(x), W.shape[0], *g.out), x.dtype)
-    filters, channels = W.shape[0] // f.groups, W.shape[1]
+    specs = [None if a is None else (a.shape, a.dtype) for a in (x, W, b)]
+    run = _of_shapes(f.stride, f.pad, f.dilate, f.cover_all, f.groups, *specs, num_threads())
+    return NotImplemented if run is None else run(x, W, b)
+
+
+@lru_cache(maxsize=1024)
+def _of_shapes(
+    stride: Any, pad: Any, dilate: Any, cover_all: bool, groups: int,
+    x: Spec, W: Spec, b: Spec | None, threads: int,
+) -> Callable[[Array, Array, Array | None], Array] | None:  # fmt: skip
+    """What computes all convolutions of these shapes and dtypes; None where formulas do."""
+    (images, of_x, *size), dtype = x
+    (of_y, channels, *ksize), _ = W
+    g = Geometry(tuple(size), tuple(ksize), stride, pad, dilate, cover_all).checked()
+    fit = of_x == groups * channels and (b is None or b[0] == (of_y,))
+    if not fit or not _suit(images * prod(W[0]) * prod(g.out), x, W, b):
+        return None
+    shape, filters = (images, of_y, *g.out), of_y // groups
+    compute: Callable[[Array, Array, Array | None, Array], None]
     if depthwise.suits(channels, filters):
-        depthwise.convolution(g, x, W, b, y)
-    elif few_places.suits(g, f.groups, len(x)):
-        few_places.convolution(g, x, W, b, y)
-    elif winograd.suits(g, f.groups, y, channels, filters):
-        winograd.convolution(x, W, b, y, g.pad)
+        compute = partial(depthwise.convolution, g)
+    elif few_places.suits(g, groups, images):
+        compute = partial(few_places.convolution, g)
+    elif winograd.suits(g, groups, images, channels, filters):
+        compute = partial(winograd.convolution, pad=g.pad)
     else:
-        lanes = LANE_BYTES // x.itemsize
-        plan = plan_of(axes_of(g), f.groups, channels, filters, lanes, BAND // x.itemsize)
-        _convolve(plan, x, W, b, y, plan.sizes.rows, 1)
-    return y
+        lanes, limit = LANE_BYTES // dtype.itemsize, BAND // dtype.itemsize
+        plan = plan_of(axes_of(g), groups, channels, filters, lanes, limit)
+        compute = _convolving(plan, images, dtype, plan.sizes.rows, 1)
+
+    def run(x: Array, W: Array, b: Array | None) -> Array:
+        y = np.empty(shape, dtype)
+        compute(x, W, b, y)
+        return y
+
+    return run
 
 
 def deconvolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
     """What `Deconvolution.compute` gives."""
     fit = x.shape[1] == len(W) and (b is None or b.shape == (f.groups * W.shape[1],))
-    if not fit or not _suit(len(x) * W.size * prod(x.shape[2:]), x, W, b):
+    others = [(a.shape, a.dtype) for a in (W, b) if a is not None]
+    if not fit or not _suit(len(x) * W.size * prod(x.shape[2:]), (x.shape, x.dtype), *others):
         return NotImplemented
     size = f.spread(x.shape[2:], W.shape[2:])
     g = _unfolded((1, 1, *W.shape[2:], *x.shape[2:]), size, f.stride, f.pad, f.dilate)
@@ -75,11 +99,11 @@ def deconvolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
         depthwise.deconvolution(g, x, W, b, y)
     elif few_places.suits(g, f.groups, len(x)):
         few_places.convolution(g, x, W, b, y, back=True)
-    elif winograd.suits(g, f.groups, x, channels, filters) and max(g.pad) < 3:
+    elif winograd.suits(g, f.groups, len(x), channels, filters) and max(g.pad) < 3:
         winograd.convolution(x, W, b, y, tuple([2 - p for p in g.pad]), turned=True)
     elif x.shape[2:] == size and prod(g.ksize) == 1 and not any(g.pad):
         plan = plan_of(axes_of(g), f.groups, filters, channels, lanes, BAND // x.itemsize)
-        _convolve(plan, x, W, b, y, 1, channels)
+        _convolving(plan, len(x), x.dtype, 1, channels)(x, W, b, y)
     else:
         _spread(plan_of(axes_of(g), f.groups, channels, filters, lanes, 0), x, W, b, y)
     return y
@@ -88,10 +112,10 @@ def deconvolution(f: Any, xp: Any, x: Any, W: Any, b: Any = None) -> Any:
 def filter_gradient(f: Any, xp: Any, x: Any, y: Any) -> Any:
     """What `ConvolutionFilterGradient.compute` gives."""
     filters, channels = y.shape[1] // f.groups, x.shape[1] // f.groups
-    if not _suit(y.size * channels * prod(f.ksize), x, y):
+    if not _suit(y.size * channels * prod(f.ksize), (x.shape, x.dtype), (y.shape, y.dtype)):
         return NotImplemented
     g = _geometry(x.shape[2:], f.ksize, f.stride, f.pad, f.dilate, f.cover_all)
-    if winograd.suits(g, f.groups, y, channels, filters, summed=True):
+    if winograd.suits(g, f.groups, len(y), channels, filters, summed=True):
         return winograd.filter_gradient(x, y, g.pad)
     if few_places.suits_sums(g, f.groups, len(x), channels):
         return few_places.filter_gradient(g, x, y)
@@ -112,25 +136,25 @@ def _geometry(*sizes: Any) -> Geometry:
 _unfolded = lru_cache(maxsize=1024)(unfolded)
 
 
-def _suit(products: int, x: Array, *others: Array | None) -> bool:
+def _suit(products: int, x: Spec, *others: Spec | None) -> bool:
     """Whether there is much to compute, from floats of one dtype on one to three axes."""
+    shape, dtype = x
     return (
         products > 8 * compiler.SMALL
-        and x.dtype in compiler.FLOATS
-        and 3 <= x.ndim <= 5
-        and all([a is None or a.dtype == x.dtype for a in others])
+        and dtype in compiler.FLOATS
+        and 3 <= len(shape) <= 5
+        and all([a is None or a[1] == dtype for a in others])
     )
 
 
-def _convolve(
-    plan: Plan, x: Array, W: Array, b: Array | None, y: Array, row: int, column: int
-) -> None:
-    """`y`, from filters that lie in `W` with these strides."""
-    s, dtype = plan.sizes, x.dtype
-    biases, bias = biases_of(b, dtype)
-    arrays = [*contiguous(x, W), biases, y.reshape(-1)]
-    places = len(x) * s.places
-    many = parts_at_most(y.size * s.rows)
+def _convolving(
+    plan: Plan, images: int, dtype: Any, row: int, column: int
+) -> Callable[[Array, Array, Array | None, Array], None]:
+    """What computes `y`, from filters that lie in `W` with these strides."""
+    s = plan.sizes
+    places = images * s.places
+    products = places * s.groups * s.filters * s.rows
+    many, small, threads = parts_at_most(products), is_small(products), num_threads()
     spans, ranges = [(0, places)], [(0, s.filters)]
     if places >= 2 * many * s.lanes:
         spans = parts(places, s.lanes, many)
@@ -138,17 +162,21 @@ def _convolve(
         ranges = parts(s.filters, 8, many)
 
     most = max([high - low for low, high in ranges])
-    panels = (
-        scratch("room", s.channels * s.plane, dtype),
-        scratch("inputs", s.rows * s.lanes, dtype),
-        scratch("outputs", (most + 8) * s.lanes, dtype),
-    )
-    known = (*arrays, *panels, plan.offsets, plan.numbers, row, column, bias)
-    parallel.each(
-        convolve,
-        [(*known, *r, *s, 0) for r in ranges for s in spans],
-        small=is_small(y.size * s.rows),
-    )
+    sizes = {
+        "room": s.channels * s.plane,
+        "inputs": s.rows * s.lanes,
+        "outputs": (most + 8) * s.lanes,
+    }
+    known = plan.offsets, plan.numbers, row, column
+    divided = [(*r, *s, 0) for r in ranges for s in spans]
+
+    def compute(x: Array, W: Array, b: Array | None, y: Array) -> None:
+        biases, bias = biases_of(b, dtype)
+        panels = [scratch(name, size, dtype, threads) for name, size in sizes.items()]
+        arrays = (*contiguous(x, W), biases, y.reshape(-1), *panels, *known, bias)
+        parallel.each(convolve, [(*arrays, *part) for part in divided], small=small)
+
+    return compute
 
 
 def _spread(plan: Plan, x: Array, W: Array, b: Array | None, y: Array) -> None:

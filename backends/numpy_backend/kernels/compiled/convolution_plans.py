@@ -90,10 +90,10 @@ def axes_of(g: Geometry) -> Axes:
 _own = threading.local()
 
 
-def scratch(name: str, size: int, dtype: Any) -> Array:
+def scratch(name: str, size: int, dtype: Any, threads: int | None = None) -> Array:
     """Memory for each of the threads that work for this one, a row each, which is used again."""
     found: dict[Any, Array] = _own.__dict__.setdefault("found", {})
-    rows, room = num_threads(), found.get((name, dtype))
+    rows, room = threads or num_threads(), found.get((name, dtype))
     if room is None or len(room) < rows or room.shape[1] < size:
         room = found[name, dtype] = np.empty((rows, size), dtype)
     return room

@@ -40,6 +40,7 @@ class _Windows(NamedTuple):
 
     out: Shape
     widths: list[tuple[int, int]]
+    """Of the padding; none where there is none."""
     padded: Shape
     inside: tuple[Any, ...]
     starts: Any
@@ -55,6 +56,7 @@ def _laid(geometry: Geometry) -> _Windows:
     """The same windows as places in padded images of one axis."""
     padded = geometry.padded_size()
     places = np.arange(np.prod(padded, dtype=np.intp)).reshape(padded)
+    widths = geometry.widths()
     starts = places[
         tuple(
             [
@@ -66,7 +68,7 @@ def _laid(geometry: Geometry) -> _Windows:
     steps = places[tuple([slice(k) for k in geometry.ksize])]
     return _Windows(
         geometry.out,
-        [(0, 0), (0, 0), *geometry.widths()],
+        [(0, 0), (0, 0), *widths] if any(map(any, widths)) else [],
         padded,
         (..., *geometry.inside()),
         np.ascontiguousarray(starts).reshape(-1),
@@ -200,6 +202,11 @@ def _divide(loop: Any, images: Array, *others: Any) -> None:
     parallel.divide(loop, len(images), -(-LEAST // images.shape[1]), images, *others)
 
 
+def _around(x: Array, w: _Windows, value: float) -> Array:
+    """Images with their padding."""
+    return np.ascontiguousarray(pad(np, x, w.widths, value) if w.widths else x)
+
+
 def max_pooling(f: Any, xp: Any, x: Any) -> Any:
     """The maximum of each window; the number of the first place that attains it in `indexes`."""
     if not suits(x):
@@ -207,7 +214,7 @@ def max_pooling(f: Any, xp: Any, x: Any) -> Any:
     w = _windows(x.shape[2:], f.ksize, f.stride, f.pad, f.cover_all)
     y = np.empty((*x.shape[:2], *w.out), x.dtype)
     indexes = np.empty(y.shape, np.int32)
-    x = np.ascontiguousarray(pad(np, x, w.widths, -np.inf))
+    x = _around(x, w, -np.inf)
     images = (x.shape[0] * x.shape[1], -1)
     x, values, places = x.reshape(images), y.reshape(images), indexes.reshape(images)
     _divide(_greatest, x, w.starts, w.steps, w.width, w.step, values, places)
@@ -238,7 +245,7 @@ def average_pooling(f: Any, xp: Any, x: Any) -> Any:
         return NotImplemented
     y = np.empty((*x.shape[:2], *w.out), x.dtype)
     images = (x.shape[0] * x.shape[1], -1)
-    x = np.ascontiguousarray(pad(np, x, w.widths, 0.0)).reshape(images)
+    x = _around(x, w, 0.0).reshape(images)
     _divide(_means, x, w.starts, w.steps, y.reshape(images))
     return y
 

@@ -365,7 +365,7 @@ def convolve_tiles(
 
 
 def suits(
-    g: Geometry, groups: int, y: Array, channels: int, filters: int, summed: bool = False
+    g: Geometry, groups: int, images: int, channels: int, filters: int, summed: bool = False
 ) -> bool:
     """Whether there are fewer products in all, with what is done before and after them.
 
@@ -376,7 +376,7 @@ def suits(
         and g.stride == g.dilate == (1, 1)
         and groups == 1
         and min(channels, filters) >= TILED_CHANNELS
-        and len(y) * prod(g.out) >= (SUMMED_PLACES if summed else TILED_PLACES)
+        and images * prod(g.out) >= (SUMMED_PLACES if summed else TILED_PLACES)
     )
 
 
