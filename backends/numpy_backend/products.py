@@ -42,6 +42,7 @@ def matmul(a: Array, b: Array, /, **options: Any) -> Any:
     work = a.size * b.shape[-1]
     if work < VECTOR or (work < ALONE and b.ndim == a.ndim == 2 and len(a) > 1):
         return np.matmul(a, b)
+    a, b = (x.copy() if 0 in x.strides else x for x in (a, b))  # BLAS takes no repeated elements
     limits = blas.limits()
     alone = limits is not None and limits.without == 1
     if alone and a.ndim == 2 and len(a) == 1:  # a row: no product is sooner than its matrix is read

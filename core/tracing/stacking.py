@@ -27,8 +27,16 @@ def stacked(program: Recorded) -> tuple[Equation, ...]:
     """The equations of a program, with one product in the place of several."""
     found: list[Equation] = []
     for part in _parts(_summed(program)):
-        found += _Rows(part).in_order()
+        found += [_as_elementwise(equation) for equation in _Rows(part).in_order()]
     return tuple(found)
+
+
+def _as_elementwise(equation: Equation) -> Equation:
+    """A product of a column with a row as one of their elements, which loops take along."""
+    if not _is_product(equation) or equation.args[0].shape[1] != 1:
+        return equation
+    made, origin = equation.outputs, equation.origin
+    return Equation(Call("operator", "mul"), equation.args, {}, made, False, origin)
 
 
 def _parts(equations: list[Equation]) -> Iterator[list[Equation]]:
@@ -46,7 +54,8 @@ def _parts(equations: list[Equation]) -> Iterator[list[Equation]]:
 def _is_product(equation: Equation) -> bool:
     """Whether it is a product of two matrices of one dtype."""
     args = equation.args
-    if equation.call.kind != "xp" or equation.call.name != "matmul" or equation.kwargs:
+    call = equation.call
+    if call.kind not in ("xp", "operator") or call.name != "matmul" or equation.kwargs:
         return False
     if len(args) != 2 or not all([isinstance(x, Value) and len(x.shape) == 2 for x in args]):
         return False
@@ -225,7 +234,8 @@ class _Rows:
         for n, equations in enumerate(self.nodes):
             if _is_product(equations[0]):
                 x, other = equations[0].args
-                if x.shape[0] <= ROWS and other.size >= LARGE:
+                lies = x not in self.node or self.nodes[self.node[x]][0].call.name != "T"
+                if lies and x.shape[0] <= ROWS and other.size >= LARGE:
                     biases = [equation.args[1] for equation in equations[1:]]
                     found.setdefault((other, *biases), []).append(n)
         return [family for family in found.values() if len(family) > 1]

@@ -397,3 +397,19 @@ def test_gradients_that_wait_to_be_added_up_stay_out_of_loops(monkeypatch):
         if value.waits
     }
     assert waiting and not waiting & read
+
+
+def test_choices_and_their_conditions_are_within_loops():
+    @core.capture(fuse=True)
+    def step(x):
+        x = core.Variable(x)
+        y = F.sum(F.where(x.array > 0, x * x, x * 3) * 2)
+        return core.grad([y], [x])[0].array
+
+    x = np.linspace(-1, 1, 8192, dtype="f").reshape(64, 128)
+    for _ in range(4):
+        found = step(x)
+    np.testing.assert_allclose(found, np.where(x > 0, 4 * x, 6), rtol=1e-6)
+    (program,) = step.programs
+    outside = [e.call.name for e in program.equations if not isinstance(e.call.function, Group)]
+    assert not {"Where", "Where, backward", "gt"} & set(outside)

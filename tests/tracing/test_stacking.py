@@ -168,3 +168,20 @@ def test_products_before_an_update_are_not_made_after_it():
     assert call.replayed == 3
     for eager, fused in zip(*runs, strict=True):
         np.testing.assert_allclose(fused, eager, rtol=1e-4, atol=1e-5)
+
+
+def test_products_of_transposed_rows_stay_apart_for_their_copies_take_longer():
+    def gradients(g, h, x):
+        return g.T @ x, h.T @ x
+
+    g, h, x = (np.ones((1000, n), "f") for n in (100, 100, 130))
+    program = core.trace(gradients, g, h, x)
+    assert products(one_product(program)) == products(program) == 2
+
+
+def test_a_column_times_a_row_is_elementwise():
+    program = core.trace(lambda x, y: x @ y, R.normal(size=(5, 1)), R.normal(size=(1, 7)))
+    changed = one_product(program)
+    assert [e.call.name for e in changed.equations] == ["mul"]
+    x, y = R.normal(size=(5, 1)), R.normal(size=(1, 7))
+    assert (changed(x, y) == x @ y).all()

@@ -15,6 +15,7 @@ from backends.numpy_backend.kernels.compiler import (
     Write1,
     compiled,
     contiguous,
+    in_loops,
     large,
     suits,
 )
@@ -51,6 +52,7 @@ def _of_each(condition: Array, *arrays: Array) -> list[Array] | None:
     return contiguous(condition.view(np.uint8), *arrays)
 
 
+@in_loops
 @large
 def where(f: Any, xp: Any, condition: Array, x: Array, y: Array) -> Any:
     """`where(condition, x, y)`, with its bits."""
@@ -62,6 +64,7 @@ def where(f: Any, xp: Any, condition: Array, x: Array, y: Array) -> Any:
     return out
 
 
+@in_loops
 @large
 def where_gradient(f: Any, g: Array, needs_grad: int) -> Any:
     """`g` where the condition holds, and where it does not."""
