@@ -1,5 +1,6 @@
 """What importing the package costs, and who imports whom."""
 
+import re
 import subprocess
 import sys
 from ast import literal_eval
@@ -143,3 +144,10 @@ def test_who_may_import_whom():
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_subclasses_have_to_define_is_abstract_or_asked_for_in_words():
+    bare = re.compile(r"raise NotImplementedError(\(\))?$", re.MULTILINE)
+    folders = ("backends", "compat", "core", "examples", "plugins", "plugrad")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    assert not [str(path) for path in files if bare.search(path.read_text("utf-8"))]

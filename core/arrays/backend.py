@@ -32,7 +32,6 @@ from core.errors import BackendError, BackendUnavailable, CheckpointError
 from core.errors.scalars import is_whole
 from core.registry.backends import GPU, HOST
 from core.registry.configuration import config
-from core.registry.kernel_table import Kernel, KernelTable
 from core.registry.public import listing
 from core.typing import AnyArray as Array
 
@@ -45,8 +44,6 @@ __all__ = [
     "Device",
     "DeviceSpec",
     "HostRandom",
-    "Kernel",
-    "KernelTable",
     "Random",
     "available",
     "copyto",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 from weakref import ref
 
-from core.arrays.backend import Device, DeviceSpec, get_device, gpu, host, to_backend
+from core.arrays.backend import DeviceSpec, get_device, gpu, host, to_backend
 from core.arrays.spec import spec_of
 from core.errors.keywords import answering
 from core.graph.accumulate import adds_in_place
@@ -36,16 +36,13 @@ class Moving:
             raise ValueError("Variable.to_device: moves on the current stream; leave stream out")
         moved: Any = self
         if moved.array is not None:
-            moved._move(get_device(device))
+            there, gradient = get_device(device), moved.grad
+            moved.array = to_backend(moved.array, there)
+            source = moved._source or moved._constant
+            if source is not None and source.data is not None:
+                source.data = moved.array
+            moved._grad = None if gradient is None else to_backend(gradient, there)
         return self
-
-    def _move(self: Any, device: Device) -> None:
-        gradient = self.grad
-        self.array = to_backend(self.array, device)
-        source = self._source or self._constant
-        if source is not None and source.data is not None:
-            source.data = self.array
-        self._grad = None if gradient is None else to_backend(gradient, device)
 
     def to_cpu(self) -> Self:
         """Move to the NumPy backend."""

@@ -60,7 +60,8 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
     compute = _with_kernel(cls, backend, prod(specs[0].shape))
     result = None
     if cls.keeps_dtype:
-        lead = _lead(specs)
+        # Its dtype is that of the first input that is not a condition.
+        lead = next((spec for spec in specs if spec.kind != "b"), specs[0])
         shape = broadcast_shapes([spec.shape for spec in specs])
         result = intern(backend, shape, lead.dtype, lead.device)
     wider = widening(cls, specs)
@@ -81,11 +82,6 @@ def _plan(cls: type[FunctionNode], specs: list[Spec]) -> Plan:
     if cls._inlined and compute is cls.compute:  # type: ignore[attr-defined]
         return None, xp, result
     return compute, xp, result
-
-
-def _lead(specs: list[Spec]) -> Spec:
-    """The input whose dtype an elementwise result has: the first that is not a condition."""
-    return next((spec for spec in specs if spec.kind != "b"), specs[0])
 
 
 def _with_kernel(cls: type[FunctionNode], backend: Backend, size: int) -> Compute:

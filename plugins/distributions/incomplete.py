@@ -6,7 +6,7 @@ Derivatives in `x` are densities; those in parameters are summed along, and have
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from core import Domain, Elementwise, real
 from core.errors import NotDifferentiable
@@ -76,36 +76,37 @@ def beta_rate(xp: Any, a: Any, b: Any, x: Any, in_b: bool = False) -> Any:
     return _over(xp, -BetaincSlope(in_b).evaluate(a, b, x), _beta_density(xp, a, b, x))
 
 
-class Gammainc(Elementwise):
+class _Incomplete(Elementwise):
+    """An integral from the lower end, or, in a class that is `upper`, to the upper one."""
+
+    upper: ClassVar[bool] = False
+    wide = True
+
+    def _of_the_lower(self, g: Any) -> Any:
+        """The gradient of the integral from the lower end, which 1 less the upper one is."""
+        return -g if self.upper else g
+
+
+class Gammainc(_Incomplete):
     """P(a, x), the integral of t^(a-1) exp(-t) / Γ(a) from 0 to x; 0 for negative x."""
 
-    wide = True
     domain = Domain(a=_PARAMETER, x=real(0.1, 6), leave_out=_SUMMED)
 
     def compute(self, xp: Any, a: Any, x: Any) -> Any:
-        return _in_double(formulas.gammainc, xp, a, x)
+        formula = formulas.gammaincc if self.upper else formulas.gammainc
+        return _in_double(formula, xp, a, x)
 
     def gradient_a(self, xp: Any, g: Any, a: Any, x: Any) -> Any:
-        return g * GammaincSlope().evaluate(a, x)
+        return self._of_the_lower(g) * GammaincSlope().evaluate(a, x)
 
     def gradient_x(self, xp: Any, g: Any, a: Any, x: Any) -> Any:
-        return g * _gamma_density(xp, a, x)
+        return self._of_the_lower(g) * _gamma_density(xp, a, x)
 
 
-class Gammaincc(Elementwise):
+class Gammaincc(Gammainc):
     """1 - P(a, x), precise also where it is small; 1 for negative x."""
 
-    wide = True
-    domain = Domain(a=_PARAMETER, x=real(0.1, 6), leave_out=_SUMMED)
-
-    def compute(self, xp: Any, a: Any, x: Any) -> Any:
-        return _in_double(formulas.gammaincc, xp, a, x)
-
-    def gradient_a(self, xp: Any, g: Any, a: Any, x: Any) -> Any:
-        return -(g * GammaincSlope().evaluate(a, x))
-
-    def gradient_x(self, xp: Any, g: Any, a: Any, x: Any) -> Any:
-        return -(g * _gamma_density(xp, a, x))
+    upper = True
 
 
 class Gammaincinv(Elementwise):
@@ -124,42 +125,29 @@ class Gammaincinv(Elementwise):
         return _over(xp, g, _gamma_density(xp, a, out))
 
 
-class Betainc(Elementwise):
+class Betainc(_Incomplete):
     """I(x; a, b): the integral of t^(a-1) (1-t)^(b-1) / B(a, b) from 0 to x, within (0, 1)."""
 
-    wide = True
     domain = Domain(a=_PARAMETER, b=_PARAMETER, x=real(0.1, 0.9), leave_out=_SUMMED)
 
     def compute(self, xp: Any, a: Any, b: Any, x: Any) -> Any:
-        return _in_double(formulas.betainc, xp, a, b, x)
+        formula = formulas.betaincc if self.upper else formulas.betainc
+        return _in_double(formula, xp, a, b, x)
 
     def gradient_a(self, xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
-        return g * BetaincSlope().evaluate(a, b, x)
+        return self._of_the_lower(g) * BetaincSlope().evaluate(a, b, x)
 
     def gradient_b(self, xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
-        return g * BetaincSlope(in_b=True).evaluate(a, b, x)
+        return self._of_the_lower(g) * BetaincSlope(in_b=True).evaluate(a, b, x)
 
     def gradient_x(self, xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
-        return g * _beta_density(xp, a, b, x)
+        return self._of_the_lower(g) * _beta_density(xp, a, b, x)
 
 
-class Betaincc(Elementwise):
+class Betaincc(Betainc):
     """1 - I(x; a, b), precise also where it is small."""
 
-    wide = True
-    domain = Domain(a=_PARAMETER, b=_PARAMETER, x=real(0.1, 0.9), leave_out=_SUMMED)
-
-    def compute(self, xp: Any, a: Any, b: Any, x: Any) -> Any:
-        return _in_double(formulas.betaincc, xp, a, b, x)
-
-    def gradient_a(self, xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
-        return -(g * BetaincSlope().evaluate(a, b, x))
-
-    def gradient_b(self, xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
-        return -(g * BetaincSlope(in_b=True).evaluate(a, b, x))
-
-    def gradient_x(self, xp: Any, g: Any, a: Any, b: Any, x: Any) -> Any:
-        return -(g * _beta_density(xp, a, b, x))
+    upper = True
 
 
 class Betaincinv(Elementwise):

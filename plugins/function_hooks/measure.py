@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
@@ -11,7 +12,7 @@ from core.arrays import backend
 from core.typing import AnyArray
 
 
-class Measuring(FunctionHook):
+class Measuring(FunctionHook, ABC):
     """Take a reading before and after each forward and backward, and keep the differences.
 
     `call_history` has a pair (function, difference) for each: a function of the same settings that
@@ -53,8 +54,8 @@ class Measuring(FunctionHook):
         """Take a reading, and keep the difference to the one before."""
         self.forward_postprocess(function, (*in_data, *out_grad))
 
-    def _read(self, arrays: tuple[Any, ...]) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _read(self, arrays: tuple[Any, ...]) -> Any: ...
 
     def _difference(self, before: Any, after: Any) -> Any:
         return after - before

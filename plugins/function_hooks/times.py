@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from plugins.function_hooks.measure import in_unit, print_table
@@ -9,15 +10,15 @@ from plugins.function_hooks.measure import in_unit, print_table
 TIMES = (("sec", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 
 
-class Times:
+class Times(ABC):
     """Sums over `call_history`, pairs of what was called and seconds; `head` is their title."""
 
     head: str
     call_history: list[Any]
 
+    @abstractmethod
     def _kind(self, called: Any) -> str:
         """Under which name `called` is summed up."""
-        raise NotImplementedError
 
     def total_time(self) -> float:
         """Seconds spent in all calls together."""

@@ -7,6 +7,7 @@ adds what is drawn and what `width` its distribution has.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from core.arrays import backend
@@ -19,7 +20,7 @@ from core.typing import AnyArray, DType, Shape
 FAN_OPTIONS = ("fan_in", "fan_out")
 
 
-class Random(Initializer):
+class Random(Initializer, ABC):
     """Fills with independent draws of mean 0, whose spread is `scale`.
 
     A subclass says how to `draw` them.
@@ -45,15 +46,15 @@ class Random(Initializer):
         else:
             array[...] = self.draw(home, spread, shape, array.dtype, home.device_of(array))
 
+    @abstractmethod
     def draw(
         self, home: Backend, spread: float, shape: Shape, dtype: DType, device: Any
     ) -> AnyArray:
         """An array of the backend `home`, filled with draws."""
-        raise NotImplementedError
 
+    @abstractmethod
     def from_generator(self, rng: Any, spread: float, shape: Shape) -> AnyArray:
         """An array of draws of a generator that has NumPy's methods."""
-        raise NotImplementedError
 
 
 class ByFans(Random):

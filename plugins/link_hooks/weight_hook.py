@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from core import Link, LinkHook, Parameter, Variable, no_backprop_mode
@@ -9,7 +10,7 @@ from core.errors import HookError, nearest
 from core.link.hook import ForwardArgs
 
 
-class WeightHook(LinkHook):
+class WeightHook(LinkHook, ABC):
     """Puts `replacement(link, weight)` in the weight's place while the link is called.
 
     The parameter itself stays what is trained and saved. A weight without a size yet gets it in a
@@ -25,9 +26,9 @@ class WeightHook(LinkHook):
         self.name = name or type(self).__name__
         self._replaced: dict[int, list[Any]] = {}  # by link, for calls that are under way
 
+    @abstractmethod
     def replacement(self, link: Link, weight: Variable) -> Variable:
         """What stands in the weight's place."""
-        raise NotImplementedError
 
     def __enter__(self) -> Any:
         raise HookError(

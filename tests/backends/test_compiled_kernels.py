@@ -20,8 +20,8 @@ import core
 import core.functions as F
 from backends.numpy_backend.kernels import compiled, compiler, plain, tables
 from backends.numpy_backend.kernels.compiled import normalization
-from core.arrays.backend import KernelTable
 from core.registry import configuration
+from core.registry.kernel_table import KernelTable
 from core.registry.lazy import resolve
 from core.testing import check_op
 from core.testing.leaving_out import CHECKS

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import core
 import core.functions as F
 from backends.numpy_backend.kernels.plain import COMPUTE, GRADIENT, select
-from core.arrays.backend import KernelTable
 from core.errors import PluginError
+from core.registry.kernel_table import KernelTable
 from core.registry.lazy import resolve
 
 NUMPY = core.backend.get("numpy")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from core import Parameter
@@ -11,7 +12,7 @@ from core.optimizer import UpdateRule
 from core.typing import AnyArray
 
 
-class PerParameter(KnownAttributes, NeedsInit):
+class PerParameter(KnownAttributes, NeedsInit, ABC):
     """Call `change(rule, param, grad)` before each step for each parameter with a gradient.
 
     The hook's name is that of its class, unless it says another.
@@ -31,6 +32,6 @@ class PerParameter(KnownAttributes, NeedsInit):
         if param.grad is not None:
             self.change(rule, param, param.grad)
 
+    @abstractmethod
     def change(self, rule: UpdateRule, param: Parameter, grad: AnyArray) -> None:
         """Change `grad` in place."""
-        raise NotImplementedError
