@@ -23,7 +23,10 @@ def names_of(version: str) -> dict[str, frozenset[str]]:
 @cache
 def modules() -> dict[str, frozenset[str]]:
     """The modules of all versions, each with the names that it ever had."""
-    found = {"chainer._backend": frozenset(["Device"])}  # private, and yet imported
+    found = {  # private, and yet imported, or asked for by pickles
+        "chainer._backend": frozenset(["Device"]),
+        "chainer.backends._cpu": frozenset(["CpuDevice"]),
+    }
     for version in VERSIONS:
         for module, names in names_of(version).items():
             found[module] = found.get(module, frozenset()) | names

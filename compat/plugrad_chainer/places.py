@@ -94,12 +94,17 @@ for _pair in _OPERATORS.split():
     for _path in ("math.basic_math", "basic_math"):
         NAMES[f"chainer.functions.{_path}.{_theirs}"] = f"operator.{_ours or _theirs}"
 
-_WHOLE = (
-    "Chainer has pickled this link as a whole, with what is inside of its classes. Load the values "
-    "into the same model, made here: chainer.serializers.load_pickled(file, model)."
-)
-PICKLED = dict.fromkeys(("chainer.variable._recover_parameter",), _WHOLE)
-"""Names that only pickles ask for -> the sentence that says what to do."""
+for _theirs, _ours in {
+    "backends._cpu.CpuDevice": "Held",
+    "optimizer.Hyperparameter": "Hyperparameter",
+    "links.connection.deformable_convolution_2d.DeformableConvolution2DSampler": "Held",
+    "links.loss.hierarchical_softmax.BinaryHierarchicalSoftmaxFunction": "Held",
+    "optimizer._Hookable": "Held",
+    "optimizer._OptimizerHookable": "Held",
+    "variable._create_variable": "create_variable",
+    "variable._recover_parameter": "recover_parameter",
+}.items():  # which pickles ask for
+    NAMES[f"chainer.{_theirs}"] = f"plugrad_chainer.behaviour.pickles.{_ours}"
 
 SETTINGS = {"chainer.disable_experimental_feature_warning": "core"}
 """What programs set in a module -> the module that reads it."""
@@ -132,11 +137,8 @@ def find(path: str, name: str) -> Any:
 
     Raises:
         AttributeError: There is nothing; the message says what to write instead.
-        ImportError: A pickle asks for it, which would not show the words of an AttributeError.
     """
     full = f"{path}.{name}"
-    if full in PICKLED:
-        raise ImportError(PICKLED[full], name=path)
     if full in NAMES:
         home, _, theirs = NAMES[full].rpartition(".")
         return getattr(import_module(home), theirs)

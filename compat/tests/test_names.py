@@ -1,7 +1,6 @@
 """Which of the public names of Chainer's versions there are, and what is said of the others."""
 
 import importlib
-import pickle
 import re
 from functools import cache
 from pathlib import Path
@@ -251,12 +250,6 @@ def test_operators_are_nodes_of_the_classes_that_chainer_had():
     x = chainer.Variable(FLAT)
     for y, name in [(x - x, "Sub"), (x * 2, "MulConstant"), (-x, "Neg"), (x**x, "PowVarVar")]:
         assert isinstance(y.creator, getattr(basic_math, name))
-
-
-def test_pickled_links_of_chainer_7_are_told_how_to_load():
-    with pytest.raises(ImportError, match=r"load_pickled\(file, model\)"):
-        pickle.loads(b"cchainer.variable\n_recover_parameter\n.")
-    assert callable(chainer.serializers.load_pickled)
 
 
 def test_settings_of_a_class_are_checked():

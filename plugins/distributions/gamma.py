@@ -24,7 +24,7 @@ class Gamma(Distribution):
     variable([0.       , 0.7357589], dtype=float32)
     """
 
-    support = "not negative"
+    support = "positive"
 
     def __init__(self, k: Operand, theta: Operand) -> None:
         self.k, self.theta = self._parameters(k=k, theta=theta)

@@ -28,6 +28,7 @@ def __getattr__(name: str) -> Any:
     if old is not None:
         if name not in _made:
             _made[name] = accepting(getattr(functions, name), old)
+            _made[name].__module__ = "chainer.functions"  # where pickles find it
         return _made[name]
     if name == "split_axis" and version_1():
         return split_axis_of_version_1
