@@ -42,6 +42,8 @@ class Communicator(NeedsInit, ABC):
     - `batched_copy`: taken for ChainerMN's sake; gradients are always packed.
     """
 
+    doing = ""
+    """In the words of an error: in the course of what a rank waits for a message."""
     intra_rank = 0
     """The number of this process among those of its machine, of which there are `intra_size`."""
     intra_size = 1

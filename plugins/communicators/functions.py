@@ -102,13 +102,15 @@ def send(x: Any, communicator: Communicator, rank: int, tag: int = 0) -> Variabl
         communicator.send(arrays, rank, tag)
 
     def adjoint(delegate: Any) -> Any:
+        cure = f"Rank {rank} has to call backward() on what it has computed of what was sent to it"
+        what = f"backward of functions.send to rank {rank}"
+        communicator.doing = f"in {what}. {cure}"
         try:
             return recv(communicator, rank, delegate, tag, force_tuple=True)
         except CommunicatorError as error:
-            raise CommunicatorError(
-                f"backward of functions.send to rank {rank}: no gradient has come. Rank {rank} has "
-                f"to call backward() on what it has computed of what was sent to it. {error}"
-            ) from None
+            raise CommunicatorError(f"{what}: no gradient has come. {cure}. {error}") from None
+        finally:
+            communicator.doing = ""
 
     return _across(xs, needs, values, adjoint)[0]
 

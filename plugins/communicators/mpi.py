@@ -57,6 +57,9 @@ class MpiCommunicator(Communicator):
         self._comm = given.Dup()  # so that messages of others are no concern of ours
         self._here, self._beside = _Channel(given.Dup()), _Channel(given.Dup())
         super().__init__(self._comm.Get_rank(), self._comm.Get_size(), **config)
+        self._sent, self._received = [0] * self.size, [0] * self.size  # objects, by peers
+        self._waiting: dict[int, Any] = {}  # what peers have told that wait for this rank
+        self._told: list[Any] = []  # what this one has told, as long as it is under way
         self._own_config = {**config, "time_limit": time_limit}
         self.time_limit = float(time_limit)
         self._refuse_lone_processes()
@@ -122,14 +125,23 @@ class MpiCommunicator(Communicator):
 
     # ------------------------------------------------------------------ waiting
 
-    def _wait(self, what: str, *requests: Any) -> None:
-        """Wait until all requests are met; raise after the time limit."""
-        self._until(what, lambda: bool(self._mpi.Request.Testall(list(requests))))
+    def _wait(self, what: str, *requests: Any, on: Sequence[int] | None = None) -> None:
+        """Wait until all requests are met; raise after the time limit.
 
-    def _until(self, what: str, met: Any) -> None:
-        began = time.monotonic()
+        `on` are the ranks that have to do something for that: by default all, which call the same.
+        """
+        everybody = range(self.size) if on is None else on
+        self._until(what, lambda: bool(self._mpi.Request.Testall(list(requests))), everybody)
+
+    def _until(self, what: str, met: Any, on: Sequence[int] = ()) -> None:
+        began, is_told = time.monotonic(), False
         while not met():
             waited = time.monotonic() - began
+            if waited > _PATIENCE and on:
+                if len(on) == 1 < self.size and not is_told:
+                    is_told = True
+                    self._tell_waiting(on[0])
+                self._refuse_standstill(what, on)
             if waited > self.time_limit:
                 atexit.unregister(self._end)
                 atexit.register(self._abort)  # which would wait for ever
@@ -140,6 +152,38 @@ class MpiCommunicator(Communicator):
                 )
             if waited > _AWAKE or self._crowded:
                 time.sleep(0 if waited < _PATIENCE else 0.0005)
+
+    def _tell_waiting(self, rank: int) -> None:
+        """Let a rank know that this one waits for its next message, and after how many."""
+        note = np.zeros(_NOTE, np.uint8)
+        note[:16] = np.array([self._received[rank], self._sent[rank]]).view(np.uint8)
+        text = self.doing.encode()[: _NOTE - 16]
+        note[16 : 16 + len(text)] = np.frombuffer(text, np.uint8)
+        self._told = [each for each in self._told if not each[0].Test()]
+        self._told.append((self._here.comm.Isend(note, rank, _WAITING), note))
+
+    def _hear_waiting(self) -> None:
+        status, comm = self._mpi.Status(), self._here.comm
+        while comm.Iprobe(self._mpi.ANY_SOURCE, _WAITING, status):
+            note, rank = np.empty(_NOTE, np.uint8), status.Get_source()
+            comm.Recv(note, rank, _WAITING)
+            self._waiting[rank] = note
+
+    def _refuse_standstill(self, what: str, on: Sequence[int]) -> None:
+        """Raise where this rank waits for one that waits for a message which it has not sent.
+
+        Both have received all that was sent, so neither will ever go on.
+        """
+        self._hear_waiting()
+        for rank, note in self._waiting.items():
+            received, sent = note[:16].view(np.int64).tolist()
+            is_all = len(on) > 1 or sent == self._received[rank]
+            if rank in on and received == self._sent[rank] and is_all:
+                doing = note[16:].tobytes().rstrip(b"\0").decode(errors="replace")
+                raise CommunicatorError(
+                    f"{what}: {self.where} waits for rank {rank}, which waits for a message that "
+                    f"this one has not sent{doing and ', '}{doing}."
+                )
 
     def tell(self, what: str, number: int = 0) -> list[int]:
         """Tell all ranks what this one is about to do, with a number; the numbers of all.
@@ -176,17 +220,22 @@ class MpiCommunicator(Communicator):
     def send_obj(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object; returns when it may be changed again."""
         dest, message = self._peer("send", dest), _packed(obj)
+        self._sent[dest] += 1
+        self._hear_waiting()
         length = np.array([message.size])
         pieces = [self._comm.Isend(piece, dest, tag) for piece in (length, *_pieces(message))]
-        self._wait(f"send to rank {dest}", *pieces)
+        self._wait(f"send to rank {dest}", *pieces, on=())
 
     def recv_obj(self, source: int, tag: int = 0) -> Any:
         """The next object that the rank `source` sends with this `tag`."""
         source, length = self._peer("recv", source), np.empty(1, np.int64)
         what = f"recv from rank {source}"
-        self._wait(what, self._comm.Irecv(length, source, tag))
+        self._hear_waiting()
+        self._wait(what, self._comm.Irecv(length, source, tag), on=[source])
         message = np.empty(int(length[0]), np.uint8)
-        self._wait(what, *[self._comm.Irecv(piece, source, tag) for piece in _pieces(message)])
+        pieces = [self._comm.Irecv(piece, source, tag) for piece in _pieces(message)]
+        self._wait(what, *pieces, on=())
+        self._received[source] += 1
         return decode(message)
 
     def bcast_obj(self, obj: Any, root: int = 0) -> Any:
@@ -429,6 +478,7 @@ class _OrderedSum(Pending):
 
 
 _TAGS = 1 << 14  # the standard has twice as many
+_WAITING = _TAGS  # of the notes of those that wait
 _OBJECTS = 0x6F62  # a tag beside those of users, which the messages of collective calls have
 
 

@@ -74,7 +74,8 @@ def test_a_snapshot_resumes_on_as_many_ranks_to_the_bit_and_on_others_with_what_
 
 def test_random_numbers_of_each_rank_go_on(default_ranks, tmp_path):
     straight, *_ = trained(default_ranks, 2, tmp_path / "straight", 10, "--drop")
-    trained(default_ranks, 2, tmp_path / "begun", 5, "--drop")
+    (tmp_path / "begun").mkdir()
+    shutil.copy(tmp_path / "straight" / "snapshot_iter_5", tmp_path / "begun")
     resumed, *_ = trained(default_ranks, 2, tmp_path / "begun", 10, "--drop")
     assert resumed["digest"] == straight["digest"]
 

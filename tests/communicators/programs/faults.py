@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 
 import numpy as np
 
@@ -72,9 +73,10 @@ def of_other_calls():
 
 
 def waits():
-    """Wait for a message that nobody sends."""
+    """Wait for a message of a rank that does something else."""
     if comm.rank == 0:
         comm.recv(1)
+    time.sleep(60)
 
 
 def raises():
@@ -97,6 +99,37 @@ def never_goes_back():
         core.communicators.functions.recv(comm, 0)
 
 
+def goes_on_without_going_back():
+    """The same, where what was received is still there, and the next of it is waited for."""
+    comm.time_limit = 60
+    for _ in range(2):
+        if comm.rank == 0:
+            x = core.Variable(np.ones(2, "f"))
+            core.communicators.functions.send(x * 2, comm, 1).backward()
+        else:
+            received = core.communicators.functions.recv(comm, 0)
+            assert received.requires_grad
+
+
+def takes_its_time():
+    """Long waits that come to an end are no fault, whatever is told meanwhile."""
+    comm.time_limit = 60
+    if comm.rank == 0:
+        assert comm.recv_obj(1) == 1
+        assert comm.recv_obj(1, 5) == 2
+        time.sleep(1.5)
+        comm.send_obj(3, 1)
+    else:
+        time.sleep(1.5)
+        comm.send_obj(1, 0)
+        time.sleep(1.5)
+        comm.send_obj(2, 0, 5)
+        assert comm.recv_obj(0) == 3
+    time.sleep(1.5 * comm.rank)
+    comm.barrier()
+    raise ValueError("came to the end")
+
+
 def dies():
     comm.barrier()
     if comm.rank == 1:
@@ -105,4 +138,4 @@ def dies():
 
 
 if __name__ == "__main__":
-    {f.__name__: f for f in (of_other_calls, waits, raises, ends, never_goes_back, dies)}[what]()
+    globals()[what]()
