@@ -35,6 +35,7 @@ _OPERATORS = {
     "activation.softmax:Softmax": "activations:softmax",
     "activation.softplus:Softplus": "activations:softplus",
     "math.erf:Erf": "activations:erf",
+    "array.resize_images:ResizeImages": "layers:resize",
     "attention.attention:Attention": "layers:attention",
     "connection.convolution:Convolution": "layers:convolution",
     "connection.convolution:Deconvolution": "layers:deconvolution",

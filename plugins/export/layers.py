@@ -112,6 +112,21 @@ def average_pooling(g: Graph, call: Applied, x: str) -> list[str] | None:
     return _pooling(g, call, "AveragePool", x, count_include_pad=1)
 
 
+def resize(g: Graph, call: Applied, x: str) -> list[str] | None:
+    """Resize; pixels are repeated, where they are, a whole number of times."""
+    f, image, out = call.function, call.inputs[0].shape, call.outputs[0].shape
+    if not _fixed(image, out):
+        return None
+    how: dict[str, Any] = {"mode": "linear"}
+    how["coordinate_transformation_mode"] = "align_corners" if f.align_corners else "half_pixel"
+    if f.mode == "nearest":
+        if any([new % old for new, old in zip(out[2:], image[2:], strict=True)]):
+            return None
+        how = {"mode": "nearest", "nearest_mode": "floor"}
+        how["coordinate_transformation_mode"] = "asymmetric"
+    return [g.add("Resize", x, "", "", g.integers(out[2:]), axes=[2, 3], **how)]
+
+
 def batch_normalization(g: Graph, call: Applied, x: str, *parameters: str) -> list[str] | None:
     """BatchNormalization, where statistics are of the second axis."""
     f, ndim = call.function, len(call.inputs[0].shape)

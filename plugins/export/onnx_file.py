@@ -18,11 +18,8 @@ from plugins.export.words import WORDS
 from plugins.extras import need
 from plugins.serializers.atomic import replacing
 
-OPSETS = range(18, 24)
-"""The versions of ONNX's operators that can be written."""
-
-IR_VERSIONS = {18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}
-"""The version of the format that came with each."""
+IR_VERSIONS = dict(zip(range(18, 29), (8, 9, 9, 10, 10, 11, 12, 13, 13, 13, 14), strict=True))
+"""The versions of ONNX's operators that can be written, and of the format that came with each."""
 
 
 @checked
@@ -49,7 +46,7 @@ def onnx(
         inputs: An array or a Variable, or a tuple of them for several arguments; of their elements
             nothing is read.
         file: A path, or a file open for writing bytes. A path has the old file or the new one.
-        opset: Version of ONNX's operators, 18 to 23.
+        opset: Version of ONNX's operators, 18 to 28.
         batch: What the size of the batch is called, which may be any in the file: the first axis of
             each input that is as long as that of the first. None for the sizes of `inputs` alone.
         train: Whether the model is traced as in training, with dropout and statistics of batches.
@@ -69,8 +66,9 @@ def onnx(
     >>> file.tell() > 100
     True
     """
-    if opset not in OPSETS:
-        raise ExportError(f"onnx: expected an opset from 18 to 23, got {opset!r}.")
+    if opset not in IR_VERSIONS:
+        known = f"{min(IR_VERSIONS)} to {max(IR_VERSIONS)}"
+        raise ExportError(f"onnx: expected an opset from {known}, got {opset!r}.")
     need("onnx", "onnx", "core.export.onnx")
     for path, parameter in model.namedparams() if isinstance(model, Link) else ():
         if not parameter.is_initialized:
