@@ -241,9 +241,13 @@ def _ways(
     outputs: Sequence[Variable], targets: Sequence[Source]
 ) -> tuple[set[Source], dict[GraphNode, int]]:
     """What depends on the targets: sources, and functions with a bit mask of the inputs that do."""
-    depending = {s for s in targets if s.is_function or not s._constant}  # type: ignore[union-attr]
+    depending = {source for source in targets if not source._constant}
+    leaves: set[Source] = set()
+    functions = history_of([y.creator_node for y in outputs], leaves)
+    if {leaf for leaf in leaves if not leaf._constant} == depending:  # all lead there
+        depending.update([y._source for y in outputs if y._source is not None])
+        return depending, dict.fromkeys(functions, -1)
     masks: dict[GraphNode, int] = {}
-    functions = history_of([y.creator_node for y in outputs])
     for f in sorted(functions, key=attrgetter("sequence")):
         mask, bit = 0, 1
         for source in f._sources:

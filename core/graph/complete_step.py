@@ -24,9 +24,7 @@ def complete_step(walk: Walk, f: GraphNode) -> Sequence[Any]:
     cotangents = tuple([_cotangent(walk, source) for source in outputs])
     needs_grad = -1 if walk.required is None else walk.required.get(f, 0)
     indexes = [
-        i
-        for i, source in enumerate(f._sources)
-        if needs_grad >> i & 1 and (source.is_function or not source._constant)
+        i for i, source in enumerate(f._sources) if needs_grad >> i & 1 and not source._constant
     ]
     found: Sequence[Any] = (None,) * len(f._sources)
     if indexes:

@@ -31,6 +31,7 @@ class GraphNode(Hooked, Uncopied):
 
     # What the walk looks at; core.ops.declaring sets it for each declared class.
     is_function: ClassVar[bool] = True  # as a source of others; see core.graph.variable_node
+    _constant: ClassVar[bool] = False
     _single: ClassVar[bool] = False  # has one output, always
     _raw: Any = None  # gradients on arrays, and on Variables
     _var: Any = None

@@ -16,8 +16,12 @@ def creator_of(source: Any) -> GraphNode | None:
     return source._creator  # type: ignore[no-any-return]
 
 
-def history_of(functions: Iterable[GraphNode | None]) -> Iterable[GraphNode]:
+def history_of(
+    functions: Iterable[GraphNode | None], leaves: set[Any] | None = None
+) -> Iterable[GraphNode]:
     """Recorded functions and all that lead to them; None, and what was cut, is passed over.
+
+    The sources that no function leads to are added to `leaves`.
 
     >>> import core, numpy as np
     >>> x = core.Variable(np.ones(2, "f"))
@@ -25,14 +29,18 @@ def history_of(functions: Iterable[GraphNode | None]) -> Iterable[GraphNode]:
     ['_ * _', '__neg__']
     """
     found: dict[GraphNode, None] = {}
+    leaves = set() if leaves is None else leaves
     pending = list(functions)
     while pending:
         f = pending.pop()
         if f is not None and f not in found and f._sources is not None:
             found[f] = None
             for source in f._sources:  # a loop: comprehensions, and `creator_of`, cost a call each
-                if source._sources is not None:  # no leaf, and not cut
-                    pending.append(source if source.is_function else source._creator)
+                inner = source._sources
+                if inner is None:
+                    leaves.add(source)
+                else:  # of one of several outputs ()
+                    pending.append(source if inner else source._creator)
     return found
 
 

@@ -251,11 +251,11 @@ def variable_of(source: Any) -> Variable:
     variable = _new(Variable)
     variable._array = source.data
     variable._spec = source.spec
-    if source.is_function or not source._constant:
-        variable._source = source
-    else:
+    if source._constant:
         variable._source = None
         variable._constant = source
+    else:
+        variable._source = source
     return variable
 
 

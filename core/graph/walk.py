@@ -71,12 +71,11 @@ class Walk:
         plain = not (self.state.slow_path or self.retain_grad)
         required, keep = self.required, self.keep
         owned: set[Source] = set()
-        f: Any = heappop(heap)[1]
-        first = f
-        cotangent: Any = gradients[f] if f._single else None
         e: Any
+        f: Any = heappop(heap)[1]
+        first, sources = f, f._sources
+        cotangent: Any = gradients[f] if f._single else None
         while True:
-            sources = f._sources
             if sources is None:
                 raise GraphError(
                     f"backward: the graph was cut at {f.label} while it was walked over. "
@@ -85,22 +84,25 @@ class Walk:
             rules = (f._var if graph else f._raw) if plain and f._plain else None
             if rules is None and f is first and plain and f._single and not f._local_hooks:
                 rules = f._var if graph else f._raw  # a root keeps the gradient it was given
-            if rules is not None:
-                needs_grad = f.needs_grad
-                if required is not None:
-                    needs_grad &= required.get(f, 0)
-                    if f in keep:
-                        gradients[f] = cotangent
-                found = rules(f, cotangent, needs_grad) if needs_grad else ()
-            else:
+            if rules is None:
                 if cotangent is not None:
                     gradients[f] = cotangent
                 found = complete_step(self, f)
+            elif required is None:
+                found = rules(f, cotangent)
+            else:
+                needs_grad = f.needs_grad & required.get(f, 0)
+                if f in keep:
+                    gradients[f] = cotangent
+                found = rules(f, cotangent, needs_grad) if needs_grad else ()
             if freed:
                 self._free(f)
             # The next function is most often an input of this one: its gradient stays at hand.
-            pending = cotangent = None
-            for e, g in zip(sources, found):  # noqa: B905 - rules are held to one gradient an input
+            pending = cotangent = following = None
+            i = 0  # `zip` costs as much as a small operation
+            for g in found:
+                e = sources[i]
+                i += 1
                 if g is None:
                     continue
                 if e is pending:
@@ -125,25 +127,24 @@ class Walk:
                     if creator not in queued:
                         queued.add(creator)
                         heappush(heap, (-creator.sequence, creator))
-                    creator = None  # this name shall not outlive its use either
                 elif pending is None:
-                    pending, cotangent = e, g
+                    pending, cotangent, following = e, g, inner
                 else:
                     gradients[e] = g
                     heappush(heap, (-e.sequence, e))
-            found = g = old = None  # gradients do not outlive their use
+            found = g = old = inner = creator = None  # these names do not outlive their use
             if not heap:
                 if pending is None:
                     return
-                f = pending
+                f, sources = pending, following
             elif pending is None or -heap[0][0] > pending.sequence:
                 if pending is not None:
                     gradients[pending] = cotangent
                     heappush(heap, (-pending.sequence, pending))
                 f = heappop(heap)[1]
-                cotangent = pop(f, None)
+                cotangent, sources = pop(f, None), f._sources
             else:
-                f = pending
+                f, sources = pending, following
 
     def _free(self, f: Any) -> None:
         """Cut a root off what it was computed from: nobody but this walk holds that any more."""

@@ -136,9 +136,9 @@ def _run_by_arity(f: FunctionNode, *inputs: Any) -> Any:
     return variant(type(f), len(inputs)).run(f, *inputs)
 
 
-def _raw_by_arity(f: FunctionNode, g: Any, needs_grad: int) -> tuple[Any, ...]:
+def _raw_by_arity(f: FunctionNode, g: Any, needs_grad: int | None = None) -> tuple[Any, ...]:
     return variant(type(f), len(f._sources)).raw(f, g, needs_grad)  # type: ignore[no-any-return]
 
 
-def _var_by_arity(f: FunctionNode, g: Any, needs_grad: int) -> tuple[Any, ...]:
+def _var_by_arity(f: FunctionNode, g: Any, needs_grad: int | None = None) -> tuple[Any, ...]:
     return variant(type(f), len(f._sources)).var(f, g, needs_grad)  # type: ignore[no-any-return]

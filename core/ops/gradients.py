@@ -52,9 +52,7 @@ class GradientWriter(Writer):
         declared = self.declared
         if not declared.differentiable:
             return None
-        lines = [f"def {kind}(f, g, needs_grad):"]
-        if kind == "raw" and not self.wide:
-            lines += self._kernels()
+        lines = self._kernels() if kind == "raw" and not self.wide else []
         if self.reads_xp:
             lines += [f"  xp = {'NS' if kind == 'var' else 'f._sources[0].spec.xp'}"]
         if self.wide:
@@ -68,7 +66,10 @@ class GradientWriter(Writer):
         if self.wide:
             result = f"narrow_all(f, xp, {result}, {self.wide!r})"
         name = kind + "_broadcast" * self.broadcast + f"_{self.wide}" * bool(self.wide)
-        return self.compiled(name, [*lines, f"  return {result}"], kind)
+        head = [f"def {kind}(f, g, needs_grad=None):"]
+        if any("needs_grad" in line for line in lines):
+            head += ["  if needs_grad is None: needs_grad = f.needs_grad"]
+        return self.compiled(name, [*head, *lines, f"  return {result}"], kind)
 
     def _widened(self, text: str) -> str:
         return f"widen(xp, backend, {text}, {self.wide!r})" if self.wide else text

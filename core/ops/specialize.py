@@ -138,7 +138,7 @@ class _Calls(Writer):
             lines += [
                 "  if type(x1) is not Variable and type(x1) in NUMBERS: return with_scalar(x0, x1)",
             ]
-        everything = f"({self.each('x#')}{',' if self.arity == 1 else ''})"
+        everything = f"({self.each('x#')},)"
         if self.arity > 8:  # named once, so that the text does not grow with the square
             lines.append(f"  everything = {everything}")
             everything = "everything"
@@ -165,21 +165,17 @@ class _Calls(Writer):
         else:
             alike = " and ".join([f"s0 is s{i}" for i in range(1, self.arity)])
             key = f"s0 if {alike} else ({specs})"
-        comma = "," if self.arity == 1 else ""
         lines = [
             f"  key = {key}",
             "  try: compute, xp, s = plans[key]",
             "  except (KeyError, TypeError): compute = plans",
-            *self._result(f"plan_for(f, key, ({specs}{comma}))"),
+            *self._result(f"plan_for(f, key, ({specs},))"),
         ]
         if self.declared.outputs:
             return [*lines, "  v = as_outputs(f, y, s0)"]
         if not self.cls.keeps_dtype:
             lines += ["  if type(y) is not s0.type: y = ensure_array(y, s0)", "  s = spec_of(y)"]
-        return [
-            *lines,
-            "  v = new(Variable); v._array = y; v._spec = s",
-        ]
+        return [*lines, "  v = new(Variable); v._array = y; v._spec = s"]
 
     def _result(self, planned: str) -> list[str]:
         """What computes; where there is no plan yet, one is made with a node for its errors."""

@@ -39,7 +39,7 @@ def placed(compute: Compute, around: Callable[[], Any] | None) -> Compute:
     if around is None:
         return compute
 
-    def within(raw: Any, f: FunctionNode, g: Any, needs_grad: int) -> Any:
+    def within(raw: Any, f: FunctionNode, g: Any, needs_grad: int | None = None) -> Any:
         with around():
             return raw(f, g, needs_grad)
 
