@@ -47,7 +47,7 @@ def _cotangent(walk: Walk, source: Any) -> Any:
 def _differentiate(
     walk: Walk, f: GraphNode, cotangents: tuple[Any, ...], indexes: list[int]
 ) -> Sequence[Any]:
-    rules = f._var if walk.graph else f._raw
+    rules = f._rules[1 + walk.graph]
     hooks = f._hooks(walk.state)
     if rules is not None and not hooks and not walk.state.debug:
         return _by_rules(walk, f, rules, cotangents, indexes)

@@ -33,9 +33,8 @@ class GraphNode(Hooked, Uncopied):
     is_function: ClassVar[bool] = True  # as a source of others; see core.graph.variable_node
     _constant: ClassVar[bool] = False
     _single: ClassVar[bool] = False  # has one output, always
-    _raw: Any = None  # gradients on arrays, and on Variables
-    _var: Any = None
-    _plain: bool = False  # whether the walk's short step will do: one output, nobody looks on
+    # Whether the short step will do: one output, nobody looks on. Gradients on arrays, Variables.
+    _rules: tuple[bool, Any, Any] = (False, None, None)
 
     _sources: Any  # of the inputs, once the graph is recorded; None before, and once it was cut
     needs_grad: int  # bit i: input i needs a gradient
@@ -93,7 +92,7 @@ class GraphNode(Hooked, Uncopied):
     def set_grad(self, gradient: Any) -> None:
         """Set the gradient of a lone output; the walk then clears it when it comes by."""
         self._grad = gradient
-        self._plain = False
+        self._rules = (False, *self._rules[1:])
 
     def output_node(self: Any, variable: Variable | None = None) -> OutputNode:
         """The node of a lone output, the same one as long as anybody holds it."""

@@ -39,7 +39,7 @@ class Hooked:
 
         hooks = self.local_function_hooks  # shared with an old-style Function
         hooks.update(with_hook(self.label, hooks, hook, name, FunctionHook))
-        self._plain = False
+        self._rules = (False, *self._rules[1:])
         hook.added(self)
 
     def delete_hook(self: Any, name: str) -> None:

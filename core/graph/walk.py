@@ -81,20 +81,20 @@ class Walk:
                     f"backward: the graph was cut at {f.label} while it was walked over. "
                     "Compute the forward pass again."
                 )
-            rules = (f._var if graph else f._raw) if plain and f._plain else None
-            if rules is None and f is first and plain and f._single and not f._local_hooks:
-                rules = f._var if graph else f._raw  # a root keeps the gradient it was given
-            if rules is None:
+            short, raw, var = f._rules
+            if not short and f is first and f._single and not f._local_hooks:
+                short = raw is not None  # a root keeps the gradient it was given
+            if not (short and plain):
                 if cotangent is not None:
                     gradients[f] = cotangent
                 found = complete_step(self, f)
             elif required is None:
-                found = rules(f, cotangent)
+                found = (var if graph else raw)(f, cotangent)
             else:
                 needs_grad = f.needs_grad & required.get(f, 0)
                 if f in keep:
                     gradients[f] = cotangent
-                found = rules(f, cotangent, needs_grad) if needs_grad else ()
+                found = (var if graph else raw)(f, cotangent, needs_grad) if needs_grad else ()
             if freed:
                 self._free(f)
             # The next function is most often an input of this one: its gradient stays at hand.

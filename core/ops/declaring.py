@@ -107,9 +107,7 @@ def specialize_class(cls: type[FunctionNode]) -> None:
 
 def set_rules(cls: type[FunctionNode], raw: Any, var: Any) -> None:
     """What the walk calls; only operations with a lone output take its short step."""
-    raw, var = (staticmethod(raw), staticmethod(var)) if raw else (None, None)
-    cls._raw, cls._var = raw, var
-    cls._plain = cls._single and raw is not None
+    cls._rules = cls._single and raw is not None, raw, var
 
 
 def variant(cls: type[FunctionNode], arity: int) -> Variant:

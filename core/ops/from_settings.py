@@ -32,5 +32,5 @@ class FromSettings:
         vars(made).update(self._own())
         hooks = getattr(self, "_local_hooks", None)
         if hooks:
-            made._local_hooks, made._plain = hooks, False
+            made._local_hooks, made._rules = hooks, (False, *made._rules[1:])
         return made  # type: ignore[no-any-return]

@@ -69,11 +69,12 @@ class GeneralForm(GraphNode):
         None stands for no gradient, on both sides. A class that defines nothing is not
         differentiable: its gradients are None.
         """
-        if self._var is None:
+        var = self._rules[2]
+        if var is None:
             return (None,) * len(target_input_indexes)
         needs_grad = sum([1 << i for i in target_input_indexes])
         g = grad_outputs[0] if self._single else grad_outputs
-        gradients = self._var(self, g, needs_grad)
+        gradients = var(self, g, needs_grad)
         return tuple([gradients[i] for i in target_input_indexes])
 
     def backward_accumulate(

@@ -28,7 +28,7 @@ def with_rules(
         # Calls with fewer or more inputs share the plan where all have one spec.
         raw, var = planned if len(arrays) == arity else cls.variant(len(arrays)).rules(*form)
         f.shapes = shapes
-        f._raw, f._var = raw, var
+        f._rules = f._rules[0], raw, var
         return compute(f, xp, *arrays)
 
     return ruled
@@ -46,8 +46,9 @@ def placed(compute: Compute, around: Callable[[], Any] | None) -> Compute:
     def placed(f: FunctionNode, xp: Any, *arrays: Any) -> Any:
         with around():
             y = compute(f, xp, *arrays)
-        if f._raw is not None:
-            f._raw = partial(within, f._raw)
+        plain, raw, var = f._rules
+        if raw is not None:
+            f._rules = plain, partial(within, raw), var
         return y
 
     return placed

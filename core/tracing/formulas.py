@@ -200,7 +200,7 @@ def _traced_gradient(
     node._sources = tuple([_Source(s, x) for s, x in zip(f._sources, inputs, strict=True)])
     node.data = tuple(data) if several else data[0]
     node.spec = None if several else _spec(f.spec)
-    found = f._raw(node, tuple(given) if several else given[0], needs_grad)
+    found = f._rules[1](node, tuple(given) if several else given[0], needs_grad)
     wanted = [i for i, g in enumerate(found) if g is not None]
     return [found[i] for i in wanted], wanted
 

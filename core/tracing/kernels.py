@@ -137,7 +137,7 @@ def gradient(cls: Any, f: Any, g: Any, needs_grad: int) -> Any:
         return _At(len(values) - 1)
 
     flat = mapped(place, tree, (TracedArray, host().xp.ndarray))
-    called = _Gradient(cls, kernel, f._raw, needs_grad, several, flat)
+    called = _Gradient(cls, kernel, f._rules[1], needs_grad, several, flat)
     called.sources = [(_spec(s.spec), None if s._sources is None else ()) for s in f._sources]
     if not several:
         called.spec = _spec(f.spec)
