@@ -87,7 +87,7 @@ class Walk:
             if not (short and plain):
                 if cotangent is not None:
                     gradients[f] = cotangent
-                found = complete_step(self, f)
+                found: Any = complete_step(self, f)
             elif required is None:
                 found = (var if graph else raw)(f, cotangent)
             else:
