@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial, update_wrapper
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from core.arrays.backend import BACKENDS, host, random_state, set_random_state
 from core.errors import TraceError
@@ -26,6 +26,9 @@ from core.tracing.reports import Recorder, refuse_numbers
 from core.tracing.structure import Leaf, flattened
 from core.tracing.tape import Tape, under_way
 from core.tracing.tracing import recorded
+
+if TYPE_CHECKING:
+    from core.tracing.profile import Profile
 
 MOST = 8
 """So many signatures of a step are recorded; others are left to eager."""
@@ -305,6 +308,24 @@ class Captured:
         """The programs of the recordings, to be printed."""
         every = [each for found in self._found.values() for each in found]
         return [each.program for each in every if isinstance(each, Recording)]
+
+    def profile(self, *args: Any, **kwargs: Any) -> Profile:
+        """Where the time of a replay goes: a `Profile`, shown as a table.
+
+        These are real steps, three before ten that are timed. Raises TraceError where steps with
+        such arguments are not replayed.
+        """
+        from core.tracing.profile import profiled
+
+        for _ in range(3):  # the last of which is replayed
+            self(*args, **kwargs)
+        _, recording = self._known(args, kwargs)
+        if recording is None:
+            raise TraceError(
+                f"capture: {self.name}.profile: expected arguments of replayed steps. Its report() "
+                "says what is not replayed, and why."
+            )
+        return profiled(recording, recording.program, lambda: self(*args, **kwargs), True)
 
     def __repr__(self) -> str:
         signatures = f"{self._recordings} signature{'s' * (self._recordings != 1)}"

@@ -15,15 +15,18 @@ from core.tracing.text import Writer
 Run = Callable[..., tuple[Any, ...]]
 
 
-def compiled(program: Recorded, live: bool = False) -> Run:
+def compiled(
+    program: Recorded, live: bool = False, tick: Callable[[int], None] | None = None
+) -> Run:
     """A function of the arrays of arguments and places: the results, and what changes become.
 
     Results are not views of what is written, nor of constants; without `live` they are no views of
-    each other either. With `live` scalars among them are arrays.
+    each other either. With `live` scalars among them are arrays. `tick` is called with the number
+    of each equation, after it.
     """
     code = _Code(program)
     for i, equation in enumerate(program.equations):
-        code.write(i, equation)
+        code.write(i, equation, tick)
     text = code.finished(live)
     where = f"<program {program.name} {id(program):x}>"
     linecache.cache[where] = (len(text), None, text.splitlines(True), where)
@@ -105,7 +108,7 @@ class _Code(Writer):
             return self._bound(x)
         return super().literal(x)
 
-    def write(self, i: int, equation: Equation) -> None:
+    def write(self, i: int, equation: Equation, tick: Callable[[int], None] | None) -> None:
         """The lines of an equation."""
         outputs = equation.outputs
         left = ", ".join([self._named[value] for value in outputs])
@@ -122,6 +125,8 @@ class _Code(Writer):
         dead |= {v for v in outputs if v not in lives.last}
         if dead:
             self._lines.append(f"  del {', '.join(sorted([self._named[v] for v in dead]))}")
+        if tick is not None:
+            self._lines.append(f"  {self._bound_once(tick)}({i})")
 
     def _arrays(self, equation: Equation) -> str:
         """The arguments of a kernel; one that keeps or changes them gets none of the program's."""

@@ -1190,3 +1190,22 @@ def test_info_says_what_a_script_captured(tmp_path, capsys):
     )
     assert main(["info", "--capture", str(script), "4"]) == 0
     assert "<lambda>: 4 calls, 3 of them replayed, 1 recording" in capsys.readouterr().out
+
+
+def test_a_captured_step_is_profiled_in_real_steps():
+    model = L.Linear(3, 2)
+    optimizer = core.optimizers.Adam().setup(model)
+
+    @core.capture
+    def step(x, stop=False):
+        optimizer.update(lambda: F.sum(model(x)) * (2 if stop else 1))
+        return float(x.sum()) if stop else None
+
+    x = np.ones((4, 3), "f")
+    profile = step.profile(x)
+    assert optimizer.t == 3 + 10 and step.replayed == 2 + 10
+    assert profile.by_call()["Adam.update"][1] == 1
+    step(x)
+    assert step.replayed == 13
+    with pytest.warns(UserWarning), pytest.raises(core.errors.TraceError, match="report"):
+        step.profile(x, stop=True)

@@ -402,3 +402,15 @@ def test_traced_arrays_stay_in_their_thread():
 
     core.trace(function, X)
     assert "in another thread" in found[0]
+
+
+def test_a_profile_says_where_the_time_goes():
+    def slow_and_fast(x):
+        return (x @ x @ x @ x @ x).sum() + x[0, 0]
+
+    x = np.ones((300, 300))
+    profile = core.trace(slow_and_fast, x).profile(x)
+    assert profile.by_call()["matmul"][1] == 4 and len(profile.lines) == 7
+    assert 0.5 * profile.seconds < profile.by_call()["matmul"][0] < profile.seconds
+    lines = repr(profile).splitlines()
+    assert lines[0].split() == ["microseconds", "calls"] and lines[3].split()[0] == "matmul"
