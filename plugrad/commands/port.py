@@ -12,6 +12,7 @@ import importlib
 import inspect
 import tokenize
 from collections.abc import Sequence
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +20,12 @@ from typing import Any, NamedTuple
 from core.errors import CoreError
 from core.show.report import Report
 
-_FACADES = ("functions", "links", "optimizers", "initializers", "iterators", "datasets",
-            "serializers", "function_hooks", "link_hooks", "distributions", "training.extensions",
-            "training.triggers", "training.updaters", "dataset", "testing", "utils")  # fmt: skip
+_FACADES = ("functions", "links", "optimizers", "optimizer_hooks", "initializers", "iterators",
+            "datasets", "serializers", "function_hooks", "link_hooks", "distributions",
+            "training.extensions", "training.triggers", "training.updaters", "dataset", "testing",
+            "utils")  # fmt: skip
+_FAMILIES = ("activation", "array", "caffe", "connection", "evaluation", "loss", "math", "model",
+             "noise", "normalization", "pooling", "rnn", "theano", "util")  # fmt: skip
 _MODE = "Leave it out, and call the model within `with core.using_config('train', ...):`."
 _DECIDE = {
     "train": _MODE,
@@ -138,6 +142,30 @@ def place(path: str) -> str:
             deeper = f"core.{below}"
             return deeper if _has_module(deeper) else f"core.{facade}"
     return f"core.{below}" if below else "core"
+
+
+@cache
+def is_collapsed(path: str) -> bool:
+    """Whether a path is that of a module of Chainer, whose names stand in a module above it here.
+
+    A file is called by what is in it: `optimizers.adam` has Adam, `datasets.mnist` get_mnist.
+
+    >>> is_collapsed("chainer.functions.activation.relu"), is_collapsed("chainer.functions.relu")
+    (True, False)
+    """
+    home = place(path)
+    if home == f"core.{path.partition('.')[2]}":
+        return False
+    parent, _, name = path.rpartition(".")
+    _, facade, *below = *path.split("."), ""
+    if facade in ("functions", "links") and below[:1] and below[0] in _FAMILIES:
+        return name == name.lower() and len(below) <= 3
+    if has(place(parent), name):
+        return False
+    plain = name.replace("_", "")
+    return any(
+        plain in each.lower().replace("_", "") for each in dir(importlib.import_module(home))
+    )
 
 
 def _has_module(path: str) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import operator
+import re
 from typing import Any
 
 import libcst as cst
@@ -46,6 +48,8 @@ class _Port(cst.CSTTransformer):
         self._fronts: set[Any] = set()
         self._known: set[Any] = set()  # what is called, or derived from
         self._methods: set[str] = set()  # the program's own
+        self._arguments: set[str] = set()  # likewise
+        self._given: dict[Any, str] = {}  # names that a program gives to what is Chainer's
         self.layers: set[str] = set()  # names of attributes that hold Chainer's links
         self._depth = 0  # of blocks
         self._serializes: list[bool] = []  # of the functions around
@@ -69,8 +73,10 @@ class _Port(cst.CSTTransformer):
 
     def visit_Module(self, node: cst.Module) -> None:
         """Note which methods the program has itself."""
-        found = matchers.findall(node, matchers.FunctionDef())
-        self._methods = {each.name.value for each in found}  # type: ignore[attr-defined]
+        found: Any = matchers.findall(node, matchers.FunctionDef())
+        self._methods = {each.name.value for each in found}
+        taken: Any = matchers.findall(node, matchers.Param())
+        self._arguments = {each.name.value for each in taken}
 
     def visit_IndentedBlock(self, node: cst.IndentedBlock) -> None:
         """Count blocks, which may not be run."""
@@ -159,6 +165,7 @@ class _Port(cst.CSTTransformer):
             return updated
         target = port.place(path)
         names: Any = updated.names
+        modules: list[Any] = []  # whose names stand in a module above them here
         if isinstance(names, cst.ImportStar):
             self._decide(original, f"from {path} import *: import by name what is used.")
         else:
@@ -168,11 +175,22 @@ class _Port(cst.CSTTransformer):
                 if name == "FunctionSet":
                     name = "Chain"
                     alias = alias.with_changes(name=cst.Name(name))
+                if port.is_collapsed(f"{path}.{name}"):
+                    modules.append(alias)
+                    continue
                 if not port.has(target, name):
                     self._decide(original, f"{path}.{name} is not in plugrad.")
                 kept.append(alias)
             names = kept
-        return updated.with_changes(module=_expression(target), names=names)
+        lines = []
+        if names:
+            lines.append(updated.with_changes(module=_expression(target), names=_ended(names)))
+        for alias in modules:
+            home, _, facade = port.place(f"{path}.{_dotted(alias.name)}").rpartition(".")
+            as_it_was = alias.asname or cst.AsName(alias.name)
+            named = cst.ImportAlias(cst.Name(facade), as_it_was)
+            lines.append(updated.with_changes(module=_expression(home), names=[named]))
+        return lines[0] if len(lines) == 1 else cst.FlattenSentinel(lines)
 
     # -- names ----------------------------------------------------------------------------------
 
@@ -195,6 +213,8 @@ class _Port(cst.CSTTransformer):
         """Version 1's sets of functions are chains."""
         path = self._path(original)
         self._look(original, path)
+        if path and original not in self._fronts and port.is_collapsed(path):
+            self._decide(original, f"{original.value} is the module {path} of Chainer, not here.")
         if path in ("chainer.FunctionSet", "chainer.function_set.FunctionSet"):
             return cst.Name("Chain") if original.value == "FunctionSet" else updated
         return updated
@@ -220,7 +240,7 @@ class _Port(cst.CSTTransformer):
         if module.startswith("chainer.functions") and not port.has("core.functions", name):
             if port.has("core.links", name):
                 return self._shortened(original, updated, f"links.{name}")
-            if name not in _FAMILIES and whole:
+            if name not in port._FAMILIES and whole:
                 self._decide(original, f"{path} is not in plugrad.")
             return updated
         if module == "chainer" and whole and not port.has("core", name):
@@ -228,12 +248,17 @@ class _Port(cst.CSTTransformer):
                 return _expression(f"{_dotted(original.value)}.distributions.{name}")
             self._decide(original, f"{path} is not in plugrad.")
             return updated
-        if module in _FLAT and whole:
-            if not port.has(port.place(module), name):
-                self._decide(original, f"{path} is not in plugrad.")
-            return updated
         place = port.place(module)
-        if place != module.replace("chainer", "core", 1) and _dotted(original).count(".") > 2:
+        flat = module in _FLAT or (place != "core" and port.is_collapsed(module))
+        if flat and whole and not port.has(place, name):
+            self._decide(original, f"{path} is not in plugrad.")
+            return updated
+        if module in _FLAT and whole:
+            return updated
+        above, _, last = module.rpartition(".")
+        is_class = not port.is_collapsed(module) and port.has(port.place(above), last)
+        gone = place != module.replace("chainer", "core", 1) and not is_class
+        if gone and _dotted(original).count(".") > 1:
             return self._shortened(original, updated, f"{place.partition('.')[2]}.{name}")
         return updated
 
@@ -244,7 +269,10 @@ class _Port(cst.CSTTransformer):
         return self._ours(original, path) or updated
 
     def visit_Assign(self, node: cst.Assign) -> None:
-        """Note attributes that hold links: `self.bn = L.BatchNormalization(8)`."""
+        """Note attributes that hold links, `self.bn = L.BatchNormalization(8)`, and new names."""
+        path = self._path(node.value)
+        if path:
+            self._given.update({each.target: path for each in node.targets})
         if self._is_link(node.value):
             for target in node.targets:
                 self.layers.add(_dotted(target.target).rpartition(".")[2])
@@ -295,7 +323,10 @@ class _Port(cst.CSTTransformer):
 
     def leave_Call(self, original: cst.Call, updated: cst.Call) -> Any:
         """Rewrite arguments that have another name, or none, and calls that have become others."""
-        path = self._path(original.func)
+        path = self._path(original.func) or self._renamed(original.func)
+        if not path:
+            self._look_at_arguments(original)
+        self._look_at_names(original)
         method = original.func.attr.value if isinstance(original.func, cst.Attribute) else ""
         own = method in self._methods and method in ("collect_parameters", "zero_grads")
         if own:
@@ -316,6 +347,48 @@ class _Port(cst.CSTTransformer):
         if method == "extend":
             updated = self._extended(original, updated)
         return self._with_arguments(original, updated, path) if path else updated
+
+    def _renamed(self, node: Any) -> str:
+        """What a name means that is given once, to something of Chainer's: `relu = F.relu`."""
+        scope: Any = self.get_metadata(ScopeProvider, node, None)
+        found = list(scope[node.value]) if scope and isinstance(node, cst.Name) else []
+        one = getattr(found[0], "node", None) if len(found) == 1 else None
+        return self._given.get(one, "")
+
+    def _look_at_arguments(self, call: cst.Call) -> None:
+        """Tell of arguments of version 1 where it is not known what is called."""
+        handed_on = [a for a in call.args if a.keyword is None and self._path(a.value)]
+        words = _CHAINERS | ({"train", "test"} if handed_on else set())
+        named = self.get_metadata(QualifiedNameProvider, call.func, set())
+        for arg in [] if any(_is_chainers(n.name) for n in named) else call.args:
+            keyword = arg.keyword.value if arg.keyword is not None else ""
+            if keyword in words and (handed_on or keyword not in self._arguments):
+                cure = port._DECIDE.get(keyword, "Leave it out.")
+                self._decide(call, f"{_code(call.func)}({keyword}=...), if it is Chainer's: {cure}")
+
+    def _look_at_names(self, call: cst.Call) -> None:
+        """Tell of what is looked up by a name that is made when the program runs."""
+        called = _dotted(call.func)
+        values = [arg.value for arg in call.args]
+        texts = [
+            ast.literal_eval(v.value) if isinstance(v, cst.SimpleString) else "" for v in values
+        ]
+        if called in ("getattr", "hasattr") and len(values) > 1 and self._path(values[0]):
+            module = self._path(values[0])
+            if not texts[1]:
+                self._decide(call, f"{called}({module}, ...): plugrad's names are looked up here.")
+            elif not port.has(port.place(module), texts[1]):
+                self._decide(call, f"{module}.{texts[1]} is not in plugrad.")
+        elif texts[:1] == ["chainer"] and "import" in called:  # longer paths are found as texts
+            self._decide(call, f"{called}('chainer'): import core.")
+
+    def visit_SimpleString(self, node: cst.SimpleString) -> None:
+        """Tell of texts that are paths of Chainer's, as `mock.patch` takes them."""
+        text = node.raw_value
+        if re.fullmatch(r"chainer(\.\w+)+", text):
+            self._decide(
+                node, f"{text!r} is a path of Chainer's; here it is in {port.place(text)}."
+            )
 
     def _extended(self, original: cst.Call, call: cst.Call) -> cst.Call:
         """`extend(snapshot(trigger=t))` as `extend(snapshot(), trigger=t)`."""
@@ -378,8 +451,7 @@ _FLAT = {f"chainer.{name}" for name in (
 """Packages whose names stand in them, not in modules below them."""
 _IMPORT = QualifiedNameSource.IMPORT
 _TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-_FAMILIES = ("activation", "array", "connection", "evaluation", "loss", "math", "noise",
-             "normalization", "pooling", "rnn", "util")  # fmt: skip
+_CHAINERS = {"use_cudnn", "volatile", "wscale"}  # words that hardly any other program has
 _STRANGERS = {
     "chainermn": "chainermn: use core.communicators and what is built on them.",
     "chainerx": "chainerx: there is none; NumPy and CuPy compute the same.",
@@ -394,6 +466,13 @@ def _is_import(line: Any) -> bool:
     if isinstance(small, cst.Import):
         return any(_dotted(alias.name).partition(".")[0] == "core" for alias in small.names)
     return False
+
+
+def _ended(names: Any) -> Any:
+    """Imported names without a comma after the last."""
+    if isinstance(names, cst.ImportStar):
+        return names
+    return [*names[:-1], names[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)]
 
 
 def _as(name: str) -> cst.AsName:
