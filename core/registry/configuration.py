@@ -45,7 +45,7 @@ class State:
         "link_hooks",
         "observes_links",
         "own",
-        "settled",
+        "merged",
         "slow_path",
     )
 
@@ -71,13 +71,13 @@ class State:
         self.check = bool(self.get("type_check"))
         self.slow_path = bool(self.hooks) or self.debug
         self.observes_links = bool(self.link_hooks) or self.debug
-        self.settled: dict[str, Any] | None = None
+        self.merged: dict[str, Any] | None = None
 
     def settings(self) -> dict[str, Any]:
         """All entries with the values that apply here."""
-        found = self.settled
+        found = self.merged
         if found is None:
-            found = self.settled = {**_shared, **self.own}
+            found = self.merged = {**_shared, **self.own}
         return found
 
 

@@ -36,11 +36,11 @@ class Interruption:
 
     def __enter__(self) -> Interruption:
         self._process = os.getpid()
-        self._former: dict[signal.Signals, Any] = {}
+        self._previous: dict[signal.Signals, Any] = {}
         if threading.current_thread() is threading.main_thread():
             for number in _ASKING:
                 if signal.getsignal(number) in _DEFAULTS:
-                    self._former[number] = signal.signal(number, self._note)
+                    self._previous[number] = signal.signal(number, self._note)
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -51,10 +51,10 @@ class Interruption:
             os.kill(os.getpid(), number)
 
     def _restore(self) -> None:
-        for number, handler in self._former.items():
+        for number, handler in self._previous.items():
             if signal.getsignal(number) == self._note:
                 signal.signal(number, handler)
-        self._former = {}
+        self._previous = {}
 
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None

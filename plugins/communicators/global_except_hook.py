@@ -11,7 +11,7 @@ from typing import Any
 from plugins.communicators.watched import leave
 from plugins.communicators.watcher import ENDING
 
-_former = None
+_previous = None
 
 
 def add_hook() -> None:
@@ -21,13 +21,13 @@ def add_hook() -> None:
     calls this by itself. In debuggers and notebooks, which have hooks of their own, it changes
     nothing but what follows on them. It needs mpi4py to be loaded already.
     """
-    global _former
-    if _former is None:
-        _former, sys.excepthook = sys.excepthook, _end_all
+    global _previous
+    if _previous is None:
+        _previous, sys.excepthook = sys.excepthook, _end_all
 
 
 def _end_all(kind: type[BaseException], error: BaseException, tb: TracebackType | None) -> None:
-    (_former or sys.__excepthook__)(kind, error, tb)
+    (_previous or sys.__excepthook__)(kind, error, tb)
     module = sys.modules.get("mpi4py.MPI")
     if module is None or not module.Is_initialized() or module.Is_finalized():
         return

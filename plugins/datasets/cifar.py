@@ -114,10 +114,10 @@ def _read(classes: int, download: bool) -> tuple[NDArray[Any], ...]:
         found = _from_folder(version) or _from_archive(version, look(_FOLDER, version.archive))
         if found is not None:
             return _decoded(version, found, classes)
-    former = kept_by_chainer(_FOLDER, f"cifar-{classes}.npz")
-    if former is not None:
-        arrays = arrays_of(former, ("train_x", "train_y", "test_x", "test_y"))
-        _check(former, arrays, classes)
+    theirs = kept_by_chainer(_FOLDER, f"cifar-{classes}.npz")
+    if theirs is not None:
+        arrays = arrays_of(theirs, ("train_x", "train_y", "test_x", "test_y"))
+        _check(theirs, arrays, classes)
         return tuple(arrays)
     version = _VERSIONS[classes][0]
     if not download:

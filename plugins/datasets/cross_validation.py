@@ -20,7 +20,7 @@ def get_cross_validation_datasets(
     """`n_folds` pairs (training set, validation set); every example validates exactly once.
 
     The last examples, in the order of the dataset or of the list of indices `order`, validate
-    first. The folds' lengths differ by one at most. `n_fold` is the former name of `n_folds`.
+    first. The folds' lengths differ by one at most. `n_fold` is the old name of `n_folds`.
     Raises ValueError for fewer than 2 folds, or more than there are examples.
 
     >>> [(t[:], v[:]) for t, v in get_cross_validation_datasets([1, 2, 3], 2)]

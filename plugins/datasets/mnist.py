@@ -35,9 +35,9 @@ class _Family(NamedTuple):
     def read(self, part: str, download: bool) -> tuple[Any, Any]:
         """Images (n, 28, 28) and labels (n,) of one part, as bytes."""
         images, labels = self.files(part)
-        former = kept_by_chainer(self.folder, f"{part}.npz")
-        if former is not None and not (look(self.folder, images) and look(self.folder, labels)):
-            path, (x, y) = former, arrays_of(former, ("x", "y"))
+        theirs = kept_by_chainer(self.folder, f"{part}.npz")
+        if theirs is not None and not (look(self.folder, images) and look(self.folder, labels)):
+            path, (x, y) = theirs, arrays_of(theirs, ("x", "y"))
             x = x.reshape(-1, 28, 28)
         else:
             path = obtain(self.who, self.folder, images, download)

@@ -161,7 +161,7 @@ class Graph:
     # ------------------------------------------------------------------ shapes
 
     def reshape(self, name: str, shape: Sequence[int]) -> str:
-        """The elements in another shape."""
+        """The elements, reshaped."""
         open_axes = [i for i, n in enumerate(shape) if isinstance(n, Dim)]
         if len(open_axes) == 1 and 0 not in shape:
             shape = [-1 if i in open_axes else n for i, n in enumerate(shape)]

@@ -180,8 +180,8 @@ def _misfit(value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> str:
     if not _is_array(value):
         if shape:
             return f"expected a single value, the file has an array of shape {shape}"
-        is_text, wants_text = dtype.kind in "US", isinstance(value, str | bytes)
-        return "" if is_text == wants_text else f"expected {value!r:.40} or similar, not {dtype}"
+        is_text, takes_text = dtype.kind in "US", isinstance(value, str | bytes)
+        return "" if is_text == takes_text else f"expected {value!r:.40} or similar, not {dtype}"
     if tuple(value.shape) != shape:
         return f"shape {tuple(value.shape)} expected, the file has {shape}"
     wanted = backend.of(value).dtype_name(value.dtype)

@@ -436,9 +436,9 @@ def test_functions_pickle_and_copy_without_their_graph():
     f = KeepingTanh()
     f.scale = 3
     y = f(variable(0.5))
-    for twin in (pickle.loads(pickle.dumps(f)), copy.deepcopy(f), copy.copy(f)):
-        assert twin.scale == 3
-        assert twin.inputs is None
+    for duplicate in (pickle.loads(pickle.dumps(f)), copy.deepcopy(f), copy.copy(f)):
+        assert duplicate.scale == 3
+        assert duplicate.inputs is None
     assert y.creator is f
     assert f.inputs is not None
 

@@ -67,8 +67,12 @@ def test_the_error_is_of_the_core_and_of_the_fitting_builtins():
 
 def test_the_error_survives_pickling():
     error = failure(lambda t: expect(t[0].ndim == 2), spec((2,)))
-    twin = pickle.loads(pickle.dumps(error))
-    assert (str(twin), twin.expect, twin.actual) == (str(error), error.expect, error.actual)
+    duplicate = pickle.loads(pickle.dumps(error))
+    assert (str(duplicate), duplicate.expect, duplicate.actual) == (
+        str(error),
+        error.expect,
+        error.actual,
+    )
 
 
 def test_rules_that_hold_run_once_and_on_plain_values():

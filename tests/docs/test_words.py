@@ -23,6 +23,7 @@ INSTEAD = {
     "wish": "needs_grad",
 }
 NAMED = re.compile(r"^\s*(?:async )?(?:def|class) (\w+)", re.M)
+ASSIGNED = re.compile(r"^\s*(?:self\.)?(\w+)(?:: [^=\n]+)? = ", re.M)
 
 
 def words(name):
@@ -38,5 +39,18 @@ def test_functions_and_classes_are_named_in_the_fields_terms():
         for name in [path.stem, *NAMED.findall(path.read_text(encoding="utf-8"))]
         for word in words(name)
         if word in INSTEAD
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_so_are_variables_and_attributes():
+    """But for what is wanted, which is a plain word for what somebody asks for."""
+    found = [
+        f"{path.relative_to(ROOT)}: {name}: {INSTEAD[word]}"
+        for package in ("core", "plugins", "backends", "plugrad", "examples", "tests")
+        for path in (ROOT / package).rglob("*.py")
+        for name in ASSIGNED.findall(path.read_text(encoding="utf-8"))
+        for word in words(name)
+        if word in INSTEAD and word != "wanted"
     ]
     assert not found, "\n".join(found)

@@ -141,10 +141,10 @@ def test_a_model_that_is_well_trains_as_without(model):
     weights = []
     for debug in (True, False):
         np.random.seed(0)
-        twin = model.copy("copy")
-        optimizer = optimizers.Adam().setup(twin)
+        duplicate = model.copy("copy")
+        optimizer = optimizers.Adam().setup(duplicate)
         with core.using_config("debug", debug):
             for _ in range(3):
-                optimizer.update(twin, x, t)
-        weights.append(twin.predictor.W.array)
+                optimizer.update(duplicate, x, t)
+        weights.append(duplicate.predictor.W.array)
     np.testing.assert_array_equal(*weights)

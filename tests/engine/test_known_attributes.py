@@ -86,18 +86,18 @@ def test_a_subclass_may_have_attributes_which_copies_have_too(duplicate):
     x = Tagged(np.ones(2, "f"), ["a"])
     x.kind, x.more = "special", 3
     x.loss_scale = 4.0
-    twin = duplicate(x)
-    assert (twin.tag, twin.kind, twin.more, twin.loss_scale) == (["a"], "special", 3, 4.0)
-    assert (twin.tag is x.tag) == (duplicate is copy.copy)
+    made = duplicate(x)
+    assert (made.tag, made.kind, made.more, made.loss_scale) == (["a"], "special", 3, 4.0)
+    assert (made.tag is x.tag) == (duplicate is copy.copy)
     slotted = Slotted(np.ones(2, "f"))
     assert not hasattr(duplicate(slotted), "note")
     slotted.note = "b"
     assert duplicate(slotted).note == "b"
     scaled = Scaled(2)
     scaled.version = 7
-    twin = duplicate(scaled)
-    assert (twin.scale, twin.version, twin.array.tolist()) == (2, 7, [2, 2])
-    assert twin.initializer.fill_value == 2 and twin.update_rule is None
+    made = duplicate(scaled)
+    assert (made.scale, made.version, made.array.tolist()) == (2, 7, [2, 2])
+    assert made.initializer.fill_value == 2 and made.update_rule is None
 
 
 def test_pickles_that_older_versions_wrote_load():

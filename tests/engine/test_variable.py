@@ -479,12 +479,12 @@ def test_to_device_moves_in_place():
 
 def test_pickling_and_deep_copies():
     x = Variable(array(3), name="x", grad=ones(3))
-    for twin in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x)):
-        assert twin.name == "x" and twin.requires_grad and twin.creator is None
-        np.testing.assert_array_equal(twin.array, x.array)
-        np.testing.assert_array_equal(twin.grad, x.grad)
-        assert twin.array is not x.array and twin.node is not x.node
-        total(twin * 2).backward()
+    for duplicate in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x)):
+        assert duplicate.name == "x" and duplicate.requires_grad and duplicate.creator is None
+        np.testing.assert_array_equal(duplicate.array, x.array)
+        np.testing.assert_array_equal(duplicate.grad, x.grad)
+        assert duplicate.array is not x.array and duplicate.node is not x.node
+        total(duplicate * 2).backward()
     assert (x.grad == 1).all()
     shallow = copy.copy(x)
     assert shallow.array is x.array and shallow.node is not x.node
@@ -558,8 +558,10 @@ def test_an_uninitialized_parameter_remembers_zeros_and_devices():
 def test_parameters_pickle_and_copy():
     p = core.Parameter(0.5, (2,), name="p")
     p.version = 3
-    for twin in (pickle.loads(pickle.dumps(p)), copy.deepcopy(p)):
-        assert type(twin) is core.Parameter and twin.version == 3 and twin.name == "p"
+    for duplicate in (pickle.loads(pickle.dumps(p)), copy.deepcopy(p)):
+        assert (
+            type(duplicate) is core.Parameter and duplicate.version == 3 and duplicate.name == "p"
+        )
     unmade = pickle.loads(pickle.dumps(core.Parameter()))
     unmade.initialize((3,))
     assert unmade.shape == (3,)

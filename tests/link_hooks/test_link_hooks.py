@@ -186,9 +186,9 @@ def test_clones_go_on_alike(make, clone):
     link = L.Linear(3, 4)
     link.add_hook(make())
     link(np.ones((1, 3), "f"))
-    twin = clone(link)
+    duplicate = clone(link)
     x = np.ones((2, 3), "f")
-    np.testing.assert_array_equal(link(x).array, twin(x).array)
+    np.testing.assert_array_equal(link(x).array, duplicate(x).array)
 
 
 @each
@@ -209,15 +209,15 @@ def test_other_backends(make):
     link = Weighted(weight())
     link.add_hook(make())
     expected = link().array
-    twin = Weighted(weight()).to_device("strict")
-    twin.add_hook(make())
+    duplicate = Weighted(weight()).to_device("strict")
+    duplicate.add_hook(make())
     if make is HOOKS[0]:
-        twin.W_u = None
+        duplicate.W_u = None
         core.seed(0)
         link.W_u = None
         expected = link().array
         core.seed(0)
-    found = twin()
+    found = duplicate()
     core.seed(None)
     assert found.backend.name == "strict"
     np.testing.assert_allclose(core.backend.to_host(found), expected, rtol=1e-9)

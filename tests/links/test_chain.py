@@ -127,18 +127,18 @@ def test_shared_parameters_count_once():
 @pytest.mark.parametrize("mode", ["share", "copy", "init"])
 def test_copies_reach_all_children(mode):
     net = Net()
-    twin = net.copy(mode)
-    assert [path for path, _ in twin.namedparams()] == PATHS
-    assert twin.name is None and [link.name for link in twin.links()][1:] == [
+    duplicate = net.copy(mode)
+    assert [path for path, _ in duplicate.namedparams()] == PATHS
+    assert duplicate.name is None and [link.name for link in duplicate.links()][1:] == [
         "l1",
         "body",
         "0",
         "1",
     ]
-    assert twin.body is not net.body and twin.body[0] is not net.body[0]
-    assert (twin.body[0].W.array is net.body[0].W.array) == (mode == "share")
-    twin.body.append(L.Linear(3, 3))
-    twin.add_link("more", L.Linear(3, 3))
+    assert duplicate.body is not net.body and duplicate.body[0] is not net.body[0]
+    assert (duplicate.body[0].W.array is net.body[0].W.array) == (mode == "share")
+    duplicate.body.append(L.Linear(3, 3))
+    duplicate.add_link("more", L.Linear(3, 3))
     assert [path for path, _ in net.namedparams()] == PATHS
 
 
@@ -146,8 +146,8 @@ def test_copies_reach_all_children(mode):
 def test_clones_keep_sharing_inside(clone):
     shared = L.Linear(2, 2)
     model = core.Chain(a=core.Chain(x=shared), b=core.Chain(y=shared))
-    twin = clone(model)
-    assert twin.a.x is twin.b.y and twin.a.x is not shared
+    duplicate = clone(model)
+    assert duplicate.a.x is duplicate.b.y and duplicate.a.x is not shared
 
 
 def test_chain_list_is_a_list():
@@ -280,15 +280,15 @@ def test_one_link_at_several_places_is_one_child():
     link = L.Linear(2, 2)
     model = core.Sequential(link, abs, link)
     assert model.count_params() == 6 and len(list(model.children())) == 1
-    twin = model.copy()
-    assert twin[0] is twin[2] and twin[0] is not link
+    duplicate = model.copy()
+    assert duplicate[0] is duplicate[2] and duplicate[0] is not link
     assert copy.deepcopy(model)[0] is not link
 
 
 def test_sequential_pickles_and_saves():
     model = core.Sequential(L.Linear(2, 2), double)
-    twin = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(twin(X).array, model(X).array)
+    duplicate = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(duplicate(X).array, model(X).array)
     target = core.Sequential(L.Linear(2), double)
     load(target, saved(model))
     np.testing.assert_array_equal(target(X).array, model(X).array)

@@ -81,11 +81,13 @@ def test_children_are_saved_copied_and_shown():
     made = heads()
     other = heads()
     load(other, saved(made))
-    for twin in (other, copy.deepcopy(made), pickle.loads(pickle.dumps(made)), made.copy()):
-        assert list(twin) == list(made)
-        assert [link.name for link in twin.values()] == list(made)
+    for duplicate in (other, copy.deepcopy(made), pickle.loads(pickle.dumps(made)), made.copy()):
+        assert list(duplicate) == list(made)
+        assert [link.name for link in duplicate.values()] == list(made)
         for path, parameter in made.namedparams():
-            np.testing.assert_array_equal(dict(twin.namedparams())[path].array, parameter.array)
+            np.testing.assert_array_equal(
+                dict(duplicate.namedparams())[path].array, parameter.array
+            )
     shared = made.copy("share")
     assert shared["left"] is not made["left"]
     assert shared["left"].W.array is made["left"].W.array

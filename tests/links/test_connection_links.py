@@ -330,13 +330,13 @@ def test_convolution_from_params(cls):
     b = RANDOM.normal(size=4)
     with core.using_config("dtype", "float64"):
         layer = cls.from_params(W, b, stride=2, dilate=2, groups=2)
-        twin = L.ConvolutionND.from_params(W, b, stride=2, dilate=2, groups=2)
+        duplicate = L.ConvolutionND.from_params(W, b, stride=2, dilate=2, groups=2)
     assert type(layer) is cls
     assert (layer.in_channels, layer.out_channels, layer.stride[0]) == (2, 4, 2)
     np.testing.assert_array_equal(layer.W.array, W)
     np.testing.assert_array_equal(layer.b.array, b)
-    x = RANDOM.normal(size=(1, 2, *(4,) * twin.ndim))
-    np.testing.assert_array_equal(layer(x).array, twin(x).array)
+    x = RANDOM.normal(size=(1, 2, *(4,) * duplicate.ndim))
+    np.testing.assert_array_equal(layer(x).array, duplicate(x).array)
 
 
 def test_first_and_second_input_are_told_apart():

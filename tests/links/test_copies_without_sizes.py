@@ -58,22 +58,22 @@ def test_shared_copies_share_whoever_is_sized_first(name, data):
 
 def test_gradients_are_their_own():
     link = L.Linear(2)
-    twin = link.copy()
-    twin.zerograds()
+    duplicate = link.copy()
+    duplicate.zerograds()
     F.sum(link(X)).backward()
-    assert link.W.grad.any() and not twin.W.grad.any()
-    np.testing.assert_array_equal(twin(X).array, link(X).array)
+    assert link.W.grad.any() and not duplicate.W.grad.any()
+    np.testing.assert_array_equal(duplicate(X).array, link(X).array)
 
 
 @pytest.mark.parametrize("mode", ["copy", "init"])
 @pytest.mark.parametrize("name", TREES)
 def test_other_copies_are_independent(name, mode):
     link = TREES[name]()
-    shared, twin = link.copy(), link.copy(mode)
+    shared, duplicate = link.copy(), link.copy(mode)
     size(link)
-    assert not any(each.is_initialized for each in weights(twin) if each.name != "b")
-    size(twin)
-    for mine, other in zip(weights(link), weights(twin), strict=True):
+    assert not any(each.is_initialized for each in weights(duplicate) if each.name != "b")
+    size(duplicate)
+    for mine, other in zip(weights(link), weights(duplicate), strict=True):
         assert not np.shares_memory(mine.array, other.array)
     assert all(a.array is b.array for a, b in zip(weights(link), weights(shared), strict=True))
 
@@ -99,33 +99,33 @@ def test_deep_copies_share_among_themselves_alone(duplicate, sized):
     pair = core.ChainList(link, link.copy())
     if sized:
         link(X)
-    twins = duplicate(pair)
+    duplicates = duplicate(pair)
     pair[0](X)
-    assert twins[0].W.is_initialized == sized
-    twins[1](X)
-    assert twins[0].W.array is twins[1].W.array
-    assert not np.shares_memory(twins[0].W.array, link.W.array)
+    assert duplicates[0].W.is_initialized == sized
+    duplicates[1](X)
+    assert duplicates[0].W.array is duplicates[1].W.array
+    assert not np.shares_memory(duplicates[0].W.array, link.W.array)
 
 
 def test_loading_sizes_the_copies_too():
     source, link = L.Linear(2), L.Linear(2)
-    twin = link.copy()
+    duplicate = link.copy()
     source(X)
     load(link, saved(source))
-    assert twin.W.array is link.W.array
+    assert duplicate.W.array is link.W.array
 
 
 def test_a_copy_that_was_moved_gets_the_elements_where_it_is():
     link = L.Linear(2)
-    twin = link.copy().to_device("strict")
+    duplicate = link.copy().to_device("strict")
     link(X)
-    assert twin.W.backend.name == "strict"
-    np.testing.assert_array_equal(core.backend.to_host(twin.W.array), link.W.array)
+    assert duplicate.W.backend.name == "strict"
+    np.testing.assert_array_equal(core.backend.to_host(duplicate.W.array), link.W.array)
 
 
 def test_a_copy_that_has_got_another_array_keeps_it():
     link = L.Linear(2)
-    twin = link.copy()
-    own = twin.W.array = np.ones((2, 3), "f")
+    duplicate = link.copy()
+    own = duplicate.W.array = np.ones((2, 3), "f")
     link(X)
-    assert twin.W.array is own and link.W.array is not own
+    assert duplicate.W.array is own and link.W.array is not own

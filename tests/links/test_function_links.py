@@ -122,8 +122,8 @@ def test_they_are_layers_of_a_sequential_and_of_a_list(name):
         assert f"0: {name}" in repr(model)
     with core.using_config("train", False):
         expected = layer(x).array
-        for twin in (pickle.loads(pickle.dumps(layer)), layer.copy(), layer.repeat(1)):
-            np.testing.assert_array_equal(twin(x).array, expected)
+        for duplicate in (pickle.loads(pickle.dumps(layer)), layer.copy(), layer.repeat(1)):
+            np.testing.assert_array_equal(duplicate(x).array, expected)
 
 
 def test_settings_are_shown_and_may_be_changed():

@@ -120,11 +120,17 @@ def test_a_link_does_without_a_parameter_in_whose_place_is_none():
     saved_with = saved(layer)
     layer.b = None
     x = np.ones((1, 2), "f")
-    for twin in (layer, layer.copy(), layer.copy("copy"), pickle.loads(pickle.dumps(layer))):
-        assert twin.b is None and twin(x).array.tolist() == [[2, 2, 2]]
-        assert [path for path, _ in twin.namedparams()] == ["/W"] == ["/" + k for k in saved(twin)]
-        assert "b" not in repr(twin).splitlines()[-1] and twin.to_cpu() is twin
-        core.optimizers.SGD(0).setup(twin).update(lambda twin=twin: core.functions.sum(twin(x)))
+    for duplicate in (layer, layer.copy(), layer.copy("copy"), pickle.loads(pickle.dumps(layer))):
+        assert duplicate.b is None and duplicate(x).array.tolist() == [[2, 2, 2]]
+        assert (
+            [path for path, _ in duplicate.namedparams()]
+            == ["/W"]
+            == ["/" + k for k in saved(duplicate)]
+        )
+        assert "b" not in repr(duplicate).splitlines()[-1] and duplicate.to_cpu() is duplicate
+        core.optimizers.SGD(0).setup(duplicate).update(
+            lambda duplicate=duplicate: core.functions.sum(duplicate(x))
+        )
     with pytest.raises(RegistrationError, match="which ndarray cannot replace"):
         layer.b = np.zeros(3, "f")
     layer.b = core.Parameter(0, (3,))
@@ -278,8 +284,8 @@ def test_frozen_parameters_cost_no_gradient():
     for _ in range(2):
         optimizer.update(lambda: F.sum(model(x)))
     assert model[0].W.version == 1 and model[0].b.version == 0
-    twin = copy.deepcopy(model)
-    assert twin[0].b.frozen and not twin[0].b.requires_grad and not twin[0].W.frozen
+    duplicate = copy.deepcopy(model)
+    assert duplicate[0].b.frozen and not duplicate[0].b.requires_grad and not duplicate[0].W.frozen
 
 
 def test_what_never_wanted_a_gradient_stays_so():
@@ -297,18 +303,20 @@ def test_what_never_wanted_a_gradient_stays_so():
 def test_share_copies_share_arrays_and_not_gradients():
     link = Pair()
     link.x.grad = np.ones((2, 3), "f")
-    twin = link.copy()
-    assert twin.x is not link.x and twin.x.array is link.x.array and twin.x.grad is None
-    assert twin.count is link.count and twin.x.name == "x"
-    twin.add_param("more", (1,))
+    duplicate = link.copy()
+    assert (
+        duplicate.x is not link.x and duplicate.x.array is link.x.array and duplicate.x.grad is None
+    )
+    assert duplicate.count is link.count and duplicate.x.name == "x"
+    duplicate.add_param("more", (1,))
     assert not hasattr(link, "more") and len(list(link.params())) == 2
 
 
 def test_real_copies_are_independent():
     link = Pair()
-    twin = link.copy("copy")
-    twin.x.array[...] = 9
-    twin.count[...] = 9
+    duplicate = link.copy("copy")
+    duplicate.x.array[...] = 9
+    duplicate.count[...] = 9
     assert (link.x.array == 1).all() and (link.count == 0).all()
 
 
@@ -317,9 +325,9 @@ def test_init_copies_are_filled_anew():
     with link.init_scope():
         link.x = core.Parameter(core.initializers.Normal(), (50,))
         link.given = core.Parameter(np.arange(3.0))
-    twin = link.copy("init")
-    assert not np.array_equal(twin.x.array, link.x.array)
-    np.testing.assert_array_equal(twin.given.array, [0, 1, 2])
+    duplicate = link.copy("init")
+    assert not np.array_equal(duplicate.x.array, link.x.array)
+    np.testing.assert_array_equal(duplicate.given.array, [0, 1, 2])
     with pytest.raises(ValueError, match="Did you mean 'share'"):
         link.copy("shared")
 
@@ -339,12 +347,12 @@ def test_deep_copies_and_pickles(clone):
     core.optimizers.MomentumSGD().setup(link)
     link.x.grad = np.ones((2, 3), "f")
     link.x.update()
-    twin = clone(link)
-    np.testing.assert_array_equal(twin.x.array, link.x.array)
-    np.testing.assert_array_equal(twin.x.update_rule.state["v"], link.x.update_rule.state["v"])
-    assert twin.x.update_rule.t == 1 and not twin.y.is_initialized
-    twin.x.update()
-    assert not np.array_equal(twin.x.array, link.x.array)
+    duplicate = clone(link)
+    np.testing.assert_array_equal(duplicate.x.array, link.x.array)
+    np.testing.assert_array_equal(duplicate.x.update_rule.state["v"], link.x.update_rule.state["v"])
+    assert duplicate.x.update_rule.t == 1 and not duplicate.y.is_initialized
+    duplicate.x.update()
+    assert not np.array_equal(duplicate.x.array, link.x.array)
 
 
 # -- places -----------------------------------------------------------------------------------
@@ -506,9 +514,9 @@ def test_repr_is_a_tree():
 def test_sizes_that_come_later_leave_the_dtype_as_it_was_meant():
     with core.using_config("dtype", "float64"):
         link = L.Linear(None, 2)
-        twins = [link.copy(mode) for mode in ("share", "copy", "init")]
-        twins += [copy.deepcopy(link), pickle.loads(pickle.dumps(link))]
-    for each in (link, *twins):
+        duplicates = [link.copy(mode) for mode in ("share", "copy", "init")]
+        duplicates += [copy.deepcopy(link), pickle.loads(pickle.dumps(link))]
+    for each in (link, *duplicates):
         each.W.initialize((2, 3))
         assert each.W.dtype == each.b.dtype == np.float64
     typed = core.Parameter(core.initializers.Zero(dtype="float16"))

@@ -126,9 +126,9 @@ def test_negative_sampling_in_a_dtype():
 
 def test_samplers_of_copies_stay_where_they_are():
     layer = L.BlackOut(3, [1, 1, 1], 2)
-    for twin in (layer.copy("share"), layer.copy("copy"), copy.deepcopy(layer)):
-        twin.to_device("strict")
-        assert core.backend.of(twin.sampler.sample(2)).name == "strict"
+    for duplicate in (layer.copy("share"), layer.copy("copy"), copy.deepcopy(layer)):
+        duplicate.to_device("strict")
+        assert core.backend.of(duplicate.sampler.sample(2)).name == "strict"
         assert core.backend.of(layer.sampler.sample(2)).name == "numpy"
 
 

@@ -118,12 +118,12 @@ def test_omitted(name, way):
 def test_a_copy_made_before_the_sizes_are_known(name, mode):
     cls, _, ways, inputs = CASES[name]
     link = cls(*ways[0])
-    twin = link.copy(mode)
-    call(twin, inputs)
+    duplicate = link.copy(mode)
+    call(duplicate, inputs)
     sized = all(param.is_initialized for param in link.params())
     assert sized == (mode == "share"), "other copies' sizes are their own"
     call(link, inputs)
-    for (path, mine), (_, theirs) in zip(link.namedparams(), twin.namedparams(), strict=True):
+    for (path, mine), (_, theirs) in zip(link.namedparams(), duplicate.namedparams(), strict=True):
         assert mine.shape == theirs.shape, path
         assert (mine.array is theirs.array) is (mode == "share"), path
 

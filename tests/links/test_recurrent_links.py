@@ -172,13 +172,13 @@ def test_state_can_be_set_moved_and_copied(name):
     layer = STATEFUL[name][0]()
     given = [H.astype("f")] * len(layer.carried)
     layer.set_state(*given)
-    twin = copy.deepcopy(layer)
+    duplicate = copy.deepcopy(layer)
     x = X.astype("f")
     y = layer(x).array
-    np.testing.assert_array_equal(twin(x).array, y)
+    np.testing.assert_array_equal(duplicate(x).array, y)
     assert (y != STATEFUL[name][0]()(x).array).any()
-    twin.to_device("strict")
-    assert {getattr(twin, state).backend.name for state in twin.carried} == {"strict"}
+    duplicate.to_device("strict")
+    assert {getattr(duplicate, state).backend.name for state in duplicate.carried} == {"strict"}
     layer.reset_state()
     assert [getattr(layer, state) for state in layer.carried] == [None] * len(given)
 

@@ -349,10 +349,10 @@ def test_a_replaced_layer_is_used(small):
 
 def test_copies_use_their_own_layers():
     model = L.GoogLeNet(None)
-    for twin in (copy.deepcopy(model), model.copy("copy"), pickle.loads(pickle.dumps(model))):
-        assert twin.functions["conv1"][0] is twin.conv1
-        assert twin.conv1.W.array is not model.conv1.W.array
-        np.testing.assert_array_equal(twin.inc3a.conv1.W.array, model.inc3a.conv1.W.array)
+    for duplicate in (copy.deepcopy(model), model.copy("copy"), pickle.loads(pickle.dumps(model))):
+        assert duplicate.functions["conv1"][0] is duplicate.conv1
+        assert duplicate.conv1.W.array is not model.conv1.W.array
+        np.testing.assert_array_equal(duplicate.inc3a.conv1.W.array, model.inc3a.conv1.W.array)
 
 
 # -- images ------------------------------------------------------------------------------------

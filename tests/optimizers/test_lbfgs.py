@@ -247,8 +247,8 @@ def test_where_nothing_is_gained_parameters_stay_and_the_memory_begins_anew():
 
 def test_an_error_on_the_way_leaves_parameters_as_they_were():
     model = model_of([-1.0, 2.0], [0.5, 1.5])
-    twin = model_of([-1.0, 2.0], [0.5, 1.5])
-    optimizer, other = optimizers.LBFGS().setup(model), optimizers.LBFGS().setup(twin)
+    duplicate = model_of([-1.0, 2.0], [0.5, 1.5])
+    optimizer, other = optimizers.LBFGS().setup(model), optimizers.LBFGS().setup(duplicate)
     calls = []
 
     def failing():
@@ -262,7 +262,7 @@ def test_an_error_on_the_way_leaves_parameters_as_they_were():
     assert optimizer.t == 0
     for each in (optimizer, other):
         each.update(rosenbrock, each.target)
-    assert_same(model, twin)
+    assert_same(model, duplicate)
 
 
 def test_frozen_parameters_and_those_without_a_gradient_stay():

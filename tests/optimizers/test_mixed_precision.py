@@ -66,10 +66,10 @@ def test_training_from_end_to_end(dtype, make):
         np.testing.assert_array_equal(master.astype(param.dtype), param.array)
         for state in (param.update_rule.state or {}).values():
             assert state.dtype == "float32"
-    wide, twin = start("float32", make, interval=None)
-    for param, narrow in zip(twin.params(), classifier(dtype).params(), strict=True):
+    wide, duplicate = start("float32", make, interval=None)
+    for param, narrow in zip(duplicate.params(), classifier(dtype).params(), strict=True):
         param.array = narrow.array.astype("float32")
-    assert losses[-1] == pytest.approx(train(wide, twin, 60)[-1], abs=0.06)
+    assert losses[-1] == pytest.approx(train(wide, duplicate, 60)[-1], abs=0.06)
 
 
 @halves
@@ -83,8 +83,8 @@ def test_masters_and_loss_scale_resume_exactly(dtype, form, tmp_path):
     fresh, target = start(dtype)
     restore(tmp_path / "model", target)
     restore(tmp_path / "optimizer", fresh)
-    for param, twin in zip(model.params(), target.params(), strict=True):
-        master, other = param.update_rule._master, twin.update_rule._master
+    for param, duplicate in zip(model.params(), target.params(), strict=True):
+        master, other = param.update_rule._master, duplicate.update_rule._master
         np.testing.assert_array_equal(master.array, other.array)
         assert (master.array != param.array.astype("float32")).any() or not master.array.any()
     for one in ((optimizer, model), (fresh, target)):

@@ -88,13 +88,13 @@ def test_averages_of_16_bit_parameters_are_float32(masters):
         np.testing.assert_allclose(array, exact, rtol=2e-3)
     with ema.applied():
         pass
-    twin, _ = started(0.999, "float16")
-    twin.use_fp32_update(masters)
+    duplicate, _ = started(0.999, "float16")
+    duplicate.use_fp32_update(masters)
     for number in range(51):
-        step(twin, number)
+        step(duplicate, number)
     assert all((arrays(optimizer.target)[name] == before[name]).all() for name in before)
     step(optimizer, 50)
-    for name, array in arrays(twin.target).items():
+    for name, array in arrays(duplicate.target).items():
         np.testing.assert_array_equal(arrays(optimizer.target)[name], array)
 
 
@@ -112,10 +112,10 @@ def test_a_resumed_run_has_the_same_averages(tmp_path):
     resumed, again = started()
     load_npz(tmp_path / "model", resumed.target)
     load_npz(tmp_path / "optimizer", resumed)
-    twins = [(resumed, again)]
-    for twin in (copy.deepcopy(first), pickle.loads(pickle.dumps(first))):
-        twins.append((twin, twin._hooks.at("post")[0]))
-    for optimizer, hook in twins:
+    duplicates = [(resumed, again)]
+    for duplicate in (copy.deepcopy(first), pickle.loads(pickle.dumps(first))):
+        duplicates.append((duplicate, duplicate._hooks.at("post")[0]))
+    for optimizer, hook in duplicates:
         for number in range(3, 6):
             step(optimizer, number)
         with average.applied(), hook.applied():

@@ -505,12 +505,12 @@ def test_clones(clone):
     optimizer = optimizers.Adam(alpha=0.5).setup(with_gradients(model_of([1.0]), [1.0]))
     optimizer.add_hook(hooks.WeightDecay(0.1))
     optimizer.update()
-    twin = clone(optimizer)
-    assert twin.alpha == 0.5 and twin.t == 1 and twin.target is not optimizer.target
-    twin.alpha = 0.1
-    assert twin.target.p0.update_rule.alpha == 0.1 and optimizer.alpha == 0.5
+    duplicate = clone(optimizer)
+    assert duplicate.alpha == 0.5 and duplicate.t == 1 and duplicate.target is not optimizer.target
+    duplicate.alpha = 0.1
+    assert duplicate.target.p0.update_rule.alpha == 0.1 and optimizer.alpha == 0.5
     with pytest.raises(HookError):
-        twin.add_hook(hooks.WeightDecay(0.1))
+        duplicate.add_hook(hooks.WeightDecay(0.1))
 
 
 # -- 16-bit parameters and loss scaling -------------------------------------------------------

@@ -98,14 +98,14 @@ def test_a_resumed_run_with_the_same_groups_ends_with_the_same_bits():
     resumed = start()
     load(resumed.target, saved(first.target))
     load(resumed, saved(first))
-    for twin in (resumed, copy.deepcopy(first), pickle.loads(pickle.dumps(first))):
-        assert repr(twin.groups) == repr(whole.groups)
+    for duplicate in (resumed, copy.deepcopy(first), pickle.loads(pickle.dumps(first))):
+        assert repr(duplicate.groups) == repr(whole.groups)
         for _ in range(2):
-            step(twin)
-        for path, array in arrays(twin.target).items():
+            step(duplicate)
+        for path, array in arrays(duplicate.target).items():
             np.testing.assert_array_equal(array, arrays(whole.target)[path], err_msg=path)
-        twin.groups[0].alpha = 0.7
-        assert twin.target[0].b.update_rule.hyperparam.alpha == 0.7
+        duplicate.groups[0].alpha = 0.7
+        assert duplicate.target[0].b.update_rule.hyperparam.alpha == 0.7
         assert whole.target[0].b.update_rule.hyperparam.alpha == 0.01
 
 

@@ -239,11 +239,11 @@ def test_a_class_of_ones_own_may_have_attributes(make, own):
 @pytest.mark.parametrize("slip", ["learning_rate", "stat", "_mine"])
 def test_rules_refuse_a_name_that_nobody_has(name, slip):
     rule = getattr(optimizers, name)().create_update_rule()
-    for twin in (rule, copy.deepcopy(rule), pickle.loads(pickle.dumps(rule))):
+    for duplicate in (rule, copy.deepcopy(rule), pickle.loads(pickle.dumps(rule))):
         with pytest.raises(AttributeError, match=f"no attribute '{slip}'"):
-            setattr(twin, slip, 1)
+            setattr(duplicate, slip, 1)
         with pytest.raises(AttributeError, match=f"no attribute '{slip}'"):
-            getattr(twin, slip)
+            getattr(duplicate, slip)
 
 
 def test_a_rule_of_ones_own_may_have_attributes():

@@ -83,7 +83,7 @@ class Attack:
         return os.mkdir, ("owned",)
 
 
-FOREIGN = {
+OF_OTHERS = {
     "code": (pickle.dumps(Attack(), 2), CheckpointError, r"tensors alone, got (posix|nt)\.mkdir"),
     "getattr": (b"c__builtin__\ngetattr\n.", CheckpointError, "getattr"),
     "beyond": (state(w=tensor(0, 4, (5,))), CheckpointDamaged, "outside of its storage"),
@@ -101,10 +101,10 @@ FOREIGN = {
 }
 
 
-@pytest.mark.parametrize("case", FOREIGN)
+@pytest.mark.parametrize("case", OF_OTHERS)
 def test_hostile_and_damaged_files(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    body, error, text = FOREIGN[case]
+    body, error, text = OF_OTHERS[case]
     model = L.Linear(2, 2)
     before = model.W.array.copy()
     with pytest.raises(error, match=text):

@@ -229,9 +229,9 @@ def test_saved_in_the_middle_of_a_step_a_run_ends_with_the_same_bits(tmp_path_fa
     run(resumed, range(1))  # whose part is forgotten
     load_npz(path / "model", resumed.target)
     load_npz(path / "optimizer", resumed)
-    for twin in (resumed, copy.deepcopy(first), pickle.loads(pickle.dumps(first))):
-        run(twin, range(stop, 9))
-        for name, array in arrays(twin.target).items():
+    for duplicate in (resumed, copy.deepcopy(first), pickle.loads(pickle.dumps(first))):
+        run(duplicate, range(stop, 9))
+        for name, array in arrays(duplicate.target).items():
             np.testing.assert_array_equal(array, arrays(whole.target)[name])
 
 

@@ -33,12 +33,12 @@ def always(trainer):
 @pytest.fixture(autouse=True)
 def handlers():
     """Every test finds the handlers a program starts with, and has to leave them."""
-    former = {number: signal.getsignal(number) for number in SIGNALS}
+    previous = {number: signal.getsignal(number) for number in SIGNALS}
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     yield
     found = [signal.getsignal(number) for number in SIGNALS]
-    for number, handler in former.items():
+    for number, handler in previous.items():
         signal.signal(number, handler)
     assert found == [signal.default_int_handler, signal.SIG_DFL]
 

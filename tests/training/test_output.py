@@ -67,17 +67,17 @@ def small_disk(size=100):
 
     Not a fixture: pytest may be writing to a file as well, before it takes fixtures down.
     """
-    former = resource.getrlimit(resource.RLIMIT_FSIZE)
+    previous = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
     def limit(size=100):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, former[1]))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, previous[1]))
 
     try:
         limit(size)
         yield limit
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, former)
+        resource.setrlimit(resource.RLIMIT_FSIZE, previous)
         signal.signal(signal.SIGXFSZ, handler)
 
 

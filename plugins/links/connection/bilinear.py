@@ -65,7 +65,7 @@ class Bilinear(Link):
                 self.b = Parameter(arguments.bias(b), (out_size,))
 
     def zero_grads(self) -> None:
-        """The same as `zerograds`, under its former name."""
+        """The same as `zerograds`, under its old name."""
         self.zerograds()
 
     def forward(self, e1: Array, e2: Array) -> Variable:

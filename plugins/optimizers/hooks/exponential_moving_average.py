@@ -111,14 +111,14 @@ class ExponentialMovingAverage(KnownAttributes, NeedsInit):
         The arrays stay the same ones, whose elements change. Before the first step the parameters
         stay as they are.
         """
-        former = [(p, p.backend.copy(p.array)) for _, p in self._parameters()]
+        own = [(p, p.backend.copy(p.array)) for _, p in self._parameters()]
         before, self._applied = self._applied, True
         try:
             self._write(self._parameters())
             yield
         finally:
             self._applied = before
-            for parameter, array in former:
+            for parameter, array in own:
                 place = backend.to_backend(array, parameter.device)
                 parameter.array = parameter.backend.copyto(parameter.array, place)
                 parameter.version += 1
