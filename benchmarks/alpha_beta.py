@@ -3,15 +3,17 @@
 A ring (or direct exchange of parts) of N ranks sends 2 (N - 1) messages of n / N bytes one after
 another, a tree 2 log2 N messages of n bytes (Hockney 1994; Thakur, Rabenseifner and Gropp 2005,
 "Optimization of collective communication operations in MPICH"). Where more ranks than cores share a
-machine, they take turns. In a step on a network the sum of each buffer begins when the backward
+machine, they take turns with the bytes, and a sum waits once until each has had its turn of the
+scheduler's. In a step on a network the sum of each buffer begins when the backward
 pass has filled it, and the one before has ended; what ends after the arithmetic is added to it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import ceil, log2
-from statistics import median
+
+import numpy as np
 
 Point = tuple[int, int, float]
 """Ranks, bytes, and measured seconds."""
@@ -41,10 +43,11 @@ NETWORKS = {  # latencies as usual for TCP, and for RDMA of two generations
 
 @dataclass(frozen=True)
 class Fit(Network):
-    """A network fitted to what was measured, and how far off it is."""
+    """A machine fitted to what was measured, and how far off it is, kind of point by kind."""
 
-    error: float
-    worst: float
+    wait: float
+    """Seconds, once for a sum, until all ranks have had a core, where there are more than cores."""
+    errors: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -69,20 +72,39 @@ def seconds(ranks: int, size: int, shape: str, network: Network) -> float:
     return messages * network.alpha + sent * network.beta
 
 
+def parts(ranks: int, size: int, shape: str, cores: int) -> tuple[float, float, float]:
+    """How many latencies, bytes and waits for a core follow one another in a sum here."""
+    messages, sent = terms(ranks, size, shape)
+    return messages, sent * max(1.0, ranks / cores), float(ranks > cores)
+
+
+def here(ranks: int, size: int, shape: str, fitted: Fit, cores: int) -> float:
+    """What a sum takes on the machine that was measured."""
+    messages, sent, waits = parts(ranks, size, shape, cores)
+    return messages * fitted.alpha + sent * fitted.beta + waits * fitted.wait
+
+
 def fit(points: Sequence[Point], shape: str, cores: int) -> Fit:
-    """The alpha and beta with the least squares of relative errors."""
-    rows = []
-    for ranks, size, took in points:
-        turns = max(1.0, ranks / cores)
-        messages, sent = terms(ranks, size, shape)
-        rows.append((messages * turns / took, sent * turns / took))
-    aa, ab, bb = (sum(x * y for x, y in pairs) for pairs in (
-        [(a, a) for a, _ in rows], rows, [(b, b) for _, b in rows]))  # fmt: skip
-    a, b = sum(a for a, _ in rows), sum(b for _, b in rows)
-    determinant = aa * bb - ab * ab
-    alpha, beta = (a * bb - b * ab) / determinant, (b * aa - a * ab) / determinant
-    errors = [abs(alpha * a + beta * b - 1) for a, b in rows]
-    return Fit(alpha, beta, median(errors), max(errors))
+    """The alpha, beta and wait with the least squares of relative errors."""
+
+    def of(points: Sequence[Point]) -> Fit:
+        rows = [[x / took for x in parts(n, size, shape, cores)] for n, size, took in points]
+        found = np.linalg.lstsq(np.array(rows), np.ones(len(rows)))[0]
+        return Fit(*map(float, found))
+
+    def error(fitted: Fit, point: Point) -> float:
+        ranks, size, took = point
+        return abs(here(ranks, size, shape, fitted, cores) / took - 1)
+
+    fitted = of(points)
+    alone = [error(fitted, point) for point in points if point[0] <= cores]
+    crowded = [error(fitted, point) for point in points if point[0] > cores]
+    others = [[each for each in points if each is not point] for point in points]
+    blind = [error(of(rest), point) for rest, point in zip(others, points, strict=True)]
+    return replace(fitted, errors={
+        "all": alone + crowded, "a core for each rank": alone, "crowded": crowded,
+        "each point left out of the fit": blind,
+    })  # fmt: skip
 
 
 SIMULATED = (8, "10 Gb/s")

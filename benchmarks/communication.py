@@ -248,9 +248,14 @@ def drawn(found: dict[str, Any]) -> dict[str, Any]:
 def prediction(shown: dict[str, Any]) -> str:
     lines = []
     for shape, each in shown["fits"].items():
+        off = [
+            f"{kind}: {median(errors):.0%} (median), {max(errors):.0%} at most"
+            for kind, errors in each.errors.items()
+            if errors
+        ]
         lines.append(
-            f"{shape}: alpha {each.alpha * 1e6:.1f} us, {1e-9 / each.beta:.2f} GB/s; off the "
-            f"measured by {each.error:.0%} (median), {each.worst:.0%} at most"
+            f"{shape}: alpha {each.alpha * 1e6:.1f} us, {1e-9 / each.beta:.2f} GB/s, wait for a "
+            f"core {each.wait * 1e3:.2f} ms; off the measured by {'; '.join(off)}"
         )
     rows = [
         [name, *[f"{ms.step * 1e3:.1f} ({ms.shape})" for ms in each]]

@@ -192,7 +192,7 @@ def communication(found: dict[str, Any], path: Path, c: dict[str, str]) -> None:
     """Measured sums beside the fitted model; and the efficiency of many ranks on networks."""
     import matplotlib.pyplot as plt
 
-    from benchmarks.alpha_beta import seconds
+    from benchmarks.alpha_beta import here
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.4), facecolor=c["paper"])
     figure.subplots_adjust(left=0.07, right=0.93, top=0.78, bottom=0.13, wspace=0.24)
@@ -203,10 +203,9 @@ def communication(found: dict[str, Any], path: Path, c: dict[str, str]) -> None:
         sizes = [size for size, _ in points]
         left.plot(sizes, [1e3 * took for _, took in points], "o", color=colour, ms=6,
                   markeredgecolor=c["paper"], label=f"{ranks} ranks, measured")  # fmt: skip
-        turns = max(1.0, ranks / found["cores"])
         for shape, line in (("ring", "-"), ("tree", ":")):
             fitted = found["fits"][shape]
-            ms = [1e3 * turns * seconds(ranks, size, shape, fitted) for size in sizes]
+            ms = [1e3 * here(ranks, size, shape, fitted, found["cores"]) for size in sizes]
             left.plot(sizes, ms, line, color=colour, lw=1.5, label=f"{ranks} ranks, {shape}")
     left.set(xscale="log", yscale="log")
     left.set_xlabel("bytes of gradients", color=c["soft"], fontsize=9)

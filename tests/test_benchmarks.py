@@ -419,15 +419,17 @@ def test_slices_of_one_thread_and_of_two():
 
 @pytest.mark.parametrize("shape", ["ring", "tree"])
 def test_the_model_of_sums_is_found_again_in_what_it_gives(shape):
-    network = alpha_beta.Network(3e-5, 4e-10)
+    given = alpha_beta.Fit(3e-5, 4e-10, 2e-3)
     points = [
-        (ranks, size, max(1, ranks / 2) * alpha_beta.seconds(ranks, size, shape, network))
+        (ranks, size, alpha_beta.here(ranks, size, shape, given, cores=2))
         for ranks in (2, 4)
         for size in (1 << 14, 1 << 20, 1 << 24)
     ]
     fit = alpha_beta.fit(points, shape, cores=2)
-    assert (fit.alpha, fit.beta) == pytest.approx((network.alpha, network.beta))
-    assert fit.worst < 1e-9
+    found, expected = ((each.alpha, each.beta, each.wait) for each in (fit, given))
+    assert found == pytest.approx(expected)
+    assert [len(errors) for errors in fit.errors.values()] == [6, 3, 3, 6]
+    assert max(max(errors) for errors in fit.errors.values()) < 1e-9
 
 
 def test_a_step_shows_of_its_exchange_what_no_arithmetic_hides():
