@@ -1,7 +1,9 @@
 """Files of torch.save, read without running what they say: tensors alone come out.
 
-Such a file is a zip archive: a pickle that says how tensors lie in storages, and the storages. The
-pickle may name the few functions that make tensors, and nothing else.
+Such a file is a zip archive: a pickle that says how tensors lie in storages, and the storages.
+Before PyTorch 1.6 it was a stream: pickles (a number, a version, the machine, how tensors lie, the
+names of storages), and behind them the storages, each after its length. The pickles may name the
+few functions that make tensors, and nothing else.
 """
 
 from __future__ import annotations
@@ -40,6 +42,9 @@ DTYPES = {
 }
 """Kinds of storages, and NumPy's dtypes of their bits."""
 
+STREAM = pickle.dumps(0x1950A86A20F9469CFC6C, 2)
+"""The number that streams begin with, as it is pickled there."""
+
 _NESTED = ("state_dict", "model_state_dict", "model")
 """Where checkpoints keep a model's tensors beside other things."""
 
@@ -66,13 +71,13 @@ def tensors_of(data: bytes, label: str) -> dict[str, Array]:
     than tensors.
     """
     try:
-        if not zipfile.is_zipfile(BytesIO(data)):
-            raise CheckpointDamaged(
-                f"{label}: expected a file of torch.save, a zip archive, got something else. Files "
-                "of PyTorch before 1.6 are none: load them there, and save them again."
-            )
-        with zipfile.ZipFile(BytesIO(data)) as archive:
-            found = _Reader(archive, label).load()
+        if data.startswith(STREAM):
+            found = _of_stream(data, label).load()
+        elif zipfile.is_zipfile(BytesIO(data)):
+            with zipfile.ZipFile(BytesIO(data)) as archive:
+                found = _of_archive(archive, label).load()
+        else:
+            raise CheckpointDamaged(f"{label}: expected a file of torch.save, got something else.")
     except CheckpointError:
         raise
     except Exception as error:  # whatever a damaged pickle makes of itself
@@ -96,35 +101,69 @@ def _named(found: Any, label: str) -> dict[str, Array]:
     return {str(name): array for name, array in found.items()}
 
 
-class _Reader:
-    def __init__(self, archive: zipfile.ZipFile, label: str) -> None:
-        self._archive, self._label = archive, label
-        names = [name for name in archive.namelist() if name.endswith("data.pkl")]
-        if len(names) != 1:
-            raise CheckpointDamaged(
-                f"{label}: expected one data.pkl in the archive, got {len(names)}."
-            )
-        self._pickle = names[0]
-        self._folder = names[0].removesuffix("data.pkl")
-        self._read: dict[_Stored, Array] = {}
-        order = self._folder + "byteorder"
-        big = order in archive.namelist() and self._bytes(order, 16) == b"big"
-        self._order = ">" if big else "<"
+def _of_archive(archive: zipfile.ZipFile, label: str) -> _Reader:
+    names = [name for name in archive.namelist() if name.endswith("data.pkl")]
+    if len(names) != 1:
+        raise CheckpointDamaged(f"{label}: expected one data.pkl in the archive, got {len(names)}.")
+    folder = names[0].removesuffix("data.pkl")
 
-    def load(self) -> Any:
-        data = self._bytes(self._pickle, LONGEST)
-        check_memo(data)
-        made = _Restricted(BytesIO(data), self._functions())
-        made.reader = self
-        return made.load()
-
-    def _bytes(self, name: str, most: int) -> bytes:
-        info = self._archive.getinfo(name)
+    def part(name: str, most: int) -> bytes:
+        info = archive.getinfo(folder + name)
         if info.file_size > most or info.file_size > max(FREE, PLAUSIBLE * info.compress_size):
             raise CheckpointError(
-                f"{self._label}: {name} would have {info.file_size} bytes, which is not plausible."
+                f"{label}: {name} would have {info.file_size} bytes, which is not plausible."
             )
-        return self._archive.read(name)
+        return archive.read(folder + name)
+
+    big = folder + "byteorder" in archive.namelist() and part("byteorder", 16) == b"big"
+    body = part("data.pkl", LONGEST)
+    check_memo(body)
+    return _Reader(label, body, ">" if big else "<", lambda key, size: part(f"data/{key}", size))
+
+
+def _of_stream(data: bytes, label: str) -> _Reader:
+    stream, pickles = BytesIO(data), []
+    for _ in range(5):
+        start = stream.tell()
+        check_memo(stream)
+        pickles.append(data[start : stream.tell()])
+    _, _, machine, body, keys = pickles
+    order = "<" if _Restricted(machine, {}, label).load()["little_endian"] else ">"
+    storages: dict[str, bytes] = {}
+    reader = _Reader(label, body, order, lambda key, size: storages[key])
+    lengths = reader.storages()
+    at = stream.tell()
+    for key in _Restricted(keys, {}, label).load():
+        size = lengths[key].length * np.dtype(lengths[key].kind.dtype).itemsize
+        (length,) = np.frombuffer(data, order + "i8", 1, at)
+        if length != lengths[key].length or size > len(data) - at - 8:
+            raise ValueError(
+                f"a storage of {length} elements, of which {lengths[key].length} are used"
+            )
+        storages[key] = data[at + 8 : at + 8 + size]
+        at += 8 + size
+    return reader
+
+
+class _Reader:
+    """A pickle of tensors, and where the bytes of a storage come from, by its key and its size."""
+
+    def __init__(
+        self, label: str, body: bytes, order: str, storage: Callable[[str, int], bytes]
+    ) -> None:
+        self._label, self._pickle, self._order, self._bytes = label, body, order, storage
+        self._read: dict[_Stored, Array] = {}
+
+    def load(self) -> Any:
+        """What the pickle makes of the storages."""
+        return _Restricted(self._pickle, self._functions(), self._label).load()
+
+    def storages(self) -> dict[str, _Stored]:
+        """The storages that the pickle names, by their keys; none is read."""
+        nothing = {name: lambda *_: None for name in self._functions() if name[0] == "torch._utils"}
+        made = _Restricted(self._pickle, self._functions() | nothing, self._label)
+        made.load()
+        return made.stored
 
     def _functions(self) -> dict[tuple[str, str], Any]:
         kinds = {("torch", f"{name}Storage"): _Kind(name, dtype) for name, dtype in DTYPES.items()}
@@ -132,6 +171,7 @@ class _Reader:
             ("collections", "OrderedDict"): OrderedDict,
             ("torch", "Size"): tuple,
             ("torch._utils", "_rebuild_parameter"): lambda data, *_: data,
+            ("torch._utils", "_rebuild_tensor"): self.tensor,
             ("torch._utils", "_rebuild_tensor_v2"): self.tensor,
         }
 
@@ -157,39 +197,44 @@ class _Reader:
         if stored not in self._read:  # of which a file may give one key to several
             dtype = np.dtype(self._order + stored.kind.dtype)
             size = stored.length * dtype.itemsize
-            data = self._bytes(f"{self._folder}data/{stored.key}", size)
+            data = self._bytes(stored.key, size)
             flat = np.frombuffer(data, dtype, stored.length)
             self._read[stored] = flat.astype(dtype.newbyteorder("="))
         return self._read[stored]
 
-    def refuse(self, module: str, name: str) -> CheckpointError:
-        return CheckpointError(
-            f"{self._label}: expected tensors alone, got {module}.{name}, which reading the file "
-            "would run. Where you trust it, load it by PyTorch, and save model.state_dict()."
-        )
 
+def check_memo(data: bytes | BytesIO) -> None:
+    """Raise where numbers of the memo are not plausible: a place is made for each number below.
 
-def check_memo(data: bytes) -> None:
-    """Raise where numbers of the memo are not plausible: a place is made for each number below."""
+    A stream is read to the end of one pickle.
+    """
+    size = len(data) if isinstance(data, bytes) else len(data.getbuffer())
     for opcode, number, _ in pickletools.genops(data):
-        if "PUT" in opcode.name and (number or 0) > len(data):
+        if "PUT" in opcode.name and (number or 0) > size:
             raise ValueError("a pickle that numbers more objects than it has")
 
 
 class _Restricted(pickle.Unpickler):
-    reader: _Reader
-
-    def __init__(self, file: BytesIO, functions: Mapping[tuple[str, str], Callable[..., Any]]):
-        super().__init__(file)
-        self._functions = functions
+    def __init__(self, data: bytes, functions: Mapping[tuple[str, str], Any], label: str) -> None:
+        super().__init__(BytesIO(data))
+        self._functions, self._label = functions, label
+        self.stored: dict[str, _Stored] = {}
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in self._functions:
-            raise self.reader.refuse(module, name)
+            raise CheckpointError(
+                f"{self._label}: expected tensors alone, got {module}.{name}, which reading the "
+                "file would run. Where you trust it, load it by PyTorch, and save "
+                "model.state_dict()."
+            )
         return self._functions[module, name]
 
     def persistent_load(self, pid: Any) -> _Stored:
-        what, kind, key, _, count = pid
+        what, kind, key, _, count, *view = pid
         if what != "storage" or not isinstance(kind, _Kind) or not isinstance(count, int):
             raise ValueError("a storage of an unknown kind")
-        return _Stored(kind, str(key), count)
+        if any(view):
+            raise ValueError("a storage that is a part of another")
+        found = _Stored(kind, str(key), count)
+        self.stored.setdefault(found.key, found)
+        return found

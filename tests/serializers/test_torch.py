@@ -33,6 +33,16 @@ def archive(body, storages=(), name="archive", **more):
     return file
 
 
+def stream(body, storages=()):
+    """A file as torch.save wrote it before PyTorch 1.6."""
+    machine = {"protocol_version": 1001, "little_endian": True, "type_sizes": {}}
+    first = [pickle.dumps(x, 2) for x in (0x1950A86A20F9469CFC6C, 1001, machine)]
+    data = b"".join([*first, body, pickle.dumps([str(i) for i in range(len(storages))], 2)])
+    for array in storages:
+        data += struct.pack("<q", array.size) + array.tobytes()
+    return io.BytesIO(data)
+
+
 def _int(n):
     return b"J" + int(n).to_bytes(4, "little", signed=True)
 
@@ -57,14 +67,15 @@ def state(**tensors):
     return b"\x80\x02ccollections\nOrderedDict\n)R(" + items + b"u."
 
 
-def test_a_file_is_read_without_pytorch():
+@pytest.mark.parametrize("file", [archive, stream])
+def test_a_file_is_read_without_pytorch(file):
     W, b = RNG.normal(size=(3, 2)).astype("f"), RNG.normal(size=4)
     body = state(
         fc__weight=tensor(0, 6, (2, 3), (1, 2)),  # a transposed view
         fc__bias=tensor(1, 4, (2,), (2,), "DoubleStorage", offset=1),
     )
     model = L.Linear(None, 2)  # sizes follow
-    table = load_torch(archive(body, [W, b]), model)
+    table = load_torch(file(body, [W, b]), model)
     np.testing.assert_array_equal(model.W.array, W.T)
     np.testing.assert_array_equal(model.b.array, b[1::2].astype("f"))
     assert str(table).splitlines()[1].split() == ["W", "fc.weight", "(2,", "3)"]
@@ -101,14 +112,15 @@ OF_OTHERS = {
 }
 
 
+@pytest.mark.parametrize("file", [archive, stream])
 @pytest.mark.parametrize("case", OF_OTHERS)
-def test_hostile_and_damaged_files(case, tmp_path, monkeypatch):
+def test_hostile_and_damaged_files(case, file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     body, error, text = OF_OTHERS[case]
     model = L.Linear(2, 2)
     before = model.W.array.copy()
     with pytest.raises(error, match=text):
-        load_torch(archive(body, [np.zeros(4, "f")]), model)
+        load_torch(file(body, [np.zeros(4, "f")] * (b"storage" in body)), model)
     np.testing.assert_array_equal(model.W.array, before)
     assert not [*tmp_path.iterdir()]
 
@@ -119,6 +131,34 @@ def test_what_is_no_file_of_torch():
     for data in (b"", b"something", pickle.dumps({"a": 1}), bytes(disks)):
         with pytest.raises(CheckpointDamaged):
             load_torch(io.BytesIO(data), L.Linear(2, 2))
+
+
+def test_a_stream_that_is_cut_is_told():
+    body = state(weight=tensor(0, 4, (2, 2)), bias=tensor(1, 2, (2,)))
+    whole = stream(body, [np.zeros(4, "f"), np.zeros(2, "f")]).getvalue()
+    load_torch(io.BytesIO(whole), L.Linear(2, 2))
+    for end in range(0, len(whole), 7):
+        with pytest.raises(CheckpointDamaged):
+            load_torch(io.BytesIO(whole[:end]), L.Linear(2, 2))
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_files_of_both_ages_of_pytorch(zipped):
+    torch = pytest.importorskip("torch")
+    base = torch.arange(12.0).reshape(3, 4)
+    kept = {
+        "view": base.T[1:], "base": base, "half": base.half(), "bool": base > 3,
+        "brain": base.bfloat16(), "z": torch.complex(base, base).conj(), "n": torch.tensor(3),
+        "p": torch.nn.Parameter(base), "none": torch.zeros(0, 3),
+    }  # fmt: skip
+    file = io.BytesIO()
+    torch.save(kept, file, _use_new_zipfile_serialization=zipped)
+    found = tensors_of(file.getvalue(), "file")
+    assert [*found] == [*kept]
+    for name, there in kept.items():
+        there = there.detach().resolve_conj()
+        there = there.float() if name == "brain" else there
+        np.testing.assert_array_equal(found[name], there.numpy(), err_msg=name)
 
 
 def weights(**arrays):
