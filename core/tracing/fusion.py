@@ -19,6 +19,7 @@ from core.tracing.recorded import Recorded
 from core.tracing.stacking import stacked
 
 MOST = 24  # arrays that a loop reads and writes
+SMALLER = 4  # times than all of a loop are arrays that are broadcast to its rows or columns
 LARGE = 1 << 16  # elements: a sum of so many is taken in parts, so nothing in the loop waits for it
 
 
@@ -47,13 +48,16 @@ class _Draft:
     def _extent(self, shape: tuple[int, ...], split: int) -> Extent | None:
         """That of an array that is broadcast to the domain; None where there is none."""
         whole = (1,) * (len(self.domain) - len(shape)) + shape
-        rows, columns = self.domain[:split], self.domain[split:]
-        found = []
-        for part, along in ((whole[:split], rows), (whole[split:], columns)):
-            if part != along and prod(part) != 1:
-                return None
-            found.append(prod(along) > 1 and part == along)
-        return Extent(*found)
+        extent = Extent(prod(whole[:split]) > 1, prod(whole[split:]) > 1)
+        spread = self.spread(extent, split)
+        if prod(spread) != prod(shape) and SMALLER * prod(spread) > prod(self.domain):
+            return None
+        return extent
+
+    def spread(self, extent: Extent, split: int) -> tuple[int, ...]:
+        """The shape of an array of an extent, which may be broadcast along some of its axes."""
+        along = [extent.rows] * split + [extent.columns] * (len(self.domain) - split)
+        return tuple([n if own else 1 for n, own in zip(self.domain, along, strict=True)])
 
     def _added(
         self, equation: Equation, part: str, split: int
@@ -321,12 +325,32 @@ def _made(program: Recorded, draft: _Draft, fuser: Fuser, wanted: set[Value]) ->
     outputs = tuple([value for value in made if value in wanted or value in read])
     split = min(draft.splits)
     rows, columns = draft.sizes(split)
-    inputs = tuple(draft.inputs)
     ends = frozenset(draft.ends[split])
-    group = Group(tuple(draft.equations), inputs, outputs, rows, columns, draft.splits[split], ends)
+    before, read_as = _spread(draft, split)
+    inputs = tuple([read_as.get(value, value) for value in draft.inputs])
+    equations = [e.with_values(lambda value: read_as.get(value, value)) for e in draft.equations]
+    extents = {read_as.get(value, value): extent for value, extent in draft.splits[split].items()}
+    group = Group(tuple(equations), inputs, outputs, rows, columns, extents, ends)
     run = fuser.made(group) if len(inside) > 1 else None
     if run is None:
         return draft.equations
     group.run = run
     call = Call("kernel", "loop", None, group)
-    return [Equation(call, inputs, {}, outputs, True, draft.equations[-1].origin)]
+    return [*before, Equation(call, inputs, {}, outputs, True, draft.equations[-1].origin)]
+
+
+def _spread(draft: _Draft, split: int) -> tuple[list[Equation], dict[Value, Value]]:
+    """Equations that broadcast what differs along some axes of rows, or columns, to all of these.
+
+    Such are arrays of channels beside images. With them, what is read in the place of which.
+    """
+    found, read_as = [], {}
+    for value in draft.inputs:
+        extent = draft.splits[split][value]
+        shape = draft.spread(extent, split)
+        if prod(shape) != value.size:
+            read_as[value] = Value(shape, value.dtype)
+            call, args = Call("xp", "broadcast_to"), (value, shape)
+            origin = draft.equations[-1].origin
+            found.append(Equation(call, args, {}, (read_as[value],), False, origin))
+    return found, read_as

@@ -413,3 +413,28 @@ def test_choices_and_their_conditions_are_within_loops():
     (program,) = step.programs
     outside = [e.call.name for e in program.equations if not isinstance(e.call.function, Group)]
     assert not {"Where", "Where, backward", "gt"} & set(outside)
+
+
+@given(
+    shape=st.lists(st.integers(1, 6), min_size=2, max_size=4).map(lambda s: (*s, 37)),
+    kept=st.lists(st.lists(st.booleans(), min_size=5, max_size=5), min_size=1, max_size=3),
+)
+def test_arrays_that_differ_along_any_axes_have_the_bits_of_single_operations(shape, kept):
+    def function(x, *others):
+        for other in others:
+            x = np.maximum(x * other, other - x) + other
+        return x
+
+    arrays = [R.normal(size=shape).astype("f")]
+    for along in kept:
+        own = tuple([n if keep else 1 for n, keep in zip(shape, along, strict=False)])
+        arrays.append(R.normal(size=own).astype("f"))
+    program = core.trace(function, *arrays)
+    assert program.fused()(*arrays).tobytes() == function(*arrays).tobytes()
+
+
+def test_channels_of_images_are_within_one_loop():
+    x, scale = np.ones((8, 16, 12, 12), "f"), np.ones((16, 1, 1), "f")
+    program = core.trace(lambda x, a: np.maximum(x * a + a, 0) * a, x, scale).fused()
+    assert len(loops(program)) == 1
+    assert [e.call.name for e in program.equations] == ["broadcast_to", "loop"]
